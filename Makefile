@@ -1,0 +1,78 @@
+# `make run` measures this machine, `make test` tests the project; both set up what they need.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+WHEELS := var/wheels
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test run test check bench spack mirror lock clean
+
+help:  ## show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
+
+run: setup  ## build or install the suites for this machine, run the checks, judge the results
+	@. ./env.sh && id=$$(date +%s)-$$$$ && status=0 \
+	  && { reframe -c checks -r --session-extras run=$$id $(ARGS) || status=$$?; } \
+	  && { echo; acceptance gate --run $$id; } && exit $$status
+
+test: setup-test  ## run all tests of the project
+	@. ./env.sh && $(VENV)/bin/python -m pytest
+
+check: setup-test  ## lint, format and types
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: setup-test  ## ratios: our harness against plain ReFrame and against commands run by hand
+	@. ./env.sh && $(VENV)/bin/python tests/bench/harness.py
+
+setup: $(VENV)/.installed $(WHEELS)/.installed
+setup-test: setup $(VENV)/.installed-test
+
+# A venv without ensurepip (Debian without python3-venv) borrows the system's pip.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo "make: $(PYTHON) is older than 3.10; name another one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 \
+	  || { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) \
+	       && $(PYTHON) -m pip --python $(VENV)/bin/python install -q pip; } \
+	  || { rm -rf $(VENV); echo "make: cannot make a Python environment; install python3-venv or python3-pip" >&2; exit 1; }
+
+$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
+	@echo "make: installing Python packages into $(VENV)"
+	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
+	@$(PIP) install --require-hashes -r requirements-test.lock
+	@touch $@
+
+# Built aside and moved into place, so that an interrupted installation leaves no half of one.
+$(WHEELS)/.installed: requirements-wheels.lock | $(VENV)/.installed
+	@rm -rf $(WHEELS) $(WHEELS).part && mkdir -p var
+	@if [ "$$(uname -m)" = x86_64 ]; then \
+	   echo "make: installing the Intel MPI Benchmarks into $(WHEELS)"; \
+	   $(PIP) install --require-hashes --ignore-installed --prefix $(WHEELS).part -r requirements-wheels.lock; \
+	 else \
+	   echo "make: the Intel MPI Benchmarks come as wheels for x86_64 only"; mkdir $(WHEELS).part; \
+	 fi
+	@touch $(WHEELS).part/.installed && mv $(WHEELS).part $(WHEELS)
+
+LOCK := $(VENV)/bin/uv pip compile -q --universal --python-version 3.10 --generate-hashes \
+        --no-emit-index-url --no-annotate --no-header
+spack: $(VENV)/.installed  ## get the pinned Spack and its recipes, unless there is a Spack
+	@. ./env.sh && acceptance spack
+
+mirror: $(VENV)/.installed  ## make a mirror for machines without a network: make mirror DEST=folder
+	@test -n "$(DEST)" || { echo "make: say where: make mirror DEST=folder" >&2; exit 2; }
+	@. ./env.sh && acceptance mirror "$(DEST)"
+
+lock: setup-test  ## renew the lock files from pyproject.toml
+	$(LOCK) pyproject.toml --extra build -o requirements.lock
+	$(LOCK) pyproject.toml --extra test -c requirements.lock -o requirements-test.lock
+	@sed -n "s/^wheels = \[\(.*\)\]/\1/p" pyproject.toml | tr -d '" ' | tr , "\n" | $(LOCK) - -o requirements-wheels.lock
+
+clean:  ## remove the environments; measured results in var/ stay
+	rm -rf $(VENV) $(WHEELS) $(WHEELS).part

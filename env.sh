@@ -1,0 +1,19 @@
+# Source this in the repository's root, `. ./env.sh`: afterwards plain `reframe -c checks -r` and `acceptance` work.
+# Everything that a run leaves behind goes to var/ (or to $ACCEPTANCE_VAR).
+
+_root="$(cd "$(dirname "${BASH_SOURCE[0]:-./env.sh}")" && pwd)"
+if [ ! -f "$_root/config/settings.py" ]; then
+    echo "env.sh: source me in the root of the clone" >&2
+elif [ ! -x "$_root/.venv/bin/reframe" ]; then
+    echo "env.sh: $_root/.venv is missing; run 'make setup' once" >&2
+else
+    export RFM_CONFIG_FILES="$_root/config/settings.py"
+    # Raw outputs of every run are kept, each run's in a folder of its own (no key of the configuration does it).
+    export RFM_TIMESTAMP_DIRS="%Y-%m-%dT%H%M%S"
+    export ACCEPTANCE_VAR="${ACCEPTANCE_VAR:-$_root/var}"
+    case ":$PATH:" in
+        *":$_root/.venv/bin:"*) ;;
+        *) export PATH="$_root/.venv/bin:$PATH" ;;
+    esac
+fi
+unset _root

@@ -1,0 +1,126 @@
+"""What all tests share: recorded outputs, and a site of its own for each run of ReFrame."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from utils.paths import ROOT, WHEELS
+
+DATA = ROOT / "tests/data"
+BIN = Path(sys.executable).parent
+
+
+@dataclass
+class Result:
+    """What a command printed and how it ended."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def data(self):
+        return json.loads(self.output)
+
+
+@dataclass
+class Site:
+    """A clone's worth of results in a folder of the test, and the commands of a user in it."""
+
+    folder: Path
+    environment: dict = field(default_factory=dict)
+
+    @property
+    def var(self):
+        return self.folder / "var"
+
+    @property
+    def database(self):
+        return self.var / "results.db"
+
+    def run(self, *command, **environment):
+        done = subprocess.run(
+            [str(word) for word in command],
+            capture_output=True,
+            text=True,
+            timeout=540,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            env={
+                **{k: v for k, v in os.environ.items() if not k.startswith(("RFM_", "ACCEPT"))},
+                "PATH": f"{BIN}:{os.environ['PATH']}",
+                "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
+                "RFM_COLORIZE": "0",
+                "ACCEPTANCE_VAR": str(self.var),
+                **self.environment,
+                **environment,
+            },
+        )
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def reframe(self, *arguments, **environment):
+        return self.run("reframe", *arguments, **environment)
+
+    def acceptance(self, *arguments, **environment):
+        return self.run("acceptance", *arguments, **environment)
+
+    def gate(self, *arguments):
+        """Return exit status and data of `acceptance gate`."""
+        result = self.acceptance("gate", "--format", "json", *arguments)
+        return result.status, json.loads(result.output)
+
+    def add_system(self, text):
+        """Put a system's configuration before those of the project."""
+        path = self.folder / "site.py"
+        path.write_text(textwrap.dedent(text))
+        self.environment["RFM_CONFIG_FILES"] = f"{ROOT / 'config/settings.py'}:{path}"
+
+    def replay(self, output, program="IMB-MPI1"):
+        """Make a system `replay` of two cores, whose programs print a recorded output."""
+        folder = self.folder / "bin"
+        folder.mkdir(exist_ok=True)
+        (self.folder / "output.txt").write_text(output)
+        script = folder / program
+        script.write_text(f"#!/bin/sh\ncat {self.folder / 'output.txt'}\n")
+        script.chmod(0o755)
+        self.add_system(f"""
+            site_configuration = {{
+                "systems": [{{
+                    "name": "replay", "hostnames": [".*"], "prefix": {str(self.var)!r},
+                    "partitions": [{{
+                        "name": "default", "scheduler": "local", "launcher": "local",
+                        "environs": ["recorded"], "max_jobs": 1,
+                        "extras": {{"nodes": 2, "cores": 2}},
+                    }}],
+                }}],
+                "environments": [{{
+                    "name": "recorded", "features": ["imb"], "target_systems": ["replay"],
+                    "extras": {{"suites": {{"imb": {str(folder)!r}}}}},
+                }}],
+            }}
+        """)
+        return script
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A site with the project's configuration and results of its own."""
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def recorded():
+    """Read a recorded output by its path below tests/data."""
+    return lambda name: (DATA / name).read_text()
+
+
+needs_wheels = pytest.mark.skipif(
+    not (WHEELS / "bin/IMB-MPI1").exists(),
+    reason="the Intel MPI Benchmarks are not in var/wheels; `make setup` installs them on x86_64",
+)

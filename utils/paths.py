@@ -1,0 +1,22 @@
+"""Where the clone keeps its things."""
+
+import os
+from pathlib import Path
+
+#: The root of the clone.
+ROOT = Path(__file__).resolve().parent.parent
+
+#: Published values, baselines, tolerances; `ACCEPTANCE_REFERENCE` names another folder.
+REFERENCE = Path(os.environ.get("ACCEPTANCE_REFERENCE") or ROOT / "reference")
+
+#: What runs leave behind; `ACCEPTANCE_VAR` names another folder.
+VAR = Path(os.environ.get("ACCEPTANCE_VAR") or ROOT / "var")
+
+#: ReFrame's results database.
+RESULTS_DB = VAR / "results.db"
+
+#: ReFrame's log files, one a day.
+LOGS = VAR / "log"
+
+#: The prefix that holds the suites which come as Python wheels.
+WHEELS = ROOT / "var" / "wheels"

@@ -1,0 +1,49 @@
+"""The suites: what each of them measures, and how a machine gets one that nothing provides."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from utils.suites import imb
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A benchmark suite.
+
+    `key` is the feature that environments name and the stem of the check's file. `program` tells
+    whether the suite is there. `metrics` is benchmark -> stems of its metrics.
+    """
+
+    key: str
+    title: str
+    program: str
+    how_to_get: str
+    metrics: Mapping[str, tuple[str, ...]]
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Return the programs that the checks run."""
+        return (self.program,)
+
+
+SUITES = {
+    suite.key: suite
+    for suite in (
+        Suite(
+            "imb",
+            "Intel MPI Benchmarks",
+            "IMB-MPI1",
+            "make setup (Python wheels, x86_64), or name the folder of IMB-MPI1 in the `extras` of "
+            "an environment in config/systems/",
+            {f"imb.{name}": imb.stems(name) for name in imb.BENCHMARKS},
+        ),
+    )
+}
+
+
+def check_of(benchmark: str, metric: str) -> str | None:
+    """Return the file of the check that produces a metric of `reference/`; None if none does."""
+    for suite in SUITES.values():
+        if metric in suite.metrics.get(benchmark, ()):
+            return f"checks/{suite.key}.py"
+    return None
