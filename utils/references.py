@@ -1,0 +1,488 @@
+"""Reference values: what `reference/` holds, typed, validated as a whole, and looked up.
+
+The columns, keys and words are documented in `reference/README.md`. Nothing is half-loaded: a
+malformed row anywhere is a `ReferenceFault` with its file and line.
+"""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pybtex.database import parse_file
+from pybtex.exceptions import PybtexError
+
+from utils.metrics import split
+from utils.tolerances import SOURCES, Tolerances
+from utils.units import UNITS, is_measured
+
+VALUE_COLUMNS = (
+    "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note".split(",")
+)
+CLAIM_COLUMNS = (
+    "paper,where,benchmark,metric,parameters,left,right,relation,value,unit,printed,note".split(",")
+)
+SYSTEM_COLUMNS = (
+    "system,partition,printed,where,processor,clock_ghz,sockets_per_node,cores_per_node,nodes,"
+    "memory_gb_per_node,network,technology,rate,lanes,pcie,pcie_lanes,mpi,mpi_version,"
+    "operating_system,benchmarks,note"
+).split(",")
+
+#: What says how a printed number relates to the quantity.
+RELATIONS = ("=", "~", ">=", "<=")
+CLAIM_RELATIONS = (*RELATIONS, "in", "better", "similar")
+#: Units of claims besides those of metrics; `x` is a plain quotient.
+CLAIM_UNITS = ("x",)
+TECHNOLOGIES = ("infiniband", "ethernet", "myrinet", "numalink", "cray", "ixs")
+
+_INTEGER = re.compile(r"[1-9]\d*\Z")
+_SIZE = re.compile(r"(0|[1-9]\d*)\Z")
+_RANGE = re.compile(r"[1-9]\d*(\.\.[1-9]\d*)?\Z")
+_TEXT = re.compile(r"[^;=,]+\Z")
+
+
+def _one_of(*words: str) -> re.Pattern[str]:
+    return re.compile("(" + "|".join(map(re.escape, words)) + r")\Z")
+
+
+#: Key of a parameter -> the form of its value. The order is the order in which they are written.
+PARAMETERS: dict[str, re.Pattern[str]] = {
+    "np": _INTEGER,
+    "nodes": _INTEGER,
+    "class": _one_of(*"SWABCDE"),
+    "message_size": _SIZE,
+    "sizes": _one_of("small", "small-medium", "medium", "medium-large", "large", "all"),
+    "pairs": _INTEGER,
+    "placement": _one_of("inter-node", "intra-node", "intra-socket", "inter-socket"),
+    "mapping": _one_of("block", "cyclic"),
+    "buffers": _one_of("same", "different"),
+    "intranode": _one_of("shared", "loopback"),
+    "distance": _RANGE,
+    "pattern": _TEXT,
+    "step": _INTEGER,
+    "send_size": _INTEGER,
+    "recv_size": _INTEGER,
+    "local_socket": re.compile(r"\d+(/\d+)?\Z"),
+    "remote_socket": re.compile(r"\d+(/\d+)?\Z"),
+    "grid": _TEXT,
+}
+
+
+class ReferenceFault(Exception):
+    """Reference data that cannot be used: file, line and what is wrong with it."""
+
+    def __init__(self, path: Path, line: int, message: str) -> None:
+        self.path, self.line = path, line
+        super().__init__(f"{path}:{line}: {message}" if line else f"{path}: {message}")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition of a test bed: its ReFrame names and the facts that the paper gives."""
+
+    system: str
+    partition: str
+    facts: dict[str, str]
+
+    @property
+    def fullname(self) -> str:
+        """Return ReFrame's name, `system:partition`."""
+        return f"{self.system}:{self.partition}"
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """Return the names under which the paper speaks of it."""
+        return tuple(name.strip() for name in self.facts["printed"].split(";"))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A number with its origin, from a paper (`published`) or from a site (`baseline`)."""
+
+    source: str
+    origin: str
+    where: str
+    system: str
+    partition: str
+    benchmark: str
+    metric: str
+    parameters: dict[str, str]
+    relation: str
+    value: float
+    unit: str
+    printed: str
+    note: str
+    path: Path
+    line: int
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Return what the number is a number of."""
+        return (
+            self.system,
+            self.partition,
+            self.benchmark,
+            self.metric,
+            write_parameters(self.parameters),
+        )
+
+    @property
+    def citation(self) -> str:
+        """Name source, origin and place: `published kandadai2009, Table 5`."""
+        return f"{self.source} {self.origin}, {self.where}"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a claim: a partition and the keys in which it differs from the other side.
+
+    The partition is empty where the paper does not say with what it compares.
+    """
+
+    system: str
+    partition: str
+    keys: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A relation between two results that a paper states; units as in `reference/README.md`."""
+
+    paper: str
+    where: str
+    benchmark: str
+    metric: str
+    parameters: dict[str, str]
+    left: Side
+    right: Side
+    relation: str
+    value: tuple[float, ...]
+    unit: str
+    printed: str
+    note: str
+    path: Path
+    line: int
+
+
+class Ambiguous(LookupError):
+    """Two references that fit a result equally well."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """All references of a folder, validated against each other."""
+
+    folder: Path
+    papers: dict[str, str]
+    partitions: dict[str, Partition]
+    values: tuple[Reference, ...]
+    claims: tuple[Claim, ...]
+    tolerances: Tolerances
+    baselines: tuple[Reference, ...] = field(default=())
+
+    @cached_property
+    def _index(self) -> dict[tuple[str, ...], list[Reference]]:
+        index: dict[tuple[str, ...], list[Reference]] = {}
+        for row in (*self.baselines, *self.values):
+            key = (row.source, row.system, row.partition, row.benchmark, row.metric)
+            index.setdefault(key, []).append(row)
+        return index
+
+    def look_up(
+        self,
+        system: str,
+        partition: str,
+        benchmark: str,
+        metric: str,
+        parameters: Mapping[str, str],
+        unit: str,
+    ) -> Reference | None:
+        """Return the reference that judges a result: a baseline, else a published value.
+
+        A row fits when each of its parameters has the same value in `parameters`, and when both
+        or neither of them name a message size. The row with the most parameters wins, `=` before
+        `~` before a bound. Raises Ambiguous when two rows fit equally well, and ValueError when
+        the row that judges has another unit than the result.
+        """
+        for source in SOURCES:
+            rows = self._index.get((source, system, partition, benchmark, metric), [])
+            fitting = [
+                row
+                for row in rows
+                if ("message_size" in row.parameters) == ("message_size" in parameters)
+                and all(parameters.get(key) == value for key, value in row.parameters.items())
+            ]
+            if fitting:
+                return _the_one(fitting, unit)
+        return None
+
+
+def _the_one(fitting: list[Reference], unit: str) -> Reference:
+    def rank(row: Reference) -> tuple[int, int]:
+        return -len(row.parameters), min(RELATIONS.index(row.relation), 2)
+
+    first, *others = sorted(fitting, key=rank)
+    for row in others:
+        if rank(row) == rank(first) and row.value != first.value:
+            raise Ambiguous(
+                f"{first.path}:{first.line} and {row.path}:{row.line} fit this result equally well"
+            )
+    if first.unit != unit:
+        raise ValueError(
+            f"{first.path}:{first.line}: the reference is in {first.unit}, the result in {unit}"
+        )
+    return first
+
+
+def load(folder: Path) -> Library:
+    """Read and validate everything in a folder laid out like `reference/`.
+
+    Raises ReferenceFault for the first thing that is missing, malformed or contradictory.
+    """
+    tolerances = Tolerances.load(folder / "tolerances.yaml")
+    papers = _papers(folder / "papers.bib")
+    partitions = _partitions(folder / "systems.csv", papers)
+    values: list[Reference] = []
+    for path in sorted(folder.glob("*.csv")):
+        if path.name not in ("systems.csv", "claims.csv"):
+            if path.stem not in papers:
+                raise ReferenceFault(path, 0, f"papers.bib has no entry {path.stem!r}")
+            values += _values(path, "published", partitions)
+    for paper in papers:
+        if not (folder / f"{paper}.csv").is_file():
+            raise ReferenceFault(folder / "papers.bib", 0, f"{paper!r} has no {paper}.csv")
+    baselines = [
+        row
+        for path in sorted((folder / "sites").glob("*.csv"))
+        for row in _values(path, "baseline", None)
+    ]
+    for rows in (values, baselines):
+        _check_duplicates(rows)
+    claims = tuple(_claims(folder / "claims.csv", papers, partitions))
+    return Library(folder, papers, partitions, tuple(values), claims, tolerances, tuple(baselines))
+
+
+def read_parameters(text: str) -> dict[str, str]:
+    """Read `key=value;key=value`.
+
+    Raises ValueError for an unknown or repeated key and for a value of the wrong form.
+    """
+    parameters: dict[str, str] = {}
+    for part in filter(None, text.split(";")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ValueError(f"{part!r} is not of the form key=value")
+        if key not in PARAMETERS:
+            raise ValueError(f"unknown key {key!r}; known: {', '.join(PARAMETERS)}")
+        if key in parameters:
+            raise ValueError(f"the key {key!r} stands twice")
+        if not PARAMETERS[key].match(value):
+            raise ValueError(f"{value!r} is no value of {key!r}")
+        parameters[key] = value
+    return parameters
+
+
+def write_parameters(parameters: Mapping[str, str]) -> str:
+    """Write parameters in the one order that `reference/README.md` gives."""
+    return ";".join(f"{key}={parameters[key]}" for key in PARAMETERS if key in parameters)
+
+
+def _rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line number and fields of each row of a CSV file with exactly these columns."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as err:
+        raise ReferenceFault(path, 0, f"cannot be read: {err}") from None
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        if next(reader, None) != columns:
+            raise ReferenceFault(path, 1, f"the header is not {','.join(columns)}")
+        start = reader.line_num + 1
+        for fields in reader:
+            if len(fields) != len(columns):
+                raise ReferenceFault(
+                    path, start, f"{len(fields)} fields where the header has {len(columns)}"
+                )
+            yield start, dict(zip(columns, fields, strict=True))
+            start = reader.line_num + 1
+    except csv.Error as err:
+        raise ReferenceFault(path, reader.line_num, str(err)) from None
+
+
+def _papers(path: Path) -> dict[str, str]:
+    try:
+        entries = parse_file(str(path), bib_format="bibtex").entries
+    except (PybtexError, OSError, UnicodeDecodeError) as err:
+        raise ReferenceFault(path, 0, f"cannot be read: {err}") from None
+    return {key: str(entry.fields.get("title", "")) for key, entry in entries.items()}
+
+
+def _partitions(path: Path, papers: Iterable[str]) -> dict[str, Partition]:
+    partitions: dict[str, Partition] = {}
+    names: dict[tuple[str, str], int] = {}
+    for line, row in _rows(path, SYSTEM_COLUMNS):
+        found = Partition(row["system"], row["partition"], row)
+        if found.system not in papers:
+            raise ReferenceFault(path, line, f"papers.bib has no entry {found.system!r}")
+        if not re.match(r"[\w-]+\Z", found.partition):
+            raise ReferenceFault(path, line, f"{found.partition!r} is no ReFrame name")
+        if found.fullname in partitions:
+            raise ReferenceFault(path, line, f"{found.fullname} stands twice")
+        if row["technology"] and row["technology"] not in TECHNOLOGIES:
+            raise ReferenceFault(path, line, f"unknown technology {row['technology']!r}")
+        for name in found.printed:
+            first = names.setdefault((found.system, name), line)
+            if first != line:
+                raise ReferenceFault(path, line, f"line {first} has the printed name {name!r}, too")
+        partitions[found.fullname] = found
+    return partitions
+
+
+def _values(
+    path: Path, source: str, partitions: Mapping[str, Partition] | None
+) -> Iterator[Reference]:
+    for line, row in _rows(path, VALUE_COLUMNS):
+
+        def fault(message: object, line: int = line) -> ReferenceFault:
+            return ReferenceFault(path, line, str(message))
+
+        for name in ("where", "system", "benchmark", "metric", "printed"):
+            if not row[name]:
+                raise fault(f"the column {name!r} is empty")
+        if row["system"] != path.stem:
+            raise fault(f"the system is {row['system']!r} in the file of {path.stem!r}")
+        fullname = f"{row['system']}:{row['partition']}"
+        if partitions is not None and row["partition"] and fullname not in partitions:
+            raise fault(f"systems.csv has no partition {fullname!r}")
+        if row["relation"] not in RELATIONS:
+            raise fault(f"unknown relation {row['relation']!r}; known: {' '.join(RELATIONS)}")
+        if row["unit"] not in UNITS:
+            raise fault(f"unknown unit {row['unit']!r}; known: {', '.join(UNITS)}")
+        if split(row["metric"])[1] is not None:
+            raise fault(f"write the size of {row['metric']!r} as a parameter, message_size=...")
+        if partitions is None and not row["partition"]:
+            raise fault("a baseline without a partition judges nothing")
+        value = _number(row["value"], fault)
+        if not is_measured(value):
+            raise fault(f"the value {row['value']!r} can be no measurement")
+        yield Reference(
+            source=source,
+            origin=path.stem,
+            parameters=_parameters(row["parameters"], fault),
+            value=value,
+            path=path,
+            line=line,
+            **{name: row[name] for name in VALUE_COLUMNS if name not in ("parameters", "value")},
+        )
+
+
+def _claims(
+    path: Path, papers: Mapping[str, str], partitions: Mapping[str, Partition]
+) -> Iterator[Claim]:
+    seen: dict[tuple[str, ...], int] = {}
+    for line, row in _rows(path, CLAIM_COLUMNS):
+
+        def fault(message: object, line: int = line) -> ReferenceFault:
+            return ReferenceFault(path, line, str(message))
+
+        if row["paper"] not in papers:
+            raise fault(f"papers.bib has no entry {row['paper']!r}")
+        for name in ("where", "printed"):
+            if not row[name]:
+                raise fault(f"the column {name!r} is empty")
+        relation, unit = row["relation"], row["unit"]
+        if relation not in CLAIM_RELATIONS:
+            raise fault(f"unknown relation {relation!r}; known: {' '.join(CLAIM_RELATIONS)}")
+        if relation in ("better", "similar"):
+            if row["value"] or unit:
+                raise fault(f"{relation!r} has neither value nor unit")
+            value: tuple[float, ...] = ()
+        else:
+            if unit not in UNITS and unit not in CLAIM_UNITS:
+                raise fault(f"unknown unit {unit!r}")
+            bounds = row["value"].split("..") if relation == "in" else [row["value"]]
+            if relation == "in" and len(bounds) != 2:
+                raise fault(f"{row['value']!r} is no range low..high")
+            value = tuple(_number(bound, fault) for bound in bounds)
+            if list(value) != sorted(value):
+                raise fault(f"{row['value']!r} is a range upside down")
+        sides = [_side(row[name], row["paper"], partitions, fault) for name in ("left", "right")]
+        if sides[0] == sides[1]:
+            raise fault("left and right are the same")
+        if not row["benchmark"] and not all("benchmark" in side.keys for side in sides):
+            raise fault("the column 'benchmark' is empty, and not both sides name one")
+        identity = tuple(row[name] for name in CLAIM_COLUMNS if name not in ("printed", "note"))
+        if identity in seen:
+            raise fault(f"the same claim as in line {seen[identity]}")
+        seen[identity] = line
+        yield Claim(
+            parameters=_parameters(row["parameters"], fault),
+            left=sides[0],
+            right=sides[1],
+            value=value,
+            path=path,
+            line=line,
+            **{
+                name: row[name]
+                for name in CLAIM_COLUMNS
+                if name not in ("parameters", "left", "right", "value")
+            },
+        )
+
+
+_Fault = Callable[[object], ReferenceFault]
+
+
+def _side(text: str, paper: str, partitions: Mapping[str, Partition], fault: _Fault) -> Side:
+    fullname, _, rest = text.partition(";")
+    system, colon, partition = fullname.partition(":")
+    if system != paper or not colon:
+        raise fault(f"{fullname!r} is no partition of {paper}")
+    if partition and fullname not in partitions:
+        raise fault(f"systems.csv has no partition {fullname!r}")
+    own = {}
+    shared = []
+    for part in filter(None, rest.split(";")):
+        key, _, value = part.partition("=")
+        if key in ("benchmark", "metric"):
+            own[key] = value
+        else:
+            shared.append(part)
+    return Side(system, partition, {**own, **_parameters(";".join(shared), fault)})
+
+
+def _parameters(text: str, fault: _Fault) -> dict[str, str]:
+    try:
+        parameters = read_parameters(text)
+    except ValueError as err:
+        raise fault(err) from None
+    if write_parameters(parameters) != text:
+        raise fault(f"the parameters are not in order; write {write_parameters(parameters)}")
+    return parameters
+
+
+def _number(text: str, fault: _Fault) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise fault(f"the value {text!r} is no number") from None
+    if not math.isfinite(value):
+        raise fault(f"the value {text!r} is not finite")
+    return value
+
+
+def _check_duplicates(rows: list[Reference]) -> None:
+    exact: dict[tuple[str, ...], Reference] = {}
+    judging: dict[tuple[str, ...], Reference] = {}
+    for row in rows:
+        if row.relation == "=" and (first := judging.setdefault(row.key, row)) is not row:
+            raise ReferenceFault(
+                row.path, row.line, f"line {first.line} has '=' for the same quantity, too"
+            )
+        identity = (*row.key, row.relation, row.where)
+        if (first := exact.setdefault(identity, row)) is not row:
+            raise ReferenceFault(row.path, row.line, f"a duplicate of line {first.line}")

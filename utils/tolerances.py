@@ -1,0 +1,92 @@
+"""How far a result may lie from its reference: `reference/tolerances.yaml`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from utils.units import UNITS, direction, is_measured
+
+#: What a reference can come from, in the order in which it judges.
+SOURCES = ("baseline", "published")
+
+
+class ToleranceFault(Exception):
+    """A tolerances file that cannot be used."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Fractions of the reference that a result may be worse or better; None: without bound."""
+
+    worse: float
+    better: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Tolerances by source of the reference and unit of the metric."""
+
+    table: dict[tuple[str, str], Tolerance]
+
+    @classmethod
+    def load(cls, path: Path) -> "Tolerances":
+        """Read the file.
+
+        Raises ToleranceFault when it cannot be read, names an unknown unit, lacks a reason, or
+        has a fraction outside 0 < worse < 1.
+        """
+        try:
+            data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
+            raise ToleranceFault(f"{path}: cannot be read: {err}") from None
+        table: dict[tuple[str, str], Tolerance] = {}
+        if not isinstance(data, dict):
+            raise ToleranceFault(f"{path}: holds no table of sources")
+        for source, units in data.items():
+            if source not in SOURCES:
+                raise ToleranceFault(f"{path}: {source}: not one of {', '.join(SOURCES)}")
+            if not isinstance(units, dict):
+                raise ToleranceFault(f"{path}: {source}: holds no table of units")
+            for unit, entry in units.items():
+                table[str(source), str(unit)] = cls._entry(f"{path}: {source}, {unit}", unit, entry)
+        return cls(table)
+
+    @staticmethod
+    def _entry(where: str, unit: object, entry: object) -> Tolerance:
+        if unit not in UNITS or UNITS[str(unit)] is None:
+            raise ToleranceFault(f"{where}: not a unit with a direction")
+        if not isinstance(entry, dict) or set(entry) != {"worse", "better", "reason"}:
+            raise ToleranceFault(f"{where}: wants exactly worse, better and reason")
+        worse, better, reason = entry["worse"], entry["better"], entry["reason"]
+        if not isinstance(worse, float) or not 0 < worse < 1:
+            raise ToleranceFault(f"{where}: worse is {worse!r}, not a fraction between 0 and 1")
+        if better is not None and not is_measured(better):
+            raise ToleranceFault(f"{where}: better is {better!r}, neither null nor above 0")
+        if not isinstance(reason, str) or not reason.strip():
+            raise ToleranceFault(f"{where}: gives no reason")
+        return Tolerance(worse, better, reason)
+
+    def thresholds(
+        self, source: str, relation: str, unit: str
+    ) -> tuple[float | None, float | None] | None:
+        """Return ReFrame's thresholds (lower <= 0, upper >= 0) as fractions of the reference.
+
+        A bound (`>=`, `<=`) judges from its own side only. None means that such a reference
+        cannot judge: its unit has no direction, no tolerance is stated for it, or the bound
+        points to the better side ("up to 900 MB/s" says nothing about 850).
+        """
+        way = direction(unit)
+        tolerance = self.table.get((source, unit))
+        if way is None or tolerance is None:
+            return None
+        if relation in (">=", "<="):
+            if (relation == ">=") != (way == "higher"):
+                return None
+            return (-tolerance.worse, None) if way == "higher" else (None, tolerance.worse)
+        if way == "higher":
+            return -tolerance.worse, tolerance.better
+        # ReFrame wants a lower threshold of at least -1: no time is less than zero.
+        better = None if tolerance.better is None else -min(tolerance.better, 1.0)
+        return better, tolerance.worse
