@@ -25,7 +25,7 @@ check: setup-test  ## lint, format and types
 	$(VENV)/bin/mypy
 
 bench: setup-test  ## ratios: our harness against plain ReFrame and against commands run by hand
-	@. ./env.sh && $(VENV)/bin/python tests/bench/harness.py
+	@. ./env.sh && $(VENV)/bin/python -m tests.bench.harness && echo && $(VENV)/bin/python -m tests.bench.builds
 
 setup: $(VENV)/.installed $(WHEELS)/.installed
 setup-test: setup $(VENV)/.installed-test

@@ -1,0 +1,1 @@
+"""What is measured: ReFrame classes only, one file a suite."""

@@ -1,0 +1,158 @@
+"""The base of all checks: it measures completely, judges by a stated reference, or fails."""
+
+import functools
+import os
+from pathlib import Path
+
+import reframe as rfm
+import reframe.core.runtime as runtime
+import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
+from reframe.core.exceptions import SanityError
+
+from utils import metrics, references
+from utils.paths import REFERENCE
+from utils.programs import find_program
+from utils.units import is_measured
+
+
+@functools.cache
+def library() -> references.Library:
+    """Load `reference/` once a session; a malformed file there fails every check with its line."""
+    return references.load(REFERENCE)
+
+
+def cores_of(partition) -> int:
+    """Count the cores that the checks may use on one node of a partition; 0 if unknown."""
+    return partition.extras.get("cores") or partition.processor.num_cores or 0
+
+
+def nodes_of(partition) -> int:
+    """Count the nodes of a partition that the checks may use."""
+    return partition.extras.get("nodes", 1)
+
+
+def largest_job() -> int:
+    """Return the largest number of processes that any partition of this system takes."""
+    return max(cores_of(part) * nodes_of(part) for part in runtime.runtime().system.partitions)
+
+
+def placements() -> list[str]:
+    """Return where the processes of a job can stand on any partition of this system."""
+    several = any(nodes_of(part) > 1 for part in runtime.runtime().system.partitions)
+    return ["intra-node", "inter-node"] if several else ["intra-node"]
+
+
+class JudgedCheck(rfm.RunOnlyRegressionTest):
+    """A check whose every declared metric is measured and judged, or shown as not judged.
+
+    A subclass sets `suite` in its body, `benchmark_name`, `executable` and what the run needs
+    until the `setup` phase ends, and defines
+
+    - `expected()` -> {metric: unit}, all metrics of this case and no other one;
+    - `measure()` -> {metric: (value, unit)}, raising an exception that names file and line for
+      an output that is not complete;
+    - `parameters()` -> {key: value}, what a reference must agree with (`reference/README.md`).
+    """
+
+    #: The suite, as environments name it among their features.
+    suite = variable(str, loggable=True)
+    #: `<suite>.<program>`, the name of the benchmark in `reference/`.
+    benchmark_name = variable(str, value="", loggable=True)
+    #: Metric -> citation of the reference that judges it; a metric that is missing here was
+    #: recorded, not judged.
+    judged_by = variable(typ.Dict[str, str], value={}, loggable=True)
+    #: All metrics that a complete run has, with their units.
+    declared = variable(typ.Dict[str, str], value={}, loggable=True)
+    #: What ran: versions of suite and MPI.
+    provenance = variable(typ.Dict[str, str], value={}, loggable=True)
+
+    sourcesdir = None
+    time_limit = "10m"
+
+    @run_before("run")
+    def find_executable(self):
+        """Take the program from where the environment, or the build for it, has the suite."""
+        build = getattr(self, "build", None)
+        try:
+            folder = build.folder if build else self.current_environ.extras["suites"][self.suite]
+            self.executable = str(find_program(Path(folder), self.executable))
+        except (FileNotFoundError, KeyError) as err:
+            raise SanityError(
+                f"{err}; the environment {self.current_environ.name} promises the suite "
+                f"{self.suite} (look with: acceptance doctor)"
+            ) from None
+        self.provenance = dict(build.provenance) if build else {}
+
+    @sanity_function
+    def measured(self):
+        """Read the output once; a metric that is missing or impossible fails the case."""
+        self.declared = self.expected()
+        # None where the scheduler does not tell; an output that was cut tells then.
+        if self.job.exitcode:
+            raise SanityError(f"exited with status {self.job.exitcode}: {self.last_words()}")
+        self.measurements = self.measure()
+        missing = [name for name in self.declared if name not in self.measurements]
+        surplus = [name for name in self.measurements if name not in self.declared]
+        if not self.declared:
+            raise SanityError(f"{self.benchmark_name}: declares no metric")
+        if missing or surplus:
+            raise SanityError(
+                f"{self.benchmark_name}: metrics missing: {', '.join(missing) or 'none'}; "
+                f"not asked for: {', '.join(surplus) or 'none'}"
+            )
+        for name, (value, unit) in self.measurements.items():
+            if not is_measured(value):
+                raise SanityError(f"{self.benchmark_name}: {name} is {value} {unit}")
+            if unit != self.declared[name]:
+                raise SanityError(
+                    f"{self.benchmark_name}: {name} is in {unit}, declared in {self.declared[name]}"
+                )
+        return True
+
+    @run_before("performance")
+    def judge(self):
+        """Declare each metric to ReFrame, with the first reference that exists."""
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), unit)
+            for name, (value, unit) in self.measurements.items()
+        }
+        limits, judged_by = {}, {}
+        for name, (_, unit) in self.measurements.items():
+            found = self.reference_of(name, unit)
+            if found is not None:
+                limits[name], judged_by[name] = found
+        self.reference = {self.current_partition.fullname: limits} if limits else {}
+        self.judged_by = judged_by
+
+    def reference_of(self, name, unit):
+        """Return ReFrame's reference tuple of a metric and its citation; None if there is none."""
+        stem, size = metrics.split(name)
+        parameters = self.parameters()
+        if size is not None:
+            parameters["message_size"] = str(size)
+        found = library().look_up(
+            self.current_system.name,
+            self.current_partition.name,
+            self.benchmark_name,
+            stem,
+            parameters,
+            unit,
+        )
+        if found is None:
+            return None
+        thresholds = library().tolerances.thresholds(found.source, found.relation, unit)
+        if thresholds is None:
+            return None
+        return (found.value, *thresholds, unit), found.citation
+
+    def output(self):
+        """Return the text that the program printed."""
+        with open(os.path.join(self.stagedir, self.stdout.evaluate()), encoding="utf-8") as file:
+            return file.read()
+
+    def last_words(self):
+        """Return the last line that the program wrote to its standard error."""
+        with open(os.path.join(self.stagedir, self.stderr.evaluate()), errors="replace") as file:
+            lines = [line.strip() for line in file if line.strip()]
+        return lines[-1] if lines else f"{self.stderr.evaluate()} is empty"

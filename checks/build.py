@@ -1,0 +1,109 @@
+"""The fixture that builds a suite once for each environment."""
+
+import os
+from pathlib import Path
+
+import reframe as rfm
+import reframe.core.runtime as runtime
+import reframe.utility.typecheck as typ
+from reframe.core.exceptions import SanityError
+
+from utils import spack
+from utils.programs import find_program
+from utils.suites import SUITES
+
+#: Ends a build that failed, so that what Spack said can be told in one line.
+FAILED = "this build of the suite failed"
+
+
+def uses_spack() -> bool:
+    """Tell whether any environment of this system builds its suites with Spack."""
+    return any(
+        "spack" in environ.features
+        for part in runtime.runtime().system.partitions
+        for environ in part.environs
+    )
+
+
+class SuiteBuild(rfm.CompileOnlyRegressionTest):
+    """A suite for one environment; consumers run the programs below `folder`.
+
+    An environment with the feature `spack` says in `extras["spack"]` which MPI it takes; the
+    suite is installed from a staged copy of its Spack environment, and what was built is in
+    `provenance`. Any other environment has the suite already and names its folder.
+    """
+
+    #: The suite, a key of `utils.suites.SUITES`.
+    suite = variable(str, loggable=True)
+    #: What was built: spec, hash, compiler, MPI, target, Spack, package repository.
+    provenance = variable(typ.Dict[str, str], value={}, loggable=True)
+    #: More options for `spack install`, for a run by hand.
+    install_options = variable(typ.List[str], value=[], loggable=True)
+
+    descr = "build of a suite"
+    build_system = "Spack"
+    build_time_limit = "90m"
+
+    @run_after("setup")
+    def compose(self):
+        """Stage the Spack environment of this suite, system and MPI."""
+        self.descr = f"build of {SUITES[self.suite].title}"
+        self.sourcesdir = None
+        # On a machine that measures itself a build counts as a job, so that none runs beside a
+        # measurement; a cluster's login node builds while its nodes measure.
+        self.build_locally = not self.current_partition.scheduler.is_local
+        if "spack" not in self.current_environ.features:
+            self.build_system = "CustomBuild"
+            self.build_system.commands = ["true"]
+            return
+        found = spack.find()
+        if found is None:
+            raise SanityError("there is no Spack any more; get one with: make spack")
+        self.identity = found.identity()
+        self.source = spack.source(
+            self.suite, self.current_system.name, self.current_environ.extras["spack"]["mpi"], found
+        )
+        self.sourcesdir = str(self.source)
+        self.build_system.environment = "."
+        self.build_system.install_opts = [*self.install_options, f"|| echo {FAILED} >&2"]
+        self.env_vars = {**found.environment(), "PATH": f"{found.root}/bin:$PATH"}
+        self.keep_files = ["spack.yaml", "spack.lock"]
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder below which the programs of the suite are."""
+        if "spack" in self.current_environ.features:
+            return Path(self.stagedir) / ".spack-env/view"
+        return Path(self.current_environ.extras["suites"][self.suite])
+
+    @sanity_function
+    def complete(self):
+        """Hold what was built against what the checks will run."""
+        if "spack" in self.current_environ.features:
+            self.take_lock()
+        for program in SUITES[self.suite].programs:
+            try:
+                find_program(self.folder, program)
+            except FileNotFoundError as err:
+                raise SanityError(
+                    f"{SUITES[self.suite].title}: {err}, though the build succeeded"
+                ) from None
+        return True
+
+    def take_lock(self):
+        """Tell what was built, and keep its lock for the next run."""
+        output = self.text_of(self.build_stderr) + self.text_of(self.build_stdout)
+        if FAILED in output:
+            raise SanityError(
+                f"Spack could not build {SUITES[self.suite].title} for "
+                f"{self.current_environ.name}: {spack.complaint(output.replace(FAILED, ''))} "
+                f"(all of it: {self.stagedir}/{self.build_stderr.evaluate()})"
+            )
+        lock = Path(self.stagedir, "spack.lock").read_text()
+        self.provenance = spack.built(lock, self.identity)
+        spack.replace(self.source / "spack.lock", lock)
+
+    def text_of(self, name):
+        """Return the text of an output of the build."""
+        with open(os.path.join(self.stagedir, name.evaluate()), errors="replace") as file:
+            return file.read()

@@ -1,0 +1,128 @@
+"""Intel MPI Benchmarks: every message size of every benchmark is a metric."""
+
+import reframe as rfm
+import reframe.core.runtime as runtime
+
+from utils.metrics import sized
+from utils.parse import imb as parse
+from utils.suites import imb
+
+from .base import JudgedCheck, cores_of, largest_job, nodes_of, placements
+from .build import SuiteBuild, uses_spack
+
+
+class ImbBuild(SuiteBuild):
+    """IMB for an environment."""
+
+    suite = "imb"
+
+
+@rfm.simple_test
+class ImbMpi1(JudgedCheck):
+    """One benchmark of IMB-MPI1 at one number of processes."""
+
+    #: Exponents of two of the smallest and the largest message in bytes, `low:high`.
+    msglog = variable(str, value="0:22", loggable=True)
+    #: Repetitions of small messages; IMB itself takes fewer of large ones. 0: 1000, and 100 where
+    #: each repetition is a window of messages (Uniband, Biband).
+    repetitions = variable(int, value=0, loggable=True)
+
+    if uses_spack():
+        build = fixture(ImbBuild, scope="environment")
+
+    benchmark = parameter(imb.BENCHMARKS, loggable=True)
+    np = parameter(imb.process_counts(largest_job()), loggable=True)
+    placement = parameter(placements(), loggable=True)
+
+    descr = "Intel MPI Benchmarks"
+    suite = "imb"
+    executable = "IMB-MPI1"
+    valid_prog_environs = ["+imb"]
+    tags = {"imb", "mpi"}
+
+    @run_after("init")
+    def fit(self):
+        """Take the partitions that have the cores and nodes for this case."""
+        self.benchmark_name = f"imb.{self.benchmark}"
+        self.valid_systems = [
+            part.fullname for part in runtime.runtime().system.partitions if self.fits(part)
+        ]
+
+    def fits(self, part):
+        """Tell whether a partition can run this case, with no more ranks than cores."""
+        if self.benchmark in imb.TWO_PROCESSES and self.np != 2:
+            return False
+        if self.placement == "intra-node":
+            return self.np <= cores_of(part)
+        nodes = min(nodes_of(part), self.np)
+        return nodes > 1 and self.np % nodes == 0 and self.np // nodes <= cores_of(part)
+
+    @run_after("setup")
+    def place(self):
+        """Spread the processes evenly over the nodes."""
+        nodes = 1 if self.placement == "intra-node" else nodes_of(self.current_partition)
+        self.num_tasks = self.np
+        self.num_tasks_per_node = self.np // min(nodes, self.np)
+
+    @run_before("run")
+    def set_options(self):
+        """Ask for this one benchmark, at this one number of processes."""
+        repetitions = self.repetitions or (100 if self.benchmark in imb.WINDOWED else 1000)
+        self.executable_opts = [self.benchmark, f"-npmin {self.np}", f"-iter {repetitions}"]
+        if self.benchmark != "Barrier":
+            low, _ = self.log2_sizes()
+            self.executable_opts.append(f"-msglog {low}:{self.sizes()[-1].bit_length() - 1}")
+
+    def log2_sizes(self):
+        """Return `msglog` as two integers; the smallest message that IMB takes is one byte."""
+        low, colon, high = self.msglog.partition(":")
+        if not (colon and low.isdecimal() and high.isdecimal() and int(low) < int(high)):
+            raise ValueError(f"msglog is {self.msglog!r}; it wants low:high, for example 0:22")
+        return int(low), int(high)
+
+    def sizes(self):
+        """Return the message sizes (bytes) of this case's table; Barrier has one without."""
+        if self.benchmark == "Barrier":
+            return [None]
+        return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes())
+
+    def expected(self):
+        """Return metric -> unit, from what the program was asked for."""
+        return {name: unit for name, (_, unit) in self.named(dict.fromkeys(self.sizes())).items()}
+
+    def measure(self):
+        """Return metric -> (value, unit) from the table of the output."""
+        source = self.stdout.evaluate()
+        output = parse.parse(self.output(), source)
+        table = parse.only_table(output, self.benchmark, self.np, source)
+        self.provenance["suite"] = f"IMB {output.version}"
+        self.provenance["mpi_standard"] = output.mpi_standard
+        for column in imb.BENCHMARKS[self.benchmark]:
+            if column.name not in table.columns:
+                raise ValueError(
+                    f"{source}:{table.number}: {self.benchmark}: no column for {column.stem}, "
+                    f"only {', '.join(table.columns)}"
+                )
+        return self.named({row.size: row.values for row in table.rows})
+
+    def named(self, rows):
+        """Name the metrics of a table {size: {column: value} or None}: metric -> (value, unit)."""
+        found = {}
+        for column in imb.BENCHMARKS[self.benchmark]:
+            values = {
+                size: row and row[column.name]
+                for size, row in rows.items()
+                if imb.counts_size(self.benchmark, column, size)
+            }
+            for size, value in values.items():
+                name = column.stem if size is None else sized(column.stem, size)
+                found[name] = (value, column.unit)
+            if column is imb.BANDWIDTH:
+                peak = None if None in values.values() else max(values.values())
+                found["bandwidth_peak"] = (peak, column.unit)
+        return found
+
+    def parameters(self):
+        """Return what a reference of this case must agree with."""
+        nodes = self.num_tasks // self.num_tasks_per_node
+        return {"np": str(self.np), "nodes": str(nodes), "placement": self.placement}

@@ -1,0 +1,99 @@
+"""ReFrame's configuration, assembled from the systems in `config/systems/`.
+
+Each file there defines `SYSTEM`, a dictionary as ReFrame documents it, and `ENVIRONMENTS`, a list
+of them. A site adds a file; nothing here changes.
+"""
+
+import runpy
+from pathlib import Path
+
+from utils.paths import LOGS, RESULTS_DB, VAR
+
+FILES = sorted((Path(__file__).resolve().parent / "systems").glob("*.py"))
+
+
+def load(path: Path) -> tuple[dict, list[dict]]:
+    """Run a system's file; its environments are bound to that system."""
+    try:
+        names = runpy.run_path(str(path))
+    except Exception as err:  # a system's file is a program: anything may be wrong with it
+        raise ValueError(f"{path}: {type(err).__name__}: {err}") from err
+    missing = [name for name in ("SYSTEM", "ENVIRONMENTS") if name not in names]
+    if missing:
+        raise ValueError(f"{path}: defines no {' and no '.join(missing)}")
+    system = names["SYSTEM"]
+    return system, [
+        {"target_systems": [system["name"]], **environment} for environment in names["ENVIRONMENTS"]
+    ]
+
+
+def catches_all(system: dict) -> bool:
+    """Tell whether a system takes any host; ReFrame takes the first one that matches."""
+    return ".*" in system["hostnames"]
+
+
+# ReFrame makes the folders of its results, but not that of its log.
+LOGS.mkdir(parents=True, exist_ok=True)
+
+LOADED = sorted(map(load, FILES), key=lambda loaded: catches_all(loaded[0]))
+
+_CASE = (
+    "%(check_job_completion_time)s|%(version)s|%(check_unique_name)s|%(check_display_name)s|"
+    "%(check_system)s|%(check_partition)s|%(check_environ)s|%(check_jobid)s|"
+    "%(check_job_nodelist)s|%(check_result)s|%(check_fail_reason)s|%(check_provenance)s|"
+    "%(check_judged_by)s"
+)
+# Each metric names itself: cases with different metrics share a file. ReFrame takes the last
+# character as the separator of metrics.
+_METRIC = (
+    "%(check_perf_var)s|%(check_perf_value)s|%(check_perf_unit)s|%(check_perf_ref)s|"
+    "%(check_perf_lower_thres)s|%(check_perf_upper_thres)s|%(check_perf_result)s|"
+)
+
+site_configuration = {
+    "systems": [system for system, _ in LOADED],
+    "environments": [environment for _, own in LOADED for environment in own],
+    "general": [
+        {
+            "report_file": f"{VAR}/reports/{{sessionid}}.json",
+            "topology_prefix": f"{VAR}/topology",
+        }
+    ],
+    "storage": [
+        {
+            "enable": True,
+            "backend": "sqlite",
+            "sqlite_db_file": str(RESULTS_DB),
+            "sqlite_conn_timeout": 20,
+        }
+    ],
+    "logging": [
+        {
+            "level": "debug",
+            "handlers": [
+                {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"},
+                # One file a day; `acceptance gate` reads from it what ReFrame selected.
+                {
+                    "type": "file",
+                    "name": f"{LOGS}/reframe.log",
+                    "timestamp": "%Y-%m-%d",
+                    "level": "verbose",
+                    "append": True,
+                    "format": "%(asctime)s|%(process)d|%(levelname)s|%(message)s",
+                },
+            ],
+            "handlers_perflog": [
+                {
+                    "type": "filelog",
+                    "basedir": f"{VAR}/perflogs",
+                    "prefix": "%(check_system)s/%(check_partition)s",
+                    "level": "info",
+                    "append": True,
+                    "format": _CASE + "|%(check_perfvalues)s",
+                    "format_perfvars": _METRIC,
+                    "datefmt": "%FT%T%:z",
+                }
+            ],
+        }
+    ],
+}

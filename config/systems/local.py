@@ -1,0 +1,63 @@
+"""`local`: whatever machine this is. The default; its topology is detected at every start."""
+
+from reframe.utility.cpuinfo import cpuinfo
+
+from utils import host, spack
+from utils.paths import VAR, WHEELS
+from utils.topology import usable_cores
+
+ENVIRONMENTS = []
+
+# Open MPI refuses to run as root, as in a container, unless it is told twice.
+AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
+
+# The real Intel MPI Benchmarks from Python wheels: `make run` installs them.
+if (WHEELS / "bin").is_dir():
+    ENVIRONMENTS.append(
+        {
+            "name": "wheels",
+            "features": ["imb", "mpi"],
+            "extras": {"suites": {"imb": f"{WHEELS}/bin"}, "mpi": "intel-mpi"},
+            "cc": f"{WHEELS}/bin/mpicc",
+            "cxx": f"{WHEELS}/bin/mpicxx",
+            "env_vars": [
+                ["PATH", f"{WHEELS}/bin:$PATH"],
+                ["LD_LIBRARY_PATH", f"{WHEELS}/lib:$LD_LIBRARY_PATH"],
+                ["I_MPI_ROOT", str(WHEELS)],
+            ],
+        }
+    )
+
+# Everything else is built by Spack, with each MPI that Debian's packages have put here.
+if spack.find():
+    ENVIRONMENTS += [
+        {
+            "name": f"spack-{mpi}",
+            "features": ["spack", "mpi", "imb", "osu"],
+            "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
+            "env_vars": [["PATH", f"{spack.PREFIXES / mpi}/bin:$PATH"], *AS_ROOT],
+        }
+        for mpi in host.mpi_names()
+    ]
+
+SYSTEM = {
+    "name": "local",
+    "descr": "this machine",
+    "hostnames": [".*"],
+    "modules_system": "nomod",
+    "prefix": str(VAR),
+    "partitions": [
+        {
+            "name": "default",
+            "descr": "all cores of this machine",
+            "scheduler": "local",
+            "launcher": "mpiexec",
+            # ReFrame wants an environment in each partition; its own `builtin` provides no suite.
+            "environs": [environment["name"] for environment in ENVIRONMENTS] or ["builtin"],
+            # Two MPI jobs at once on one machine would measure each other.
+            "max_jobs": 1,
+            "processor": cpuinfo(),
+            "extras": {"nodes": 1, "cores": usable_cores()},
+        }
+    ],
+}

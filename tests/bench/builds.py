@@ -1,0 +1,120 @@
+"""Seconds of Spack that a check pays: one build for all checks, against one for each of them.
+
+Run by `make bench` where there is a Spack; asserts nothing, since the machines are shared. The
+suite is installed before the clock starts, so that only Spack's own overhead is left.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench.harness import Bench
+from utils import host, spack
+from utils.paths import ROOT
+from utils.report import table
+
+CHECKS = 20
+
+HEAD = """
+    import reframe as rfm
+    from checks.build import SuiteBuild
+
+    class Once(SuiteBuild):
+        suite = "imb"
+
+    class Trivial(rfm.RunOnlyRegressionTest):
+        valid_systems = ["*"]
+        valid_prog_environs = ["+spack"]
+        executable = "true"
+        sourcesdir = None
+
+        @sanity_function
+        def sane(self):
+            return True
+"""
+
+BARE = """
+    @rfm.simple_test
+    class Bare(Trivial):
+        number = parameter(range({checks}))
+"""
+
+SHARED = """
+    @rfm.simple_test
+    class Shared(Trivial):
+        number = parameter(range({checks}))
+        build = fixture(Once, scope="environment")
+"""
+
+EACH = """
+    import shutil
+    from pathlib import Path
+    from utils import spack
+
+    @rfm.simple_test
+    class Each(rfm.RegressionTest):
+        number = parameter(range({checks}))
+        valid_systems = ["*"]
+        valid_prog_environs = ["+spack"]
+        build_system = "Spack"
+        executable = "true"
+
+        @run_after("setup")
+        def compose(self):
+            found = spack.find()
+            mpi = self.current_environ.extras["spack"]["mpi"]
+            source = spack.source("imb", "local", mpi, found)
+            folder = Path(self.stagedir).parent / f"source-{{self.number}}"
+            shutil.copytree(source, folder, dirs_exist_ok=True)
+            if not {locked}:
+                (folder / "spack.lock").unlink(missing_ok=True)
+            self.sourcesdir = str(folder)
+            self.build_system.environment = "."
+            self.env_vars = {{**found.environment(), "PATH": f"{{found.root}}/bin:$PATH"}}
+
+        @sanity_function
+        def sane(self):
+            return True
+"""
+
+
+def wall(bench: Bench, name: str, body: str, **values: object) -> float:
+    """Return the wall time (s) of a run of checks written for this."""
+    path = bench.write(f"{name}.py", HEAD + body.format(**values))
+    environ = {"PYTHONPATH": str(ROOT)}
+    return bench.reframe("-c", path, "-r", "-p", f"spack-{host.mpi_names()[0]}", **environ)[0]
+
+
+def compare(bench: Bench, what: str, body: str, checks: int, **values: object) -> list[object]:
+    """Return a row: the wall time (s) a check of a run with builds, less that of one without."""
+    bare = wall(bench, "bare", BARE, checks=checks)
+    built = wall(bench, "built", body, checks=checks, **values)
+    return [what, checks, f"{(built - bare) / checks:.2f}"]
+
+
+def main() -> None:
+    if spack.find() is None or not host.mpi_names():
+        print("no Spack, or no MPI of Debian, here: what Spack costs a check is not measured")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder))
+        try:
+            wall(bench, "first", SHARED, checks=1)
+        except SystemExit:
+            print("Spack cannot build IMB here (SPACK_MIRROR?): its cost is not measured")
+            return
+        rows = [
+            compare(bench, "one build for all (ours)", SHARED, CHECKS),
+            compare(bench, "a locked environment each", EACH, CHECKS, locked=True),
+            compare(bench, "an environment each, not locked", EACH, 2, locked=False),
+        ]
+    print(
+        table(
+            ("what a check pays of Spack", "checks", "s a check"),
+            rows,
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,180 @@
+"""What the library costs on top of ReFrame and of the benchmark itself; ratios of one run.
+
+Run by `make bench`; asserts nothing, since the machines are shared.
+"""
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+from utils import results
+from utils.paths import ROOT, WHEELS
+from utils.report import table
+
+PAIRS = 5
+SELECT = "PingPong.*%placement=intra-node"
+COMMAND = ["mpiexec", "-n", "2", f"{WHEELS}/bin/IMB-MPI1", "PingPong", "-npmin", "2", "-iter",
+           "1000", "-msglog", "0:22"]  # fmt: skip
+
+MINIMAL = f"""
+    import reframe as rfm
+    import reframe.utility.sanity as sn
+
+    @rfm.simple_test
+    class Minimal(rfm.RunOnlyRegressionTest):
+        valid_systems = ["*"]
+        valid_prog_environs = ["+imb"]
+        num_tasks = 2
+        num_tasks_per_node = 2
+        executable = "{COMMAND[3]}"
+        executable_opts = {COMMAND[4:]}
+
+        @sanity_function
+        def sane(self):
+            return sn.assert_found("MPI_Finalize", self.stdout)
+
+        @performance_function("us")
+        def latency(self):
+            return sn.extractsingle(r"^ +0 +1000 +(\\S+)", self.stdout, 1, float)
+"""
+
+TRIVIAL = """
+    import reframe as rfm
+    import reframe.utility.sanity as sn
+
+    @rfm.simple_test
+    class Trivial(rfm.RunOnlyRegressionTest):
+        number = parameter(range({number}))
+        valid_systems = ["*"]
+        valid_prog_environs = ["*"]
+        executable = "true"
+
+        @sanity_function
+        def sane(self):
+            return True
+"""
+
+#: A system with enough partitions that `-l` has some 10,000 cases to find.
+LARGE = """
+    site_configuration = {{
+        "systems": [{{
+            "name": "large", "hostnames": ["large"],
+            "partitions": [{{
+                "name": f"p{{n}}", "scheduler": "local", "launcher": "local",
+                "environs": ["large-imb"], "extras": {{"nodes": 8, "cores": 64}},
+            }} for n in range({partitions})],
+        }}],
+        "environments": [{{"name": "large-imb", "features": ["imb"], "target_systems": ["large"]}}],
+    }}
+"""
+
+
+class Bench:
+    """A folder of its own, and ReFrame in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            "ACCEPTANCE_VAR": str(folder / "var"),
+            "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
+        }
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    def reframe(self, *arguments: object, **environment: str) -> tuple[float, str]:
+        """Return wall time (s) and output; exits when ReFrame fails."""
+        start = time.perf_counter()
+        done = subprocess.run(
+            ["reframe", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env={**self.environment, **environment},
+        )
+        if done.returncode or "Ran 0/" in done.stdout:
+            sys.exit(done.stdout + done.stderr)
+        return time.perf_counter() - start, done.stdout
+
+    def by_hand(self) -> str:
+        return subprocess.run(
+            COMMAND,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={
+                **os.environ,
+                "PATH": f"{WHEELS}/bin:{os.environ['PATH']}",
+                "LD_LIBRARY_PATH": f"{WHEELS}/lib",
+            },
+        ).stdout
+
+    def ours(self) -> float:
+        return self.reframe("-c", ROOT / "checks/imb.py", "-r", "-n", SELECT)[0]
+
+    def wall(self) -> list[object]:
+        minimal = self.write("minimal.py", MINIMAL)
+        self.ours()  # fill the caches
+        ratios = [self.ours() / self.reframe("-c", minimal, "-r")[0] for _ in range(PAIRS)]
+        return ["wall of our check / minimal check by hand", *spread(ratios), "<= 1.1"]
+
+    def values(self) -> list[list[object]]:
+        metrics = {"latency_1024": [], "bandwidth_65536": [], "bandwidth_4194304": []}
+        for _ in range(PAIRS):
+            self.ours()
+            case = results.session(self.folder / "var/results.db").cases[0]
+            output = self.by_hand()
+            for name, ratios in metrics.items():
+                stem, size = name.split("_")
+                row = re.search(rf"^ +{size} +\d+ +(\S+) +(\S+)$", output, re.MULTILINE)
+                mine = next(metric.value for metric in case.metrics if metric.name == name)
+                ratios.append(mine / float(row[1 if stem == "latency" else 2]))
+        return [
+            [f"{name} of our check / by hand", *spread(ratios), "1.00 within the spread"]
+            for name, ratios in metrics.items()
+        ]
+
+    def listing(self) -> list[object]:
+        partitions = 50
+        config = self.write("large.py", LARGE.format(partitions=partitions))
+        files = f"{ROOT / 'config/settings.py'}:{config}"
+        large = {"RFM_CONFIG_FILES": files, "RFM_SYSTEM": "large"}
+        found = re.search(
+            r"Found (\d+) check", self.reframe("-c", ROOT / "checks/imb.py", "-l", **large)[1]
+        )
+        checks = int(found[1])
+        trivial = self.write("trivial.py", TRIVIAL.format(number=checks))
+        ratios = [
+            self.reframe("-c", ROOT / "checks/imb.py", "-l", **large)[0]
+            / self.reframe("-c", trivial, "-l", **large)[0]
+            for _ in range(3)
+        ]
+        cases = checks * partitions
+        return [f"reframe -l, {cases} cases / as many trivial ones", *spread(ratios), "<= 1.5"]
+
+
+def spread(ratios: list[float]) -> list[str]:
+    return [
+        f"{statistics.median(ratios):.2f}",
+        f"{min(ratios):.2f} .. {max(ratios):.2f}",
+        str(len(ratios)),
+    ]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder))
+        rows = [bench.wall(), *bench.values(), bench.listing()]
+    print(table(("ratio", "median", "spread", "pairs", "goal"), rows))
+
+
+if __name__ == "__main__":
+    main()

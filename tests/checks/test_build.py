@@ -1,0 +1,257 @@
+"""The fixture that builds suites: real Spack, real sources, real runs."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from utils import host, results, spack
+
+MIRROR = Path(os.environ.get("SPACK_MIRROR", "~/spack-mirror")).expanduser()
+SHA_OF_OSU = "1edd0c2efa61"
+
+
+def archive(start):
+    """Return the file of the source mirror whose name, a checksum, starts like this."""
+    found = list(MIRROR.glob(f"_source-cache/archive/{start[:2]}/{start}*"))
+    return found[0] if found else None
+
+
+needs_spack = pytest.mark.skipif(
+    spack.find() is None,
+    reason="no Spack: set SPACK_ROOT, put spack on PATH, run `make spack`, or clone to ~/spack",
+)
+needs_mirror = pytest.mark.skipif(
+    not MIRROR.is_dir(),
+    reason="no sources: set SPACK_MIRROR to a source mirror, or make one in ~/spack-mirror",
+)
+needs_mpi = pytest.mark.skipif(
+    not host.mpi_names(),
+    reason="no MPI of Debian: install openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev",
+)
+pytestmark = [needs_spack, needs_mirror, needs_mpi]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """A site whose installed trees are shared by all tests here: what one built, others reuse."""
+    from tests.conftest import Site
+
+    return Site(tmp_path_factory.mktemp("spack"), {"SPACK_MIRROR": str(MIRROR)})
+
+
+def run(site, check, environment, *options):
+    """Run a check in one environment; return ReFrame's result and the last session's cases."""
+    done = site.reframe("-c", f"checks/{check}.py", "-r", "-p", environment, *options)
+    return done, results.session(site.database).cases
+
+
+def imb(site, environment):
+    return run(
+        site, "imb", environment, "-n", "PingPong|Allreduce", "-S", "ImbMpi1.msglog=0:4"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mpi", host.mpi_names())
+def test_imb_is_built_once_and_runs(built, mpi):
+    done, cases = imb(built, f"spack-{mpi}")
+    assert done.status == 0, done.output
+    fixture, *consumers = cases
+    assert fixture.provenance["spec"] == "intel-mpi-benchmarks@2021.7"
+    assert fixture.provenance["mpi"].startswith(f"{mpi}@")
+    assert fixture.provenance["compiler"].startswith("gcc@")
+    assert all(len(fixture.provenance[name]) == 40 for name in ("spack_commit", "packages_commit"))
+    assert len(consumers) == 2
+    for case in consumers:
+        assert case.provenance.items() >= fixture.provenance.items()
+        assert case.provenance["suite"] == "IMB 2021.7"
+        assert case.metrics
+    assert built.gate()[0] == 0
+    (lock,) = built.var.glob(f"output/local/default/spack-{mpi}/ImbBuild*/spack.lock")
+    assert json.loads(lock.read_text())["concrete_specs"]
+
+    installed = {path: path.stat().st_mtime_ns for path in trees(built) if path.is_dir()}
+    assert installed
+    done, again = imb(built, f"spack-{mpi}")
+    assert done.status == 0, done.output
+    assert {path: path.stat().st_mtime_ns for path in installed} == installed
+    assert set(trees(built)) >= set(installed)
+    assert again[0].provenance == fixture.provenance
+
+
+def trees(site):
+    """Return the installed trees; Spack writes into a tree before it is one, so its word counts."""
+    (index,) = site.var.glob("spack/opt/**/.spack-db/index.json")
+    records = json.loads(index.read_text())["database"]["installs"].values()
+    return sorted(Path(record["path"]) for record in records if record["installed"])
+
+
+@pytest.mark.skipif(archive(SHA_OF_OSU) is None, reason=f"{MIRROR} has no OSU 7.4")
+@pytest.mark.parametrize("mpi", host.mpi_names())
+def test_osu_is_built_and_runs(built, mpi):
+    upstream = hashlib.sha256(archive(SHA_OF_OSU).read_bytes()).hexdigest().startswith(SHA_OF_OSU)
+    # By hand, as a user would who has another copy of the sources than upstream's.
+    options = [] if upstream else ["-S", "OsuBuild.install_options=--no-checksum"]
+    done, (fixture, *consumers) = run(
+        built, "osu", f"spack-{mpi}", "-n", "%benchmark=(latency|mbw_mr|allreduce|put_bw) ",
+        "-S", "OsuBenchmark.sizes=1:1024", *options,
+    )  # fmt: skip
+    assert done.status == 0, done.output
+    assert fixture.provenance["spec"] == "osu-micro-benchmarks@7.4"
+    assert consumers
+    assert all(case.metrics and case.provenance["suite"] == "OSU 7.4" for case in consumers)
+
+
+def test_hpcc_is_built_with_an_mpi_of_version_3(built):
+    """Without the overlay recipe this does not compile with Open MPI 4."""
+    found = spack.find()
+    mpi = host.mpi_names()[0]
+    environment = {"SPACK_MIRROR": str(MIRROR)}
+    text = built.acceptance("spack-env", "hpcc", mpi, **environment).output
+    folder = built.folder / "hpcc"
+    folder.mkdir()
+    (folder / "spack.yaml").write_text(text)
+    done = built.run(
+        found.program, "-e", folder, "install", **environment, **spack_environment(built, found)
+    )
+    assert done.status == 0, done.output + done.errors
+    assert os.access(folder / ".spack-env/view/bin/hpcc", os.X_OK)
+
+
+def spack_environment(site, found):
+    """Return what keeps a Spack that a test runs itself apart from the user's own."""
+    home = str(site.var / "spack")
+    return {
+        name: value.replace(str(spack.HOME), home) for name, value in found.environment().items()
+    }
+
+
+@pytest.fixture
+def fresh(site, built):
+    """A site that has built nothing yet; the index of the recipes, half a minute, is given."""
+    site.environment["SPACK_MIRROR"] = str(MIRROR)
+    index = built.var / "spack/misc"
+    if index.is_dir():
+        shutil.copytree(index, site.var / "spack/misc")
+    return site
+
+
+def test_a_build_that_was_killed_is_completed_by_the_next_run(fresh):
+    environment = f"spack-{host.mpi_names()[0]}"
+    process = subprocess.Popen(
+        ["reframe", "-c", "checks/imb.py", "-r", "-p", environment, "-n", "Barrier"],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={
+            **os.environ,
+            "PATH": f"{Path(shutil.which('reframe') or spack.sys.executable).parent}:"
+            + os.environ["PATH"],
+            "RFM_CONFIG_FILES": str(spack.ROOT / "config/settings.py"),
+            "ACCEPTANCE_VAR": str(fresh.var),
+            "SPACK_MIRROR": str(MIRROR),
+        },
+        cwd=spack.ROOT,
+    )
+    stage = fresh.var / "spack/stage"
+    deadline = time.monotonic() + 300
+    while not list(stage.glob("*intel-mpi-benchmarks*/spack-src/src_cpp")):
+        assert process.poll() is None, "ended before it had begun to build"
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    kill_with_children(process.pid)
+    process.wait()
+    assert not [tree for tree in trees(fresh) if "intel-mpi-benchmarks" in str(tree)]
+
+    done, cases = run(fresh, "imb", environment, "-n", "Barrier", "-S", "ImbMpi1.msglog=0:4")
+    assert done.status == 0, done.output
+    assert cases[-1].metrics
+
+
+def kill_with_children(pid):
+    """Kill a process that a test started, and all that descend from it; ReFrame's jobs have
+    sessions of their own."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    os.kill(pid, signal.SIGKILL)
+    for child in children:
+        kill_with_children(int(child))
+
+
+def test_a_wrong_checksum_is_refused(fresh, tmp_path):
+    source = archive("acee02cc")
+    copy = tmp_path / "mirror" / source.relative_to(MIRROR)
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(source.read_bytes() + b"changed on the way")
+    fresh.environment["SPACK_MIRROR"] = str(tmp_path / "mirror")
+    done = fresh.reframe(
+        "-c", "checks/imb.py", "-r", "-p", f"spack-{host.mpi_names()[0]}", "-n", "Barrier"
+    )
+    assert done.status == 1
+    status, verdict = fresh.gate()
+    assert status == 1
+    failed, left_out, *_ = verdict["problems"]
+    assert failed["kind"] == "case-failed"
+    assert "Spack could not build Intel MPI Benchmarks" in failed["message"]
+    assert "hecksum" in failed["message"]
+    assert "\n" not in failed["message"]
+    assert left_out["kind"] == "left-out"
+    assert not [tree for tree in trees(fresh) if "intel-mpi-benchmarks" in str(tree)]
+
+
+def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
+    found = spack.find()
+    done = fresh.run(
+        "python", "-c",
+        "import sys; from pathlib import Path; from utils import spack;"
+        "f = Path(sys.argv[1]); f.mkdir(); s = spack.find();"
+        "t = spack.compose('imb', 'local', sys.argv[2], s).replace('@2021.7', '@1999');"
+        "(f / 'spack.yaml').write_text(t); d = s.run('-e', str(f), 'concretize');"
+        "print(spack.complaint(d.stderr + d.stdout)); sys.exit(d.returncode)",
+        fresh.folder / "env", host.mpi_names()[0],
+    )  # fmt: skip
+    assert found is not None
+    assert done.status != 0
+    line = done.output.strip()
+    assert "\n" not in line
+    assert "intel-mpi-benchmarks@1999" in line
+
+
+def test_a_mirror_is_enough_for_another_machine(built, fresh, tmp_path):
+    mpi = host.mpi_names()[0]
+    imb(built, f"spack-{mpi}")
+    mirror = tmp_path / "portable"
+    made = built.acceptance("mirror", mirror, "--suite", "imb", SPACK_MIRROR=str(MIRROR))
+    assert made.status == 0, made.errors
+    assert f"imb with {mpi}: sources and build cache" in made.output
+    fresh.environment["SPACK_MIRROR"] = str(mirror)
+    done, (fixture, case) = run(
+        fresh, "imb", f"spack-{mpi}", "-n", "Barrier", "-S", "ImbMpi1.msglog=0:4"
+    )
+    assert done.status == 0, done.output
+    assert case.metrics
+    log = "".join(path.read_text() for path in fresh.var.glob("output/**/ImbBuild*/rfm_build.*"))
+    assert "from binary cache" in log or "Extracting" in log, log
+    assert fixture.provenance["spec"] == "intel-mpi-benchmarks@2021.7"
+
+
+def test_a_program_that_the_build_lacks_is_named(fresh, recorded):
+    """An environment that has a suite already is held against the same list of programs."""
+    script = fresh.replay(recorded("imb/IMB-MPI1_PingPong.impi.txt"))
+    config = fresh.folder / "site.py"
+    text = config.read_text()
+    text = text.replace('"environs": ["recorded"]', '"environs": ["recorded", "unused"]').replace(
+        '"environments": [{', '"environments": [{"name": "unused", "features": ["spack"], '
+        '"target_systems": ["replay"]}, {'
+    )  # fmt: skip
+    config.write_text(text)
+    script.unlink()
+    fresh.reframe("-c", "checks/imb.py", "-r", "-p", "recorded", "-n", "PingPong.*intra-node")
+    status, verdict = fresh.gate()
+    assert status == 1
+    assert "IMB-MPI1: missing or not executable" in verdict["problems"][0]["message"]

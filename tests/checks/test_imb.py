@@ -1,0 +1,261 @@
+"""`checks/imb.py` through real ReFrame: real runs of IMB, and its recorded outputs, mutilated."""
+
+import sqlite3
+
+import pytest
+
+from tests.conftest import needs_wheels
+from utils import results
+from utils.suites import imb
+
+PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
+
+
+def run_pingpong(site, output, *options):
+    """Replay an output as that of PingPong; return ReFrame's result and the gate's."""
+    if output is not None:
+        site.replay(output)
+    run = site.reframe(
+        "-c", "checks/imb.py", "-r", "-n", "PingPong.*%placement=intra-node", *options
+    )
+    return run, site.gate()
+
+
+def only_problem(verdict, kind):
+    assert [problem["kind"] for problem in verdict["problems"]] == [kind, "nothing-measured"]
+    return verdict["problems"][0]["message"]
+
+
+def test_a_recorded_output_is_measured_completely(site, recorded):
+    run, (status, verdict) = run_pingpong(site, recorded(PINGPONG))
+    assert (run.status, status) == (0, 0), run.output
+    (case,) = results.session(site.database).cases
+    values = {metric.name: (metric.value, metric.unit) for metric in case.metrics}
+    assert values["latency_0"] == (0.23, "us")
+    assert values["bandwidth_4194304"] == (3125.92, "MB/s")
+    assert values["bandwidth_peak"] == (
+        max(v for v, unit in values.values() if unit == "MB/s"),
+        "MB/s",
+    )
+    assert len(values) == 24 + 23 + 1
+    assert values.keys() == case.declared.keys()
+    assert verdict["recorded"] == 48
+    assert verdict["judged"] == {}
+    assert case.provenance == {"suite": "IMB 2021.11", "mpi_standard": "4.1"}
+
+
+def line_of(text, start):
+    return next(line for line in text.splitlines() if line.strip().startswith(start))
+
+
+MUTILATIONS = {
+    "cut in a line": (
+        lambda text: text[: text.index(line_of(text, "65536 ")) + 30],
+        "fields where the header has",
+    ),
+    "NaN": (lambda text: text.replace(line_of(text, "1024 "), "  1024  1000  nan  1.0"), "nan"),
+    "negative": (
+        lambda text: text.replace(line_of(text, "1024 "), "  1024  1000  -0.5  1.0"),
+        "-0.5 is negative",
+    ),
+    "zero": (
+        lambda text: text.replace(line_of(text, "1024 "), "  1024  1000  0.00  0.00"),
+        "t is zero",
+    ),
+    "header": (lambda text: text.replace("Mbytes/sec", "Gbytes/sec"), "'Gbytes/sec'"),
+    "stray line": (
+        lambda text: text.replace(line_of(text, "1024 "), "libibverbs: Warning: no device"),
+        "libibverbs",
+    ),
+    "bandwidth": (
+        lambda text: text.replace(line_of(text, "1024 "), "  1024  1000  1.00  2000.00"),
+        "the bandwidth is not the bytes over the time",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTILATIONS)
+def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded, name):
+    mutilate, words = MUTILATIONS[name]
+    run, (status, verdict) = run_pingpong(site, mutilate(recorded(PINGPONG)))
+    assert (run.status, status) == (1, 1)
+    message = only_problem(verdict, "case-failed")
+    assert "rfm_job.out:" in message
+    assert "PingPong" in message
+    assert words in message
+    assert verdict["recorded"] == 0
+
+
+def test_an_empty_output_fails_the_case(site):
+    _, (status, verdict) = run_pingpong(site, "")
+    assert status == 1
+    assert "rfm_job.out: the output is empty" in only_problem(verdict, "case-failed")
+
+
+def test_a_missing_message_size_fails_the_case(site, recorded):
+    text = recorded(PINGPONG)
+    _, (status, verdict) = run_pingpong(site, text.replace(line_of(text, "1024 ") + "\n", ""))
+    assert status == 1
+    message = only_problem(verdict, "case-failed")
+    assert "metrics missing: latency_1024, bandwidth_1024" in message
+
+
+def test_a_benchmark_that_was_not_asked_for_fails_the_case(site, recorded):
+    output = recorded("imb/IMB-MPI1_PingPong_Sendrecv_Allreduce.openmpi.txt")
+    _, (status, verdict) = run_pingpong(site, output)
+    assert status == 1
+    message = only_problem(verdict, "case-failed")
+    assert "holds the benchmark Sendrecv, which was not asked for" in message
+
+
+def test_a_missing_program_fails_the_case_with_its_path(site, recorded):
+    site.replay(recorded(PINGPONG)).unlink()
+    _, (status, verdict) = run_pingpong(site, None)
+    assert status == 1
+    message = only_problem(verdict, "case-failed")
+    assert f"{site.folder}/bin/IMB-MPI1: missing or not executable" in message
+
+
+def test_a_program_that_fails_after_a_complete_output_fails_the_case(site, recorded):
+    script = site.replay(recorded(PINGPONG))
+    script.write_text(script.read_text() + "exit 3\n")
+    _, (status, verdict) = run_pingpong(site, None)
+    assert status == 1
+    assert "exited with status 3" in only_problem(verdict, "case-failed")
+
+
+def test_a_locked_database_fails_the_run_and_keeps_the_values(site, recorded):
+    run_pingpong(site, recorded(PINGPONG))
+    lock = sqlite3.connect(site.database)
+    lock.execute("BEGIN EXCLUSIVE")
+    try:
+        _, (status, verdict) = run_pingpong(site, None)
+    finally:
+        lock.close()
+    assert status == 1
+    kinds = [problem["kind"] for problem in verdict["problems"]]
+    assert kinds == ["lost", "not-stored"]
+    assert "locked" in verdict["problems"][0]["message"]
+    perflog = (site.var / "perflogs/replay/default/ImbMpi1.log").read_text()
+    assert perflog.count("latency_0|0.23|us") == 2
+
+
+def test_a_database_that_is_none_fails_the_run_and_keeps_the_values(site, recorded):
+    site.var.mkdir()
+    site.database.write_text("this is no database")
+    _, (status, verdict) = run_pingpong(site, recorded(PINGPONG))
+    assert status == 1
+    assert "not-stored" in [problem["kind"] for problem in verdict["problems"]]
+    assert "latency_0|0.23|us" in (site.var / "perflogs/replay/default/ImbMpi1.log").read_text()
+    assert site.database.read_text() == "this is no database"
+
+
+def baseline(folder, value, unit="us", metric="latency", parameters="np=2;message_size=0"):
+    (folder / "sites").mkdir(exist_ok=True)
+    (folder / "sites/replay.csv").write_text(
+        "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note\n"
+        f"session of 2026-11-01,replay,default,imb.PingPong,{metric},{parameters},=,"
+        f"{value},{unit},{value},\n"
+    )
+
+
+@pytest.fixture
+def references(tmp_path):
+    """A copy of the project's references that a test may add to."""
+    import shutil
+
+    from utils.paths import ROOT
+
+    return shutil.copytree(ROOT / "reference", tmp_path / "reference")
+
+
+@pytest.mark.parametrize(
+    ("value", "passes"), [("0.23", True), ("0.22", True), ("0.2", False), ("0.5", False)]
+)
+def test_a_baseline_judges_in_both_directions(site, recorded, references, value, passes):
+    baseline(references, value)
+    site.environment["ACCEPTANCE_REFERENCE"] = str(references)
+    _, (status, verdict) = run_pingpong(site, recorded(PINGPONG))
+    assert status == (0 if passes else 1), verdict
+    (case,) = results.session(site.database).cases
+    judged = [metric for metric in case.metrics if metric.reference is not None]
+    assert [metric.name for metric in judged] == ["latency_0"]
+    assert judged[0].judged_by == "baseline replay, session of 2026-11-01"
+    if passes:
+        assert verdict["judged"] == {"baseline replay": 1}
+        assert verdict["recorded"] == 47
+    else:
+        assert "latency_0" in only_problem(verdict, "case-failed")
+
+
+def test_a_published_value_judges_the_partition_it_was_published_for(site, recorded):
+    text = recorded(PINGPONG)
+    site.replay(text)
+    config = site.folder / "site.py"
+    config.write_text(
+        config.read_text()
+        .replace('"replay"', '"kandadai2009"')
+        .replace('"name": "default"', '"name": "ib-ddr"')
+    )
+    run = site.reframe("-c", "checks/imb.py", "-r", "-n", "PingPong.*%placement=inter-node")
+    assert run.status == 0, run.output
+    (case,) = results.session(site.database).cases
+    judged = {
+        metric.name: (metric.reference, metric.judged_by)
+        for metric in case.metrics
+        if metric.reference is not None
+    }
+    origin = "published kandadai2009, Table 5"
+    assert judged == {"latency_0": (2.01, origin), "bandwidth_peak": (1537.2124, origin)}
+
+
+def test_malformed_references_fail_the_case_with_file_and_line(site, recorded, references):
+    baseline(references, "fast")
+    site.environment["ACCEPTANCE_REFERENCE"] = str(references)
+    _, (status, verdict) = run_pingpong(site, recorded(PINGPONG))
+    assert status == 1
+    assert "sites/replay.csv:2: the value 'fast' is no number" in verdict["problems"][0]["message"]
+
+
+def test_a_malformed_sweep_is_refused_with_an_example(site, recorded):
+    _, (status, verdict) = run_pingpong(site, recorded(PINGPONG), "-S", "ImbMpi1.msglog=22")
+    assert status == 1
+    assert "it wants low:high, for example 0:22" in verdict["problems"][0]["message"]
+
+
+@needs_wheels
+def test_every_benchmark_runs_for_real_and_gives_the_metrics_of_its_suite(site):
+    run = site.reframe(
+        "-c",
+        "checks/imb.py",
+        "-r",
+        "-p",
+        "wheels",
+        "-S",
+        "ImbMpi1.msglog=0:6",
+        "-S",
+        "ImbMpi1.repetitions=5",
+    )
+    status, verdict = site.gate()
+    assert (run.status, status) == (0, 0), run.output
+    session = results.session(site.database)
+    found = {case.name.split("=")[1].split()[0] for case in session.cases}
+    assert found == set(imb.BENCHMARKS)
+    for case in session.cases:
+        name = case.name.split("=")[1].split()[0]
+        assert {
+            metric.name.rsplit("_", 1)[0] if metric.name[-1].isdigit() else metric.name
+            for metric in case.metrics
+        } == set(imb.stems(name))
+    assert verdict["passed"] == verdict["selected"] == len(session.cases)
+
+
+@needs_wheels
+def test_no_case_has_more_ranks_than_cores(site):
+    from utils.topology import usable_cores
+
+    run = site.reframe("-c", "checks/imb.py", "-l")
+    counts = {
+        int(line.split("%np=")[1].split()[0]) for line in run.output.splitlines() if "%np=" in line
+    }
+    assert counts == set(imb.process_counts(usable_cores()))

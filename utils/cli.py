@@ -1,0 +1,183 @@
+"""The command `acceptance`."""
+
+import argparse
+import csv
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from utils import doctor, gate, listing, references, site, spack
+from utils.paths import LOGS, REFERENCE, RESULTS_DB, ROOT
+from utils.report import table, verdict_text
+from utils.suites import SUITES
+from utils.tolerances import ToleranceFault
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand; the exit status is that of the process."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except BrokenPipeError:  # the reader, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="acceptance", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    command = commands.add_parser("gate", help="judge the run that ended last")
+    command.add_argument("--run", dest="run_id", help="the run with --session-extras run=ID")
+    command.add_argument("--session", help="UUID of a stored session instead of the last run")
+    command.add_argument("--db", type=Path, help="another results database of ReFrame")
+    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.set_defaults(run=_gate)
+
+    command = commands.add_parser("doctor", help="what this machine can run, what is missing")
+    command.add_argument("--system", help="another system than that of this host")
+    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.set_defaults(run=_doctor)
+
+    command = commands.add_parser("references", help="published values and baselines")
+    command.add_argument("--paper", help="only those of a paper, by its key")
+    command.add_argument("--partition", help="only those of a partition, system:partition")
+    command.add_argument("--benchmark", help="only those of suite.program, or of a whole suite")
+    command.add_argument("--coverage", action="store_true", help="which check produces each metric")
+    command.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    command.set_defaults(run=_references)
+
+    command = commands.add_parser("spack", help="get the pinned Spack, unless there is one")
+    command.set_defaults(run=_spack)
+
+    command = commands.add_parser("spack-env", help="the spack.yaml that builds a suite")
+    command.add_argument("suite")
+    command.add_argument("mpi")
+    command.add_argument("--system", default="local")
+    command.set_defaults(run=_spack_env)
+
+    command = commands.add_parser("mirror", help="make a mirror for machines without a network")
+    command.add_argument("destination", type=Path)
+    command.add_argument("--suite", action="append", help="only this suite; may be repeated")
+    command.add_argument("--system", help="another system than that of this host")
+    command.set_defaults(run=_mirror)
+    return parser
+
+
+def _config_files() -> list[Path]:
+    named = os.environ.get("RFM_CONFIG_FILES", "")
+    return [Path(name) for name in named.split(":") if name] or [ROOT / "config/settings.py"]
+
+
+def _gate(options: argparse.Namespace) -> int:
+    database = options.db
+    if options.session and not database:
+        database = RESULTS_DB
+    verdict = gate.judge(LOGS, database, run_id=options.run_id, session=options.session)
+    if options.format == "json":
+        print(json.dumps(verdict.as_data(), indent=2))
+    else:
+        print(verdict_text(verdict))
+    return verdict.status
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    findings = doctor.examine(_config_files(), options.system)
+    if options.format == "json":
+        print(json.dumps([vars(finding) for finding in findings], indent=2))
+    else:
+        rows = [(f.what, f.state, f.found, f.remedy) for f in findings]
+        print(table(("what", "state", "found", "what to do"), rows))
+    return int(any(finding.state == doctor.BROKEN for finding in findings))
+
+
+def _references(options: argparse.Namespace) -> int:
+    try:
+        library = references.load(REFERENCE)
+        rows = listing.select(library, options.paper, options.partition, options.benchmark)
+    except (references.ReferenceFault, ToleranceFault, ValueError) as err:
+        print(f"acceptance references: {err}", file=sys.stderr)
+        return 1
+    covered = listing.coverage(rows)
+    if options.format == "csv" and not options.coverage:
+        print(listing.as_csv(rows), end="")
+        return 0
+    if options.format == "json":
+        data = [
+            {**listing.fields(row), "value": row.value, "source": row.source, "check": check}
+            for row, check in covered
+        ]
+        print(json.dumps(data, indent=2, ensure_ascii=False))
+        return 0
+    header = ["partition", *listing.SHORT_COLUMNS, *(["check"] if options.coverage else [])]
+    lines = [
+        [
+            f"{row.system}:{row.partition}",
+            *(listing.fields(row)[name] for name in listing.SHORT_COLUMNS),
+            *([check or "none yet"] if options.coverage else []),
+        ]
+        for row, check in covered
+    ]
+    if options.format == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerows([header, *lines])
+        return 0
+    print(table(header, lines))
+    if options.coverage:
+        produced = sum(check is not None for _, check in covered)
+        print(f"\n{produced} of {len(covered)} rows have a check that produces their metric")
+    return 0
+
+
+def _spack(_: argparse.Namespace) -> int:
+    found = spack.find()
+    if found is not None:
+        print(f"spack: {found.root} is there ({found.identity()['spack']}); it will be used")
+        return 0
+    try:
+        print(f"spack: {spack.clone()} in {spack.HOME}")
+    except spack.SpackFault as err:
+        print(f"spack: {err}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _found_spack() -> spack.Spack:
+    found = spack.find()
+    if found is None:
+        raise spack.SpackFault("there is no Spack; get one with: make spack")
+    return found
+
+
+def _spack_env(options: argparse.Namespace) -> int:
+    try:
+        print(spack.compose(options.suite, options.system, options.mpi, _found_spack()), end="")
+    except spack.SpackFault as err:
+        print(f"acceptance spack-env: {err}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _mirror(options: argparse.Namespace) -> int:
+    status = 0
+    try:
+        found = _found_spack()
+        configuration = site.load(_config_files())
+        system = configuration.system(options.system)
+        wanted = options.suite or list(SUITES)
+        for suite, mpi in configuration.spack_builds(system):
+            if suite not in wanted:
+                continue
+            try:
+                has = spack.mirror(options.destination, suite, system["name"], mpi, found)
+                print(f"{suite} with {mpi}: {has}")
+            except spack.SpackFault as err:
+                print(f"acceptance mirror: {err}", file=sys.stderr)
+                status = 1
+    except (spack.SpackFault, site.SiteFault) as err:
+        print(f"acceptance mirror: {err}", file=sys.stderr)
+        return 1
+    return status

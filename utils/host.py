@@ -1,0 +1,163 @@
+"""Compilers, MPIs and libraries that this machine has, as Spack externals."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: MPI -> its compiler wrapper and launcher as Debian names them, a program that tells its version,
+#: and the pattern of that version.
+_DEBIAN_MPI = {
+    "openmpi": ("mpicc.openmpi", "mpirun.openmpi", ("ompi_info", "--version"), r"v([\d.]+)"),
+    "mpich": ("mpicc.mpich", "mpirun.mpich", ("mpichversion",), r"Version:\s*([\d.]+)"),
+}
+_WRAPPERS = {
+    "openmpi": ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec"),
+    "mpich": ("mpicc", "mpicxx", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec"),
+}
+#: Programs of an MPI that have its name nowhere in theirs.
+_HELPERS = {
+    "openmpi": ("orterun", "orted", "ompi_info"),
+    "mpich": (
+        "hydra_pmi_proxy",
+        "hydra_nameserver",
+        "hydra_persist",
+        "mpiexec.hydra",
+        "mpichversion",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI of this machine: name, version, and the prefix under which it can be used."""
+
+    name: str
+    version: str
+    prefix: Path
+
+
+def mpi_names(root: Path = Path("/usr")) -> list[str]:
+    """Return the MPIs that Debian's packages have put into `root`; runs no program."""
+    return [
+        name
+        for name, (compiler, launcher, *_) in _DEBIAN_MPI.items()
+        if (root / "bin" / compiler).exists() and (root / "bin" / launcher).exists()
+    ]
+
+
+def mpis(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Mpi]:
+    """Find the MPIs that Debian's packages have put into `root`, with their versions.
+
+    Debian puts them all into one prefix, told apart by a suffix. Each gets a prefix of links of
+    its own, `prefixes/<name>`, where its programs have their usual names; `link` makes it.
+    """
+    found = {}
+    for name in mpi_names(root):
+        _, _, (program, *options), pattern = _DEBIAN_MPI[name]
+        if version := _version([str(root / "bin" / program), *options], pattern):
+            found[name] = Mpi(name, version, prefixes / name)
+    return found
+
+
+def link(mpi: Mpi, root: Path = Path("/usr")) -> None:
+    """Make the prefix of links of an MPI; what is there already is left alone."""
+    triplet = f"{platform.machine()}-linux-gnu"
+    libraries = root / "lib" / triplet
+    links = {
+        f"bin/{program}": root / f"bin/{program}.{mpi.name}" for program in _WRAPPERS[mpi.name]
+    }
+    links |= {f"bin/{program}": root / f"bin/{program}" for program in _HELPERS[mpi.name]}
+    if mpi.name == "openmpi":
+        links |= {
+            "lib": libraries / "openmpi/lib",
+            "include": libraries / "openmpi/include",
+        }
+    else:
+        links |= {
+            "include": root / "include" / triplet / "mpich",
+            "lib/libmpi.so": libraries / "libmpich.so",
+            "lib/libmpicxx.so": libraries / "libmpichcxx.so",
+            "lib/libmpifort.so": libraries / "libmpichfort.so",
+            "lib/libmpich.so": libraries / "libmpich.so",
+            "lib/libmpichcxx.so": libraries / "libmpichcxx.so",
+            "lib/libmpichfort.so": libraries / "libmpichfort.so",
+        }
+    _make_links(mpi.prefix, links)
+
+
+def externals(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Any]:
+    """Return what this machine has as the `packages` of a Spack configuration.
+
+    GCC with the languages that are there, GNU make, each MPI (with its links made), OpenBLAS.
+    """
+    packages: dict[str, Any] = {}
+    if gcc := _gcc():
+        packages["gcc"] = gcc
+        version = gcc["externals"][0]["spec"].split()[0]
+        for language in ("c", "cxx", "fortran"):
+            packages[language] = {"require": version}
+    if version := _version(["make", "--version"], r"GNU Make ([\d.]+)"):
+        packages["gmake"] = _external(f"gmake@{version}", root)
+    for mpi in mpis(prefixes, root).values():
+        link(mpi, root)
+        packages[mpi.name] = _external(f"{mpi.name}@{mpi.version}", mpi.prefix)
+    if blas := _openblas(prefixes, root):
+        packages["openblas"] = blas
+        packages |= {name: {"require": "openblas"} for name in ("blas", "lapack")}
+    return packages
+
+
+def _external(spec: str, prefix: Path) -> dict[str, Any]:
+    return {"buildable": False, "externals": [{"spec": spec, "prefix": str(prefix)}]}
+
+
+def _gcc() -> dict[str, Any] | None:
+    programs = {"c": "gcc", "cxx": "g++", "fortran": "gfortran"}
+    paths = {language: shutil.which(program) for language, program in programs.items()}
+    version = _version(["gcc", "-dumpfullversion"], r"([\d.]+)")
+    if not version or not paths["c"]:
+        return None
+    present = {language: path for language, path in paths.items() if path}
+    languages = ",".join({"c": "c", "cxx": "c++", "fortran": "fortran"}[word] for word in present)
+    gcc = _external(f"gcc@{version} languages='{languages}'", Path(paths["c"]).parent.parent)
+    gcc["externals"][0]["extra_attributes"] = {"compilers": present}
+    return gcc
+
+
+def _openblas(prefixes: Path, root: Path) -> dict[str, Any] | None:
+    triplet = f"{platform.machine()}-linux-gnu"
+    library = root / "lib" / triplet / "openblas-pthread"
+    header = root / "include" / triplet / "openblas-pthread"
+    config = header / "openblas_config.h"
+    if not (library / "libopenblas.so").exists() or not config.exists():
+        return None
+    found = re.search(r"OPENBLAS_VERSION \" OpenBLAS ([\d.]+)", config.read_text(errors="replace"))
+    version = found[1].rstrip(".") if found else "0.3"
+    prefix = prefixes / "openblas"
+    _make_links(prefix, {"lib": library, "include": header})
+    return _external(f"openblas@{version}", prefix)
+
+
+def _make_links(prefix: Path, links: Mapping[str, Path]) -> None:
+    for name, target in links.items():
+        path = prefix / name
+        if target.exists() and not path.is_symlink():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(target)
+
+
+def _version(command: list[str], pattern: str) -> str | None:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, env={**os.environ, "LC_ALL": "C"}
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(pattern, done.stdout)
+    return found[1] if found and done.returncode == 0 else None

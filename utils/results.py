@@ -1,0 +1,192 @@
+"""ReFrame's results database, read-only: sessions, their cases, and the metrics of these.
+
+Form: SQLite, tables `sessions`, `testcases`, `metadata`; a session's `json_blob` holds all, the
+metrics at `runs[].testcases[].perfvalues["system:partition:metric"]` as [value, reference, lower
+threshold, upper threshold, unit, result]. Source: ReFrame 4.10, `frontend/reporting`.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: The schema that this module reads (ReFrame 4.7 and later).
+SCHEMA_VERSION = "1.0"
+
+#: Seconds to wait for a database that another process writes.
+TIMEOUT = 10.0
+
+
+class ResultsFault(Exception):
+    """A results database that cannot be read: which, why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measured metric; `reference` is None when it was recorded, not judged."""
+
+    name: str
+    value: float
+    unit: str
+    reference: float | None
+    lower: float | None
+    upper: float | None
+    judged_by: str
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Case:
+    """One execution of a check on a partition and an environment."""
+
+    name: str
+    system: str
+    partition: str
+    environment: str
+    filename: str
+    suite: str
+    run_index: int
+    result: str
+    fail_phase: str
+    fail_reason: str
+    nodes: tuple[str, ...]
+    fixture: bool
+    declared: dict[str, str]
+    provenance: dict[str, str]
+    metrics: tuple[Metric, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether the case passed; nothing else counts as success."""
+        return self.result == "pass"
+
+    @property
+    def where(self) -> str:
+        """Return `system:partition+environment`, as ReFrame writes it."""
+        return f"{self.system}:{self.partition}+{self.environment}"
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of ReFrame; times in seconds since the epoch, `elapsed` in s."""
+
+    uuid: str
+    start: float
+    end: float
+    host: str
+    command: str
+    extras: dict[str, Any]
+    aborted: int
+    cases: tuple[Case, ...]
+
+    @property
+    def elapsed(self) -> float:
+        """Return the session's duration in s."""
+        return self.end - self.start
+
+
+def session(database: Path, uuid: str | None = None) -> Session:
+    """Read one session: that with this UUID, else the one that ended last.
+
+    Raises ResultsFault when the database or the session cannot be had.
+    """
+    query = "SELECT json_blob FROM sessions"
+    if uuid is None:
+        rows = list(_query(database, f"{query} ORDER BY session_end_unix DESC LIMIT 1"))
+    else:
+        rows = list(_query(database, f"{query} WHERE uuid = ?", uuid))
+    if not rows:
+        missing = "holds no session yet" if uuid is None else f"holds no session {uuid}"
+        raise ResultsFault(f"{database}: {missing}")
+    return _session(database, rows[0][0])
+
+
+def _query(database: Path, query: str, *values: str) -> Iterator[tuple[Any, ...]]:
+    if not database.is_file():
+        raise ResultsFault(f"{database}: no such file; a run of ReFrame with storage on makes it")
+    try:
+        connection = sqlite3.connect(
+            f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT
+        )
+        with closing(connection):
+            versions = connection.execute("SELECT schema_version FROM metadata").fetchall()
+            if versions != [(SCHEMA_VERSION,)]:
+                raise ResultsFault(
+                    f"{database}: schema {versions}, this program reads {SCHEMA_VERSION}; "
+                    "it was written by another release of ReFrame"
+                )
+            yield from connection.execute(query, values).fetchall()
+    except sqlite3.Error as err:
+        raise ResultsFault(
+            f"{database}: cannot be read: {err}; the values are also in the perflogs beside it"
+        ) from None
+
+
+def _session(database: Path, blob: str) -> Session:
+    try:
+        data = json.loads(blob)
+        info = data["session_info"]
+        return Session(
+            uuid=info["uuid"],
+            start=info["time_start_unix"],
+            end=info["time_end_unix"],
+            host=info["hostname"],
+            command=info["cmdline"],
+            extras=info,
+            aborted=info.get("num_aborted", 0),
+            cases=tuple(_case(case) for run in data["runs"] for case in run["testcases"]),
+        )
+    except (ValueError, KeyError, TypeError) as err:
+        raise ResultsFault(f"{database}: a malformed session: {err!r}") from None
+
+
+def _case(data: dict[str, Any]) -> Case:
+    judged_by = _table(data.get("judged_by"))
+    perfvalues = data.get("perfvalues") or {}
+    return Case(
+        name=data.get("display_name") or data["name"],
+        system=data["system"],
+        partition=data["partition"],
+        environment=data["environ"],
+        filename=data["filename"],
+        suite=data.get("suite") or "",
+        run_index=data["run_index"],
+        result=data["result"],
+        fail_phase=data["fail_phase"] or "",
+        fail_reason=data["fail_reason"] or "",
+        nodes=tuple(data.get("job_nodelist") or ()),
+        fixture=data["fixture"],
+        declared=_table(data.get("declared")),
+        provenance=_table(data.get("provenance")),
+        metrics=tuple(
+            metric
+            for key, value in perfvalues.items()
+            if (metric := _metric(key, value, judged_by)) is not None
+        ),
+    )
+
+
+def _table(value: object) -> dict[str, str]:
+    """Return a loggable dictionary; ReFrame stores '<undefined>' for one that was never set."""
+    return value if isinstance(value, dict) else {}
+
+
+def _metric(key: str, data: list[Any], judged_by: dict[str, str]) -> Metric | None:
+    value, reference, lower, upper, unit, *result = data
+    if value is None:  # a case that failed before its metrics were read
+        return None
+    name = key.split(":")[-1]
+    judged = lower is not None or upper is not None
+    return Metric(
+        name=name,
+        value=value,
+        unit=unit or "",
+        reference=reference if judged else None,
+        lower=lower,
+        upper=upper,
+        judged_by=judged_by.get(name, "a reference of the check" if judged else ""),
+        passed=not result or result[0] == "pass",
+    )

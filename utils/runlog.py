@@ -1,0 +1,154 @@
+"""ReFrame's own log: what a run selected and ran, which its results database does not tell.
+
+A run without cases stores no session, so only the log tells it from a run that never was. The
+form is that of `config/settings.py`, `time|process|level|message`, one file a day; the messages
+are those of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_LINE = re.compile(r"(?P<time>\d{4}-\d\d-\d\dT[^|]*)\|(?P<pid>\d+)\|(?P<level>\w+)\|(?P<text>.*)")
+_COLOUR = re.compile(r"\x1b\[\d*m")
+_FIELD = re.compile(r"  (?P<name>[a-z ]+): +(?P<value>.*)")
+_RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>\d+) skipped")
+_SKIP = re.compile(r"\[ +SKIP \] \(\d+/\d+\) (?P<case>.*)")
+_STORED = re.compile(r"Current session stored with UUID: (?P<uuid>\S+)")
+_DATABASE = re.compile(r"\[(?P<state>on|off)\] '(?P<path>.*)'")
+
+#: Options that narrow the selection down, so that a check file without a case is no surprise.
+FILTERS = {
+    "-n": "--name",
+    "-x": "--exclude",
+    "-t": "--tag",
+    "-T": "--exclude-tag",
+    "-E": "--filter-expr",
+    "-p": "--prgenv",
+    "-m": "--maintainer",
+}
+_LONG_FILTERS = (*FILTERS.values(), "--cpu-only", "--gpu-only", "--failed", "--restore-session")
+
+
+@dataclass
+class Run:
+    """One `reframe -r`.
+
+    `ran` is how many cases ran, of how many that were selected and not skipped; it and `stored`,
+    the UUID of the session, are None when the run never came to them. `skipped` has a line a case,
+    with the reason that the results database does not keep.
+    """
+
+    time: str
+    process: int
+    fields: dict[str, str] = field(default_factory=dict)
+    ran: tuple[int, int] | None = None
+    stored: str | None = None
+    skipped: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def arguments(self) -> list[str]:
+        """Return the words of the command."""
+        text = self.fields.get("command", "")
+        # The log holds the repr of the command.
+        if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+            text = text[1:-1].replace("\\" + text[0], text[0])
+        try:
+            return shlex.split(text)
+        except ValueError:
+            return text.split()
+
+    @property
+    def is_run(self) -> bool:
+        """Tell whether the command was to run checks, not to list or describe them."""
+        return self.ran is not None or any(
+            word == "--run" or re.match(r"-[a-zA-Z]*r", word) for word in self.arguments[1:]
+        )
+
+    @property
+    def filters(self) -> list[str]:
+        """Return the options of the command that narrow the selection down, with their values."""
+        words = self.arguments[1:]
+        found = []
+        for word, value in zip(words, [*words[1:], ""], strict=True):
+            if word in FILTERS or word in FILTERS.values():
+                found.append(f"{word} {value}")
+            elif word[:2] in FILTERS or word.split("=")[0] in _LONG_FILTERS:
+                found.append(word)
+        return found
+
+    @property
+    def check_path(self) -> list[Path]:
+        """Return the files and folders that ReFrame searched for checks."""
+        text = self.fields.get("check search path", "").removeprefix("(R) ").strip("'\"")
+        return [Path(part) for part in text.split(":") if part]
+
+    @property
+    def recursive(self) -> bool:
+        """Tell whether ReFrame descended into folders."""
+        return self.fields.get("check search path", "").startswith("(R)")
+
+    @property
+    def system(self) -> str:
+        """Return the name of the system that ReFrame selected."""
+        return self.fields.get("selected system", "").strip("'\"")
+
+    @property
+    def config_files(self) -> list[Path]:
+        """Return the configuration files that were read, without ReFrame's own."""
+        names = re.findall(r"'([^']*)'", self.fields.get("settings files", ""))
+        return [Path(name) for name in names if name != "<builtin>"]
+
+    @property
+    def database(self) -> Path | None:
+        """Return the results database, or None where storage was off."""
+        found = _DATABASE.match(self.fields.get("results database", ""))
+        return Path(found["path"]) if found and found["state"] == "on" else None
+
+
+def runs(folder: Path) -> Iterator[Run]:
+    """Yield the runs that the logs of a folder tell of, the newest first.
+
+    Listings and other invocations that run nothing are left out. A folder without logs has none.
+    """
+    for path in sorted(folder.glob("reframe*.log"), reverse=True):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        yield from (run for run in reversed(_invocations(text)) if run.is_run)
+
+
+def _invocations(text: str) -> list[Run]:
+    found: list[Run] = []
+    current: dict[int, Run] = {}
+    last: Run | None = None
+    for line in text.splitlines():
+        matched = _LINE.match(_COLOUR.sub("", line))
+        if not matched:
+            # A message of several lines: only those of warnings and errors are of interest.
+            continue
+        process, message = int(matched["pid"]), matched["text"]
+        if message.startswith("[ReFrame Setup]"):
+            current[process] = Run(matched["time"], process)
+            found.append(current[process])
+        last = current.get(process)
+        if last is not None:
+            _take(last, matched["level"], message)
+    return found
+
+
+def _take(run: Run, level: str, message: str) -> None:
+    if level == "warning":
+        run.warnings.append(message.removeprefix("WARNING: ").strip())
+    elif level in ("error", "critical"):
+        run.errors.append(message.removeprefix("ERROR: ").strip())
+    elif found := _RAN.search(message):
+        run.ran = int(found["done"]), int(found["selected"]) - int(found["skipped"])
+    elif found := _SKIP.match(message):
+        run.skipped.append(found["case"])
+    elif found := _STORED.match(message):
+        run.stored = found["uuid"]
+    elif run.ran is None and (found := _FIELD.match(message)):
+        run.fields.setdefault(found["name"], found["value"].strip())
