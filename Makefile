@@ -42,7 +42,7 @@ $(VENV)/bin/python:
 $(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
 	@echo "make: installing Python packages into $(VENV)"
 	@$(PIP) install --require-hashes -r requirements.lock
-	@$(PIP) install --no-deps --no-build-isolation -e .
+	@PYTHONWARNINGS=ignore $(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
