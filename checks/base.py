@@ -37,6 +37,16 @@ def largest_job() -> int:
     return max(cores_of(part) * nodes_of(part) for part in runtime.runtime().system.partitions)
 
 
+def nodes_for(partition, processes: int, most: int | None = None) -> int:
+    """Return the largest number of nodes over which processes can be spread evenly, at most `most`.
+
+    0 when even that gives a node more processes than it has cores.
+    """
+    largest = min(nodes_of(partition), processes, most or processes)
+    nodes = next(n for n in range(largest, 0, -1) if processes % n == 0)
+    return nodes if processes // nodes <= cores_of(partition) else 0
+
+
 def placements() -> list[str]:
     """Return where the processes of a job can stand on any partition of this system."""
     several = any(nodes_of(part) > 1 for part in runtime.runtime().system.partitions)
@@ -113,6 +123,8 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
     @run_before("performance")
     def judge(self):
         """Declare each metric to ReFrame, with the first reference that exists."""
+        if self.is_dry_run():
+            return
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(value), unit)
             for name, (value, unit) in self.measurements.items()

@@ -7,7 +7,7 @@ from utils.metrics import sized
 from utils.parse import imb as parse
 from utils.suites import imb
 
-from .base import JudgedCheck, cores_of, largest_job, nodes_of, placements
+from .base import JudgedCheck, largest_job, nodes_for, placements
 from .build import SuiteBuild, uses_spack
 
 
@@ -48,21 +48,22 @@ class ImbMpi1(JudgedCheck):
             part.fullname for part in runtime.runtime().system.partitions if self.fits(part)
         ]
 
+    def nodes(self, part):
+        """Count the nodes of a partition that this case takes; 0 if it does not fit."""
+        return nodes_for(part, self.np, 1 if self.placement == "intra-node" else None)
+
     def fits(self, part):
         """Tell whether a partition can run this case, with no more ranks than cores."""
         if self.benchmark in imb.TWO_PROCESSES and self.np != 2:
             return False
-        if self.placement == "intra-node":
-            return self.np <= cores_of(part)
-        nodes = min(nodes_of(part), self.np)
-        return nodes > 1 and self.np % nodes == 0 and self.np // nodes <= cores_of(part)
+        nodes = self.nodes(part)
+        return nodes == 1 if self.placement == "intra-node" else nodes > 1
 
     @run_after("setup")
     def place(self):
         """Spread the processes evenly over the nodes."""
-        nodes = 1 if self.placement == "intra-node" else nodes_of(self.current_partition)
         self.num_tasks = self.np
-        self.num_tasks_per_node = self.np // min(nodes, self.np)
+        self.num_tasks_per_node = self.np // self.nodes(self.current_partition)
 
     @run_before("run")
     def set_options(self):

@@ -22,6 +22,8 @@ def load(path: Path) -> tuple[dict, list[dict]]:
     if missing:
         raise ValueError(f"{path}: defines no {' and no '.join(missing)}")
     system = names["SYSTEM"]
+    if not {"name", "hostnames", "partitions"} <= set(system):
+        raise ValueError(f"{path}: SYSTEM wants a name, hostnames and partitions")
     return system, [
         {"target_systems": [system["name"]], **environment} for environment in names["ENVIRONMENTS"]
     ]

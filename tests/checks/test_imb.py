@@ -1,5 +1,6 @@
 """`checks/imb.py` through real ReFrame: real runs of IMB, and its recorded outputs, mutilated."""
 
+import json
 import sqlite3
 
 import pytest
@@ -248,6 +249,36 @@ def test_every_benchmark_runs_for_real_and_gives_the_metrics_of_its_suite(site):
             for metric in case.metrics
         } == set(imb.stems(name))
     assert verdict["passed"] == verdict["selected"] == len(session.cases)
+
+
+def test_a_dry_run_is_no_failure(site, recorded):
+    site.replay(recorded(PINGPONG))
+    run = site.reframe("-c", "checks/imb.py", "--dry-run", "-n", "PingPong")
+    assert run.status == 0, run.output
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cores", "expected"),
+    [
+        (2, 8, {2: 1, 4: 2, 8: 4, 16: 8}),
+        (3, 4, {2: 1, 4: 2, 8: 4, 12: 4}),
+        (63, 2, {2: 1, 4: 1, 8: 1, 16: 1, 32: 1, 64: 2, 126: 2}),
+    ],
+)
+def test_processes_are_spread_evenly_over_as_many_nodes_as_that_allows(
+    site, recorded, nodes, cores, expected
+):
+    site.replay(recorded(PINGPONG))
+    config = site.folder / "site.py"
+    extras = f'"extras": {{"nodes": {nodes}, "cores": {cores}}}'
+    config.write_text(config.read_text().replace('"extras": {"nodes": 2, "cores": 2}', extras))
+    run = site.reframe(
+        "-c", "checks/imb.py", "--dry-run", "-n", "Bcast.*%placement=inter-node",
+    )  # fmt: skip
+    assert run.status == 0, run.output
+    (report,) = site.var.glob("reports/*.json")
+    cases = json.loads(report.read_text())["runs"][0]["testcases"]
+    assert {case["num_tasks"]: case["num_tasks_per_node"] for case in cases} == expected
 
 
 @needs_wheels
