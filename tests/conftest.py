@@ -81,7 +81,7 @@ class Site:
         path.write_text(textwrap.dedent(text))
         self.environment["RFM_CONFIG_FILES"] = f"{ROOT / 'config/settings.py'}:{path}"
 
-    def replay(self, output, program="IMB-MPI1"):
+    def replay(self, output, program="IMB-MPI1", suite="imb"):
         """Make a system `replay` of two cores, whose programs print a recorded output."""
         folder = self.folder / "bin"
         folder.mkdir(exist_ok=True)
@@ -100,8 +100,8 @@ class Site:
                     }}],
                 }}],
                 "environments": [{{
-                    "name": "recorded", "features": ["imb"], "target_systems": ["replay"],
-                    "extras": {{"suites": {{"imb": {str(folder)!r}}}}},
+                    "name": "recorded", "features": [{suite!r}], "target_systems": ["replay"],
+                    "extras": {{"suites": {{{suite!r}: {str(folder)!r}}}}},
                 }}],
             }}
         """)

@@ -108,8 +108,11 @@ def _suite(suite: str, configuration: site.Site, system: dict[str, object]) -> I
             yield Finding(title, OK, f"{where}: built by Spack when it is needed")
             continue
         try:
-            found = str(find_program(Path(provider.folder), SUITES[suite].program))
+            found = [
+                str(find_program(Path(provider.folder), program))
+                for program in SUITES[suite].programs
+            ]
         except FileNotFoundError as err:
             yield Finding(title, BROKEN, f"{where}: {err}", how_to_get)
         else:
-            yield Finding(title, OK, f"{where}: {found}")
+            yield Finding(title, OK, f"{where}: {found[0]}")

@@ -99,7 +99,7 @@ def test_osu_is_built_and_runs(built, mpi):
     # By hand, as a user would who has another copy of the sources than upstream's.
     options = [] if upstream else ["-S", "OsuBuild.install_options=--no-checksum"]
     done, (fixture, *consumers) = run(
-        built, "osu", f"spack-{mpi}", "-n", "%benchmark=(latency|mbw_mr|allreduce|put_bw) ",
+        built, "osu", f"spack-{mpi}", "-n", r"benchmark=(latency|mbw_mr|allreduce|put_bw)\b",
         "-S", "OsuBenchmark.sizes=1:1024", *options,
     )  # fmt: skip
     assert done.status == 0, done.output

@@ -3,27 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from utils.suites import imb
+from utils.suites import imb, osu
 
 
 @dataclass(frozen=True)
 class Suite:
     """A benchmark suite.
 
-    `key` is the feature that environments name and the stem of the check's file. `program` tells
-    whether the suite is there. `metrics` is benchmark -> stems of its metrics.
+    `key` is the feature that environments name and the stem of the check's file. `programs` are
+    those that the checks run. `metrics` is benchmark -> stems of its metrics.
     """
 
     key: str
     title: str
-    program: str
+    programs: tuple[str, ...]
     how_to_get: str
     metrics: Mapping[str, tuple[str, ...]]
-
-    @property
-    def programs(self) -> tuple[str, ...]:
-        """Return the programs that the checks run."""
-        return (self.program,)
 
 
 SUITES = {
@@ -32,10 +27,18 @@ SUITES = {
         Suite(
             "imb",
             "Intel MPI Benchmarks",
-            "IMB-MPI1",
+            ("IMB-MPI1",),
             "make setup (Python wheels, x86_64), or name the folder of IMB-MPI1 in the `extras` of "
             "an environment in config/systems/",
             {f"imb.{name}": imb.stems(name) for name in imb.BENCHMARKS},
+        ),
+        Suite(
+            "osu",
+            "OSU Micro-Benchmarks",
+            tuple(f"osu_{name}" for name in osu.BENCHMARKS),
+            "make spack, then make run; or name the folder of its programs in the `extras` of an "
+            "environment in config/systems/",
+            {f"osu.{name}": osu.stems(name) for name in osu.BENCHMARKS},
         ),
     )
 }

@@ -1,0 +1,179 @@
+"""OSU Micro-Benchmarks: every message size of every program is a metric."""
+
+from pathlib import Path
+
+import reframe as rfm
+import reframe.core.runtime as runtime
+import reframe.utility.typecheck as typ
+
+from utils.metrics import sized
+from utils.parse import osu as parse
+from utils.suites import imb, osu
+
+from .base import JudgedCheck, largest_job, nodes_for, placements
+from .build import SuiteBuild, uses_spack
+
+#: What the run that verifies the data prints; it stays beside the output.
+VALIDATION = "validation.out"
+
+
+class OsuBuild(SuiteBuild):
+    """OSU for an environment."""
+
+    suite = "osu"
+
+
+@rfm.simple_test
+class OsuBenchmark(JudgedCheck):
+    """One program of the OSU Micro-Benchmarks at one number of processes."""
+
+    #: Smallest and largest message in bytes, `low:high`, powers of two.
+    sizes = variable(str, value="1:4194304", loggable=True)
+    #: Repetitions of each message. 0: the program's own number, fewer of large messages.
+    iterations = variable(int, value=0, loggable=True)
+    #: Verify the data that arrive, in a short run before the measured one: with `-c` a program
+    #: writes its buffers anew for each message, which slows down what it measures. For OMB 7.1 and
+    #: newer; older ones know neither `-c` (5.9) nor `-T` (7.1).
+    validate = variable(typ.Bool, value=True, loggable=True)
+
+    if uses_spack():
+        build = fixture(OsuBuild, scope="environment")
+
+    benchmark = parameter(osu.BENCHMARKS, loggable=True)
+    np = parameter(imb.process_counts(largest_job()), loggable=True)
+    placement = parameter(placements(), loggable=True)
+    #: Whether all messages share their buffers.
+    buffers = parameter(["same", "different"], loggable=True)
+
+    descr = "OSU Micro-Benchmarks"
+    suite = "osu"
+    valid_prog_environs = ["+osu"]
+    # mbw_mr has been seen to wait for ever.
+    time_limit = "5m"
+    tags = {"osu", "mpi"}
+
+    @run_after("init")
+    def fit(self):
+        """Take the partitions that have the cores and nodes for this case."""
+        self.benchmark_name = f"osu.{self.benchmark}"
+        self.executable = f"osu_{self.benchmark}"
+        self.valid_systems = [
+            part.fullname for part in runtime.runtime().system.partitions if self.fits(part)
+        ]
+
+    def nodes(self, part):
+        """Count the nodes of a partition that this case takes; 0 if it does not fit."""
+        if self.placement == "intra-node":
+            return nodes_for(part, self.np, 1)
+        between_two = self.benchmark in (*osu.TWO_PROCESSES, *osu.PAIRED)
+        return nodes_for(part, self.np, 2 if between_two else None)
+
+    def fits(self, part):
+        """Tell whether a partition can run this case, with no more ranks than cores."""
+        if self.buffers == "different" and self.benchmark not in osu.BUFFERED:
+            return False
+        nodes = self.nodes(part)
+        stands = nodes == 1 if self.placement == "intra-node" else nodes > 1
+        return stands and osu.takes(self.benchmark, self.np)
+
+    @run_after("setup")
+    def place(self):
+        """Spread the processes evenly over the nodes."""
+        self.num_tasks = self.np
+        self.num_tasks_per_node = self.np // self.nodes(self.current_partition)
+
+    @run_before("run")
+    def set_options(self):
+        """Ask for these message sizes and repetitions."""
+        self.executable_opts = []
+        if self.benchmark not in osu.UNSIZED:
+            sizes = self.message_sizes()
+            self.executable_opts.append(f"-m {sizes[0]}:{sizes[-1]}")
+        if self.buffers == "different":
+            self.executable_opts.append("-b multiple")
+        if self.validates():
+            self.verify_first()
+        elif self.benchmark == "hello":
+            self.time_launch()
+        if self.iterations and self.benchmark not in osu.START_UP:
+            self.executable_opts.append(f"-i {self.iterations} -x {self.iterations // 10 or 1}")
+
+    def validates(self):
+        """Tell whether the data of this case are verified."""
+        return self.validate and self.benchmark in osu.VALIDATED
+
+    def verify_first(self):
+        """Let the job run the program twice, first with few repetitions to verify the data."""
+        # ReFrame itself tells the job only later.
+        self.job.num_tasks = self.num_tasks
+        self.job.num_tasks_per_node = self.num_tasks_per_node
+        options = [*self.executable_opts, "-c -i 2 -x 0 -u 0"]
+        if self.benchmark in osu.REDUCTIONS:
+            # OMB's sums of bytes overflow; Open MPI saturates them then (its issue 8045).
+            options.append("-T mpi_float")
+        launch = self.job.launcher.run_command(self.job)
+        self.prerun_cmds = [f"{launch} {self.executable} {' '.join(options)} > {VALIDATION}"]
+        self.keep_files = [VALIDATION]
+
+    def time_launch(self):
+        """Let the job time the launch of a program that measures nothing itself."""
+        self.prerun_cmds = ["begin=$(date +%s%N)"]
+        self.postrun_cmds = [
+            "status=$? end=$(date +%s%N)",
+            'echo "launched in $(((end - begin) / 1000)) us"',
+            "(exit $status)",
+        ]
+
+    def message_sizes(self):
+        """Return the message sizes (bytes) of this case's table; some programs have none."""
+        if self.benchmark in osu.UNSIZED:
+            return [None]
+        return osu.message_sizes(self.benchmark, self.np, *osu.size_range(self.sizes))
+
+    def expected(self):
+        """Return metric -> unit, from what the program was asked for."""
+        rows = dict.fromkeys(self.message_sizes())
+        return {name: unit for name, (_, unit) in self.named(rows).items()}
+
+    def measure(self):
+        """Return metric -> (value, unit) from the table of the output."""
+        if self.validates():
+            self.verify()
+        source = self.stdout.evaluate()
+        table = parse.only_table(self.output(), self.benchmark, self.np, source)
+        self.provenance["suite"] = f"OSU {table.version}"
+        return self.named({row.size: row.values for row in table.rows})
+
+    def verify(self):
+        """Fail the case unless the data of every message size were verified."""
+        text = Path(self.stagedir, VALIDATION).read_text(encoding="utf-8")
+        table = parse.only_table(text, self.benchmark, self.np, VALIDATION)
+        verified = [row.size for row in table.rows if "validation" in table.columns]
+        if verified != self.message_sizes():
+            raise ValueError(
+                f"{VALIDATION}:{table.number}: {self.benchmark}: verified the message sizes "
+                f"{verified} instead of {self.message_sizes()}"
+            )
+
+    def named(self, rows):
+        """Name the metrics of a table {size: {column: value} or None}: metric -> (value, unit)."""
+        found = {}
+        for column in osu.BENCHMARKS[self.benchmark]:
+            values = {size: row and row[column.name] for size, row in rows.items()}
+            for size, value in values.items():
+                name = column.stem if size is None else sized(column.stem, size)
+                found[name] = (value, column.unit)
+            if column is osu.BANDWIDTH:
+                peak = None if None in values.values() else max(values.values())
+                found["bandwidth_peak"] = (peak, column.unit)
+        return found
+
+    def parameters(self):
+        """Return what a reference of this case must agree with."""
+        nodes = self.num_tasks // self.num_tasks_per_node
+        found = {"np": str(self.np), "nodes": str(nodes), "placement": self.placement}
+        if self.benchmark in osu.PAIRED:
+            found["pairs"] = str(self.np // 2)
+        if self.benchmark in osu.BUFFERED:
+            found["buffers"] = self.buffers
+        return found
