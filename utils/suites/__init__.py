@@ -36,8 +36,8 @@ SUITES = {
             "osu",
             "OSU Micro-Benchmarks",
             tuple(f"osu_{name}" for name in osu.BENCHMARKS),
-            "make spack, then make run; or name the folder of its programs in the `extras` of an "
-            "environment in config/systems/",
+            "an MPI (Debian: openmpi-bin libopenmpi-dev), then make spack, then make run; or name "
+            "the folder of its programs in the `extras` of an environment in config/systems/",
             {f"osu.{name}": osu.stems(name) for name in osu.BENCHMARKS},
         ),
     )
