@@ -5,7 +5,8 @@ import io
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from utils.references import VALUE_COLUMNS, Library, Reference, write_parameters
+from utils.records import Reference, write_parameters
+from utils.references import VALUE_COLUMNS, Library
 from utils.suites import check_of
 
 #: What a table for people leaves out.

@@ -8,7 +8,8 @@ import pytest
 
 from utils import references
 from utils.paths import ROOT
-from utils.references import Ambiguous, ReferenceFault, load, write_parameters
+from utils.records import PARAMETERS, write_parameters
+from utils.references import Ambiguous, ReferenceFault, load
 from utils.tolerances import ToleranceFault, Tolerances
 
 VALUES = ",".join(references.VALUE_COLUMNS)
@@ -524,7 +525,7 @@ def test_the_documentation_lists_columns_and_keys_in_their_order():
         assert f"\n`{columns}`\n" in text
     section = text.partition("### Parameters")[2].partition("###")[0]
     rows = re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
-    assert re.findall(r"`(\w+)`", " ".join(rows)) == list(references.PARAMETERS)
+    assert re.findall(r"`(\w+)`", " ".join(rows)) == list(PARAMETERS)
 
 
 def test_values_follow_from_what_is_printed_by_a_conversion_that_the_note_states(published):

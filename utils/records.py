@@ -1,0 +1,154 @@
+"""The records of `reference/`: of what a number and a claim consist, how parameters are written.
+
+The keys are documented in `reference/README.md`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_INTEGER = re.compile(r"[1-9]\d*\Z")
+_SIZE = re.compile(r"(0|[1-9]\d*)\Z")
+_RANGE = re.compile(r"[1-9]\d*(\.\.[1-9]\d*)?\Z")
+_TEXT = re.compile(r"[^;=,]+\Z")
+
+
+def _one_of(*words: str) -> re.Pattern[str]:
+    return re.compile("(" + "|".join(map(re.escape, words)) + r")\Z")
+
+
+#: Key of a parameter -> the form of its value. The order is the order in which they are written.
+PARAMETERS: dict[str, re.Pattern[str]] = {
+    "np": _INTEGER,
+    "nodes": _INTEGER,
+    "class": _one_of(*"SWABCDE"),
+    "message_size": _SIZE,
+    "sizes": _one_of("small", "small-medium", "medium", "medium-large", "large", "all"),
+    "pairs": _INTEGER,
+    "placement": _one_of("inter-node", "intra-node", "intra-socket", "inter-socket"),
+    "mapping": _one_of("block", "cyclic"),
+    "buffers": _one_of("same", "different"),
+    "intranode": _one_of("shared", "loopback"),
+    "distance": _RANGE,
+    "pattern": _TEXT,
+    "step": _INTEGER,
+    "send_size": _INTEGER,
+    "recv_size": _INTEGER,
+    "local_socket": re.compile(r"\d+(/\d+)?\Z"),
+    "remote_socket": re.compile(r"\d+(/\d+)?\Z"),
+    "grid": _TEXT,
+}
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition of a test bed: its ReFrame names and the facts that the paper gives."""
+
+    system: str
+    partition: str
+    facts: dict[str, str]
+
+    @property
+    def fullname(self) -> str:
+        """Return ReFrame's name, `system:partition`."""
+        return f"{self.system}:{self.partition}"
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """Return the names under which the paper speaks of it."""
+        return tuple(name.strip() for name in self.facts["printed"].split(";"))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A number with its origin, from a paper (`published`) or from a site (`baseline`)."""
+
+    source: str
+    origin: str
+    where: str
+    system: str
+    partition: str
+    benchmark: str
+    metric: str
+    parameters: dict[str, str]
+    relation: str
+    value: float
+    unit: str
+    printed: str
+    note: str
+    path: Path
+    line: int
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Return what the number is a number of."""
+        return (
+            self.system,
+            self.partition,
+            self.benchmark,
+            self.metric,
+            write_parameters(self.parameters),
+        )
+
+    @property
+    def citation(self) -> str:
+        """Name source, origin and place: `published kandadai2009, Table 5`."""
+        return f"{self.source} {self.origin}, {self.where}"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a claim: a partition and the keys in which it differs from the other side.
+
+    The partition is empty where the paper does not say with what it compares.
+    """
+
+    system: str
+    partition: str
+    keys: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A relation between two results that a paper states; units as in `reference/README.md`."""
+
+    paper: str
+    where: str
+    benchmark: str
+    metric: str
+    parameters: dict[str, str]
+    left: Side
+    right: Side
+    relation: str
+    value: tuple[float, ...]
+    unit: str
+    printed: str
+    note: str
+    path: Path
+    line: int
+
+
+def read_parameters(text: str) -> dict[str, str]:
+    """Read `key=value;key=value`.
+
+    Raises ValueError for an unknown or repeated key and for a value of the wrong form.
+    """
+    parameters: dict[str, str] = {}
+    for part in filter(None, text.split(";")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ValueError(f"{part!r} is not of the form key=value")
+        if key not in PARAMETERS:
+            raise ValueError(f"unknown key {key!r}; known: {', '.join(PARAMETERS)}")
+        if key in parameters:
+            raise ValueError(f"the key {key!r} stands twice")
+        if not PARAMETERS[key].match(value):
+            raise ValueError(f"{value!r} is no value of {key!r}")
+        parameters[key] = value
+    return parameters
+
+
+def write_parameters(parameters: Mapping[str, str]) -> str:
+    """Write parameters in the one order that `reference/README.md` gives."""
+    return ";".join(f"{key}={parameters[key]}" for key in PARAMETERS if key in parameters)
