@@ -13,6 +13,7 @@ from reframe.core.exceptions import SanityError
 from utils import metrics, references
 from utils.paths import REFERENCE
 from utils.programs import find_program
+from utils.tolerances import ToleranceFault
 from utils.units import is_measured
 
 
@@ -101,7 +102,10 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
         # None where the scheduler does not tell; an output that was cut tells then.
         if self.job.exitcode:
             raise SanityError(f"exited with status {self.job.exitcode}: {self.last_words()}")
-        self.measurements = self.measure()
+        try:
+            self.measurements = self.measure()
+        except ValueError as err:  # a ParseError, mostly; ReFrame would show our code beside it
+            raise SanityError(str(err)) from None
         missing = [name for name in self.declared if name not in self.measurements]
         surplus = [name for name in self.measurements if name not in self.declared]
         if not self.declared:
@@ -143,14 +147,13 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
         parameters = self.parameters()
         if size is not None:
             parameters["message_size"] = str(size)
-        found = library().look_up(
-            self.current_system.name,
-            self.current_partition.name,
-            self.benchmark_name,
-            stem,
-            parameters,
-            unit,
-        )
+        part = self.current_partition
+        try:
+            found = library().look_up(
+                self.current_system.name, part.name, self.benchmark_name, stem, parameters, unit
+            )
+        except (references.ReferenceFault, ToleranceFault, LookupError, ValueError) as err:
+            raise SanityError(str(err)) from None
         if found is None:
             return None
         thresholds = library().tolerances.thresholds(found.source, found.relation, unit)

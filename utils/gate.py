@@ -62,6 +62,7 @@ class Verdict:
     elapsed: float = 0.0
     selected: int = 0
     ran: int = 0
+    builds: int = 0
     passed: int = 0
     failed: int = 0
     skipped: int = 0
@@ -179,6 +180,7 @@ def _judge_session(verdict: Verdict, session: results.Session) -> None:
     first = [case for case in cases if case.run_index == 0]
     verdict.selected = verdict.selected or len(first)
     verdict.ran = verdict.ran or sum(case.result in ("pass", "fail") for case in first)
+    verdict.builds = sum(case.fixture for case in session.cases)
     left_out: Counter[tuple[str, str]] = Counter()
     passed_later = {(case.name, case.where) for case in cases if case.run_index and case.passed}
     for case in session.cases:

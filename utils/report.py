@@ -35,10 +35,11 @@ def verdict_text(verdict: Verdict) -> str:
         )
     for missing in verdict.unprovided:
         facts.append(("not run", f"{missing.check}: {missing.reason}"))
+    builds = f", {_count(verdict.builds, 'build')} among them" if verdict.builds else ""
     facts.append(
         (
             "cases",
-            f"{verdict.ran} of {verdict.selected} run: {verdict.passed} passed, "
+            f"{verdict.ran} of {verdict.selected} run{builds}: {verdict.passed} passed, "
             f"{verdict.failed} failed, {verdict.skipped} skipped",
         )
     )

@@ -84,6 +84,7 @@ def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded, name):
     assert "rfm_job.out:" in message
     assert "PingPong" in message
     assert words in message
+    assert ".py:" not in message, "our code is not the reader's business"
     assert verdict["recorded"] == 0
 
 

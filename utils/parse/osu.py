@@ -17,10 +17,8 @@ nothing, so that its job adds how long the launch took::
     This is a test with 2 processes
     launched in 431209 us
 
-Times are in us (the launch: in s), MB are 10^6 bytes. `# Datatype:` exists since 7.1, Validation
-(`-c`) since 5.9.
-Source of the form: outputs of 5.3.2, 5.4.1, 5.6.1,
-5.7, 5.8, 5.9, 6.0, 6.1, 6.2, 7.0, 7.2, 7.4 and 7.5.
+Times are in us, that of a launch in s; MB are 10^6 bytes. `# Datatype:` exists since 7.1,
+Validation (`-c`) since 5.9. Source of the form: outputs of releases from 5.3.2 to 7.5.2.
 """
 
 import math
