@@ -99,15 +99,15 @@ class OsuBenchmark(JudgedCheck):
             self.executable_opts.append(f"-i {self.iterations} -x {self.iterations // 10 or 1}")
 
     def validates(self):
-        """Tell whether the data of this case are verified."""
-        return self.validate and self.benchmark in osu.VALIDATED
+        """Tell whether the data of this case are verified; many buffers take minutes."""
+        return self.validate and self.benchmark in osu.VALIDATED and self.buffers == "same"
 
     def verify_first(self):
         """Let the job run the program twice, first with few repetitions to verify the data."""
         # ReFrame itself tells the job only later.
         self.job.num_tasks = self.num_tasks
         self.job.num_tasks_per_node = self.num_tasks_per_node
-        options = [*self.executable_opts, "-c -i 2 -x 0 -u 0"]
+        options = [*self.executable_opts, "-c -i 10 -x 1 -u 0"]
         if self.benchmark in osu.REDUCTIONS:
             # OMB's sums of bytes overflow; Open MPI saturates them then (its issue 8045).
             options.append("-T mpi_float")

@@ -185,7 +185,7 @@ def test_a_check_file_that_a_filter_left_out_is_no_failure(site):
 
 def test_a_suite_that_nothing_provides_is_named_with_the_way_to_get_it(replay):
     config = replay.folder / "site.py"
-    config.write_text(config.read_text().replace('"features": ["imb"]', '"features": []'))
+    config.write_text(config.read_text().replace("\"features\": ['imb']", '"features": []'))
     assert replay.reframe("-c", "checks", "-r").status == 0, "plain ReFrame is green"
     status, verdict = replay.gate()
     assert status == 1
