@@ -97,7 +97,7 @@ def main() -> None:
         print("no Spack, or no MPI of Debian, here: what Spack costs a check is not measured")
         return
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder))
+        bench = Bench(Path(folder), bare=False)
         try:
             wall(bench, "first", SHARED, checks=1)
         except SystemExit:
