@@ -1,0 +1,374 @@
+"""`checks/osu.py` through real ReFrame: recorded outputs of OMB, whole and mutilated."""
+
+import re
+
+import pytest
+
+from utils import results
+from utils.suites import osu
+
+LATENCY = "osu/osu_latency.openmpi.txt"
+VERIFY = "-c -i 10 -x 1 -u 0"
+
+
+def with_validation(output):
+    """Add the column that `-c` adds."""
+    output = re.sub(r"^(# Size .*)$", r"\1          Validation", output, flags=re.MULTILINE)
+    return re.sub(r"^(\d.*)$", r"\1                Pass", output, flags=re.MULTILINE)
+
+
+def replay(site, output, program="osu_latency", verified=None):
+    """Make a site whose program prints this output, and `verified` when it is asked to verify."""
+    script = site.replay(output, program, "osu")
+    (site.folder / "verified.txt").write_text(verified or with_validation(output))
+    script.write_text(
+        f'#!/bin/sh\ncd {site.folder}; echo "$*" >> arguments.txt\n'
+        'case "$*" in *-c*) cat verified.txt;; *) cat output.txt;; esac\n'
+    )
+    return script
+
+
+def configure(site, *replacements):
+    """Change the configuration of a site that replays."""
+    path = site.folder / "site.py"
+    text = path.read_text()
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def run(site, benchmark="latency", *options, placement="intra-node", buffers="same"):
+    """Run a case of a program; return ReFrame's result and the gate's."""
+    name = f"%benchmark={benchmark}%.*%placement={placement}%buffers={buffers}"
+    done = site.reframe("-c", "checks/osu.py", "-r", "-n", name, *options)
+    return done, site.gate()
+
+
+def only_problem(verdict):
+    kinds = [problem["kind"] for problem in verdict["problems"]]
+    assert kinds == ["case-failed", "nothing-measured"]
+    return verdict["problems"][0]["message"]
+
+
+def only_case(site):
+    (case,) = results.session(site.database).cases
+    return case, {metric.name: (metric.value, metric.unit) for metric in case.metrics}
+
+
+def arguments(site):
+    return (site.folder / "arguments.txt").read_text().splitlines()
+
+
+def line_of(text, start):
+    return next(line for line in text.splitlines() if line.split()[:1] == [start])
+
+
+def listed(site):
+    """Return benchmark, processes, placement and buffers of each case that there is."""
+    output = site.reframe("-c", "checks/osu.py", "-l").output
+    pattern = r"%benchmark=(\S+) %np=(\d+) %placement=(\S+) %buffers=(\S+)"
+    return {(name, int(np), *rest) for name, np, *rest in re.findall(pattern, output)}
+
+
+def test_a_recorded_output_is_measured_completely(site, recorded):
+    replay(site, recorded(LATENCY))
+    done, (status, verdict) = run(site)
+    assert (done.status, status) == (0, 0), done.output
+    case, values = only_case(site)
+    assert values["latency_1"] == (0.18, "us")
+    assert values["latency_4194304"] == (1298.85, "us")
+    assert list(values) == [f"latency_{2**n}" for n in range(23)]
+    assert values.keys() == case.declared.keys()
+    assert (verdict["recorded"], verdict["judged"]) == (23, {})
+    assert case.provenance == {"suite": "OSU 7.4"}
+    assert arguments(site) == [f"-m 1:4194304 {VERIFY}", "-m 1:4194304"]
+
+
+#: Program -> recorded output, sizes, arguments of each run, and some of the metrics.
+RUNS = {
+    "bw": (
+        "osu_bw.openmpi.txt",
+        "1:4194304",
+        [f"-m 1:4194304 {VERIFY}", "-m 1:4194304"],
+        {"bandwidth_1024": (12734.86, "MB/s"), "bandwidth_peak": (19318.42, "MB/s")},
+    ),
+    "mbw_mr": (
+        "osu_mbw_mr.openmpi.v7.2.txt",
+        "1:64",
+        [f"-m 1:64 {VERIFY}", "-m 1:64"],
+        {"message_rate_1": (11048769.96, "1/s"), "bandwidth_peak": (464.24, "MB/s")},
+    ),
+    "alltoall": (
+        "osu_alltoall.openmpi.txt",
+        "1:1048576",
+        [f"-m 1:1048576 {VERIFY}", "-m 1:1048576"],
+        {"time_1": (0.16, "us"), "time_1048576": (314.04, "us")},
+    ),
+    "allreduce": (
+        "osu_allreduce.openmpi.v6.2.txt",
+        "1:64",
+        [f"-m 4:64 {VERIFY} -T mpi_float", "-m 4:64"],
+        {"time_4": (1.32, "us"), "time_64": (0.49, "us")},
+    ),
+    "barrier": ("osu_barrier.openmpi.txt", "1:64", [""], {"time": (0.28, "us")}),
+    "get_bw": (
+        "osu_get_bw.mpich.txt",
+        "1:64",
+        ["-m 1:64"],
+        {"bandwidth_1": (4.30, "MB/s"), "bandwidth_peak": (279.33, "MB/s")},
+    ),
+    "init": ("osu_init.mpich.txt", "1:64", [""], {"time": (79000.0, "us")}),
+}
+
+
+@pytest.mark.parametrize("benchmark", RUNS)
+def test_each_kind_of_program_is_asked_and_measured(site, recorded, benchmark):
+    name, sizes, asked, some = RUNS[benchmark]
+    replay(site, recorded(f"osu/{name}"), f"osu_{benchmark}")
+    done, (status, _) = run(site, benchmark, "-S", f"sizes={sizes}")
+    assert (done.status, status) == (0, 0), done.output
+    case, values = only_case(site)
+    assert {metric: values[metric] for metric in some} == some
+    assert values.keys() == case.declared.keys()
+    assert arguments(site) == asked
+
+
+def test_the_launch_of_hello_is_timed(site, recorded):
+    script = replay(site, recorded("osu/osu_hello.mpich.txt"), "osu_hello")
+    script.write_text(script.read_text() + "sleep 0.5\n")
+    done, (status, _) = run(site, "hello")
+    assert (done.status, status) == (0, 0), done.output
+    (value, unit) = only_case(site)[1]["time"]
+    assert 0.5 < value < 5
+    assert unit == "s"
+
+
+def test_a_launch_of_hello_that_fails_is_no_launch(site, recorded):
+    script = replay(site, recorded("osu/osu_hello.mpich.txt"), "osu_hello")
+    script.write_text(script.read_text() + "exit 3\n")
+    _, (status, verdict) = run(site, "hello")
+    assert status == 1
+    assert "exited with status 3" in only_problem(verdict)
+
+
+def test_options_set_iterations_and_leave_out_the_verification(site, recorded):
+    replay(site, recorded("osu/osu_latency_m8.openmpi.txt"))
+    options = ["-S", "sizes=8:8", "-S", "iterations=50", "-S", "validate=no"]
+    done, (status, _) = run(site, "latency", *options)
+    assert (done.status, status) == (0, 0), done.output
+    assert arguments(site) == ["-m 8:8 -i 50 -x 5"]
+
+
+def test_different_buffers_are_asked_for_and_a_case_of_their_own(site, recorded):
+    replay(site, recorded("osu/osu_mbw_mr.openmpi.v7.2.txt"), "osu_mbw_mr")
+    done, (status, _) = run(site, "mbw_mr", "-S", "sizes=1:64", buffers="different")
+    assert (done.status, status) == (0, 0), done.output
+    assert arguments(site) == ["-m 1:64 -b multiple"]
+    cases = listed(site)
+    assert {name for name, *_, buffers in cases if buffers == "different"} == set(osu.BUFFERED)
+    assert {name for name, *_, buffers in cases if buffers == "same"} == set(osu.BENCHMARKS)
+
+
+MUTILATIONS = {
+    "cut in a line": (
+        lambda text: text[: text.index(line_of(text, "65536")) + 27],
+        "the output ends in the middle of a line",
+    ),
+    "NaN": (lambda text: text.replace(line_of(text, "1024"), "1024  nan"), "nan is no finite"),
+    "negative": (
+        lambda text: text.replace(line_of(text, "1024"), "1024  -0.19"),
+        "-0.19 is negative",
+    ),
+    "zero": (lambda text: text.replace(line_of(text, "1024"), "1024  0.00"), "latency is zero"),
+    "header": (lambda text: text.replace("Avg Latency(us)", "Avg Latency(ns)"), "Latency(ns)"),
+    "stray line": (
+        lambda text: text.replace(line_of(text, "1024"), "libibverbs: Warning: no device"),
+        "libibverbs",
+    ),
+    "two runs": (lambda text: text + text, "a second title: two runs in one output"),
+    "wrong data": (
+        lambda text: with_validation(text).replace("Pass\n2048 ", "Fail\n2048 "),
+        "the data that arrived is not the data that was sent",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTILATIONS)
+def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded, name):
+    mutilate, words = MUTILATIONS[name]
+    text = recorded(LATENCY)
+    replay(site, mutilate(text), verified=with_validation(text))
+    done, (status, verdict) = run(site)
+    assert (done.status, status) == (1, 1)
+    message = only_problem(verdict)
+    assert "rfm_job.out:" in message
+    assert "latency: " in message
+    assert words in message
+    assert verdict["recorded"] == 0
+
+
+def test_an_empty_output_fails_the_case(site, recorded):
+    replay(site, "", verified=with_validation(recorded(LATENCY)))
+    _, (status, verdict) = run(site)
+    assert status == 1
+    assert "rfm_job.out: the output is empty" in only_problem(verdict)
+
+
+@pytest.mark.parametrize("start", ["1024", "4194304"])
+def test_a_missing_message_size_fails_the_case(site, recorded, start):
+    text = recorded(LATENCY)
+    cut = text.replace(line_of(text, start) + "\n", "")
+    replay(site, cut, verified=with_validation(text))
+    _, (status, verdict) = run(site)
+    assert status == 1
+    assert f"metrics missing: latency_{start}; not asked for: none" in only_problem(verdict)
+
+
+def test_a_message_size_that_was_not_asked_for_fails_the_case(site, recorded):
+    replay(site, recorded(LATENCY))
+    _, (status, verdict) = run(site, "latency", "-S", "sizes=1:2097152", "-S", "validate=no")
+    assert status == 1
+    assert "not asked for: latency_4194304" in only_problem(verdict)
+
+
+def test_the_output_of_another_program_fails_the_case(site, recorded):
+    replay(site, recorded("osu/osu_multi_lat.openmpi.txt"))
+    _, (status, verdict) = run(site, "latency", "-S", "validate=no")
+    assert status == 1
+    assert "the output is that of osu_multi_lat, which was not asked for" in only_problem(verdict)
+
+
+def test_other_pairs_than_asked_for_fail_the_case(site, recorded):
+    replay(site, recorded("osu/osu_mbw_mr_np4.openmpi.txt"), "osu_mbw_mr")
+    _, (status, verdict) = run(site, "mbw_mr", "-S", "sizes=1:4096", "-S", "validate=no")
+    assert status == 1
+    assert "ran with 4 processes instead of 2" in only_problem(verdict)
+
+
+VERIFICATIONS = {
+    "wrong data": (
+        lambda text: text.replace("Pass\n2048 ", "Fail\n2048 "),
+        "validation.out:15: latency: the data that arrived is not the data that was sent: '1024",
+    ),
+    "no verification": (
+        lambda text: re.sub(" +(Validation|Pass)", "", text),
+        "verified the message sizes [] instead of [1, 2, 4,",
+    ),
+    "one size less": (
+        lambda text: text.replace(line_of(text, "1024") + "\n", ""),
+        "verified the message sizes [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 2048,",
+    ),
+    "bad usage": (
+        lambda _: "Usage: osu_latency [options]\n",
+        "validation.out: this is no output of OMB: its title is missing",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VERIFICATIONS)
+def test_data_that_are_not_verified_fail_the_case(site, recorded, name):
+    mutilate, words = VERIFICATIONS[name]
+    text = recorded(LATENCY)
+    replay(site, text, verified=mutilate(with_validation(text)))
+    done, (status, verdict) = run(site)
+    assert (done.status, status) == (1, 1)
+    assert words in only_problem(verdict)
+
+
+def test_a_program_that_hangs_is_ended_by_the_time_limit(site, recorded):
+    script = replay(site, recorded(LATENCY), "osu_mbw_mr")
+    script.write_text("#!/bin/sh\nsleep 300\n")
+    done, (status, verdict) = run(site, "mbw_mr", "-S", "time_limit=3s")
+    assert (done.status, status) == (1, 1)
+    assert "time" in only_problem(verdict)
+
+
+def test_a_missing_program_fails_the_case_with_its_path(site, recorded):
+    replay(site, recorded(LATENCY)).unlink()
+    _, (status, verdict) = run(site)
+    assert status == 1
+    assert f"{site.folder}/bin/osu_latency: missing or not executable" in only_problem(verdict)
+
+
+def test_a_program_is_found_in_the_folders_of_its_version(site, recorded):
+    script = replay(site, recorded(LATENCY))
+    folder = script.parent / "libexec/osu-micro-benchmarks/mpi/pt2pt"
+    folder.mkdir(parents=True)
+    script.rename(folder / script.name)
+    done, (status, _) = run(site)
+    assert (done.status, status) == (0, 0), done.output
+
+
+@pytest.mark.parametrize(("sizes", "benchmark"), [("0:8", "latency"), ("1:2", "reduce")])
+def test_malformed_sizes_are_refused(site, recorded, sizes, benchmark):
+    replay(site, recorded(LATENCY), f"osu_{benchmark}")
+    _, (status, verdict) = run(site, benchmark, "-S", f"sizes={sizes}")
+    assert status == 1
+    words = {
+        "latency": "it wants low:high, powers of two, for example 1:4194304",
+        "reduce": "no message of reduce fits into 1:2 bytes",
+    }
+    assert words[benchmark] in only_problem(verdict)
+
+
+KOOP2008 = (('"replay"', '"koop2008"'), ('"name": "default"', '"name": "qdr-pcie2"'))
+
+
+def judged(site):
+    case, _ = only_case(site)
+    return {
+        metric.name: (metric.reference, metric.judged_by)
+        for metric in case.metrics
+        if metric.reference is not None
+    }
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "metric", "value"),
+    [("bw", "bandwidth_peak", 2575), ("latency", "latency_1", 1.06)],
+)
+def test_a_published_value_judges_the_partition_it_was_published_for(
+    site, recorded, benchmark, metric, value
+):
+    replay(site, recorded(f"osu/osu_{benchmark}.openmpi.txt"), f"osu_{benchmark}")
+    configure(site, *KOOP2008)
+    done, (status, verdict) = run(site, benchmark, placement="inter-node")
+    assert (done.status, status) == (0, 0), done.output
+    assert judged(site) == {metric: (value, "published koop2008, Section 5.1")}
+    assert verdict["judged"] == {"published koop2008": 1}
+
+
+def test_a_published_value_fails_a_slower_partition(site, recorded):
+    text = recorded(LATENCY)
+    replay(site, text.replace(line_of(text, "1"), "1         2.12"))
+    configure(site, *KOOP2008)
+    _, (status, verdict) = run(site, placement="inter-node")
+    assert status == 1
+    assert "latency_1" in only_problem(verdict)
+
+
+def test_pairs_stand_on_two_nodes_and_match_what_was_published(site, recorded):
+    output = recorded("osu/osu_mbw_mr_np4.openmpi.txt").replace("pairs: 2", "pairs: 4")
+    replay(site, output, "osu_mbw_mr")
+    configure(site, *KOOP2008, ('"cores": 2', '"cores": 4'), ('"nodes": 2', '"nodes": 4'))
+    name = "%benchmark=mbw_mr%np=8%placement=inter-node%buffers=same"
+    done = site.reframe("-c", "checks/osu.py", "-r", "-n", name, "-S", "sizes=1:4096")
+    assert done.status == 0, done.output
+    assert judged(site) == {"bandwidth_2048": (2103, "published koop2008, Section 5.1")}
+
+
+def test_no_case_has_more_ranks_than_cores_or_processes_that_it_cannot_use(site, recorded):
+    replay(site, recorded(LATENCY))
+    configure(site, ('"cores": 2', '"cores": 3'), ('"nodes": 2', '"nodes": 4'))
+    cases = listed(site)
+    counts = {}
+    for name, np, placement, _ in cases:
+        counts.setdefault((name, placement), set()).add(np)
+    assert counts["latency", "intra-node"] == counts["latency", "inter-node"] == {2}
+    assert counts["put_bw", "inter-node"] == {2}
+    assert counts["mbw_mr", "intra-node"] == {2}
+    assert counts["mbw_mr", "inter-node"] == {2, 4}
+    assert counts["alltoall", "intra-node"] == {2}
+    assert counts["alltoall", "inter-node"] == {2, 4, 8, 12}
+    assert {name for name, *_ in cases} == set(osu.BENCHMARKS)
