@@ -57,8 +57,9 @@ def placements() -> list[str]:
 class JudgedCheck(rfm.RunOnlyRegressionTest):
     """A check whose every declared metric is measured and judged, or shown as not judged.
 
-    A subclass sets `suite` in its body, `benchmark_name`, `executable` and what the run needs
-    until the `setup` phase ends, and defines
+    A subclass sets `suite` in its body, `benchmark_name` and `columns` (of its table, that are
+    metrics) after `init`, `executable` and what the run needs until the `setup` phase ends, and
+    defines
 
     - `expected()` -> {metric: unit}, all metrics of this case and no other one;
     - `measure()` -> {metric: (value, unit)}, raising an exception that names file and line for
@@ -160,6 +161,31 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
         if thresholds is None:
             return None
         return (found.value, *thresholds, unit), found.citation
+
+    def named(self, rows):
+        """Name the metrics of a table {message size: {column: value}}: metric -> (value, unit).
+
+        The size is None in a table without sizes. A row that is None has only names; a bandwidth
+        has its peak as well.
+        """
+        found = {}
+        for column in self.columns:
+            values = {
+                size: row and row[column.name]
+                for size, row in rows.items()
+                if self.is_metric(column, size)
+            }
+            for size, value in values.items():
+                name = column.stem if size is None else metrics.sized(column.stem, size)
+                found[name] = (value, column.unit)
+            if column.stem == "bandwidth":
+                peak = None if None in values.values() else max(values.values())
+                found["bandwidth_peak"] = (peak, column.unit)
+        return found
+
+    def is_metric(self, column, size):
+        """Tell whether a column of a row with this message size (bytes) is a metric."""
+        return True
 
     def output(self):
         """Return the text that the program printed."""

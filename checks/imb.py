@@ -3,7 +3,6 @@
 import reframe as rfm
 import reframe.core.runtime as runtime
 
-from utils.metrics import sized
 from utils.parse import imb as parse
 from utils.suites import imb
 
@@ -44,6 +43,7 @@ class ImbMpi1(JudgedCheck):
     def fit(self):
         """Take the partitions that have the cores and nodes for this case."""
         self.benchmark_name = f"imb.{self.benchmark}"
+        self.columns = imb.BENCHMARKS[self.benchmark]
         self.valid_systems = [
             part.fullname for part in runtime.runtime().system.partitions if self.fits(part)
         ]
@@ -98,7 +98,7 @@ class ImbMpi1(JudgedCheck):
         table = parse.only_table(output, self.benchmark, self.np, source)
         self.provenance["suite"] = f"IMB {output.version}"
         self.provenance["mpi_standard"] = output.mpi_standard
-        for column in imb.BENCHMARKS[self.benchmark]:
+        for column in self.columns:
             if column.name not in table.columns:
                 raise ValueError(
                     f"{source}:{table.number}: {self.benchmark}: no column for {column.stem}, "
@@ -106,22 +106,9 @@ class ImbMpi1(JudgedCheck):
                 )
         return self.named({row.size: row.values for row in table.rows})
 
-    def named(self, rows):
-        """Name the metrics of a table {size: {column: value} or None}: metric -> (value, unit)."""
-        found = {}
-        for column in imb.BENCHMARKS[self.benchmark]:
-            values = {
-                size: row and row[column.name]
-                for size, row in rows.items()
-                if imb.counts_size(self.benchmark, column, size)
-            }
-            for size, value in values.items():
-                name = column.stem if size is None else sized(column.stem, size)
-                found[name] = (value, column.unit)
-            if column is imb.BANDWIDTH:
-                peak = None if None in values.values() else max(values.values())
-                found["bandwidth_peak"] = (peak, column.unit)
-        return found
+    def is_metric(self, column, size):
+        """Tell whether a row of this size counts: an empty message often does not."""
+        return imb.counts_size(self.benchmark, column, size)
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

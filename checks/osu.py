@@ -6,7 +6,6 @@ import reframe as rfm
 import reframe.core.runtime as runtime
 import reframe.utility.typecheck as typ
 
-from utils.metrics import sized
 from utils.parse import osu as parse
 from utils.suites import imb, osu
 
@@ -56,6 +55,7 @@ class OsuBenchmark(JudgedCheck):
     def fit(self):
         """Take the partitions that have the cores and nodes for this case."""
         self.benchmark_name = f"osu.{self.benchmark}"
+        self.columns = osu.BENCHMARKS[self.benchmark]
         self.executable = f"osu_{self.benchmark}"
         self.valid_systems = [
             part.fullname for part in runtime.runtime().system.partitions if self.fits(part)
@@ -154,19 +154,6 @@ class OsuBenchmark(JudgedCheck):
                 f"{VALIDATION}:{table.number}: {self.benchmark}: verified the message sizes "
                 f"{verified} instead of {self.message_sizes()}"
             )
-
-    def named(self, rows):
-        """Name the metrics of a table {size: {column: value} or None}: metric -> (value, unit)."""
-        found = {}
-        for column in osu.BENCHMARKS[self.benchmark]:
-            values = {size: row and row[column.name] for size, row in rows.items()}
-            for size, value in values.items():
-                name = column.stem if size is None else sized(column.stem, size)
-                found[name] = (value, column.unit)
-            if column is osu.BANDWIDTH:
-                peak = None if None in values.values() else max(values.values())
-                found["bandwidth_peak"] = (peak, column.unit)
-        return found
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

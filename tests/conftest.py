@@ -53,7 +53,11 @@ class Site:
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             env={
-                **{k: v for k, v in os.environ.items() if not k.startswith(("RFM_", "ACCEPT"))},
+                **{
+                    k: v
+                    for k, v in os.environ.items()
+                    if not k.startswith(("RFM_", "ACCEPT", "MAKE"))
+                },
                 "PATH": f"{BIN}:{os.environ['PATH']}",
                 "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
                 "RFM_COLORIZE": "0",

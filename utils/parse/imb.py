@@ -260,15 +260,21 @@ class _Reader:
             raise self.error("t_min <= t_avg <= t_max does not hold")
 
     def check_bandwidth(self, table: Table, size: int | None, values: dict[str, float]) -> None:
-        """Hold the printed bandwidth against bytes over time, within the printed digits."""
+        """Hold the printed bandwidth against bytes over time, within the printed digits.
+
+        A bandwidth below the two decimals that IMB prints (a byte in a millisecond, on a busy
+        machine) is printed as zero: it is computed from the other columns then.
+        """
         if size is None or "mbytes" not in values:
             return
         bandwidth, half = values["mbytes"], 0.005
         if "messages" in values:
+            exact = size * values["messages"] / 1e6
             low, high = (size * (values["messages"] + d) / 1e6 for d in (-0.5, 0.5))
         elif table.benchmark in BANDWIDTH_FACTOR:
             moved = size * BANDWIDTH_FACTOR[table.benchmark]
             time = values["t_max" if "t_max" in values else "t"]
+            exact = moved / time if time else 0.0
             low = moved / (time + half)
             high = moved / (time - half) if time > half else math.inf
         else:
@@ -276,3 +282,5 @@ class _Reader:
         # 1e-6: the slack of floating point.
         if not (low - half) * (1 - 1e-6) <= bandwidth <= (high + half) * (1 + 1e-6):
             raise self.error("the bandwidth is not the bytes over the time of its line")
+        if bandwidth == 0:
+            values["mbytes"] = exact

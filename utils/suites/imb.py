@@ -3,17 +3,7 @@
 Sources: the IMB user guide ("Benchmark definitions", `-msglog`, `-mem`) and runs of IMB 2021.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table that is a metric: its name in `utils.parse.imb`, stem and unit."""
-
-    name: str
-    stem: str
-    unit: str
-
+from utils.metrics import Column
 
 # `latency` is the time of a message between two processes, `time` that of any other operation:
 # t_max, since the operation is over when its last process is.
@@ -87,4 +77,4 @@ def counts_size(benchmark: str, column: Column, size: int | None) -> bool:
 
     An empty message has no bandwidth, and an operation on no data has no time worth a name.
     """
-    return size != 0 or (benchmark in POINT_TO_POINT and column is not BANDWIDTH)
+    return size != 0 or (benchmark in POINT_TO_POINT and column != BANDWIDTH)

@@ -3,17 +3,7 @@
 Sources: `-h` of the programs and runs of OMB 5.3 to 7.4.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table that is a metric: its name in `utils.parse.osu`, stem and unit."""
-
-    name: str
-    stem: str
-    unit: str
-
+from utils.metrics import Column
 
 # `latency` is the time of a message between two processes, `time` that of any other operation:
 # the average over the processes, as OMB prints it.

@@ -542,3 +542,14 @@ def test_a_second_row_of_barrier_is_refused(read):
     row = row_of(text, "1000")
     again = "1000 9.99 9.99 9.99"
     refused(text.replace(row, f"{row}\n{again}"), "Barrier", again)
+
+
+def test_a_bandwidth_below_the_printed_digits_is_computed(read):
+    text = read("IMB-MPI1_PingPong_Sendrecv_Allreduce.openmpi.txt")
+    line = next(
+        line for line in text.splitlines() if line.split()[:5] == "2 50 0.18 0.18 0.18".split()
+    )
+    slow = "            2           50      1162.10      1162.11      1162.11         0.00"
+    table = imb.parse(text.replace(line, slow), "x").tables[1]
+    assert table.rows[2].values["mbytes"] == pytest.approx(2 * 2 / 1162.11)
+    assert table.rows[0].values["mbytes"] == 0, "an empty message has none"

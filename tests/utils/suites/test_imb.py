@@ -131,4 +131,4 @@ def test_the_suite_names_the_check_of_each_metric():
     assert set(SUITES["imb"].metrics) == {f"imb.{name}" for name in imb.BENCHMARKS}
     assert check_of("imb.PingPong", "bandwidth_peak") == "checks/imb.py"
     assert check_of("imb.Barrier", "bandwidth") is None
-    assert check_of("osu.latency", "latency") is None
+    assert check_of("npb.is", "time") is None
