@@ -19,8 +19,14 @@ from utils.units import is_measured
 #: Exit statuses of `acceptance gate`.
 PASSED, FAILED, CANNOT_JUDGE = 0, 1, 2
 
-#: Warnings of ReFrame that mean that something was not run.
-_LOST = ("skipping test", "check path", "failed to store", "could not load")
+#: Warnings of ReFrame that mean that something was not run, measured or stored.
+_LOST = (
+    "skipping test",
+    "skipping evaluation",
+    "check path",
+    "failed to store",
+    "could not load",
+)
 
 
 @dataclass(frozen=True)

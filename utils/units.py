@@ -41,4 +41,6 @@ def direction(unit: str) -> Direction | None:
 
 def is_measured(value: object) -> bool:
     """Tell whether a value can be a measurement: a finite number above zero."""
-    return isinstance(value, int | float) and math.isfinite(value) and value > 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and value > 0

@@ -88,7 +88,24 @@ def test_row_1_an_extractor_that_finds_nothing(site):
     assert site.reframe("-c", folder, "-r").status == 0, "plain ReFrame is green"
     status, verdict = site.gate()
     assert status == 1
-    assert kinds(verdict) == ["no-metrics", "nothing-measured"]
+    assert kinds(verdict) == ["lost", "no-metrics", "nothing-measured"]
+
+
+def test_row_1_an_extractor_that_finds_nothing_beside_one_that_does(site):
+    body = (
+        MEASURES
+        + """
+        @performance_function("MB/s")
+        def bandwidth(self):
+            raise ValueError("nothing found")
+    """
+    )
+    folder = write_checks(site, half=plain("Half", body))
+    assert site.reframe("-c", folder, "-r").status == 0, "plain ReFrame is green"
+    status, verdict = site.gate()
+    assert status == 1
+    assert kinds(verdict) == ["lost"]
+    assert "performance variable 'bandwidth'" in message(verdict, "lost")
 
 
 def test_row_2_a_metric_without_reference_is_counted_as_recorded(replay):

@@ -43,3 +43,7 @@ def test_a_finite_number_above_zero_is_measured(value):
 @pytest.mark.parametrize("value", [0, 0.0, -1, -0.5, math.nan, math.inf, -math.inf, None, "1.0"])
 def test_anything_else_is_not_measured(value):
     assert not is_measured(value)
+
+
+def test_a_truth_value_is_no_measurement():
+    assert not is_measured(True)
