@@ -5,6 +5,7 @@ import reframe.core.runtime as runtime
 
 from utils.parse import imb as parse
 from utils.suites import imb
+from utils.topology import process_counts
 
 from .base import JudgedCheck, largest_job, nodes_for, placements
 from .build import SuiteBuild, uses_spack
@@ -30,7 +31,7 @@ class ImbMpi1(JudgedCheck):
         build = fixture(ImbBuild, scope="environment")
 
     benchmark = parameter(imb.BENCHMARKS, loggable=True)
-    np = parameter(imb.process_counts(largest_job()), loggable=True)
+    np = parameter(process_counts(largest_job()), loggable=True)
     placement = parameter(placements(), loggable=True)
 
     descr = "Intel MPI Benchmarks"

@@ -7,7 +7,8 @@ import reframe.core.runtime as runtime
 import reframe.utility.typecheck as typ
 
 from utils.parse import osu as parse
-from utils.suites import imb, osu
+from utils.suites import osu
+from utils.topology import process_counts
 
 from .base import JudgedCheck, largest_job, nodes_for, placements
 from .build import SuiteBuild, uses_spack
@@ -39,7 +40,7 @@ class OsuBenchmark(JudgedCheck):
         build = fixture(OsuBuild, scope="environment")
 
     benchmark = parameter(osu.BENCHMARKS, loggable=True)
-    np = parameter(imb.process_counts(largest_job()), loggable=True)
+    np = parameter(process_counts(largest_job()), loggable=True)
     placement = parameter(placements(), loggable=True)
     #: Whether all messages share their buffers.
     buffers = parameter(["same", "different"], loggable=True)

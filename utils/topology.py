@@ -1,4 +1,4 @@
-"""How many cores of this machine a process may use."""
+"""How many cores of this machine a process may use, and how many processes jobs have."""
 
 import os
 from pathlib import Path
@@ -26,6 +26,12 @@ def usable_cores(sysfs: Path = Path("/sys"), cpus: set[int] | None = None) -> in
         except OSError:
             cores.add(("", str(cpu)))
     return max(1, min(len(cores), _quota(sysfs) or len(cores)))
+
+
+def process_counts(largest: int) -> list[int]:
+    """Return 2, 4, 8, ... up to and including the largest count itself."""
+    counts = [2**n for n in range(1, largest.bit_length()) if 2**n <= largest]
+    return [*counts, largest] if largest > 2 and largest not in counts else counts
 
 
 def _quota(sysfs: Path) -> int | None:

@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import needs_wheels
 from utils import results
 from utils.suites import imb
+from utils.topology import process_counts, usable_cores
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
 
@@ -284,10 +285,8 @@ def test_processes_are_spread_evenly_over_as_many_nodes_as_that_allows(
 
 @needs_wheels
 def test_no_case_has_more_ranks_than_cores(site):
-    from utils.topology import usable_cores
-
     run = site.reframe("-c", "checks/imb.py", "-l")
     counts = {
         int(line.split("%np=")[1].split()[0]) for line in run.output.splitlines() if "%np=" in line
     }
-    assert counts == set(imb.process_counts(usable_cores()))
+    assert counts == set(process_counts(usable_cores()))

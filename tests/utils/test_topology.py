@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from utils.topology import usable_cores
+from utils.topology import process_counts, usable_cores
 
 
 @pytest.fixture
@@ -81,3 +81,20 @@ def test_there_is_always_one_core(tmp_path):
 
 def test_this_machine_has_no_more_cores_than_this_process_has_cpus():
     assert 1 <= usable_cores() <= len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    ("largest", "counts"),
+    [
+        (1, []),
+        (2, [2]),
+        (3, [2, 3]),
+        (4, [2, 4]),
+        (6, [2, 4, 6]),
+        (8, [2, 4, 8]),
+        (64, [2, 4, 8, 16, 32, 64]),
+        (96, [2, 4, 8, 16, 32, 64, 96]),
+    ],
+)
+def test_process_counts_double_up_to_the_largest(largest, counts):
+    assert process_counts(largest) == counts

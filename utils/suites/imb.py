@@ -52,12 +52,6 @@ def stems(benchmark: str) -> tuple[str, ...]:
     return (*own, "bandwidth_peak") if "bandwidth" in own else own
 
 
-def process_counts(largest: int) -> list[int]:
-    """Return 2, 4, 8, ... up to and including the largest count itself."""
-    counts = [2**n for n in range(1, largest.bit_length()) if 2**n <= largest]
-    return [*counts, largest] if largest > 2 and largest not in counts else counts
-
-
 def message_sizes(benchmark: str, processes: int, low: int, high: int) -> list[int]:
     """Return the message sizes (bytes) that IMB prints for `-msglog low:high`.
 

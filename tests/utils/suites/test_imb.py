@@ -9,23 +9,6 @@ MIB = 2**20
 
 
 @pytest.mark.parametrize(
-    ("largest", "counts"),
-    [
-        (1, []),
-        (2, [2]),
-        (3, [2, 3]),
-        (4, [2, 4]),
-        (6, [2, 4, 6]),
-        (8, [2, 4, 8]),
-        (64, [2, 4, 8, 16, 32, 64]),
-        (96, [2, 4, 8, 16, 32, 64, 96]),
-    ],
-)
-def test_process_counts_double_up_to_the_largest(largest, counts):
-    assert imb.process_counts(largest) == counts
-
-
-@pytest.mark.parametrize(
     ("name", "table", "low", "high"),
     [
         ("IMB-MPI1_PingPong.impi.txt", 0, 0, 22),
