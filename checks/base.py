@@ -8,12 +8,12 @@ import reframe as rfm
 import reframe.core.runtime as runtime
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
-from reframe.core.exceptions import SanityError
+from reframe.core.exceptions import PerformanceError, SanityError
 
 from utils import metrics, references
 from utils.paths import REFERENCE
 from utils.programs import find_program
-from utils.tolerances import ToleranceFault
+from utils.tolerances import SOURCES, ToleranceFault
 from utils.units import is_measured
 
 
@@ -23,9 +23,42 @@ def library() -> references.Library:
     return references.load(REFERENCE)
 
 
+def stated(partition, benchmark: str) -> list[dict[str, str]]:
+    """Return the parameters under which references name results of a partition."""
+    system, _, name = partition.fullname.partition(":")
+    try:
+        return list(library().stated(system, name, benchmark))
+    except (references.ReferenceFault, ToleranceFault):
+        # No case is dropped for it: each one fails with the line when it is judged.
+        return []
+
+
 def cores_of(partition) -> int:
     """Count the cores that the checks may use on one node of a partition; 0 if unknown."""
     return partition.extras.get("cores") or partition.processor.num_cores or 0
+
+
+#: How much is measured: to see that all works, every night, and when a machine is accepted.
+MODES = ("smoke", "nightly", "acceptance")
+
+
+def mode_of(partition, asked: str) -> str:
+    """Return the mode that is asked for, else that of a partition; ValueError for another word."""
+    mode = asked or partition.extras.get("mode", "nightly")
+    if mode not in MODES:
+        raise ValueError(f"mode is {mode!r}; it wants one of {', '.join(MODES)}")
+    return mode
+
+
+def memory_of(partition) -> int:
+    """Return the bytes of memory of a node of a partition; ValueError where it says none."""
+    memory = partition.extras.get("memory", 0)
+    if not memory:
+        raise ValueError(
+            f"{partition.fullname} does not say how much memory a node has: write "
+            '"memory", in bytes, into its extras'
+        )
+    return memory
 
 
 def nodes_of(partition) -> int:
@@ -38,23 +71,17 @@ def largest_job() -> int:
     return max(cores_of(part) * nodes_of(part) for part in runtime.runtime().system.partitions)
 
 
-def nodes_for(partition, processes: int, most: int | None = None) -> int:
+def nodes_for(partition, processes: int, most: int) -> int:
     """Return the largest number of nodes over which processes can be spread evenly, at most `most`.
 
     0 when even that gives a node more processes than it has cores.
     """
-    largest = min(nodes_of(partition), processes, most or processes)
+    largest = min(nodes_of(partition), processes, most)
     nodes = next(n for n in range(largest, 0, -1) if processes % n == 0)
     return nodes if processes // nodes <= cores_of(partition) else 0
 
 
-def placements() -> list[str]:
-    """Return where the processes of a job can stand on any partition of this system."""
-    several = any(nodes_of(part) > 1 for part in runtime.runtime().system.partitions)
-    return ["intra-node", "inter-node"] if several else ["intra-node"]
-
-
-class JudgedCheck(rfm.RunOnlyRegressionTest):
+class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
     """A check whose every declared metric is measured and judged, or shown as not judged.
 
     A subclass sets `suite` in its body, `benchmark_name` and `columns` (of its table, that are
@@ -74,10 +101,16 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
     #: Metric -> citation of the reference that judges it; a metric that is missing here was
     #: recorded, not judged.
     judged_by = variable(typ.Dict[str, str], value={}, loggable=True)
+    #: What a reference must agree with: the keys of `reference/README.md` and their values.
+    keys = variable(typ.Dict[str, str], value={}, loggable=True)
     #: All metrics that a complete run has, with their units.
     declared = variable(typ.Dict[str, str], value={}, loggable=True)
     #: What ran: versions of suite and MPI.
     provenance = variable(typ.Dict[str, str], value={}, loggable=True)
+
+    #: How much is measured: smoke, nightly or acceptance; empty: as the partition says in its
+    #: extras (`mode`), else nightly.
+    mode = variable(str, value="", loggable=True)
 
     sourcesdir = None
     time_limit = "10m"
@@ -88,7 +121,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
         build = getattr(self, "build", None)
         try:
             folder = build.folder if build else self.current_environ.extras["suites"][self.suite]
-            self.executable = str(find_program(Path(folder), self.executable))
+            self.executable = str(find_program(Path(folder), *self.program_names()))
         except (FileNotFoundError, KeyError) as err:
             raise SanityError(
                 f"{err}; the environment {self.current_environ.name} promises the suite "
@@ -96,9 +129,14 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
             ) from None
         self.provenance = dict(build.provenance) if build else {}
 
+    def program_names(self):
+        """Return the names of the program; versions of a suite may name it differently."""
+        return (self.executable,)
+
     @sanity_function
     def measured(self):
         """Read the output once; a metric that is missing or impossible fails the case."""
+        self.keys = self.parameters()
         self.declared = self.expected()
         # None where the scheduler does not tell; an output that was cut tells then.
         if self.job.exitcode:
@@ -142,6 +180,24 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
         self.reference = {self.current_partition.fullname: limits} if limits else {}
         self.judged_by = judged_by
 
+    def check_performance(self):
+        """Hold each metric against its reference; all that is wrong fails the case together."""
+        troubles = [] if self.is_dry_run() else self.troubles()
+        try:
+            super().check_performance()
+        except PerformanceError as err:
+            troubles.append(str(err))
+        if troubles:
+            raise PerformanceError("; ".join([*troubles, *self.causes()]))
+
+    def troubles(self):
+        """Return why the numbers are not what they say, whatever their references."""
+        return []
+
+    def causes(self):
+        """Return what may explain a failure."""
+        return []
+
     def reference_of(self, name, unit):
         """Return ReFrame's reference tuple of a metric and its citation; None if there is none."""
         stem, size = metrics.split(name)
@@ -151,7 +207,13 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
         part = self.current_partition
         try:
             found = library().look_up(
-                self.current_system.name, part.name, self.benchmark_name, stem, parameters, unit
+                self.current_system.name,
+                part.name,
+                self.benchmark_name,
+                stem,
+                parameters,
+                unit,
+                self.sources(name),
             )
         except (references.ReferenceFault, ToleranceFault, LookupError, ValueError) as err:
             raise SanityError(str(err)) from None
@@ -161,6 +223,10 @@ class JudgedCheck(rfm.RunOnlyRegressionTest):
         if thresholds is None:
             return None
         return (found.value, *thresholds, unit), found.citation
+
+    def sources(self, name):
+        """Return the sources of references that may judge a metric."""
+        return SOURCES
 
     def named(self, rows):
         """Name the metrics of a table {message size: {column: value}}: metric -> (value, unit).

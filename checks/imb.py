@@ -1,14 +1,14 @@
 """Intel MPI Benchmarks: every message size of every benchmark is a metric."""
 
 import reframe as rfm
-import reframe.core.runtime as runtime
 
 from utils.parse import imb as parse
 from utils.suites import imb
 from utils.topology import process_counts
 
-from .base import JudgedCheck, largest_job, nodes_for, placements
+from .base import largest_job
 from .build import SuiteBuild, uses_spack
+from .placed import PlacedCheck, placements
 
 
 class ImbBuild(SuiteBuild):
@@ -18,7 +18,7 @@ class ImbBuild(SuiteBuild):
 
 
 @rfm.simple_test
-class ImbMpi1(JudgedCheck):
+class ImbMpi1(PlacedCheck):
     """One benchmark of IMB-MPI1 at one number of processes."""
 
     #: Exponents of two of the smallest and the largest message in bytes, `low:high`.
@@ -40,31 +40,18 @@ class ImbMpi1(JudgedCheck):
     valid_prog_environs = ["+imb"]
     tags = {"imb", "mpi"}
 
-    @run_after("init")
-    def fit(self):
-        """Take the partitions that have the cores and nodes for this case."""
+    def choose(self):
+        """Take what the suite's table says of this benchmark."""
         self.benchmark_name = f"imb.{self.benchmark}"
         self.columns = imb.BENCHMARKS[self.benchmark]
-        self.valid_systems = [
-            part.fullname for part in runtime.runtime().system.partitions if self.fits(part)
-        ]
 
-    def nodes(self, part):
-        """Count the nodes of a partition that this case takes; 0 if it does not fit."""
-        return nodes_for(part, self.np, 1 if self.placement == "intra-node" else None)
-
-    def fits(self, part):
-        """Tell whether a partition can run this case, with no more ranks than cores."""
+    def takes(self, part):
+        """Leave out what IMB would run with two processes only, and sockets for collectives."""
         if self.benchmark in imb.TWO_PROCESSES and self.np != 2:
             return False
-        nodes = self.nodes(part)
-        return nodes == 1 if self.placement == "intra-node" else nodes > 1
-
-    @run_after("setup")
-    def place(self):
-        """Spread the processes evenly over the nodes."""
-        self.num_tasks = self.np
-        self.num_tasks_per_node = self.np // self.nodes(self.current_partition)
+        return self.placement in ("intra-node", "inter-node") or (
+            self.benchmark in imb.POINT_TO_POINT
+        )
 
     @run_before("run")
     def set_options(self):
@@ -110,8 +97,3 @@ class ImbMpi1(JudgedCheck):
     def is_metric(self, column, size):
         """Tell whether a row of this size counts: an empty message often does not."""
         return imb.counts_size(self.benchmark, column, size)
-
-    def parameters(self):
-        """Return what a reference of this case must agree with."""
-        nodes = self.num_tasks // self.num_tasks_per_node
-        return {"np": str(self.np), "nodes": str(nodes), "placement": self.placement}

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import reframe as rfm
-import reframe.core.runtime as runtime
 import reframe.utility.typecheck as typ
 
 from utils.parse import osu as parse
 from utils.suites import osu
 from utils.topology import process_counts
 
-from .base import JudgedCheck, largest_job, nodes_for, placements
+from .base import largest_job
 from .build import SuiteBuild, uses_spack
+from .placed import PlacedCheck, placements
 
 #: What the run that verifies the data prints; it stays beside the output.
 VALIDATION = "validation.out"
@@ -24,7 +24,7 @@ class OsuBuild(SuiteBuild):
 
 
 @rfm.simple_test
-class OsuBenchmark(JudgedCheck):
+class OsuBenchmark(PlacedCheck):
     """One program of the OSU Micro-Benchmarks at one number of processes."""
 
     #: Smallest and largest message in bytes, `low:high`, powers of two.
@@ -52,36 +52,27 @@ class OsuBenchmark(JudgedCheck):
     time_limit = "5m"
     tags = {"osu", "mpi"}
 
-    @run_after("init")
-    def fit(self):
-        """Take the partitions that have the cores and nodes for this case."""
+    def choose(self):
+        """Take what the suite's table says of this program."""
         self.benchmark_name = f"osu.{self.benchmark}"
         self.columns = osu.BENCHMARKS[self.benchmark]
         self.executable = f"osu_{self.benchmark}"
-        self.valid_systems = [
-            part.fullname for part in runtime.runtime().system.partitions if self.fits(part)
-        ]
 
-    def nodes(self, part):
-        """Count the nodes of a partition that this case takes; 0 if it does not fit."""
-        if self.placement == "intra-node":
-            return nodes_for(part, self.np, 1)
-        between_two = self.benchmark in (*osu.TWO_PROCESSES, *osu.PAIRED)
-        return nodes_for(part, self.np, 2 if between_two else None)
+    def most_nodes(self):
+        """Put pairs on two nodes."""
+        return 2 if self.pairwise() else self.np
 
-    def fits(self, part):
-        """Tell whether a partition can run this case, with no more ranks than cores."""
+    def pairwise(self):
+        """Tell whether messages go between pairs."""
+        return self.benchmark in (*osu.TWO_PROCESSES, *osu.PAIRED)
+
+    def takes(self, part):
+        """Leave out what the program refuses, and what a choice makes no difference to."""
         if self.buffers == "different" and self.benchmark not in osu.BUFFERED:
             return False
-        nodes = self.nodes(part)
-        stands = nodes == 1 if self.placement == "intra-node" else nodes > 1
-        return stands and osu.takes(self.benchmark, self.np)
-
-    @run_after("setup")
-    def place(self):
-        """Spread the processes evenly over the nodes."""
-        self.num_tasks = self.np
-        self.num_tasks_per_node = self.np // self.nodes(self.current_partition)
+        if self.placement not in ("intra-node", "inter-node") and not self.pairwise():
+            return False
+        return osu.takes(self.benchmark, self.np)
 
     @run_before("run")
     def set_options(self):
@@ -105,15 +96,13 @@ class OsuBenchmark(JudgedCheck):
 
     def verify_first(self):
         """Let the job run the program twice, first with few repetitions to verify the data."""
-        # ReFrame itself tells the job only later.
-        self.job.num_tasks = self.num_tasks
-        self.job.num_tasks_per_node = self.num_tasks_per_node
         options = [*self.executable_opts, "-c -i 10 -x 1 -u 0"]
         if self.benchmark in osu.REDUCTIONS:
             # OMB's sums of bytes overflow; Open MPI saturates them then (its issue 8045).
             options.append("-T mpi_float")
-        launch = self.job.launcher.run_command(self.job)
-        self.prerun_cmds = [f"{launch} {self.executable} {' '.join(options)} > {VALIDATION}"]
+        self.prerun_cmds = [
+            f"{self.launch_command()} {self.executable} {' '.join(options)} > {VALIDATION}"
+        ]
         self.keep_files = [VALIDATION]
 
     def time_launch(self):
@@ -158,8 +147,7 @@ class OsuBenchmark(JudgedCheck):
 
     def parameters(self):
         """Return what a reference of this case must agree with."""
-        nodes = self.num_tasks // self.num_tasks_per_node
-        found = {"np": str(self.np), "nodes": str(nodes), "placement": self.placement}
+        found = super().parameters()
         if self.benchmark in osu.PAIRED:
             found["pairs"] = str(self.np // 2)
         if self.benchmark in osu.BUFFERED:

@@ -100,7 +100,7 @@ class Site:
                     "partitions": [{{
                         "name": "default", "scheduler": "local", "launcher": "local",
                         "environs": ["recorded"], "max_jobs": 1,
-                        "extras": {{"nodes": 2, "cores": 2}},
+                        "extras": {{"nodes": 2, "cores": 2, "verify_placement": False}},
                     }}],
                 }}],
                 "environments": [{{

@@ -65,6 +65,13 @@ def mpis(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Mpi]:
     return found
 
 
+def launcher_of(name: str, prefixes: Path, root: Path = Path("/usr")) -> Path:
+    """Return the folder in which the programs of an MPI have their usual names; makes it."""
+    mpi = Mpi(name, "", prefixes / name)
+    link(mpi, root)
+    return mpi.prefix / "bin"
+
+
 def link(mpi: Mpi, root: Path = Path("/usr")) -> None:
     """Make the prefix of links of an MPI; what is there already is left alone."""
     triplet = f"{platform.machine()}-linux-gnu"

@@ -23,6 +23,7 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
     "np": _INTEGER,
     "nodes": _INTEGER,
     "class": _one_of(*"SWABCDE"),
+    "order": _INTEGER,
     "message_size": _SIZE,
     "sizes": _one_of("small", "small-medium", "medium", "medium-large", "large", "all"),
     "pairs": _INTEGER,

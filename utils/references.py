@@ -8,7 +8,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -88,6 +88,7 @@ class Library:
         metric: str,
         parameters: Mapping[str, str],
         unit: str,
+        sources: Sequence[str] = SOURCES,
     ) -> Reference | None:
         """Return the reference that judges a result: a baseline, else a published value.
 
@@ -96,7 +97,7 @@ class Library:
         `~` before a bound. Raises Ambiguous when two rows fit equally well, and ValueError when
         the row that judges has another unit than the result.
         """
-        for source in SOURCES:
+        for source in sources:
             rows = self._index.get((source, system, partition, benchmark, metric), [])
             fitting = [
                 row
@@ -107,6 +108,18 @@ class Library:
             if fitting:
                 return _the_one(fitting, unit)
         return None
+
+    def stated(self, system: str, partition: str, benchmark: str) -> Iterator[dict[str, str]]:
+        """Yield the parameters under which values and claims name results of a benchmark."""
+        for row in self.values:
+            if (row.system, row.partition, row.benchmark) == (system, partition, benchmark):
+                yield row.parameters
+        for claim in self.claims:
+            for side in (claim.left, claim.right):
+                if (side.system, side.partition) == (system, partition):
+                    keys = {"benchmark": claim.benchmark, **claim.parameters, **side.keys}
+                    if keys.pop("benchmark") == benchmark:
+                        yield keys
 
 
 def _the_one(fitting: list[Reference], unit: str) -> Reference:

@@ -40,7 +40,10 @@ class Metric:
 
 @dataclass(frozen=True)
 class Case:
-    """One execution of a check on a partition and an environment."""
+    """One execution of a check on a partition and an environment.
+
+    `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`.
+    """
 
     name: str
     system: str
@@ -54,6 +57,8 @@ class Case:
     fail_reason: str
     nodes: tuple[str, ...]
     fixture: bool
+    benchmark: str
+    keys: dict[str, str]
     declared: dict[str, str]
     provenance: dict[str, str]
     metrics: tuple[Metric, ...]
@@ -102,6 +107,16 @@ def session(database: Path, uuid: str | None = None) -> Session:
         missing = "holds no session yet" if uuid is None else f"holds no session {uuid}"
         raise ResultsFault(f"{database}: {missing}")
     return _session(database, rows[0][0])
+
+
+def sessions(database: Path) -> Iterator[Session]:
+    """Yield all sessions, that which ended last first.
+
+    Raises ResultsFault when the database cannot be read.
+    """
+    query = "SELECT json_blob FROM sessions ORDER BY session_end_unix DESC"
+    for (blob,) in _query(database, query):
+        yield _session(database, blob)
 
 
 def _query(database: Path, query: str, *values: str) -> Iterator[tuple[Any, ...]]:
@@ -159,6 +174,8 @@ def _case(data: dict[str, Any]) -> Case:
         fail_reason=data["fail_reason"] or "",
         nodes=tuple(data.get("job_nodelist") or ()),
         fixture=data["fixture"],
+        benchmark=data.get("benchmark_name") or "",
+        keys=_table(data.get("keys")),
         declared=_table(data.get("declared")),
         provenance=_table(data.get("provenance")),
         metrics=tuple(

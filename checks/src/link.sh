@@ -151,7 +151,7 @@ if look infiniband; then
 fi
 if look net; then
     for path in "$root"/class/net/*; do
-        [ "${path##*/}" != lo ] && has_folder "$path" && interface "$path"
+        has_folder "$path" && interface "$path"
     done
 fi
 say end "$lines"

@@ -43,7 +43,11 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
     assert values.keys() == case.declared.keys()
     assert verdict["recorded"] == 48
     assert verdict["judged"] == {}
-    assert case.provenance == {"suite": "IMB 2021.11", "mpi_standard": "4.1"}
+    assert case.provenance == {
+        "suite": "IMB 2021.11",
+        "mpi_standard": "4.1",
+        "placement": "not verified",
+    }
 
 
 def line_of(text, start):
@@ -272,8 +276,8 @@ def test_processes_are_spread_evenly_over_as_many_nodes_as_that_allows(
 ):
     site.replay(recorded(PINGPONG))
     config = site.folder / "site.py"
-    extras = f'"extras": {{"nodes": {nodes}, "cores": {cores}}}'
-    config.write_text(config.read_text().replace('"extras": {"nodes": 2, "cores": 2}', extras))
+    extras = f'"nodes": {nodes}, "cores": {cores}'
+    config.write_text(config.read_text().replace('"nodes": 2, "cores": 2', extras))
     run = site.reframe(
         "-c", "checks/imb.py", "--dry-run", "-n", "Bcast.*%placement=inter-node",
     )  # fmt: skip

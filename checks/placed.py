@@ -1,0 +1,180 @@
+"""The base of checks that run on several processes: placed as asked, and proven to be."""
+
+import os
+from pathlib import Path
+
+import reframe.core.runtime as runtime
+from reframe.core.exceptions import SanityError
+
+from utils import placement as table
+from utils.placement import Layout
+
+from .base import JudgedCheck, cores_of, nodes_for, nodes_of
+
+#: Runs in place of the program on every rank and tells where it stands.
+RANK = Path(__file__).parent / "src/rank.sh"
+#: The folder, below that of the run, for what the links of each node say.
+LINKS = "links"
+
+
+def sockets_of(partition) -> int:
+    """Count the sockets of a node; 1 if unknown."""
+    return partition.processor.num_sockets or 1
+
+
+def partitions():
+    """Return the partitions of this system."""
+    return runtime.runtime().system.partitions
+
+
+def placements() -> list[str]:
+    """Return where the processes of a job can stand on any partition of this system."""
+    found = ["intra-node"]
+    if any(sockets_of(part) > 1 for part in partitions()):
+        found += ["intra-socket", "inter-socket"]
+    if any(nodes_of(part) > 1 for part in partitions()):
+        found.append("inter-node")
+    return found
+
+
+class PlacedCheck(JudgedCheck):
+    """A check whose ranks stand where its parameters say, or which fails as misplaced.
+
+    A subclass has the parameters `np` and `placement`, and may have `mapping` and `path`
+    (`utils.placement`; without them block and shared). It overrides `most_nodes()` where it wants
+    fewer nodes than there are, and `takes()` where not every case makes sense.
+    """
+
+    @run_after("init")
+    def fit(self):
+        """Take the partitions that have the cores, sockets and nodes for this case."""
+        self.choose()
+        self.valid_systems = [part.fullname for part in partitions() if self.fits(part)]
+
+    def choose(self):
+        """Set what follows from the parameters."""
+
+    def ways(self):
+        """Return how ranks are laid over the nodes, and which way messages inside a node take."""
+        return getattr(self, "mapping", "block"), getattr(self, "path", "shared")
+
+    def most_nodes(self):
+        """Return the largest number of nodes that this case makes sense on."""
+        return self.np
+
+    def spills(self):
+        """Tell whether processes that cannot be spread evenly may fill one node after the other."""
+        return False
+
+    def takes(self, part):
+        """Tell whether this case makes sense on a partition, apart from its size."""
+        return True
+
+    def nodes(self, part):
+        """Count the nodes of a partition that this case takes; 0 if it does not fit."""
+        if self.placement == "inter-node":
+            nodes = nodes_for(part, self.np, self.most_nodes())
+            if not nodes and self.ways()[0] == "block" and self.spills():
+                nodes = -(-self.np // cores_of(part)) if cores_of(part) else 0
+                nodes = nodes if nodes <= min(nodes_of(part), self.most_nodes()) else 0
+            return nodes if nodes > 1 else 0
+        if self.np > cores_of(part):
+            return 0
+        if self.placement != "intra-node":
+            share = self.np if self.placement == "intra-socket" else self.np // 2
+            if sockets_of(part) < 2 or share > cores_of(part) // sockets_of(part):
+                return 0
+        return 1
+
+    def fits(self, part):
+        """Tell whether a partition can run this case, with no more ranks than cores."""
+        nodes = self.nodes(part)
+        if not nodes or not self.takes(part):
+            return False
+        mapping, path = self.ways()
+        if mapping == "cyclic" and nodes == 1:
+            return False
+        return path == "shared" or self.np > nodes
+
+    @run_after("setup")
+    def place(self):
+        """Tell the launcher where the ranks go, and have each rank tell where it stands."""
+        part = self.current_partition
+        self.num_tasks = self.np
+        self.num_tasks_per_node = -(-self.np // self.nodes(part))
+        mapping, path = self.ways()
+        self.layout = Layout(self.np, self.num_tasks_per_node, self.placement, mapping)
+        self.verified = part.extras.get("verify_placement", True)
+        if not self.verified:
+            return
+        mpi = self.current_environ.extras.get("mpi", "")
+        technology = part.extras.get("fabric", {}).get("technology", "")
+        try:
+            family = table.family(part.launcher_type.registered_name, mpi)
+            launch = table.place(family, self.layout)
+            variables = {
+                **self.needed_variables(),
+                **launch.variables,
+                **table.path(mpi, path, technology),
+            }
+        except table.PlacementFault as err:
+            raise SanityError(f"{self.benchmark_name}: {err}") from None
+        if self.watches_links():
+            variables["ACCEPTANCE_LINKS"] = LINKS
+            self.keep_files = [*self.keep_files, LINKS]
+        self.env_vars.update(variables)
+        self.num_tasks_per_socket = launch.per_socket
+        self.place_options = table.exported(family, launch.options, variables)
+        self.job.launcher.options = [*self.place_options, "sh", str(RANK)]
+
+    def needed_variables(self):
+        """Return environment variables that the program needs on every node."""
+        return {}
+
+    def watches_links(self):
+        """Tell whether messages of this case should cross an adapter or an interface."""
+        return self.layout.nodes > 1 or self.ways()[1] == "loopback"
+
+    def launch_command(self):
+        """Return the command that launches ranks placed in the same way, for one more step."""
+        # ReFrame itself tells the job only later.
+        self.job.num_tasks = self.num_tasks
+        self.job.num_tasks_per_node = self.num_tasks_per_node
+        wrapped = self.job.launcher.options
+        self.job.launcher.options = self.place_options if self.verified else wrapped
+        command = self.job.launcher.run_command(self.job)
+        self.job.launcher.options = wrapped
+        return command
+
+    def troubles(self):
+        """Return why these numbers are not what they say, beside their values."""
+        if not self.verified:
+            self.provenance["placement"] = "not verified"
+            return []
+        ranks = table.read(self.errors(), self.stderr.evaluate())
+        return [f"misplaced: {what}" for what in table.misplaced(ranks, self.layout)]
+
+    def last_words(self):
+        """Return the last line that the program itself wrote to its standard error."""
+        lines = [line.strip() for line in self.errors().splitlines() if line.strip()]
+        said = [line for line in lines if not table.is_line(line)]
+        return said[-1] if said else f"{self.stderr.evaluate()} is empty"
+
+    def errors(self):
+        """Return the text of the standard error."""
+        path = os.path.join(self.stagedir, self.stderr.evaluate())
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+
+    def parameters(self):
+        """Return what a reference of this case must agree with."""
+        found = {
+            "np": str(self.np),
+            "nodes": str(self.layout.nodes),
+            "placement": self.placement,
+        }
+        mapping, path = self.ways()
+        if self.layout.nodes > 1:
+            found["mapping"] = mapping
+        if self.np > self.layout.nodes:
+            found["intranode"] = path
+        return found
