@@ -1,0 +1,194 @@
+"""What a network link and a PCI Express slot carry at most, each with its formula.
+
+Every number here is an upper bound in one direction: of the overheads only those count that no
+device can leave out.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+#: A Gb/s in MB/s (10^6 bytes a second).
+GBIT = Fraction(1000, 8)
+
+_8B10B = ("8/10",)
+_64B66B = ("64/66",)
+# PAM4 lanes: 64b/66b is transcoded to 256b/257b, then RS(544,514) adds its check symbols.
+_PAM4 = ("256/257", "514/544")
+
+#: InfiniBand: rate -> Gb/s of a lane on the wire, and the share of it that is data. Sources: Linux,
+#: `ib_rate_to_mbps` (56250, 103125, 425000 and 850000 for 4 lanes of FDR, EDR, NDR and XDR, 53125
+#: for one of HDR); of FDR10 Mellanox's manual of the MSB7890; of PAM4 Intel AN 846. FEC of EDR fits
+#: into the room that transcoding makes.
+INFINIBAND: dict[str, tuple[str, tuple[str, ...]]] = {
+    "SDR": ("2.5", _8B10B),
+    "DDR": ("5", _8B10B),
+    "QDR": ("10", _8B10B),
+    "FDR10": ("10.3125", _64B66B),
+    "FDR": ("14.0625", _64B66B),
+    "EDR": ("25.78125", _64B66B),
+    "HDR100": ("53.125", _PAM4),
+    "HDR": ("53.125", _PAM4),
+    "NDR": ("106.25", _PAM4),
+    "XDR": ("212.5", _PAM4),
+}
+#: Widths of an InfiniBand link.
+INFINIBAND_LANES = (1, 2, 4, 8, 12)
+#: HDR100 is a name for HDR on half of the lanes.
+HDR100_LANES = 2
+INFINIBAND_MTUS = (256, 512, 1024, 2048, 4096)
+#: LRH 8, BTH 12, ICRC 4, VCRC 2: in each packet. RETH (16) is only in the first one of an RDMA
+#: write, GRH (40) only between subnets. Source: InfiniBand Architecture Specification, volume 1.
+INFINIBAND_HEADERS = 26
+
+#: Gb/s of a port, after its encoding, by technology. Slingshot's 100 is that of adapters for it
+#: that speak plain Ethernet.
+PORTS: dict[str, tuple[str, ...]] = {
+    "ethernet": ("1", "2.5", "5", "10", "25", "40", "50", "100", "200", "400", "800"),
+    "omni-path": ("100", "400"),
+    "slingshot": ("100", "200", "400"),
+}
+#: Preamble and start 8, header 14, FCS 4, then the gap: around each packet. Source: IEEE 802.3.
+ETHERNET_GAP = 12
+ETHERNET_FRAMING = 26 + ETHERNET_GAP
+#: IPv4 20, TCP 20, without options. RoCE and iWARP have more of them, UDP alone has less (28).
+TCP_HEADERS = 40
+#: Bytes of the shortest frame with its preamble.
+ETHERNET_SHORTEST = 72
+JUMBO = 9000
+
+#: PCI Express: generation -> GT/s of a lane, and the share of it that is packets. 6.0: a flit of
+#: 256 bytes holds 236 of packets. Source: PCI Express Base Specification, 1.0 to 6.0.
+PCIE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "1.0": ("2.5", _8B10B),
+    "1.1": ("2.5", _8B10B),
+    "2.0": ("5", _8B10B),
+    "2.1": ("5", _8B10B),
+    "3.0": ("8", ("128/130",)),
+    "3.1": ("8", ("128/130",)),
+    "4.0": ("16", ("128/130",)),
+    "5.0": ("32", ("128/130",)),
+    "6.0": ("64", ("236/256",)),
+}
+PCIE_LANES = (1, 2, 4, 8, 12, 16, 32)
+PCIE_PAYLOADS = (128, 256, 512, 1024, 2048, 4096)
+#: The largest payload that network adapters are known to use; many use 128 or 256, 4096 is allowed.
+#: A host and adapter with more state it as `pcie_payload`. Source: Mellanox's note on the maximum
+#: payload size, by which its firmware offers 128 to 512.
+PCIE_PAYLOAD = 512
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bandwidth (MB/s) that cannot be exceeded, and the formula that it comes from."""
+
+    value: float
+    formula: str
+
+
+def _bound(
+    counts: Iterable[tuple[int, str]], speed: str, unit: str, shares: Iterable[str]
+) -> Bound:
+    """Multiply counts ("4 lanes"; one is not written), a speed in Gb/s or GT/s, and shares of it.
+
+    A formula's result is in Gb/s; the value is 125 times that, in MB/s.
+    """
+    value = GBIT * Fraction(speed)
+    terms = [f"{speed} {unit}"]
+    for share in shares:
+        value *= Fraction(share)
+        terms.append(share)
+    for count, noun in counts:
+        value *= count
+        if count > 1:
+            terms.insert(0, f"{count} {noun}")
+    return Bound(float(value), " x ".join(terms))
+
+
+def _wire(
+    technology: str, rate: str | None, lanes: int | None
+) -> tuple[str, tuple[str, ...], int] | None:
+    """Return the Gb/s, the encoding's shares and the lanes; None if not known."""
+    if technology == "infiniband" and rate is not None:
+        lanes = HDR100_LANES if rate == "HDR100" else lanes
+        if lanes is None:
+            return None
+        speed, encoding = INFINIBAND[rate]
+        return speed, encoding, lanes
+    if technology in PORTS and rate is not None:
+        return rate, (), 1
+    return None
+
+
+def link(
+    technology: str,
+    rate: str | None,
+    lanes: int | None = None,
+    mtu: int | None = None,
+    ports: int = 1,
+) -> Bound | None:
+    """Return what the ports of a node carry of messages; None where no formula or fact says it.
+
+    Of InfiniBand all headers count that every packet has, at an MTU of 4096 unless stated. Of
+    Ethernet framing, IP and TCP count, at an MTU of 9000 unless stated. Of Omni-Path and Slingshot
+    no header counts: the one's format is not public, the other's leaves out parts of Ethernet's.
+    """
+    wire = _wire(technology, rate, lanes)
+    if wire is None:
+        return None
+    speed, shares, width = wire
+    if technology == "infiniband":
+        data = mtu or INFINIBAND_MTUS[-1]
+        shares = (*shares, f"{data}/{data + INFINIBAND_HEADERS}")
+    elif technology == "ethernet":
+        packet = mtu or JUMBO
+        shares = (*shares, f"{packet - TCP_HEADERS}/{packet + ETHERNET_FRAMING}")
+    return _bound([(width, "lanes"), (ports, "ports")], speed, "Gb/s", shares)
+
+
+def link_time(technology: str, rate: str | None, lanes: int | None, ports: int, size: int) -> float:
+    """Return how long (us) a link needs for the bits of a message (bytes); 0 if not known."""
+    wire = _wire(technology, rate, lanes)
+    if wire is None:
+        return 0.0
+    if technology == "infiniband":
+        size += INFINIBAND_HEADERS
+    elif technology == "ethernet":
+        size = max(size + ETHERNET_FRAMING - ETHERNET_GAP, ETHERNET_SHORTEST)
+    speed, shares, width = wire
+    return size / _bound([(width, "lanes"), (ports, "ports")], speed, "Gb/s", shares).value
+
+
+def packet_overhead(pcie: str) -> int:
+    """Return the bytes around the payload of a PCI Express packet, at least.
+
+    Header 12 (three words: completions, and writes below 4 GB) and, up to generation 2, start and
+    end 2, sequence number 2, LCRC 4; from generation 3 on, a start token of 4 that holds the
+    sequence number, LCRC 4. In the flits of 6.0 only the header is left. Source: Intel AN 829
+    (five to seven words).
+    """
+    return 12 if pcie == "6.0" else 20
+
+
+def slot(
+    pcie: str | None, lanes: int | None, payload: int | None = None, slots: int = 1
+) -> Bound | None:
+    """Return what the slots of a node's adapters carry of messages; None where a fact is missing.
+
+    Acknowledgements and flow control do not count.
+    """
+    if pcie is None or lanes is None:
+        return None
+    data = payload or PCIE_PAYLOAD
+    speed, encoding = PCIE[pcie]
+    shares = (*encoding, f"{data}/{data + packet_overhead(pcie)}")
+    return _bound([(lanes, "lanes"), (slots, "slots")], speed, "GT/s", shares)
+
+
+def slot_time(pcie: str | None, lanes: int | None, slots: int, size: int) -> float:
+    """Return how long (us) a slot needs for the bits of a message (bytes); 0 if not known."""
+    if pcie is None or lanes is None:
+        return 0.0
+    speed, encoding = PCIE[pcie]
+    wire = _bound([(lanes, "lanes"), (slots, "slots")], speed, "GT/s", encoding)
+    return (size + packet_overhead(pcie)) / wire.value
