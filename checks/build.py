@@ -61,13 +61,26 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
             raise SanityError("there is no Spack any more; get one with: make spack")
         self.identity = found.identity()
         self.source = spack.source(
-            self.suite, self.current_system.name, self.current_environ.extras["spack"]["mpi"], found
+            self.suite,
+            self.current_system.name,
+            self.current_environ.extras["spack"]["mpi"],
+            found,
+            self.current_environ.extras.get("versions", {}).get(self.suite, ""),
+            self.variants(),
         )
         self.sourcesdir = str(self.source)
         self.build_system.environment = "."
         self.build_system.install_opts = [*self.install_options, f"|| echo {FAILED} >&2"]
         self.env_vars = {**found.environment(), "PATH": f"{found.root}/bin:$PATH"}
         self.keep_files = ["spack.yaml", "spack.lock"]
+
+    def variants(self) -> str:
+        """Return what is added to the spec of the suite."""
+        return ""
+
+    def programs(self) -> list[tuple[str, ...]]:
+        """Return the programs that checks will run; of several names one has to be there."""
+        return [(program,) for program in SUITES[self.suite].programs]
 
     @property
     def folder(self) -> Path:
@@ -81,9 +94,9 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         """Hold what was built against what the checks will run."""
         if "spack" in self.current_environ.features:
             self.take_lock()
-        for program in SUITES[self.suite].programs:
+        for alternatives in self.programs():
             try:
-                find_program(self.folder, program)
+                find_program(self.folder, *alternatives)
             except FileNotFoundError as err:
                 raise SanityError(
                     f"{SUITES[self.suite].title}: {err}, though the build succeeded"

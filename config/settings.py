@@ -61,6 +61,11 @@ site_configuration = {
             "topology_prefix": f"{VAR}/topology",
         }
     ],
+    # How much is measured; `reframe --mode=acceptance`.
+    "modes": [
+        {"name": mode, "options": [f"-S mode={mode}"]}
+        for mode in ("smoke", "nightly", "acceptance")
+    ],
     "storage": [
         {
             "enable": True,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from utils import doctor, gate, listing, references, site, spack
+from utils import balance, doctor, gate, limits, listing, references, results, site, spack
 from utils.paths import LOGS, REFERENCE, RESULTS_DB, ROOT
 from utils.report import table, verdict_text
 from utils.suites import SUITES
@@ -49,6 +49,16 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--coverage", action="store_true", help="which check produces each metric")
     command.add_argument("--format", choices=("table", "csv", "json"), default="table")
     command.set_defaults(run=_references)
+
+    command = commands.add_parser("limits", help="what the fabrics can do at most, and why")
+    limits.add_arguments(command)
+    command.set_defaults(run=lambda options: limits.run(options, _config_files()))
+
+    command = commands.add_parser("hpcc-balance", help="HPCC's tests per flop of HPL, for plots")
+    command.add_argument("--system", help="only this system")
+    command.add_argument("--db", type=Path, default=RESULTS_DB, help="another results database")
+    command.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    command.set_defaults(run=_hpcc_balance)
 
     command = commands.add_parser("spack", help="get the pinned Spack, unless there is one")
     command.set_defaults(run=_spack)
@@ -129,6 +139,27 @@ def _references(options: argparse.Namespace) -> int:
     if options.coverage:
         produced = sum(check is not None for _, check in covered)
         print(f"\n{produced} of {len(covered)} rows have a check that produces their metric")
+    return 0
+
+
+def _hpcc_balance(options: argparse.Namespace) -> int:
+    try:
+        library = references.load(REFERENCE)
+        sessions = list(results.sessions(options.db)) if options.db.exists() else []
+    except (references.ReferenceFault, ToleranceFault, results.ResultsFault) as err:
+        print(f"acceptance hpcc-balance: {err}", file=sys.stderr)
+        return 1
+    found = balance.points(sessions, library, options.system)
+    if options.format == "json":
+        print(json.dumps(balance.as_data(found), indent=2))
+    elif options.format == "csv":
+        print(balance.as_csv(found), end="")
+    else:
+        rows = [
+            [format(value, ".4g") if isinstance(value, float) else value for value in row.values()]
+            for row in balance.as_data(found)
+        ]
+        print(table(balance.COLUMNS, rows))
     return 0
 
 

@@ -107,12 +107,10 @@ def _suite(suite: str, configuration: site.Site, system: dict[str, object]) -> I
         if not provider.folder:
             yield Finding(title, OK, f"{where}: built by Spack when it is needed")
             continue
+        folder = Path(provider.folder)
         try:
-            found = [
-                str(find_program(Path(provider.folder), program))
-                for program in SUITES[suite].programs
-            ]
+            found = [find_program(folder, program) for program in SUITES[suite].programs]
         except FileNotFoundError as err:
             yield Finding(title, BROKEN, f"{where}: {err}", how_to_get)
         else:
-            yield Finding(title, OK, f"{where}: {found[0]}")
+            yield Finding(title, OK, f"{where}: {(found or [folder])[0]}")

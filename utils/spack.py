@@ -4,6 +4,7 @@ Facts about Spack here were established with 1.1 and 1.2 and packages v2026.03.0
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -119,11 +120,31 @@ def _packages(root: Path, environ: Mapping[str, str]) -> Path | None:
     return None
 
 
+@functools.cache
+def pinned(suite: str) -> str:
+    """Return the version of a suite that its file in `spack-envs/suites/` pins.
+
+    Raises SpackFault when the file names none.
+    """
+    path = ENVS / "suites" / f"{suite}.yaml"
+    found = re.search(r"@(\S+)", str(_load(path).get("specs")))
+    if not found:
+        raise SpackFault(f"{path}: pins no version")
+    return found[1].rstrip("',]")
+
+
 def compose(
-    suite: str, system: str, mpi: str, spack: Spack, environ: Mapping[str, str] = os.environ
+    suite: str,
+    system: str,
+    mpi: str,
+    spack: Spack,
+    environ: Mapping[str, str] = os.environ,
+    version: str = "",
+    variants: str = "",
 ) -> str:
     """Return the spack.yaml of a suite on a system with one of its MPIs.
 
+    `version` replaces the one that the suite's file pins, `variants` are added to its spec.
     Raises SpackFault when a file that it is made of is missing or no configuration of Spack.
     """
     roots = _load(ENVS / "suites" / f"{suite}.yaml").get("specs")
@@ -144,7 +165,10 @@ def compose(
     if mpi not in settings.get("packages", {}):
         raise SpackFault(f"{folder}: its packages have no {mpi}; an environment asks for it")
     head = "".join(f"# {name}: {value}\n" for name, value in spack.identity().items())
-    body = {"spack": {"specs": [f"{spec} ^{mpi}" for spec in roots], **settings}}
+    if version:
+        roots = [re.sub(r"@\S+", f"@{version}", spec) for spec in roots]
+    specs = [" ".join(filter(None, (spec, variants, f"^{mpi}"))) for spec in roots]
+    body = {"spack": {"specs": specs, **settings}}
     return head + str(yaml.safe_dump(body, sort_keys=False, width=100))
 
 
@@ -179,14 +203,21 @@ def _mirrors(mirror: str) -> dict[str, Any]:
     return {"site": {"url": url, "source": True, "binary": binary, "signed": False}}
 
 
-def source(suite: str, system: str, mpi: str, spack: Spack) -> Path:
+def source(
+    suite: str, system: str, mpi: str, spack: Spack, version: str = "", variants: str = ""
+) -> Path:
     """Return a pristine folder with the spack.yaml, and its lock when that is still its own.
+
+    Each choice of version and variants has a folder of its own, so that none undoes another's.
 
     The lock of an earlier build is kept as long as the spack.yaml, and with it the Spack, the
     recipes, the externals and the mirrors, are the same.
     """
-    text = compose(suite, system, mpi, spack)
-    folder = HOME / "envs" / f"{system}-{suite}-{mpi}"
+    text = compose(suite, system, mpi, spack, version=version, variants=variants)
+    name = f"{system}-{suite}-{mpi}"
+    if version or variants:
+        name += "-" + hashlib.sha256(f"{version} {variants}".encode()).hexdigest()[:8]
+    folder = HOME / "envs" / name
     folder.mkdir(parents=True, exist_ok=True)
     if _read(folder / "spack.yaml") != text:
         (folder / "spack.lock").unlink(missing_ok=True)

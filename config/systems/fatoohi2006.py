@@ -18,7 +18,7 @@ ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
         "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb"],
-        "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
+        "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }
     for mpi, pmi in MPIS.items()
@@ -48,7 +48,7 @@ INFINIBAND = {
 OVER_MYRINET = [["FI_PROVIDER", "tcp"], ["FI_TCP_IFACE", "myri0"]]
 
 
-def partition(name, environs, nodes, cpus, sockets, fabric, env_vars=()):
+def partition(name, environs, nodes, cpus, sockets, memory, fabric, env_vars=()):
     """One machine, all of it."""
     return {
         "name": name,
@@ -66,7 +66,12 @@ def partition(name, environs, nodes, cpus, sockets, fabric, env_vars=()):
             "num_cpus_per_socket": cpus // sockets,
             "num_sockets": sockets,
         },
-        "extras": {"nodes": nodes, "cores": cpus, "fabric": fabric},
+        "extras": {
+            "nodes": nodes,
+            "cores": cpus,
+            "memory": round(memory * 10**9),
+            "fabric": fabric,
+        },
     }
 
 
@@ -77,15 +82,16 @@ SYSTEM = {
     "modules_system": "nomod",
     # Jobs run in there: a folder that all nodes see.
     "prefix": str(VAR),
-    # Name, environments, nodes, CPUs a node, sockets a node, fabric. Nodes are those that compute:
-    # one of the X1 and one of the Opteron cluster serve. The Altix is cut into the nodes of Section
-    # 3.2, though one Linux runs all 512 CPUs: where Slurm has that as a node, write 1, 512, 512.
+    # Name, environments, nodes, CPUs, sockets and GB of memory a node, fabric. Nodes are those
+    # that compute: one of the X1 and one of the Opteron cluster serve. The Altix is cut into the
+    # nodes of Section 3.2, though one Linux runs all 512 CPUs: where Slurm has that as a node,
+    # write 1, 512, 512.
     "partitions": [
-        partition("altix-bx2", ["vendor-sgi"], 256, 2, 2, NUMALINK),
-        partition("cray-x1-ssp", ["vendor-cray"], 3, 16, 4, CRAY),
+        partition("altix-bx2", ["vendor-sgi"], 256, 2, 2, 4, NUMALINK),
+        partition("cray-x1-ssp", ["vendor-cray"], 3, 16, 4, 16, CRAY),
         # The CPU is an MSP, of four SSPs.
-        partition("cray-x1-msp", ["vendor-cray"], 3, 4, 4, CRAY),
-        partition("dell-poweredge", ["spack-mvapich2", "spack-openmpi"], 1280, 2, 2, INFINIBAND),
-        partition("cray-opteron", ["spack-mpich"], 63, 2, 2, MYRINET, OVER_MYRINET),
+        partition("cray-x1-msp", ["vendor-cray"], 3, 4, 4, 16, CRAY),
+        partition("dell-poweredge", ["spack-mvapich2", "spack-openmpi"], 1280, 2, 2, 6, INFINIBAND),
+        partition("cray-opteron", ["spack-mpich"], 63, 2, 2, 2.03, MYRINET, OVER_MYRINET),
     ],
 }

@@ -19,7 +19,7 @@ ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
         "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb"],
-        "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
+        "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }
     for mpi, pmi in MPIS.items()
@@ -43,7 +43,7 @@ def partition(name, network, environs, fabric, env_vars):
         "max_jobs": 1,
         "processor": PROCESSOR,
         # not printed: the number of nodes; the largest runs have 128 tasks, of 8 cores a node.
-        "extras": {"nodes": 16, "cores": 8, "fabric": fabric},
+        "extras": {"nodes": 16, "cores": 8, "memory": 16 * 10**9, "fabric": fabric},
     }
 
 

@@ -18,7 +18,7 @@ ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
         "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb"],
-        "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
+        "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }
     for mpi, pmi in MPIS.items()
@@ -44,6 +44,8 @@ def partition(name, rate, pcie):
         "extras": {
             "nodes": 2,
             "cores": 8,
+            # In bytes; HPCC fills a share of it.
+            "memory": 8 * 10**9,
             # 4x: Section 3.2. not printed: x8 for the QDR prototype; its slot and kind of device
             # are those of DDR on PCIe 2.0.
             "fabric": {

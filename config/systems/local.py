@@ -1,10 +1,12 @@
 """`local`: whatever machine this is. The default; its topology is detected at every start."""
 
+from pathlib import Path
+
 from reframe.utility.cpuinfo import cpuinfo
 
 from utils import host, spack
 from utils.paths import VAR, WHEELS
-from utils.topology import usable_cores
+from utils.topology import usable_cores, usable_memory
 
 ENVIRONMENTS = []
 
@@ -28,12 +30,26 @@ if (WHEELS / "bin").is_dir():
         }
     )
 
+# Debian has HPCC, too, built for its default MPI.
+if "openmpi" in host.mpi_names() and Path("/usr/bin/hpcc").exists():
+    ENVIRONMENTS.append(
+        {
+            "name": "debian-openmpi",
+            "features": ["hpcc", "mpi"],
+            "extras": {"suites": {"hpcc": "/usr/bin"}, "mpi": "openmpi"},
+            "env_vars": [
+                ["PATH", f"{host.launcher_of('openmpi', spack.PREFIXES)}:$PATH"],
+                *AS_ROOT,
+            ],
+        }
+    )
+
 # Everything else is built by Spack, with each MPI that Debian's packages have put here.
 if spack.find():
     ENVIRONMENTS += [
         {
             "name": f"spack-{mpi}",
-            "features": ["spack", "mpi", "imb", "osu"],
+            "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb"],
             "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
             "env_vars": [["PATH", f"{spack.PREFIXES / mpi}/bin:$PATH"], *AS_ROOT],
         }
@@ -57,7 +73,12 @@ SYSTEM = {
             # Two MPI jobs at once on one machine would measure each other.
             "max_jobs": 1,
             "processor": cpuinfo(),
-            "extras": {"nodes": 1, "cores": usable_cores()},
+            "extras": {
+                "nodes": 1,
+                "cores": usable_cores(),
+                "memory": usable_memory(),
+                "mode": "smoke",
+            },
         }
     ],
 }

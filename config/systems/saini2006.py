@@ -18,7 +18,7 @@ ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
         "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb"],
-        "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
+        "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }
     for mpi, pmi in MPIS.items()

@@ -17,17 +17,17 @@ ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
         "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb"],
-        "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
+        "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }
     for mpi, pmi in MPIS.items()
 ]
 
-# Slurm's partition, processor, PCIe generation.
+# Slurm's partition, processor, PCIe generation, memory of a node in GB.
 PLATFORMS = {
-    "nh": ("nehalem", "Xeon E5530 (Nehalem) 2.40 GHz", "2.0"),
-    "ht": ("harpertown", "Harpertown 2.83 GHz", "2.0"),
-    "ct": ("clovertown", "Xeon E5345 (Clovertown) 2.33 GHz", "1.1"),
+    "nh": ("nehalem", "Xeon E5530 (Nehalem) 2.40 GHz", "2.0", 12),
+    "ht": ("harpertown", "Harpertown 2.83 GHz", "2.0", 8),
+    "ct": ("clovertown", "Xeon E5345 (Clovertown) 2.33 GHz", "1.1", 6),
 }
 # Two quad-core processors a node; the second hardware thread of Nehalem's cores is not counted.
 PROCESSOR = {"num_cpus": 8, "num_cpus_per_core": 1, "num_cpus_per_socket": 4, "num_sockets": 2}
@@ -36,7 +36,7 @@ PROCESSOR = {"num_cpus": 8, "num_cpus_per_core": 1, "num_cpus_per_socket": 4, "n
 def partition(name, nodes):
     """The nodes of one platform with one kind of adapter: `<platform>-<rate>`."""
     platform, _, rate = name.partition("-")
-    queue, processor, pcie = PLATFORMS[platform]
+    queue, processor, pcie, memory = PLATFORMS[platform]
     return {
         "name": name,
         "descr": f"{processor}, ConnectX {rate.upper()}",
@@ -50,6 +50,7 @@ def partition(name, nodes):
         "extras": {
             "nodes": nodes,
             "cores": 8,
+            "memory": memory * 10**9,
             # not printed: both widths; ConnectX has 4x ports and an x8 PCIe interface.
             "fabric": {
                 "technology": "infiniband",

@@ -11,6 +11,7 @@ import yaml
 
 from utils import references
 from utils import site as sites
+from utils.fabric import Facts
 from utils.paths import REFERENCE, ROOT
 
 SETTINGS = ROOT / "config/settings.py"
@@ -101,7 +102,7 @@ def test_fabric_facts_are_those_of_the_papers(key):
 def test_fabric_facts_have_the_types_that_the_design_gives_them():
     for where, partition in partitions().items():
         fabric = partition["extras"]["fabric"]
-        assert fabric.keys() <= {"technology", "rate", "lanes", "pcie", "pcie_lanes"}, where
+        assert fabric.keys() <= set(Facts.__dataclass_fields__), where
         for key, value in fabric.items():
             assert type(value) is (int if key.endswith("lanes") else str), (where, key)
 
@@ -118,6 +119,8 @@ def test_nodes_are_those_of_the_papers():
             assert extras["cores"] == int(facts["cores_per_node"]), where
         if facts["sockets_per_node"]:
             assert processor["num_sockets"] == int(facts["sockets_per_node"]), where
+        if facts["memory_gb_per_node"]:
+            assert extras["memory"] == round(float(facts["memory_gb_per_node"]) * 1e9), where
         if facts["nodes"]:
             # A few of them serve and do not compute.
             assert int(facts["nodes"]) - 1 <= extras["nodes"] <= int(facts["nodes"]), where

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from utils.suites import imb, osu
+from utils.suites import hpcc, imb, npb, osu
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,8 @@ class Suite:
     """A benchmark suite.
 
     `key` is the feature that environments name and the stem of the check's file. `programs` are
-    those that the checks run. `metrics` is benchmark -> stems of its metrics.
+    those that the checks run, where these are always the same. `metrics` is benchmark -> stems of
+    its metrics.
     """
 
     key: str
@@ -31,6 +32,25 @@ SUITES = {
             "make setup (Python wheels, x86_64), or name the folder of IMB-MPI1 in the `extras` of "
             "an environment in config/systems/",
             {f"imb.{name}": imb.stems(name) for name in imb.BENCHMARKS},
+        ),
+        Suite(
+            "hpcc",
+            "HPC Challenge",
+            ("hpcc",),
+            "Debian: hpcc openmpi-bin; or an MPI and a BLAS (libopenblas-dev), then make spack, "
+            "then make run; or name the folder of hpcc in the `extras` of an environment in "
+            "config/systems/",
+            {"hpcc": hpcc.stems()},
+        ),
+        Suite(
+            "npb",
+            "NAS Parallel Benchmarks",
+            # Each number of processes and class may have a program of its own.
+            (),
+            "an MPI and gfortran (Debian: openmpi-bin libopenmpi-dev gfortran), then make spack, "
+            "then make run; or name the folder of its programs in the `extras` of an environment "
+            "in config/systems/",
+            {f"npb.{name}": tuple(column.stem for column in npb.METRICS) for name in npb.NAMES},
         ),
         Suite(
             "osu",

@@ -1,0 +1,224 @@
+"""NAS Parallel Benchmarks: eight programs, their classes, and the ways in which ranks can stand."""
+
+import functools
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+
+from utils import spack
+from utils.parse import npb as parse
+from utils.suites import npb
+from utils.tolerances import SOURCES
+
+from .base import cores_of, mode_of, nodes_of, stated
+from .build import SuiteBuild, uses_spack
+from .placed import PlacedCheck, partitions, placements
+
+#: Mode -> classes, the smaller one up to FEW processes, the other beyond; () all of them.
+CLASSES = {"smoke": ("S",), "nightly": ("B", "C"), "acceptance": ("C", "D")}
+FEW = 16
+TIME_LIMITS = {"smoke": "5m", "nightly": "30m", "acceptance": "3h"}
+
+
+@functools.cache
+def version_of(part) -> str:
+    """Return the oldest version of NPB that environments of a partition have."""
+    versions = {
+        environ.extras.get("versions", {}).get("npb") or spack.pinned("npb")
+        for environ in part.environs
+        if "npb" in environ.features
+    }
+    return min(versions, default="3.4")
+
+
+@functools.cache
+def published(part) -> set[tuple[str, str, int]]:
+    """Return benchmark, class and processes of results that papers have of a partition."""
+    return {
+        (name, keys["class"], int(keys["np"]))
+        for name in npb.NAMES
+        for keys in stated(part, f"npb.{name}")
+        if {"np", "class"} <= keys.keys()
+    }
+
+
+@functools.cache
+def cases(part, mode: str, classes: str) -> set[tuple[str, str, int]]:
+    """Return benchmark, class and processes of the runs of a partition in a mode.
+
+    `classes` (`S,W`) overrides those of the mode. In the acceptance mode all numbers of processes
+    are run, and what papers have; otherwise the largest one that a class allows.
+    """
+    found = set()
+    for name in npb.NAMES:
+        for problem_class in classes.split(",") if classes else CLASSES[mode]:
+            legal = [case for case in possible(part) if case[:2] == (name, problem_class)]
+            chosen = [case for case in legal if case not in published(part)] or legal
+            found |= {*chosen} if mode == "acceptance" else {*chosen[-1:]}
+    if mode == "nightly" and not classes:
+        found = {case for case in found if case[1] == CLASSES[mode][case[2] > FEW]}
+    if mode == "acceptance":
+        found |= published(part) & {*possible(part)}
+    return found
+
+
+@functools.cache
+def possible(part) -> list[tuple[str, str, int]]:
+    """Return every run that a partition has the cores and the memory for, by its processes."""
+    largest, version = cores_of(part) * nodes_of(part), version_of(part)
+    counted = {
+        (name, problem_class, processes)
+        for name in npb.NAMES
+        for problem_class in npb.CLASSES
+        for processes in npb.counts(name, largest)
+    }
+    return sorted(
+        (
+            case
+            for case in counted | published(part)
+            if case[2] <= largest
+            and npb.legal(*case, version)
+            and npb.links(*case, version)
+            and fits_memory(part, *case)
+        ),
+        key=lambda case: (case[2], case),
+    )
+
+
+def fits_memory(part, name: str, problem_class: str, processes: int) -> bool:
+    """Tell whether a class fits into three quarters of the memory of as many nodes as it takes.
+
+    The rest is for the system and the MPI. Classes up to W fit anywhere, those up to C where a
+    partition does not say its memory.
+    """
+    memory = part.extras.get("memory", 0)
+    if problem_class in "SW" or not memory:
+        return problem_class in "SWABC"
+    nodes = min(nodes_of(part), -(-processes // cores_of(part)))
+    return npb.memory(name, problem_class, processes) <= 0.75 * memory * nodes
+
+
+def programs() -> list[str]:
+    """Return the runs of all partitions of this system, as 3.3 names its programs: cg.C.128."""
+    found = {case for part in partitions() for case in possible(part)}
+    return [npb.program(*case, "3.3") for case in sorted(found)]
+
+
+class NpbBuild(SuiteBuild):
+    """NPB for an environment: the programs that its partition will run, and no other."""
+
+    suite = "npb"
+    #: As those of `Npb`: set them without the name of the class, `-S classes=W`.
+    mode = variable(str, value="", loggable=True)
+    classes = variable(str, value="", loggable=True)
+
+    def cases(self):
+        """Return what will be run."""
+        part = self.current_partition
+        return cases(part, mode_of(part, self.mode), self.classes)
+
+    def variants(self):
+        """Restrict names, classes and numbers of processes; the default builds hundreds."""
+        names, classes, counts = (sorted(set(column)) for column in zip(*self.cases(), strict=True))
+        return (
+            f"names={','.join(names)} classes={','.join(classes)} "
+            f"nprocs={','.join(map(str, counts))}"
+        )
+
+    def programs(self):
+        """Return the programs that checks will run, as 3.3 and as 3.4 name them."""
+        return sorted(program_names(*case) for case in self.cases())
+
+
+def program_names(name: str, problem_class: str, processes: int) -> tuple[str, ...]:
+    """Return the names that a program has in 3.3 and in 3.4."""
+    return tuple(npb.program(name, problem_class, processes, v) for v in ("3.3", "3.4"))
+
+
+@rfm.simple_test
+class Npb(PlacedCheck):
+    """One benchmark of NPB: a class, a number of processes, and how these stand."""
+
+    #: Classes to run, `S,W`, instead of those of the mode. Set it for the build as well: `-S
+    #: classes=W`.
+    classes = variable(str, value="", loggable=True)
+    #: Lay out cyclically and use the loopback in the nightly mode, too.
+    all_ways = variable(typ.Bool, value=False, loggable=True)
+
+    if uses_spack():
+        build = fixture(NpbBuild, scope="environment")
+
+    #: Benchmark, class and number of processes.
+    program = parameter(programs(), loggable=True)
+    placement = parameter(
+        [where for where in placements() if where in ("intra-node", "inter-node")], loggable=True
+    )
+    mapping = parameter(
+        ["block", "cyclic"] if "inter-node" in placements() else ["block"], loggable=True
+    )
+    path = parameter(["shared", "loopback"], loggable=True)
+
+    np = variable(int, loggable=True)
+    benchmark = variable(str, loggable=True)
+    problem_class = variable(str, loggable=True)
+
+    descr = "NAS Parallel Benchmarks"
+    suite = "npb"
+    valid_prog_environs = ["+npb"]
+    tags = {"npb", "mpi"}
+
+    def choose(self):
+        """Name the benchmark and its metrics."""
+        self.benchmark, self.problem_class, np = self.program.split(".")
+        self.np = int(np)
+        self.benchmark_name = f"npb.{self.benchmark}"
+        # The time is printed with two decimals: of class S it is often 0.00.
+        self.columns = [
+            column for column in npb.METRICS if self.problem_class != "S" or column.stem != "time"
+        ]
+
+    def spills(self):
+        """Run 121 processes on nodes of 8 cores."""
+        return True
+
+    def takes(self, part):
+        """Take what the mode runs."""
+        mode = mode_of(part, self.mode)
+        usual = self.mapping == "block" and self.path == "shared"
+        if mode == "nightly" and not (usual or self.all_ways):
+            return False
+        return (self.benchmark, self.problem_class, self.np) in cases(part, mode, self.classes)
+
+    @run_before("run")
+    def limit_time(self):
+        """Give the larger classes more time."""
+        self.time_limit = TIME_LIMITS[mode_of(self.current_partition, self.mode)]
+
+    def program_names(self):
+        """Return the names that the program has in 3.3 and in 3.4."""
+        return program_names(self.benchmark, self.problem_class, self.np)
+
+    def expected(self):
+        """Return metric -> unit."""
+        return {column.stem: column.unit for column in self.columns}
+
+    def measure(self):
+        """Return metric -> (value, unit) from the final block of the output."""
+        result = parse.only_result(
+            self.output(), self.benchmark, self.problem_class, self.np, self.stdout.evaluate()
+        )
+        self.provenance["suite"] = f"NPB {result.version}"
+        self.too_short = result.seconds < npb.TIMING_FLOOR
+        if self.too_short:
+            self.provenance["timing"] = (
+                f"{result.seconds} s: shorter than {npb.TIMING_FLOOR:g} s, not judged"
+            )
+        return {column.stem: (getattr(result, column.name), column.unit) for column in self.columns}
+
+    def sources(self, name):
+        """Judge nothing by a run that is too short to be timed."""
+        return () if self.too_short else SOURCES
+
+    def parameters(self):
+        """Return what a reference of this case must agree with."""
+        return {**super().parameters(), "class": self.problem_class}

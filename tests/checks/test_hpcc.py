@@ -1,0 +1,197 @@
+"""`checks/hpcc.py` through real ReFrame: real runs, recorded outputs, whole and mutilated."""
+
+from pathlib import Path
+
+import pytest
+
+from utils import host, hpl, references, results
+from utils.paths import REFERENCE
+from utils.suites import hpcc
+
+N500 = "hpcc/hpccoutf_n500.openmpi.txt"
+BLOCK = ("-S", "Hpcc.block=80")
+needs_hpcc = pytest.mark.skipif(
+    not Path("/usr/bin/hpcc").exists() or "openmpi" not in host.mpi_names(),
+    reason="Debian's HPCC is not installed: install hpcc, openmpi-bin and libopenmpi-dev",
+)
+
+
+def replay(site, output, *, extras='"memory": 2**34, "cache": 2**25, "mode": "smoke"', nodes=1):
+    """Make a site of two cores whose HPCC writes this output; None: none at all."""
+    script = site.replay(output or "", "hpcc", "hpcc")
+    write = f"cat {site.folder}/output.txt >> hpccoutf.txt" if output is not None else "true"
+    script.write_text(f"#!/bin/sh\n{write}\n")
+    path = site.folder / "site.py"
+    path.write_text(
+        path.read_text().replace(
+            '"nodes": 2, "cores": 2', f'"nodes": {nodes}, "cores": {2 // nodes}, {extras}'
+        )
+    )
+
+
+def run(site, *options, placement="intra-node", **environment):
+    done = site.reframe(
+        "-c",
+        "checks/hpcc.py",
+        "-r",
+        "-n",
+        f"Hpcc.*%np=2.*%placement={placement}",
+        *options,
+        **environment,
+    )
+    return done, site.gate()
+
+
+def only_problem(verdict):
+    kinds = [problem["kind"] for problem in verdict["problems"]]
+    assert kinds == ["case-failed", "nothing-measured"]
+    return verdict["problems"][0]["message"]
+
+
+def only_case(site):
+    (case,) = results.session(site.database).cases
+    return case, {metric.name: (metric.value, metric.unit) for metric in case.metrics}
+
+
+def test_a_recorded_output_is_measured_completely(site, recorded):
+    replay(site, recorded(N500))
+    done, (status, verdict) = run(site)
+    assert (done.status, status) == (0, 0), done.output
+    case, values = only_case(site)
+    assert values.keys() == case.declared.keys()
+    assert len(values) == len(hpcc.METRICS) + len(hpcc.RATIOS)
+    # 500^2 / 2 / 3 doubles are in the cache of 32 MiB: they are no measurement of the memory.
+    assert "EP-STREAM-Copy-in-cache" in values
+    assert "EP-STREAM-Copy-in-cache/G-HPL" in values
+    assert not {"EP-STREAM-Copy", "EP-STREAM-Copy/G-HPL", "Single-STREAM-Triad"} & values.keys()
+    assert case.provenance["suite"] == "HPCC 1.5.0"
+    assert case.provenance["order"] == "500"
+    assert verdict["recorded"] == len(values)
+    (kept,) = site.var.glob("output/replay/default/recorded/Hpcc*/hpccinf.txt")
+    assert kept.read_text() == hpl.input_file(500, 80, 1, 2)
+    assert (kept.parent / "hpccoutf.txt").read_text() == recorded(N500)
+
+
+def test_stream_beyond_the_cache_is_the_memory(site, recorded):
+    replay(site, recorded(N500), extras='"cache": 2**14, "mode": "smoke"')
+    assert run(site)[0].status == 0
+    _, values = only_case(site)
+    # 83 333 elements in two processes are below STREAM's million, whatever the cache.
+    assert "EP-STREAM-Copy-in-cache" in values
+    assert "EP-STREAM-Copy" not in values
+
+
+def test_each_run_starts_without_the_output_of_another(site, recorded):
+    replay(site, recorded(N500))
+    for _ in range(2):
+        done, (status, _) = run(site, "--keep-stage-files")
+        assert (done.status, status) == (0, 0), done.output
+
+
+@pytest.mark.parametrize(
+    ("mutilate", "message"),
+    [
+        (lambda text: None, "hpcc wrote no hpccoutf.txt"),
+        (lambda text: "", "empty"),
+        (lambda text: text + text, "hpccoutf.txt:"),
+        (lambda text: text[: len(text) // 2], "hpccoutf.txt"),
+        (lambda text: text.replace("Success=1", "Success=0"), "Success"),
+        (lambda text: text.replace("HPL_N=500", "HPL_N=1000"), "HPL_N"),
+        (lambda text: text.replace("CommWorldProcs=2", "CommWorldProcs=4"), "CommWorldProcs"),
+        (lambda text: text.replace("PASSED", "FAILED"), "FAILED"),
+    ],
+)
+def test_a_run_that_is_not_the_one_asked_for_fails(site, recorded, mutilate, message):
+    replay(site, mutilate(recorded(N500)))
+    done, (status, verdict) = run(site)
+    assert (done.status, status) == (1, 1)
+    assert message in only_problem(verdict)
+
+
+def test_wrong_data_that_a_rank_tells_on_standard_error_fails(site, recorded):
+    replay(site, recorded(N500))
+    script = site.folder / "bin/hpcc"
+    script.write_text(script.read_text() + 'echo "[3]: ERROR: expected 7, found 0" >&2\n')
+    _, (status, verdict) = run(site)
+    assert status == 1
+    assert ":1: [3]: ERROR: expected 7, found 0" in only_problem(verdict)
+
+
+@pytest.mark.parametrize("name", ["no_input", "grid_too_large"])
+def test_what_hpcc_does_on_its_own_is_refused(site, recorded, name):
+    """It exits with 0 without an input file and with a grid that is larger than its ranks."""
+    replay(site, recorded(f"hpcc/hpccoutf_{name}.openmpi.txt"))
+    _, (status, verdict) = run(site)
+    assert status == 1
+    assert "hpccoutf.txt" in only_problem(verdict)
+
+
+def test_a_partition_that_does_not_say_its_memory_is_told_how(site, recorded):
+    replay(site, recorded(N500), extras='"cache": 2**25')
+    _, (status, verdict) = run(site)
+    assert status == 1
+    assert 'write "memory", in bytes, into its extras' in only_problem(verdict)
+
+
+@pytest.mark.parametrize("mode", ["nightly", "acceptance"])
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_the_matrix_follows_memory_share_and_nodes(site, recorded, nodes, mode):
+    replay(site, recorded(N500), extras='"memory": 2**30, "cache": 2**25', nodes=nodes)
+    placement = "inter-node" if nodes > 1 else "intra-node"
+    _, (status, verdict) = run(site, f"--mode={mode}", placement=placement)
+    # The recorded run is not of this order, which is seen.
+    assert status == 1
+    assert "HPL_N" in only_problem(verdict)
+    (path,) = site.var.glob("stage/replay/default/recorded/Hpcc*/hpccinf.txt")
+    order = int(path.read_text().splitlines()[5].split()[0])
+    share = {"nightly": 0.05, "acceptance": 0.8}[mode]
+    assert order % (8 * 192) == 0
+    assert order**2 * 8 <= 2**30 * nodes * share < (order + 8 * 192) ** 2 * 8
+
+
+def test_a_small_problem_is_not_held_against_a_published_one(site, recorded, tmp_path):
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in REFERENCE.iterdir():
+        if path.is_file():
+            (copy / path.name).write_bytes(path.read_bytes())
+    rows = "\n".join(
+        f"Table 99,kandadai2009,ib-ddr,hpcc,{metric},np=2,=,{value},{unit},{value},"
+        for metric, value, unit in [("G-HPL", 900, "Gflop/s"), ("RandomRing-latency", 0.2, "us")]
+    )
+    with (copy / "kandadai2009.csv").open("a") as file:
+        file.write(rows + "\n")
+    replay(site, recorded(N500))
+    config = site.folder / "site.py"
+    config.write_text(
+        config.read_text()
+        .replace('"replay"', '"kandadai2009"')
+        .replace('"name": "default"', '"name": "ib-ddr"')
+    )
+    done, _ = run(site, "--system=kandadai2009", ACCEPTANCE_REFERENCE=str(copy))
+    case, _ = only_case(site)
+    judged = [metric.name for metric in case.metrics if metric.judged_by]
+    assert judged == ["RandomRing-latency"], done.output
+
+
+def run_with(site, *options, **environment):
+    return site.reframe("-c", "checks/hpcc.py", "-r", *options, **environment)
+
+
+def test_the_numbers_of_processes_that_papers_have_are_run():
+    library = references.load(REFERENCE)
+    stated = list(library.stated("kandadai2009", "ib-ddr", "hpcc"))
+    assert {keys["np"] for keys in stated} == {"128"}
+    assert {"np": "506"} in library.stated("saini2006", "altix-nl4", "hpcc")
+
+
+@needs_hpcc
+def test_debians_hpcc_runs_for_real(site):
+    done = run_with(site, "-p", "debian-openmpi")
+    assert done.status == 0, done.output
+    status, verdict = site.gate()
+    assert status == 0
+    (case,) = results.session(site.database).cases
+    assert verdict["recorded"] == len(hpcc.METRICS) + len(hpcc.RATIOS)
+    assert case.provenance["order"] == "500"
+    assert "placement" not in case.provenance
