@@ -108,6 +108,8 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
     #: What ran: versions of suite and MPI.
     provenance = variable(typ.Dict[str, str], value={}, loggable=True)
 
+    #: What the links of the nodes showed that is not as it should be, a line each.
+    findings = variable(typ.List[str], value=[], loggable=True)
     #: How much is measured: smoke, nightly or acceptance; empty: as the partition says in its
     #: extras (`mode`), else nightly.
     mode = variable(str, value="", loggable=True)
@@ -117,6 +119,10 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
 
     @run_before("run")
     def find_executable(self):
+        """Find the program that the job runs."""
+        self.locate()
+
+    def locate(self):
         """Take the program from where the environment, or the build for it, has the suite."""
         build = getattr(self, "build", None)
         try:

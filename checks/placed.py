@@ -6,10 +6,13 @@ from pathlib import Path
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
+from utils import metrics, plausible
 from utils import placement as table
+from utils.fabric import FabricFault, Facts
+from utils.peaks import FACTORS
 from utils.placement import Layout
 
-from .base import JudgedCheck, cores_of, nodes_for, nodes_of
+from .base import JudgedCheck, cores_of, library, nodes_for, nodes_of
 
 #: Runs in place of the program on every rank and tells where it stands.
 RANK = Path(__file__).parent / "src/rank.sh"
@@ -119,7 +122,7 @@ class PlacedCheck(JudgedCheck):
             }
         except table.PlacementFault as err:
             raise SanityError(f"{self.benchmark_name}: {err}") from None
-        if self.watches_links():
+        if self.layout.nodes > 1:
             variables["ACCEPTANCE_LINKS"] = LINKS
             self.keep_files = [*self.keep_files, LINKS]
         self.env_vars.update(variables)
@@ -130,10 +133,6 @@ class PlacedCheck(JudgedCheck):
     def needed_variables(self):
         """Return environment variables that the program needs on every node."""
         return {}
-
-    def watches_links(self):
-        """Tell whether messages of this case should cross an adapter or an interface."""
-        return self.layout.nodes > 1 or self.ways()[1] == "loopback"
 
     def launch_command(self):
         """Return the command that launches ranks placed in the same way, for one more step."""
@@ -150,9 +149,69 @@ class PlacedCheck(JudgedCheck):
         """Return why these numbers are not what they say, beside their values."""
         if not self.verified:
             self.provenance["placement"] = "not verified"
-            return []
+            return self.beyond_the_wire()
         ranks = table.read(self.errors(), self.stderr.evaluate())
-        return [f"misplaced: {what}" for what in table.misplaced(ranks, self.layout)]
+        found = [f"misplaced: {what}" for what in table.misplaced(ranks, self.layout)]
+        if self.layout.nodes > 1:
+            self.look_at_links({rank.node for rank in ranks})
+            found += self.links.faults
+        return [*found, *self.beyond_the_wire()]
+
+    def look_at_links(self, nodes):
+        """Read what the links of these nodes said before and after the run."""
+        least = max(self.sizes_of_messages(), default=0) if self.is_bandwidth() else 0
+        try:
+            self.links = plausible.evidence(Path(self.stagedir, LINKS), nodes, self.fabric(), least)
+        except ValueError as err:
+            raise SanityError(str(err)) from None
+        if self.links.bytes:
+            moved = min(self.links.bytes.values())
+            self.provenance["bytes"] = f"{moved} or more over the fabric of each node"
+        if self.links.unknown:
+            self.provenance["bytes"] = f"not known: {'; '.join(self.links.unknown)}"
+        self.findings = [str(deviation) for deviation in self.links.deviations]
+
+    def is_bandwidth(self):
+        """Tell whether this is a benchmark of the bandwidth between two nodes."""
+        return self.benchmark_name in FACTORS
+
+    def sizes_of_messages(self):
+        """Return the message sizes (bytes) of the metrics."""
+        return [size for name in self.declared if (size := metrics.split(name)[1]) is not None]
+
+    def fabric(self):
+        """Return the fabric facts of the partition; empty where it states none."""
+        return self.current_partition.extras.get("fabric", {})
+
+    def beyond_the_wire(self):
+        """Return which results between nodes cannot be true, by what the fabric can do."""
+        if self.layout.nodes == 1 or not self.fabric():
+            return []
+        return plausible.implausible(
+            self.benchmark_name, self.measurements, self.facts(), self.layout
+        )
+
+    def facts(self):
+        """Return the fabric facts, read."""
+        try:
+            return Facts.read(self.fabric())
+        except FabricFault as err:
+            raise SanityError(f"{self.current_partition.fullname}: fabric: {err}") from None
+
+    def reference_of(self, name, unit):
+        """Return what the check's references say, else a fraction of the limit of the fabric."""
+        found = super().reference_of(name, unit)
+        if found or self.layout.nodes == 1 or not self.fabric():
+            return found
+        bound = plausible.limit_of(self.benchmark_name, name, unit, self.facts())
+        tolerances = library().tolerances.thresholds("limit", "=", unit, name)
+        if bound is None or tolerances is None or "limit" not in self.sources(name):
+            return None
+        return (bound[0], *tolerances, unit), bound[1]
+
+    def causes(self):
+        """Return what the links of the nodes showed before and during the run."""
+        return [f"cause may be: {finding}" for finding in self.findings]
 
     def last_words(self):
         """Return the last line that the program itself wrote to its standard error."""

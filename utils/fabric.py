@@ -24,9 +24,9 @@ TECHNOLOGIES = (
 
 #: us of a metre: light in vacuum. In glass it is 0.005, in copper less, but this is a floor.
 METRE = 1 / 299.792458
-#: By how much a true measurement may exceed a limit: clocks are off by up to 0.01 % (Ethernet,
-#: InfiniBand) or 0.03 % (PCI Express), programs count what is still in a buffer, papers round.
-SLACK = 0.001
+#: By how much a true measurement may exceed a limit: clocks are off by up to 0.03 % (PCI Express),
+#: programs count what is still in a buffer, papers round; the rest is not to cry wolf.
+SLACK = 0.02
 
 
 Number = TypeVar("Number", int, float)

@@ -214,6 +214,9 @@ def _judge_session(verdict: Verdict, session: results.Session) -> None:
         verdict.fail(
             "left-out", f"{suite} @{where}: {count} cases not run, since what they need failed"
         )
+    findings = Counter(finding for case in session.cases for finding in case.findings)
+    for finding, count in findings.items():
+        verdict.notes.append(f"links, during {count} of the cases: {finding}")
     _count_suites(verdict, cases)
     if not verdict.recorded and not verdict.judged:
         verdict.fail("nothing-measured", "no case measured anything")

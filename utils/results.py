@@ -61,6 +61,7 @@ class Case:
     keys: dict[str, str]
     declared: dict[str, str]
     provenance: dict[str, str]
+    findings: tuple[str, ...]
     metrics: tuple[Metric, ...]
 
     @property
@@ -178,6 +179,7 @@ def _case(data: dict[str, Any]) -> Case:
         keys=_table(data.get("keys")),
         declared=_table(data.get("declared")),
         provenance=_table(data.get("provenance")),
+        findings=tuple(found) if isinstance(found := data.get("findings"), list) else (),
         metrics=tuple(
             metric
             for key, value in perfvalues.items()

@@ -8,7 +8,9 @@ import yaml
 from utils.units import UNITS, direction, is_measured
 
 #: What a reference can come from, in the order in which it judges.
-SOURCES = ("baseline", "published")
+SOURCES = ("baseline", "published", "limit")
+#: Metrics of which a fraction of the limit says something; the other sources go by the unit.
+LIMITED = ("bandwidth_peak",)
 
 
 class ToleranceFault(Exception):
@@ -26,7 +28,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Tolerances by source of the reference and unit of the metric."""
+    """Tolerances by source of the reference and unit of the metric; of a limit, by the metric."""
 
     table: dict[tuple[str, str], Tolerance]
 
@@ -55,7 +57,10 @@ class Tolerances:
 
     @staticmethod
     def _entry(where: str, unit: object, entry: object) -> Tolerance:
-        if unit not in UNITS or UNITS[str(unit)] is None:
+        if where.split(": ")[1].startswith("limit,"):
+            if unit not in LIMITED:
+                raise ToleranceFault(f"{where}: not one of {', '.join(LIMITED)}")
+        elif unit not in UNITS or UNITS[str(unit)] is None:
             raise ToleranceFault(f"{where}: not a unit with a direction")
         if not isinstance(entry, dict) or set(entry) != {"worse", "better", "reason"}:
             raise ToleranceFault(f"{where}: wants exactly worse, better and reason")
@@ -69,7 +74,7 @@ class Tolerances:
         return Tolerance(worse, better, reason)
 
     def thresholds(
-        self, source: str, relation: str, unit: str
+        self, source: str, relation: str, unit: str, metric: str = ""
     ) -> tuple[float | None, float | None] | None:
         """Return ReFrame's thresholds (lower <= 0, upper >= 0) as fractions of the reference.
 
@@ -78,7 +83,7 @@ class Tolerances:
         points to the better side ("up to 900 MB/s" says nothing about 850).
         """
         way = direction(unit)
-        tolerance = self.table.get((source, unit))
+        tolerance = self.table.get((source, metric if source == "limit" else unit))
         if way is None or tolerance is None:
             return None
         if relation in (">=", "<="):

@@ -14,9 +14,9 @@ LC_ALL=C
 export LC_ALL
 unset CDPATH
 
-root=${1:-/sys}
+root=${1:-${SYSFS:-/sys}}
 # Without links, so that paths of devices, which are without, can be cut down to it.
-root=$(cd -P -- "$root" 2>/dev/null && pwd -P) || root=${1:-/sys}
+root=$(cd -P -- "$root" 2>/dev/null && pwd -P) || root=${1:-${SYSFS:-/sys}}
 node=$(hostname 2>/dev/null || uname -n 2>/dev/null || cat /proc/sys/kernel/hostname 2>/dev/null)
 case $node in
     '' | *[[:space:]]*)

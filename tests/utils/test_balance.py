@@ -19,6 +19,7 @@ def case(np, value, *, result="pass", metric=RING, unit="B/kflop", benchmark="hp
         name="Hpcc", system="here", partition="all", environment="e", filename="", suite="hpcc",
         run_index=0, result=result, fail_phase="", fail_reason="", nodes=(), fixture=False,
         benchmark=benchmark, keys={"np": str(np), "order": "500"}, declared={}, provenance={},
+        findings=(),
         metrics=(Metric(metric, value, unit, None, None, None, "", True),),
     )  # fmt: skip
 

@@ -1,0 +1,108 @@
+"""The link itself: what every port, slot and interface of a node trained at, against the facts."""
+
+from pathlib import Path
+
+import reframe as rfm
+from reframe.core.backends import getlauncher
+
+from utils import links
+from utils.linkfacts import TECHNOLOGIES
+from utils.parse.links import parse_all
+from utils.placement import Layout
+
+from .base import nodes_of
+from .placed import PlacedCheck, partitions
+
+#: Prints what a node's links say.
+LINK = Path(__file__).parent / "src/link.sh"
+
+
+@rfm.simple_test
+class LinkCheck(PlacedCheck):
+    """The links of the nodes of a partition: all of them in one job, or a job a node.
+
+    With `reframe --distribute` each node has a case of its own, pinned to it.
+    """
+
+    #: The partition whose nodes are looked at.
+    part = parameter([part.name for part in partitions()], loggable=True)
+    np = variable(int, loggable=True)
+    placement = variable(str, loggable=True)
+
+    descr = "links of the nodes"
+    suite = "fabric"
+    benchmark_name = "fabric.link"
+    time_limit = "5m"
+    tags = {"fabric", "maintenance"}
+
+    def choose(self):
+        """Look from one environment: links have nothing to do with any."""
+        part = next(part for part in partitions() if part.name == self.part)
+        self.valid_prog_environs = [part.environs[0].name]
+        # ReFrame pins a distributed test to one node.
+        self.np = 1 if hasattr(self, ".nid") else nodes_of(part)
+        self.placement = "inter-node" if self.np > 1 else "intra-node"
+
+    def fits(self, part):
+        """Take the one partition."""
+        return part.name == self.part
+
+    def nodes(self, part):
+        """Count the nodes: one rank stands on each."""
+        return self.np
+
+    @run_after("setup")
+    def place(self):
+        """Need no launcher on one node, so that a machine without MPI can look, too."""
+        if self.np > 1:
+            super().place()
+            return
+        self.layout = Layout(1, 1, self.placement)
+        self.num_tasks = self.num_tasks_per_node = 1
+        self.job.launcher = getlauncher("local")()
+
+    def locate(self):
+        """Run our own script."""
+        self.executable, self.executable_opts = "sh", [str(LINK)]
+
+    def expected(self):
+        """Return metric -> unit: the nodes that answered, and their slowest link if one counts."""
+        declared = {"nodes": "1"}
+        if self.fabric().get("technology") in TECHNOLOGIES and "rate" in self.fabric():
+            declared["rate_min"] = "Mbit/s"
+        return declared
+
+    def measure(self):
+        """Return metric -> (value, unit) from what the nodes said."""
+        self.read = parse_all(self.output(), self.stdout.evaluate())
+        names = sorted({node.name for node in self.read})
+        if len(names) != self.np or len(self.read) != self.np:
+            raise ValueError(f"{len(names)} of {self.np} nodes answered: {', '.join(names)}")
+        measured = {"nodes": (self.np, "1")}
+        if "rate_min" in self.declared:
+            rates = [
+                value
+                for node in self.read
+                for name, (value, _) in links.metrics(node).items()
+                if name.endswith("_rate") and not name.endswith("_pcie_rate")
+            ]
+            if not rates:
+                raise ValueError("; ".join(map(str, self.deviating())) or "no link is up")
+            measured["rate_min"] = (min(rates), "Mbit/s")
+        return measured
+
+    def deviating(self):
+        """Return what is not as the facts want it, of all nodes."""
+        facts = self.fabric()
+        if facts.get("technology") not in TECHNOLOGIES:
+            # Of other fabrics Linux shows no links; their slots can still be below their maximum.
+            facts = {}
+        return [one for node in self.read for one in links.deviations(node, facts)]
+
+    def troubles(self):
+        """Return a line for each deviation."""
+        return [str(deviation) for deviation in self.deviating()]
+
+    def parameters(self):
+        """Return what a reference of this case must agree with."""
+        return {"nodes": str(self.np)}

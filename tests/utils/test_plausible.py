@@ -1,0 +1,84 @@
+"""Whether results between nodes can be true: limits, floors, and the bytes on the wire."""
+
+import re
+
+import pytest
+
+from tests.sysfs import Sysfs, run
+from utils.fabric import Facts
+from utils.placement import Layout
+from utils.plausible import evidence, implausible, limit_of
+
+ETH = {"technology": "ethernet", "rate": "10"}
+QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
+TWO = Layout(2, 1, "inter-node")
+
+
+def test_a_fraction_of_the_limit_judges_the_peak_of_one_way():
+    value, citation = limit_of("osu.bw", "bandwidth_peak", "MB/s", Facts.read(QDR))
+    # 8 lanes of 5 GT/s, 8b/10b, 512 bytes of payload and 20 of overhead in a packet.
+    assert value == pytest.approx(8 * 5000 * 0.8 / 8 * 512 / 532, abs=0.05)
+    assert citation.startswith("limit of infiniband QDR 4x, 8 lanes x 5 GT/s")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "metric", "facts"),
+    [
+        ("osu.bw", "bandwidth_65536", QDR),
+        ("osu.latency", "latency_8", QDR),
+        ("osu.bibw", "bandwidth_peak", QDR),
+        ("imb.Exchange", "bandwidth_peak", QDR),
+        ("osu.bw", "bandwidth_peak", {"technology": "myrinet"}),
+        ("osu.bw", "bandwidth_peak", {"technology": "infiniband", "rate": "QDR"}),
+    ],
+)
+def test_nothing_else_is_judged_by_it(benchmark, metric, facts):
+    assert limit_of(benchmark, metric, "MB/s", Facts.read(facts)) is None
+
+
+def test_shared_memory_in_place_of_the_fabric_is_implausible():
+    # 10 Gb/s in frames of 9000 bytes are 1239 MB/s.
+    measured = {
+        "bandwidth_1024": (900.0, "MB/s"),
+        "bandwidth_65536": (9000.0, "MB/s"),
+        "bandwidth_peak": (13800.0, "MB/s"),
+    }
+    (line,) = implausible("imb.PingPong", measured, Facts.read(ETH), TWO)
+    assert re.match(
+        r"implausible: bandwidth_peak is 13800 MB/s \(2 metrics\), .*ethernet 10.* carries at most "
+        r"1239\.\d \(.*\): not measured over this fabric",
+        line,
+    ), line
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "layout", "value", "true"),
+    [
+        ("osu.bw", TWO, 1263, True),  # 2 % more than 1239.2
+        ("osu.bw", TWO, 1265, False),
+        ("osu.bibw", TWO, 2500, True),
+        ("osu.bibw", TWO, 2540, False),
+        ("osu.mbw_mr", Layout(4, 1, "inter-node"), 2 * 1239 * 4 / 3, True),
+        ("osu.mbw_mr", Layout(4, 1, "inter-node"), 2 * 1239 * 4 / 3 * 1.03, False),
+        ("osu.alltoall", TWO, 1e9, True),
+    ],
+)
+def test_a_bandwidth_is_held_against_what_the_benchmark_adds_up(benchmark, layout, value, true):
+    measured = {"bandwidth_peak": (value, "MB/s")}
+    assert (implausible(benchmark, measured, Facts.read(ETH), layout) == []) is true
+
+
+def test_a_latency_below_the_floor_is_implausible():
+    facts = Facts.read({**ETH, "cable": 30})
+    # 30 m of cable are 0.1 us of light; 8 bytes in the smallest frame 0.0576.
+    measured = {"latency_0": (0.01, "us"), "latency_8": (0.15, "us"), "latency_64": (0.2, "us")}
+    (line,) = implausible("osu.latency", measured, facts, TWO)
+    assert line.startswith("implausible: latency_8 is 0.15 us, over ")
+    assert "no message of its size takes less than 0.1577" in line
+    assert implausible("osu.latency", {"latency_8": (0.16, "us")}, facts, TWO) == []
+    assert implausible("osu.allreduce", measured, facts, TWO) == []
+
+
+def test_facts_without_a_formula_bound_nothing():
+    measured = {"bandwidth_peak": (1e9, "MB/s"), "latency_8": (1e-9, "us")}
+    assert implausible("osu.bw", measured, Facts.read({"technology": "cray"}), TWO) == []

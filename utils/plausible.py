@@ -1,0 +1,151 @@
+"""Whether results between nodes can be true: the wire's limits, and the bytes that crossed it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from utils import peaks
+from utils.fabric import Facts, exceeds, latency_floor, limit
+from utils.linkchanges import grown, moved
+from utils.linkfacts import TECHNOLOGIES
+from utils.links import deviations
+from utils.metrics import split
+from utils.node import Deviation, Node
+from utils.parse.links import parse
+from utils.placement import Layout
+
+#: Benchmarks whose best bandwidth is one way and one pair's: a fraction of the limit can judge it.
+ONE_WAY = ("imb.PingPong", "osu.bw", "osu.put_bw", "osu.get_bw")
+#: Those whose time is that of one message on its way.
+ONE_MESSAGE = ("imb.PingPong", "osu.latency", "osu.multi_lat")
+#: Growth of these counters is no matter of rates: the link failed while it was measured.
+FATAL = ("link_downed", "link_error_recovery", "carrier_changes")
+
+
+def limit_of(benchmark: str, metric: str, unit: str, facts: Facts) -> tuple[float, str] | None:
+    """Return the limit that judges a metric between nodes, in its unit, and its formula.
+
+    None where a fraction of the limit says nothing about the metric, or facts set none.
+    """
+    bound = limit(facts)
+    if benchmark not in ONE_WAY or metric != "bandwidth_peak" or bound.bandwidth is None:
+        return None
+    return round(bound.bandwidth / peaks.UNITS[unit], 1), f"limit of {facts.text}, {bound.formula}"
+
+
+def implausible(
+    benchmark: str,
+    measurements: Mapping[str, tuple[float, str]],
+    facts: Facts,
+    layout: Layout,
+) -> list[str]:
+    """Return what between nodes cannot be true, a line a quantity with its worst metric."""
+    found = [
+        _too_fast(benchmark, measurements, facts, layout),
+        _too_soon(benchmark, measurements, facts),
+    ]
+    return [line for line in found if line]
+
+
+def _too_fast(
+    benchmark: str,
+    measurements: Mapping[str, tuple[float, str]],
+    facts: Facts,
+    layout: Layout,
+) -> str:
+    bound = limit(facts)
+    pairs = layout.processes // 2
+    times = peaks.factor(benchmark, layout.nodes, layout.mapping, pairs)
+    if times is None or bound.bandwidth is None:
+        return ""
+    over = {}
+    for name, (value, unit) in measurements.items():
+        if split(name)[0] in peaks.METRICS and unit in peaks.UNITS:
+            most = times * bound.bandwidth / peaks.UNITS[unit]
+            if exceeds(value, most):
+                over[name] = (value / most, value, most, unit)
+    if not over:
+        return ""
+    name, (_, value, most, unit) = max(over.items(), key=lambda item: item[1])
+    more = f" ({len(over)} metrics)" if len(over) > 1 else ""
+    ways = "" if times == 1 else f"{times:g} x "
+    return (
+        f"implausible: {name} is {value:g} {unit}{more}, {facts.text} carries at most {most:.5g} "
+        f"({ways}{bound.formula}): not measured over this fabric"
+    )
+
+
+def _too_soon(benchmark: str, measurements: Mapping[str, tuple[float, str]], facts: Facts) -> str:
+    if benchmark not in ONE_MESSAGE:
+        return ""
+    under = {}
+    for name, (value, unit) in measurements.items():
+        stem, size = split(name)
+        if stem == "latency" and unit == "us" and size:
+            floor = latency_floor(facts, size)
+            if value < floor / 1.02:
+                under[name] = (floor / value, value, floor)
+    if not under:
+        return ""
+    name, (_, value, floor) = max(under.items(), key=lambda item: item[1])
+    return (
+        f"implausible: {name} is {value:g} us, over {facts.text} no message of its size takes less "
+        f"than {floor:.4g}: not measured over this fabric"
+    )
+
+
+@dataclass
+class Evidence:
+    """What the links of the nodes said before and after a run.
+
+    `bytes` moved by node; `unknown` why the bytes of a node cannot be told; `faults` what fails
+    the run; `deviations` what may explain a failure.
+    """
+
+    bytes: dict[str, int] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    deviations: list[Deviation] = field(default_factory=list)
+
+
+def evidence(
+    folder: Path, nodes: Iterable[str], facts: Mapping[str, object], least: int
+) -> Evidence:
+    """Read what `checks/src/rank.sh` left in a folder, NODE.before and NODE.after of each node.
+
+    `facts` is the `fabric` of a partition; `least` are the bytes that each node must have moved
+    over its declared device, 0 for no matter. Raises ParseError for a reading that is cut.
+    """
+    found = Evidence()
+    if facts.get("technology") not in TECHNOLOGIES:
+        return found
+    for name in sorted(set(nodes)):
+        paths = [folder / f"{name}.{when}" for when in ("before", "after")]
+        if not all(path.is_file() for path in paths):
+            found.unknown.append(f"{name} told nothing of its links")
+            continue
+        before, after = (parse(path.read_text(errors="replace"), path.name) for path in paths)
+        found.deviations += deviations(before, facts)
+        for change in grown(before, after):
+            found.deviations.append(change)
+            if change.what in FATAL and change.kind == "errors":
+                found.faults.append(f"the link failed while it was measured: {change}")
+        _count(found, before, after, facts, least)
+    return found
+
+
+def _count(
+    found: Evidence, before: Node, after: Node, facts: Mapping[str, object], least: int
+) -> None:
+    device = str(facts.get("device") or "") or None
+    try:
+        found.bytes[before.name] = moved(before, after, device, str(facts["technology"]))
+    except ValueError as err:
+        found.unknown.append(str(err))
+        return
+    if found.bytes[before.name] < least:
+        found.faults.append(
+            f"only {found.bytes[before.name]} bytes went over "
+            f"{device or 'the ' + str(facts['technology'])} of {before.name}, the benchmark sends "
+            f"{least} at least: not measured over this fabric"
+        )
