@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.sysfs import Sysfs, run
+from tests.sysfs import Sysfs
 from utils.fabric import Facts
 from utils.placement import Layout
 from utils.plausible import evidence, implausible, limit_of
@@ -82,3 +82,75 @@ def test_a_latency_below_the_floor_is_implausible():
 def test_facts_without_a_formula_bound_nothing():
     measured = {"bandwidth_peak": (1e9, "MB/s"), "latency_8": (1e-9, "us")}
     assert implausible("osu.bw", measured, Facts.read({"technology": "cray"}), TWO) == []
+
+
+@pytest.fixture
+def links(tmp_path):
+    """Write what a made node with a port says, before and after some of its counters grew."""
+
+    def write(node, *, after=None, **port):
+        folder = tmp_path / "links"
+        folder.mkdir(exist_ok=True)
+        tree = Sysfs(tmp_path / node, node)
+        tree.adapter()
+        tree.port(**port)
+        (folder / f"{node}.before").write_text(tree.text())
+        counters = tree.root / "class/infiniband/mlx5_0/ports/1/counters"
+        for key, value in (after or {}).items():
+            (counters / key).write_text(f"{value}\n")
+        (folder / f"{node}.after").write_text(tree.text())
+        return folder
+
+    return write
+
+
+def test_bytes_are_counted_on_every_node(links):
+    links("node1", after={"port_xmit_data": 10, "port_rcv_data": 15})
+    folder = links("node2", after={"port_xmit_data": 30})
+    found = evidence(folder, {"node1", "node2"}, QDR, 90)
+    assert found.bytes == {"node1": 100, "node2": 120}
+    assert (found.faults, found.unknown, found.deviations) == ([], [], [])
+    (fault,) = evidence(folder, {"node1", "node2"}, QDR, 101).faults
+    assert fault.startswith("only 100 bytes went over the infiniband of node1")
+
+
+def test_a_device_that_is_not_there_is_no_proof(links):
+    folder = links("node1")
+    found = evidence(folder, {"node1"}, {**QDR, "device": "mlx5_7"}, 1)
+    assert found.unknown == ["node1 has no mlx5_7"]
+    assert found.bytes == {}
+    assert any("mlx5_7" in str(deviation) for deviation in found.deviations)
+
+
+def test_a_node_that_told_nothing_is_said(links):
+    folder = links("node1")
+    assert evidence(folder, {"node1", "node2"}, QDR, 0).unknown == [
+        "node2 told nothing of its links"
+    ]
+
+
+def test_counters_that_went_back_prove_nothing(links):
+    folder = links("node1", port_xmit_data=50, after={"port_xmit_data": 10})
+    found = evidence(folder, {"node1"}, QDR, 1)
+    assert "went back from 50 to 10" in found.unknown[0]
+
+
+def test_a_link_that_went_down_is_a_fault_and_symbol_errors_are_none(links):
+    folder = links("node1", after={"link_downed": 1, "symbol_error": 4})
+    found = evidence(folder, {"node1"}, QDR, 0)
+    assert len(found.deviations) == 2
+    (fault,) = found.faults
+    assert "link_downed: 1 more (0 to 1)" in fault
+
+
+def test_a_reading_that_was_cut_is_refused(links):
+    folder = links("node1")
+    path = folder / "node1.after"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(ValueError, match=r"node1\.after"):
+        evidence(folder, {"node1"}, QDR, 0)
+
+
+def test_of_fabrics_that_linux_does_not_show_nothing_is_asked(tmp_path):
+    found = evidence(tmp_path, {"node1"}, {"technology": "numalink"}, 1)
+    assert (found.bytes, found.unknown, found.faults) == ({}, [], [])
