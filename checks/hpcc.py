@@ -110,8 +110,14 @@ class Hpcc(PlacedCheck):
     def expected(self):
         """Return metric -> unit: all that HPCC measures, with or without the cache in its name."""
         summary = {metric.key: 1.0 for metric in hpcc.METRICS.values()}
-        found = hpcc.values(summary, self.np, **self.in_cache())
+        found = hpcc.values(summary, self.np, peak=self.peak(), **self.in_cache())
         return {name: unit for name, (_, unit) in found.items()}
+
+    def peak(self):
+        """Return the peak (Gflop/s) of the cores used; None where the partition states none."""
+        part = self.current_partition
+        node = part.extras.get("peak")
+        return node and node * self.np / cores_of(part)
 
     def in_cache(self):
         """Tell which kinds of STREAM run in the cache, from the caches that the node has."""
@@ -144,7 +150,7 @@ class Hpcc(PlacedCheck):
         )
         self.provenance["suite"] = f"HPCC {output.version}"
         self.provenance["order"] = str(self.order)
-        return hpcc.values(output.summary, self.np, **self.in_cache())
+        return hpcc.values(output.summary, self.np, peak=self.peak(), **self.in_cache())
 
     def sources(self, name):
         """Hold a small problem against no published number that depends on its size."""

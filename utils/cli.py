@@ -139,6 +139,9 @@ def _references(options: argparse.Namespace) -> int:
     if options.coverage:
         produced = sum(check is not None for _, check in covered)
         print(f"\n{produced} of {len(covered)} rows have a check that produces their metric")
+        claims = [claim for claim in library.claims if options.paper in (None, claim.paper)]
+        both = sum(map(listing.covers, claims))
+        print(f"{both} of {len(claims)} claims have checks that produce both of their sides")
     return 0
 
 

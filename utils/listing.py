@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from utils.records import Reference, write_parameters
+from utils.records import Claim, Reference, write_parameters
 from utils.references import VALUE_COLUMNS, Library
-from utils.suites import check_of
+from utils.suites import check_of, has_check
 
 #: What a table for people leaves out.
 SHORT_COLUMNS = tuple(
@@ -65,3 +65,15 @@ def as_csv(rows: Iterable[Reference]) -> str:
 def coverage(rows: Sequence[Reference]) -> list[tuple[Reference, str | None]]:
     """Return each row with the check that produces its metric, or None."""
     return [(row, check_of(row.benchmark, row.metric)) for row in rows]
+
+
+def covers(claim: Claim) -> bool:
+    """Tell whether checks produce what both sides of a claim speak of."""
+    for side in (claim.left, claim.right):
+        benchmark = side.keys.get("benchmark", claim.benchmark)
+        metric = side.keys.get("metric", claim.metric)
+        # Without a metric a paper speaks of a benchmark as a whole.
+        known = check_of(benchmark, metric) if metric else has_check(benchmark)
+        if not known:
+            return False
+    return True

@@ -48,7 +48,7 @@ INFINIBAND = {
 OVER_MYRINET = [["FI_PROVIDER", "tcp"], ["FI_TCP_IFACE", "myri0"]]
 
 
-def partition(name, environs, nodes, cpus, sockets, fabric, env_vars=()):
+def partition(name, environs, nodes, cpus, sockets, fabric, env_vars=(), peak=None):
     """One machine, all of it."""
     return {
         "name": name,
@@ -66,7 +66,14 @@ def partition(name, environs, nodes, cpus, sockets, fabric, env_vars=()):
             "num_cpus_per_socket": cpus // sockets,
             "num_sockets": sockets,
         },
-        "extras": {"nodes": nodes, "cores": cpus, "fabric": fabric},
+        # not printed: memory; without it HPCC wants to be told its order, or the mode smoke.
+        "extras": {
+            "nodes": nodes,
+            "cores": cpus,
+            "fabric": fabric,
+            # Gflop/s of a node.
+            **({"peak": peak} if peak else {}),
+        },
     }
 
 
@@ -79,17 +86,20 @@ SYSTEM = {
     "prefix": str(VAR),
     # Name, environments, nodes, CPUs a node, sockets a node, fabric. not printed: nodes. They are
     # what the largest result took (2024, 440, 64, 512, 576 CPUs), for the X1 those of fatoohi2006.
+    # The peaks of Table 1 are those of nodes where they fit the CPUs that it gives a node.
     # The Altix is cut into nodes of two CPUs, though one Linux runs a box of 512: where Slurm has
     # the box as a node, write 4, 512, 512.
     "partitions": [
-        partition("altix-nl4", ["vendor-sgi"], 1012, 2, 2, NUMALINK),
+        partition("altix-nl4", ["vendor-sgi"], 1012, 2, 2, NUMALINK, peak=12.8),
         # not printed: CPUs a node; those of altix-nl4.
         partition("altix-nl3", ["vendor-sgi"], 220, 2, 2, NUMALINK),
         # The paper's CPU is an MSP. not printed: it has four SSPs.
         partition("cray-x1-msp", ["vendor-cray"], 3, 4, 4, CRAY),
         partition("cray-x1-ssp", ["vendor-cray"], 3, 16, 4, CRAY),
-        partition("cray-opteron", ["spack-mpich"], 32, 2, 2, MYRINET, OVER_MYRINET),
-        partition("dell-xeon", ["spack-mvapich2", "spack-openmpi"], 256, 2, 2, INFINIBAND),
+        partition("cray-opteron", ["spack-mpich"], 32, 2, 2, MYRINET, OVER_MYRINET, peak=8.0),
+        partition(
+            "dell-xeon", ["spack-mvapich2", "spack-openmpi"], 256, 2, 2, INFINIBAND, peak=14.4
+        ),
         partition("nec-sx8", ["vendor-nec"], 72, 8, 8, IXS),
     ],
 }

@@ -60,6 +60,19 @@ def test_coverage_has_a_line_for_each_published_value(site):
     assert len(rows) == published
     assert {row["check"] for row in rows if row["benchmark"] == "imb.PingPong"} == {"checks/imb.py"}
     assert {row["check"] for row in rows if row["benchmark"] == "himeno"} == {"none yet"}
+    for suite in ("hpcc", "npb"):
+        checks = {row["check"] for row in rows if row["benchmark"].split(".")[0] == suite}
+        assert checks == {f"checks/{suite}.py"}
+
+
+def test_coverage_counts_the_claims_whose_sides_are_produced(site):
+    result = site.acceptance("references", "--coverage", "--paper", "koop2008")
+    with (ROOT / "reference/claims.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["paper"] == "koop2008"]
+    # All that koop2008 compares is of OSU and NPB.
+    assert result.output.splitlines()[-1] == (
+        f"{len(rows)} of {len(rows)} claims have checks that produce both of their sides"
+    )
 
 
 @pytest.mark.parametrize("option", [("--paper", "nobody"), ("--partition", "koop2008:edr")])

@@ -70,3 +70,8 @@ def check_of(benchmark: str, metric: str) -> str | None:
         if metric in suite.metrics.get(benchmark, ()):
             return f"checks/{suite.key}.py"
     return None
+
+
+def has_check(benchmark: str) -> bool:
+    """Tell whether any check runs a benchmark of `reference/`."""
+    return any(benchmark in suite.metrics for suite in SUITES.values())

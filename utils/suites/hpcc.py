@@ -83,6 +83,8 @@ RATIOS: dict[str, Ratio] = {
     "1/RandomRing-latency": Ratio("", "RandomRing-latency", "1/us"),
 }
 
+#: G-HPL in per cent of the peak of the processors, where a partition states that.
+EFFICIENCY = "G-HPL-efficiency"
 #: What stands behind the name of a STREAM kernel whose arrays lie in the cache.
 IN_CACHE = "-in-cache"
 #: Their messages have 8 or 2 000 000 bytes, whatever the size of the matrix.
@@ -127,8 +129,11 @@ def values(
     *,
     ep_in_cache: bool,
     single_in_cache: bool,
+    peak: float | None = None,
 ) -> dict[str, tuple[float, str]]:
     """Return all metrics and ratios of a run: name -> value and unit.
+
+    `peak` is that of the processors used, in Gflop/s; with it the efficiency of HPL is among them.
 
     `summary` is one that `utils.parse.hpcc.check` let pass: a missing key is a KeyError, a result
     of zero a ZeroDivisionError. STREAM in the cache, by `in_memory`, gets names of its own, so that
@@ -143,6 +148,8 @@ def values(
         over = metrics[ratio.over][0] if ratio.over else 1.0
         count = processes if ratio.summed else 1
         ratios[name] = (over * count * ratio.factor / metrics[ratio.under][0], ratio.unit)
+    if peak:
+        ratios[EFFICIENCY] = (100 * metrics["G-HPL"][0] / peak, "%")
     kinds = [kind for kind, yes in (("EP", ep_in_cache), ("Single", single_in_cache)) if yes]
     return {_label(name, kinds): value for name, value in (metrics | ratios).items()}
 
@@ -159,7 +166,7 @@ def depends_on_size(metric: str) -> bool:
 
 def stems() -> tuple[str, ...]:
     """Return the names of all metrics and ratios, in the cache and not."""
-    names = (*METRICS, *RATIOS)
+    names = (*METRICS, *RATIOS, EFFICIENCY)
     return tuple(dict.fromkeys((*names, *(_label(name, LOCAL) for name in names))))
 
 

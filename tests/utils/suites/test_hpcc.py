@@ -93,6 +93,12 @@ def test_what_is_summed_grows_with_the_processes(summary):
         assert four[name][0] == pytest.approx(4 * one[name][0])
 
 
+def test_the_efficiency_needs_a_peak(summary):
+    found = hpcc.values(summary, 2, ep_in_cache=False, single_in_cache=False, peak=40.0)
+    # 17.9497 Gflop/s of the sample.
+    assert found[hpcc.EFFICIENCY] == (pytest.approx(100 * 17.9497 / 40, rel=1e-6), "%")
+
+
 @pytest.mark.parametrize("ep", [False, True])
 @pytest.mark.parametrize("single", [False, True])
 def test_stream_in_the_cache_has_names_of_its_own(summary, ep, single):
@@ -128,7 +134,11 @@ def test_a_summary_without_a_result_is_refused(summary):
 def test_stems_are_all_names_once():
     names = hpcc.stems()
     assert len(names) == len(set(names))
-    assert set(names) == {*VALUES, *map(in_cache, EP_STREAM | SINGLE_STREAM)}
+    assert set(names) == {
+        *VALUES,
+        *map(in_cache, EP_STREAM | SINGLE_STREAM),
+        hpcc.EFFICIENCY,
+    }
 
 
 def test_no_name_looks_like_one_with_a_message_size():
