@@ -4,6 +4,8 @@ The hardware is made: a tree that stands for /sys of each node, and a launcher t
 ranks one after the other with a node's name and tree. All else is real.
 """
 
+import socket
+
 import pytest
 
 from tests.sysfs import Sysfs
@@ -199,6 +201,18 @@ def test_a_node_that_does_not_answer_is_missed(fabric):
     _, (status, verdict) = fabric.check_links()
     assert status == 1
     assert "node1 begins twice" in problems(verdict)
+
+
+def test_distributed_each_node_has_a_case_of_its_own(fabric):
+    fabric.healthy().start()
+    done = fabric.site.reframe("-c", "checks/fabric.py", "-r", "--distribute=all")
+    (case,) = results.session(fabric.site.database).cases
+    # The one node of the local scheduler is this machine, which has no such adapter.
+    name = socket.gethostname()
+    assert f"%.nid={name}" in case.name
+    assert f"{name}: no InfiniBand adapter" in case.fail_reason
+    assert case.keys == {"nodes": "1"}
+    assert done.status == 1
 
 
 def test_this_machine_answers(site):
