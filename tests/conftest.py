@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import netns
 from utils.paths import ROOT, WHEELS
 
 DATA = ROOT / "tests/data"
@@ -116,6 +117,15 @@ class Site:
 def site(tmp_path):
     """A site with the project's configuration and results of its own."""
     return Site(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def two_nodes(tmp_path_factory):
+    """Two nodes in namespaces, joined by networks: a `tests.netns.Pair`."""
+    if reason := netns.why_not():
+        pytest.skip(reason)
+    with netns.Pair(tmp_path_factory.mktemp("nodes")) as pair:
+        yield pair
 
 
 @pytest.fixture

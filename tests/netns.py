@@ -1,0 +1,415 @@
+"""Two nodes on one machine: namespaces with names of their own, joined by two real networks.
+
+    with Pair(folder) as pair:
+        pair.run("node1", "hostname")
+        pair.join(site, pair.environment("intel-mpi"))
+        site.reframe("-c", "checks/imb.py", "-r")
+
+As in a cluster, jobs are started over one network and messages take the other:
+
+    this machine: acc123x0 --- bridge ---+--- ctl0, node1: fast0 ---+
+                                         +--- ctl0, node2: fast0 ---+
+
+Each node, and the bridge, belongs to a process that waits for its standard input to end. So all
+vanishes with the process that made it, however that ends.
+
+An MPI comes into a node through `Pair.agent`, which stands for ssh, and like ssh takes nothing of
+the caller's environment along.
+"""
+
+import contextlib
+import itertools
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from utils import host
+from utils.paths import WHEELS
+from utils.topology import usable_memory
+
+NAMES = ("node1", "node2")
+#: The interfaces of a node: for messages, and for control. Sysfs calls both 10 Gbit/s.
+DEVICE, CONTROL = "fast0", "ctl0"
+#: No network at all: the nodes are one machine still, and share its memory.
+MEMORY = "memory"
+
+TOOLS = ("ip", "tc", "nsenter", "unshare", "taskset", "mount", "hostname")
+
+#: For measuring networks (RFC 2544): no machine should have other uses of these addresses.
+_MESSAGES, _CONTROL = (198 << 24) + (18 << 16), (198 << 24) + (19 << 16)
+_BLOCKS = 2**13
+_counter = itertools.count()
+
+_PROBE = """
+mount -t sysfs none /sys && hostname probe &&
+ip link add probe0 type veth peer name probe1 && ip link add probe2 type bridge
+"""
+
+# The /sys of a node shows the interfaces of the node, yet the control groups of the machine.
+_NODE = """
+set -e
+hostname {name}
+mount --bind {hosts} /etc/hosts
+mount -t sysfs none {sys}
+mount --rbind /sys/fs/cgroup {sys}/fs/cgroup
+mount --move {sys} /sys
+ip link set lo up
+echo ready
+exec cat
+"""
+_SWITCH = """
+set -e
+ip link add bridge type bridge
+ip link set bridge addrgenmode none up
+echo ready
+exec cat
+"""
+
+_AGENT = """#!/bin/sh
+# Stands for ssh: agent [OPTION]... HOST COMMAND...
+while :; do
+    case $1 in
+        -[Flop]) shift 2 ;;
+        -*) shift ;;
+        *) break ;;
+    esac
+done
+host=$1
+shift
+case $host in
+{cases}
+    *) echo "agent: no node is called $host" >&2; exit 255 ;;
+esac
+exec env -i HOME="$HOME" SHELL=/bin/sh PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
+    nsenter --target "$holder" --net --uts --mount taskset -c "$cpus" sh -c "$*"
+"""
+
+
+def why_not():
+    """Return why this machine, or user, cannot have two nodes; None if it can."""
+    if sys.platform != "linux":
+        return "only Linux has namespaces"
+    if os.geteuid() != 0:
+        return "nodes in namespaces want root"
+    missing = [tool for tool in TOOLS if not shutil.which(tool)]
+    if missing:
+        return f"no {', '.join(missing)}: install iproute2 and util-linux"
+    probe = ["unshare", "--net", "--uts", "--mount", "sh", "-c", _PROBE]
+    done = subprocess.run(probe, capture_output=True, text=True)
+    if done.returncode:
+        return f"no namespaces or virtual interfaces here: {done.stderr.strip()}"
+    return None
+
+
+class Pair:
+    """Two nodes, and what each MPI must be told to run on them.
+
+    `folder` takes files that must live as long as the nodes.
+    """
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.holders = {}
+        #: The interface of this machine in the control network.
+        self.link = ""
+
+    def __enter__(self):
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def _start(self):
+        self.network = _free_network()
+        self.addresses = {
+            name: _dotted(self.network + number) for number, name in enumerate(NAMES, 2)
+        }
+        hosts = self.folder / "hosts"
+        lines = [f"127.0.0.1 localhost\n{_dotted(self.network + 1)} {socket.gethostname()}\n"]
+        lines += [f"{address} {name}\n" for name, address in self.addresses.items()]
+        hosts.write_text("".join(lines))
+        (self.folder / "sys").mkdir(exist_ok=True)
+        switch = self._hold("switch", ["--net"], _SWITCH)
+        for name in NAMES:
+            script = _NODE.format(
+                name=name,
+                hosts=shlex.quote(str(hosts)),
+                sys=shlex.quote(str(self.folder / "sys")),
+            )
+            node = self._hold(name, ["--net", "--uts", "--mount"], script)
+            _in(switch, f"ip link add {name} type veth peer name {CONTROL} netns {node}")
+            _in(switch, f"ip link set {name} addrgenmode none master bridge up")
+            _raise(node, CONTROL, self.addresses[name])
+        one, other = (self.holders[name].pid for name in NAMES)
+        _in(one, f"ip link add {DEVICE} type veth peer name {DEVICE} netns {other}")
+        # Seen from inside the nodes only: all pairs of a machine may have the same ones.
+        _raise(one, DEVICE, _dotted(_MESSAGES + 2))
+        _raise(other, DEVICE, _dotted(_MESSAGES + 3))
+        link = f"acc{os.getpid()}x{next(_counter)}"
+        _run(f"ip link add {link} type veth peer name here netns {switch}")
+        self.link = link
+        _in(switch, "ip link set here addrgenmode none master bridge up")
+        _raise(os.getpid(), link, _dotted(self.network + 1))
+
+    def _hold(self, name, kinds, script):
+        """Start the process that namespaces belong to; return its id."""
+        holder = subprocess.Popen(
+            ["unshare", *kinds, "sh", "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            # An interrupt from the keyboard is for the tests, which then stop this.
+            start_new_session=True,
+        )
+        self.holders[name] = holder
+        said = holder.stdout.readline()
+        if said != "ready\n":
+            raise OSError(f"{name}: {said}{holder.stdout.read()}")
+        return holder.pid
+
+    def stop(self):
+        """Remove all: what still runs in the nodes, and the networks."""
+        for holder in self.holders.values():
+            _end_all_with(holder.pid)
+            holder.kill()
+            holder.communicate()
+        self.holders.clear()
+        if self.link:
+            # Gone already where the kernel was fast to remove the namespace of its other end.
+            subprocess.run(["ip", "link", "delete", self.link], capture_output=True)
+            self.link = ""
+
+    def run(self, node, *command):
+        """Run a command in a node; return what it printed."""
+        return _run(["nsenter", *self._into(node), *map(str, command)])
+
+    def _into(self, node):
+        return ["--target", str(self.holders[node].pid), "--net", "--uts", "--mount"]
+
+    @contextlib.contextmanager
+    def shaped(self, rate="1gbit", burst="64kb"):
+        """Let the message network have no more than this rate for a while.
+
+        On average: an idle queue saves up a burst, so that messages that take turns (PingPong) may
+        go at twice the rate until they are far larger than a burst.
+        """
+        queue = f"dev {DEVICE} root"
+        try:
+            for name in NAMES:
+                _in(
+                    self.holders[name].pid,
+                    f"tc qdisc replace {queue} tbf rate {rate} burst {burst} latency 50ms",
+                )
+            yield
+        finally:
+            for name in NAMES:
+                with contextlib.suppress(OSError):
+                    _in(self.holders[name].pid, f"tc qdisc delete {queue}")
+
+    def agent(self, cores=1, leads=None):
+        """Return the path of a program that is called like ssh.
+
+        Each node gets cores of its own, where this machine has twice as many, else all of them.
+        `leads` sends a name to another node than that of this name.
+        """
+        cases = []
+        for number, name in enumerate(NAMES):
+            holder = self.holders[(leads or {}).get(name, name)].pid
+            cpus = ",".join(map(str, _cpus(number, cores)))
+            cases.append(f"    {name} | {self.addresses[name]}) holder={holder} cpus={cpus} ;;")
+        path = self.folder / f"agent{next(_counter)}"
+        path.write_text(_AGENT.format(cases="\n".join(cases)))
+        path.chmod(0o755)
+        return path
+
+    def variables(self, mpi, cores=1, hosts=NAMES, leads=None, over=DEVICE):
+        """Return the environment variables with which an MPI's launcher starts on the nodes.
+
+        `hosts` are those of its host file, each with as many ranks as `cores`. `over` is what
+        messages take: `DEVICE`, `CONTROL`, or `MEMORY`, which Open MPI cannot be made to.
+        """
+        path = self.folder / f"hosts{next(_counter)}"
+        form = "{} slots={}\n" if mpi == "openmpi" else "{}:{}\n"
+        path.write_text("".join(form.format(name, cores) for name in hosts))
+        agent = self.agent(cores, leads)
+        start = {
+            "openmpi": {
+                "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                "OMPI_MCA_plm_rsh_agent": agent,
+                "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
+                "OMPI_MCA_orte_default_hostfile": path,
+                "OMPI_MCA_oob_tcp_if_include": f"{_dotted(self.network)}/29",
+            },
+            "mpich": {
+                "HYDRA_LAUNCHER": "ssh",
+                "HYDRA_LAUNCHER_EXEC": agent,
+                "HYDRA_HOST_FILE": path,
+                "HYDRA_IFACE": self.link,
+            },
+            "intel-mpi": {
+                "I_MPI_HYDRA_BOOTSTRAP": "ssh",
+                "I_MPI_HYDRA_BOOTSTRAP_EXEC": agent,
+                "I_MPI_HYDRA_HOST_FILE": path,
+                "I_MPI_HYDRA_IFACE": self.link,
+            },
+        }
+        # MPICH over UCX takes the memory of two nodes with different names unless it is told.
+        send = {
+            "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl_tcp_if_include": over},
+            "mpich": {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": over},
+            "intel-mpi": {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": over},
+        }
+        if _shared(cores):
+            # More ranks than cores: they must not spin for the whole of their time slices.
+            send["intel-mpi"]["I_MPI_THREAD_YIELD"] = "3"
+        if over == MEMORY:
+            send = {"mpich": {}, "intel-mpi": {"FI_PROVIDER": "shm"}}
+        return {name: str(value) for name, value in {**start[mpi], **send[mpi]}.items()}
+
+    def environment(self, mpi, **how):
+        """Return an environment of ReFrame with an MPI; `how` as of `variables`."""
+        own = {"mpi": mpi}
+        features = ["mpi"]
+        if mpi == "intel-mpi":
+            name, programs = "wheels", WHEELS / "bin"
+            features.append("imb")
+            own["suites"] = {"imb": str(programs)}
+            needed = [
+                ["LD_LIBRARY_PATH", f"{WHEELS}/lib:$LD_LIBRARY_PATH"],
+                ["I_MPI_ROOT", str(WHEELS)],
+            ]
+        else:
+            name, programs, needed = mpi, host.launcher_of(mpi, self.folder / "prefix"), []
+        return {
+            "name": name,
+            "target_systems": ["pair"],
+            "features": features,
+            "extras": own,
+            "env_vars": [
+                ["PATH", f"{programs}:$PATH"],
+                *needed,
+                *map(list, self.variables(mpi, **how).items()),
+            ],
+        }
+
+    def join(self, site, *environments, cores=1, fabric=None, **extras):
+        """Add a system `pair` to a site (`tests.conftest.Site`) with these environments.
+
+        Its fabric states no rate unless a test gives one: what a busy machine measures is not to
+        be judged by a line's rate.
+        """
+        partition = {
+            "name": "default",
+            "scheduler": "local",
+            "launcher": "mpiexec",
+            "environs": [environment["name"] for environment in environments],
+            "max_jobs": 1,
+            "processor": {
+                "num_cpus": cores,
+                "num_cpus_per_core": 1,
+                "num_cpus_per_socket": cores,
+                "num_sockets": 1,
+            },
+            "extras": {
+                "nodes": len(NAMES),
+                "cores": cores,
+                "memory": usable_memory() // len(NAMES),
+                "fabric": fabric or {"technology": "ethernet", "device": DEVICE},
+                "mode": "smoke",
+                **extras,
+            },
+        }
+        system = {
+            "name": "pair",
+            "hostnames": [".*"],
+            "prefix": str(site.var),
+            "partitions": [partition],
+        }
+        found = {"systems": [system], "environments": list(environments)}
+        site.add_system(f"site_configuration = {found!r}\n")
+
+
+def _cores():
+    """Return a CPU of each core of this machine."""
+    found = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        found.setdefault(siblings.read_text() if siblings.exists() else cpu, cpu)
+    return list(found.values())
+
+
+def _shared(cores):
+    """Tell whether two nodes with so many cores have to share some."""
+    return len(_cores()) < len(NAMES) * cores
+
+
+def _cpus(number, cores):
+    """Return the CPUs of a node."""
+    return _cores() if _shared(cores) else _cores()[number * cores :][:cores]
+
+
+def _free_network():
+    """Return the first of eight addresses that this machine does not use."""
+    taken = _run("ip -4 -o address show")
+    for block in range(_BLOCKS):
+        network = _CONTROL + 8 * ((os.getpid() + block) % _BLOCKS)
+        if f" {_dotted(network + 1)}/" not in taken:
+            return network
+    raise OSError("all addresses for measuring networks are in use")
+
+
+def _dotted(address):
+    return ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))
+
+
+def _raise(process, link, address):
+    # Without addresses of IPv6 nobody sends a byte that no test asked for.
+    _in(process, f"ip link set {link} addrgenmode none up")
+    _in(process, f"ip address add {address}/29 dev {link}")
+
+
+def _in(process, command):
+    return _run(f"nsenter --target {process} --net {command}")
+
+
+def _run(command):
+    words = command.split() if isinstance(command, str) else command
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise OSError(f"{shlex.join(words)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _end_all_with(holder):
+    """Kill the processes in the network namespace of another one; it must not be our own."""
+    networks = _networks()
+    network = networks.get(holder)
+    # Until the last one has gone: some may be starting others.
+    while network not in (None, networks[os.getpid()]) and network in networks.values():
+        for process in [process for process, its in networks.items() if its == network]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.01)
+        networks = _networks()
+
+
+def _networks():
+    """Return the network namespace of each process; those that have ended have none."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            found[int(entry.name)] = os.readlink(entry / "ns/net")
+    return found
