@@ -10,7 +10,7 @@ from utils.parse import npb as parse
 from utils.suites import npb
 from utils.tolerances import SOURCES
 
-from .base import cores_of, mode_of, nodes_of, stated
+from .base import cores_of, mode_of, nodes_for, nodes_of, stated
 from .build import SuiteBuild, uses_spack
 from .placed import PlacedCheck, partitions, placements
 
@@ -46,17 +46,21 @@ def published(part) -> set[tuple[str, str, int]]:
 def cases(part, mode: str, classes: str) -> set[tuple[str, str, int]]:
     """Return benchmark, class and processes of the runs of a partition in a mode.
 
-    `classes` (`S,W`) overrides those of the mode. In the acceptance mode all numbers of processes
-    are run, and what papers have; otherwise the largest one that a class allows.
+    `classes` (`S,W`) overrides those of the mode; ValueError for a class that there is not. In the
+    acceptance mode all numbers of processes are run, and what papers have; otherwise the largest
+    one that a class allows, whether papers have it or not.
     """
+    wanted = classes.split(",") if classes else CLASSES[mode]
+    if unknown := [word for word in wanted if word not in tuple(npb.CLASSES)]:
+        raise ValueError(f"classes has {', '.join(map(repr, unknown))}; it wants some of S,W,A,...")
     found = set()
     for name in npb.NAMES:
-        for problem_class in classes.split(",") if classes else CLASSES[mode]:
-            legal = [case for case in possible(part) if case[:2] == (name, problem_class)]
-            chosen = [case for case in legal if case not in published(part)] or legal
-            found |= {*chosen} if mode == "acceptance" else {*chosen[-1:]}
-    if mode == "nightly" and not classes:
-        found = {case for case in found if case[1] == CLASSES[mode][case[2] > FEW]}
+        legal = [case for case in possible(part) if case[0] == name and case[1] in wanted]
+        if mode == "nightly" and not classes:
+            legal = [case for case in legal if case[1] == wanted[case[2] > FEW]][-1:]
+        elif mode != "acceptance":
+            legal = list({case[1]: case for case in legal}.values())
+        found |= {*legal}
     if mode == "acceptance":
         found |= published(part) & {*possible(part)}
     return found
@@ -79,14 +83,19 @@ def possible(part) -> list[tuple[str, str, int]]:
             if case[2] <= largest
             and npb.legal(*case, version)
             and npb.links(*case, version)
-            and fits_memory(part, *case)
+            and fits_memory(part, *case, most_nodes(part, case[2]))
         ),
         key=lambda case: (case[2], case),
     )
 
 
-def fits_memory(part, name: str, problem_class: str, processes: int) -> bool:
-    """Tell whether a class fits into three quarters of the memory of as many nodes as it takes.
+def most_nodes(part, processes: int) -> int:
+    """Return the largest number of nodes that a run of so many processes is placed on."""
+    return nodes_for(part, processes, processes) or -(-processes // cores_of(part))
+
+
+def fits_memory(part, name: str, problem_class: str, processes: int, nodes: int) -> bool:
+    """Tell whether a class fits into three quarters of the memory of the nodes that it takes.
 
     The rest is for the system and the MPI. Classes up to W fit anywhere, those up to C where a
     partition does not say its memory.
@@ -94,7 +103,6 @@ def fits_memory(part, name: str, problem_class: str, processes: int) -> bool:
     memory = part.extras.get("memory", 0)
     if problem_class in "SW" or not memory:
         return problem_class in "SWABC"
-    nodes = min(nodes_of(part), -(-processes // cores_of(part)))
     return npb.memory(name, problem_class, processes) <= 0.75 * memory * nodes
 
 
@@ -187,7 +195,11 @@ class Npb(PlacedCheck):
         usual = self.mapping == "block" and self.path == "shared"
         if mode == "nightly" and not (usual or self.all_ways):
             return False
-        return (self.benchmark, self.problem_class, self.np) in cases(part, mode, self.classes)
+        case = self.benchmark, self.problem_class, self.np
+        # The processes of a case may stand on fewer nodes than they could.
+        return case in cases(part, mode, self.classes) and fits_memory(
+            part, *case, self.nodes(part)
+        )
 
     @run_before("run")
     def limit_time(self):

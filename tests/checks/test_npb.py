@@ -1,0 +1,605 @@
+"""`checks/npb.py` through real ReFrame: recorded outputs of NPB, and the cases that there are."""
+
+import csv
+import itertools
+import math
+import re
+
+import pytest
+
+from tests.conftest import Site
+from utils import results
+from utils.paths import REFERENCE
+from utils.suites import npb
+
+SMOKE = '"nodes": 1, "cores": 2, "mode": "smoke"'
+
+
+def change(path, *replacements):
+    """Replace text that has to be in a file."""
+    text = path.read_text()
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def replay(site, output, program, extras=SMOKE):
+    """Make a site whose program prints this output."""
+    script = site.replay(output, program, "npb")
+    change(site.folder / "site.py", ('"nodes": 2, "cores": 2', extras))
+    return script
+
+
+def as_kandadai2009(site):
+    """Give the replay the names under which Table 7 is kept."""
+    change(
+        site.folder / "site.py",
+        ('"replay"', '"kandadai2009"'),
+        ('"name": "default"', '"name": "ib-ddr"'),
+    )
+
+
+def edited(text, **values):
+    """Change values of the final block, by the first word of their labels."""
+    for word, value in values.items():
+        text, count = re.subn(rf"(?m)^( {word}\b[^=\n:]*=) +.*$", rf"\1 {value:>24}", text)
+        assert count == 1
+    return text
+
+
+def with_rate(text, processes, seconds, rate):
+    """Change the time and, consistently, both rates."""
+    text = edited(text, Time=f"{seconds:.2f}")
+    text, count = re.subn(r"( Mop/s total     =).*", rf"\1 {rate:24.2f}", text)
+    assert count == 1
+    return re.sub(r"( Mop/s/process   =).*", rf"\1 {rate / processes:24.2f}", text)
+
+
+def run(site, case, *options, placement="intra-node", path="shared", **environment):
+    """Run a case; return ReFrame's result and the gate's."""
+    name = f"%program={re.escape(case)}%placement={placement}%mapping=block%path={path}"
+    done = site.reframe("-c", "checks/npb.py", "-r", "-n", name, *options, **environment)
+    return done, site.gate()
+
+
+def only_problem(verdict):
+    kinds = [problem["kind"] for problem in verdict["problems"]]
+    assert kinds == ["case-failed", "nothing-measured"]
+    return verdict["problems"][0]["message"]
+
+
+def only_case(site):
+    (case,) = results.session(site.database).cases
+    return case, {metric.name: (metric.value, metric.unit) for metric in case.metrics}
+
+
+def judged(case):
+    return {metric.name: metric.reference for metric in case.metrics if metric.judged_by}
+
+
+#: Recorded output -> options, version, and what it says; the time of class S is no metric.
+WHOLE = {
+    "3.3_cg.S.2.mpich.txt": ([], "3.3", {"mops_total": 315.0, "mops_per_process": 157.5}),
+    "3.4_bt.S.1.openmpi.txt": ([], "3.4.2", {"mops_total": 3943.66, "mops_per_process": 3943.66}),
+    "3.4_is.S.2.openmpi.txt": ([], "3.4.2", {"mops_total": 653.53, "mops_per_process": 326.77}),
+    "3.4_lu.W.2.openmpi.txt": (
+        ["-S", "classes=W"],
+        "3.4.2",
+        {"time": 9.75, "mops_total": 1851.86, "mops_per_process": 925.93},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_recorded_output_is_measured_completely(site, recorded, name):
+    options, version, expected = WHOLE[name]
+    release, program, problem_class, np, _ = re.split(r"[_.](?!\d_)", name, maxsplit=4)
+    suffix = np if release == "3.3" else "x"
+    replay(site, recorded(f"npb/{name}"), f"{program}.{problem_class}.{suffix}")
+    done, (status, verdict) = run(site, f"{program}.{problem_class}.{np}", *options)
+    assert (done.status, status) == (0, 0), done.output
+    case, values = only_case(site)
+    units = {"time": "s", "mops_total": "Mop/s", "mops_per_process": "Mop/s"}
+    assert values == {metric: (value, units[metric]) for metric, value in expected.items()}
+    assert case.declared == {metric: units[metric] for metric in expected}
+    short = case.provenance.pop("timing", "long")
+    assert case.provenance == {"suite": f"NPB {version}", "placement": "not verified"}
+    assert ("shorter than 1 s, not judged" in short) == (problem_class == "S")
+    assert (verdict["recorded"], verdict["judged"]) == (len(expected), {})
+
+
+def test_loopback_is_a_case_of_its_own(site, recorded):
+    replay(site, recorded("npb/3.4_cg.S.2.openmpi.txt"), "cg.S.x")
+    done, (status, _) = run(site, "cg.S.2", path="loopback")
+    assert (done.status, status) == (0, 0), done.output
+    assert only_case(site)[0].metrics
+
+
+@pytest.fixture
+def with_references(tmp_path):
+    """A copy of `reference/` where the rate of cg, class S, is far above any that is measured."""
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in REFERENCE.iterdir():
+        if path.is_file():
+            (copy / path.name).write_bytes(path.read_bytes())
+    with (copy / "kandadai2009.csv").open("a") as file:
+        file.write("Table 99,kandadai2009,ib-ddr,npb.cg,mops_total,np=2;class=S,=,9e6,Mop/s,9e6,\n")
+    return {"ACCEPTANCE_REFERENCE": str(copy)}
+
+
+@pytest.mark.parametrize(("seconds", "judges"), [(0.99, False), (1.0, True)])
+def test_a_run_is_judged_from_a_second_on(site, recorded, with_references, seconds, judges):
+    text = with_rate(recorded("npb/3.4_cg.S.2.openmpi.txt"), 2, seconds, 66.72)
+    replay(site, text, "cg.S.x")
+    as_kandadai2009(site)
+    done, (status, verdict) = run(site, "cg.S.2", **with_references)
+    assert (done.status, status) == (int(judges), int(judges)), done.output
+    case, values = only_case(site)
+    assert values["mops_total"] == (66.72, "Mop/s")
+    if judges:
+        assert judged(case) == {"mops_total": 9e6}
+        assert "mops_total" in verdict["problems"][0]["message"]
+        assert "timing" not in case.provenance
+    else:
+        assert judged(case) == {}
+        assert case.provenance["timing"] == "0.99 s: shorter than 1 s, not judged"
+
+
+def test_a_time_that_is_short_is_recorded(site, recorded):
+    """Class W has a time; this one took half a second."""
+    replay(site, recorded("npb/3.4_cg.W.2.openmpi.txt"), "cg.W.x")
+    done, (status, _) = run(site, "cg.W.2", "-S", "classes=W")
+    assert (done.status, status) == (0, 0), done.output
+    case, values = only_case(site)
+    assert values["time"] == (0.52, "s")
+    assert case.provenance["timing"] == "0.52 s: shorter than 1 s, not judged"
+
+
+def ft_of_class_c(recorded, np, seconds, rate):
+    """Make of a recorded run one of class C."""
+    text = with_rate(recorded("npb/3.3_ft.S.2.mpich.txt"), np, seconds, rate)
+    return edited(text, Class="C", Size="512x 512x 512", Iterations=20, Total=np, Compiled=np)
+
+
+def test_table_7_judges_the_network_it_was_measured_on(site, recorded):
+    extras = '"nodes": 16, "cores": 8, "mode": "acceptance"'
+    replay(site, ft_of_class_c(recorded, 128, 8.5, 46642.0), "ft.C.128", extras)
+    as_kandadai2009(site)
+    done, (status, verdict) = run(site, "ft.C.128", placement="inter-node")
+    assert (done.status, status) == (0, 0), done.output
+    case, values = only_case(site)
+    assert judged(case) == {"time": 8.36, "mops_total": 47423}
+    assert {metric.judged_by for metric in case.metrics if metric.judged_by} == {
+        "published kandadai2009, Table 7"
+    }
+    assert verdict["judged"] == {"published kandadai2009": 2}
+    assert values["mops_per_process"] == (364.39, "Mop/s")
+    assert verdict["recorded"] == 1
+
+
+def test_table_7_fails_a_slower_network(site, recorded):
+    extras = '"nodes": 4, "cores": 8, "mode": "acceptance"'
+    replay(site, ft_of_class_c(recorded, 32, 40.0, 9909.0), "ft.C.32", extras)
+    as_kandadai2009(site)
+    done, (status, verdict) = run(site, "ft.C.32", placement="inter-node")
+    assert (done.status, status) == (1, 1)
+    message = verdict["problems"][0]["message"]
+    assert "time" in message
+    assert "mops_total" in message
+    assert judged(only_case(site)[0]) == {"time": 27.66, "mops_total": 14330}
+
+
+CG = "3.3_cg.S.2.mpich.txt"
+#: What is done to the output of cg, the line that is to blame (its start), and the words.
+MUTILATIONS = {
+    "two runs": (lambda text: text + text, None, "a second title: two runs in one output"),
+    "two blocks": (
+        lambda text: text + text[text.index(" CG Benchmark Completed") :],
+        None,
+        "a second final block: two runs in one output",
+    ),
+    "not verified": (
+        lambda text: edited(text, Verification="UNSUCCESSFUL"),
+        " Verification",
+        "the results are wrong or not verified: 'Verification",
+    ),
+    "stars": (
+        lambda text: re.sub(r"( Mop/s total     =).*", r"\1 *****", text),
+        " Mop/s total",
+        "the number is too large for its field",
+    ),
+    "NaN": (lambda text: edited(text, Time="NaN"), " Time", "'NaN' is no finite number"),
+    "infinite": (
+        lambda text: re.sub(r"( Mop/s total     =).*", r"\1 Infinity", text),
+        " Mop/s total",
+        "'Infinity' is no finite number",
+    ),
+    "another class": (
+        lambda text: edited(text, Class="W"),
+        " Class",
+        "problem class is W instead of S",
+    ),
+    "another size": (
+        lambda text: edited(text, Size="7000"),
+        " Size            =",
+        "size is (7000,) instead of (1400,)",
+    ),
+    "another count": (
+        lambda text: re.sub(
+            r"( Mop/s/process   =).*", r"\1 78.75", edited(text, Total=4, Compiled=4)
+        ),
+        " Total processes",
+        "processes is 4 instead of 2",
+    ),
+    "built for another count": (
+        lambda text: edited(text, Compiled=4),
+        " Compiled procs",
+        "compiled is 4 instead of 2",
+    ),
+    "rates that disagree": (
+        lambda text: re.sub(r"( Mop/s/process   =).*", r"\1 315.00", text),
+        " Mop/s/process",
+        "it is not Mop/s total over the processes",
+    ),
+    "cut in a line": (lambda text: text[: text.index("Version") + 20], " V", "in the middle"),
+    "cut after a line": (
+        lambda text: text[: text.index(" Compile date")],
+        None,
+        "the final block is cut off here",
+    ),
+    "stray line": (
+        lambda text: text.replace(" Operation type", "libibverbs: Warning\n Operation type"),
+        "libibverbs",
+        "an unknown line in the final block",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTILATIONS)
+def test_a_mutilated_output_fails_the_case_with_file_and_line(site, recorded, name):
+    mutilate, start, words = MUTILATIONS[name]
+    text = mutilate(recorded(f"npb/{CG}"))
+    replay(site, text, "cg.S.2")
+    done, (status, verdict) = run(site, "cg.S.2")
+    assert (done.status, status) == (1, 1)
+    message = only_problem(verdict)
+    number = r"\d+"
+    if start:
+        numbers = [n for n, line in enumerate(text.splitlines(), 1) if line.startswith(start)]
+        number = str(numbers[-1])
+    assert re.search(rf"rfm_job\.out:{number}: cg: ", message)
+    assert words in message
+    assert verdict["recorded"] == 0
+    assert only_case(site)[1] == {}
+
+
+#: Output -> program, case, and what is said about it.
+REFUSED = {
+    "3.3_wrong_cg.S.1_on_2.mpich.txt": (
+        "cg.S.2",
+        r"rfm_job\.out:11: cg: the program stopped: .*compiled number of procs \( 1 \)",
+    ),
+    "3.4_wrong_is.S.3.openmpi.txt": (
+        "is.S.x",
+        r"rfm_job\.out:2: the program stopped: 'ERROR: Number of processes \(3\) is not a power",
+    ),
+    "3.3_wrong_ep.S.1_on_2.mpich.txt": (
+        "ep.S.2",
+        r"rfm_job\.out:\d+: ep: compiled is 1 instead of 2",
+    ),
+    "3.4_inactive_cg.S.3.openmpi.txt": (
+        "cg.S.x",
+        r"rfm_job\.out:\d+: cg: processes is 3 instead of 2",
+    ),
+    "3.4_cg.S.2.openmpi.txt": ("ep.S.x", r"rfm_job\.out:\d+: ep: name is cg instead of ep"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_program_prints_for_other_runs_is_refused(site, recorded, name):
+    program, words = REFUSED[name]
+    replay(site, recorded(f"npb/{name}"), program)
+    done, (status, verdict) = run(site, f"{program[:4]}.2")
+    assert (done.status, status) == (1, 1)
+    assert re.search(words, only_problem(verdict))
+
+
+@pytest.mark.parametrize(
+    ("keep", "words"),
+    [
+        (lambda text: "", "rfm_job.out: the output is empty"),
+        (lambda text: text[: text.index(" CG Benchmark Completed")], "no final block: the program"),
+        (lambda text: "Hello, world\n", "this is no output of NPB: its title is missing"),
+    ],
+)
+def test_an_output_without_a_block_fails_the_case(site, recorded, keep, words):
+    replay(site, keep(recorded(f"npb/{CG}")), "cg.S.2")
+    _, (status, verdict) = run(site, "cg.S.2")
+    assert status == 1
+    message = only_problem(verdict)
+    assert words in message
+    assert "rfm_job.out: " in message
+
+
+def test_a_program_that_ends_with_a_status_fails_the_case(site, recorded):
+    script = replay(site, recorded(f"npb/{CG}"), "cg.S.2")
+    script.write_text(script.read_text() + "echo abort >&2\nexit 3\n")
+    _, (status, verdict) = run(site, "cg.S.2")
+    assert status == 1
+    assert "exited with status 3: abort" in only_problem(verdict)
+
+
+@pytest.mark.parametrize("program", ["cg.S.2", "cg.S.x"])
+def test_a_program_is_found_in_a_folder_below_by_the_name_of_its_release(site, recorded, program):
+    script = replay(site, recorded("npb/3.4_cg.S.2.openmpi.txt"), program)
+    folder = script.parent / "NPB/bin"
+    folder.mkdir(parents=True)
+    script.rename(folder / script.name)
+    done, (status, _) = run(site, "cg.S.2")
+    assert (done.status, status) == (0, 0), done.output
+
+
+@pytest.mark.parametrize("program", ["cg.S.4", "cg.W.x", "cg.S.x"])
+def test_a_program_that_is_missing_is_named_as_both_releases_name_it(site, recorded, program):
+    """Those for another number, and another class, are no help; nor is one that cannot run."""
+    script = replay(site, recorded(f"npb/{CG}"), program)
+    script.chmod(0o755 if program != "cg.S.x" else 0o644)
+    _, (status, verdict) = run(site, "cg.S.2")
+    assert status == 1
+    message = only_problem(verdict)
+    assert f"{site.folder}/bin/cg.S.2 or cg.S.x: missing or not executable" in message
+    assert "the environment recorded promises the suite npb" in message
+
+
+# The cases that there are.
+
+
+def listed(site, *options):
+    """Return program, placement, mapping, path, partition and environment of all cases."""
+    done = site.reframe("-c", "checks/npb.py", "-lC", *options)
+    assert done.status == 0, done.output
+    found = re.findall(
+        r"^- Npb %program=(\S+) %placement=(\S+) %mapping=(\S+) %path=(\S+) "
+        r"/\w+ @\w+:(\S+)\+(\S+)$",
+        done.output,
+        flags=re.MULTILINE,
+    )
+    assert len(found) == len(set(found)) == done.output.count("- Npb ")
+    return found
+
+
+def programs(cases, partition=None):
+    """Return benchmark, class and processes."""
+    split = (case[0].split(".") for case in cases if partition in (None, case[4]))
+    return {(name, problem_class, int(np)) for name, problem_class, np in split}
+
+
+def ways(cases):
+    return {case[1:4] for case in cases}
+
+
+@pytest.fixture
+def small(site, recorded):
+    """List the cases of a replay of some size: `small(extras, options)`."""
+
+    def cases(extras, *options):
+        replay(site, recorded(f"npb/{CG}"), "cg.S.2", extras)
+        return listed(site, *options)
+
+    return cases
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """List the cases of a paper's system in a mode, once each; it takes ReFrame ten seconds."""
+    known = {}
+
+    def cases(system, mode="acceptance"):
+        if (system, mode) not in known:
+            site = Site(tmp_path_factory.mktemp("npb"))
+            known[system, mode] = listed(site, f"--system={system}", f"--mode={mode}")
+        return known[system, mode]
+
+    return cases
+
+
+def test_smoke_runs_class_s_of_all_programs(small):
+    cases = small(SMOKE)
+    assert programs(cases) == {(name, "S", 1 if name in ("bt", "sp") else 2) for name in npb.NAMES}
+    assert ways(cases) == {
+        ("intra-node", "block", "shared"),
+        ("intra-node", "block", "loopback"),
+    }
+    # One process has nobody to talk to, whichever way.
+    assert {case[3] for case in cases if case[0].endswith(".1")} == {"shared"}
+    assert len(cases) == 2 * 6 + 2
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"), [("W", {"W"}), ("S,W", {"S", "W"}), ("A,C", {"A", "C"})]
+)
+def test_classes_are_chosen_by_an_option(small, classes, expected):
+    cases = small(SMOKE, "-S", f"classes={classes}")
+    for name in npb.NAMES:
+        assert {found[1] for found in programs(cases) if found[0] == name} == expected
+
+
+@pytest.mark.parametrize("classes", ["X", "w", "S, W", "SW"])
+def test_a_class_that_there_is_not_is_refused(site, recorded, classes):
+    replay(site, recorded(f"npb/{CG}"), "cg.S.2")
+    done = site.reframe("-c", "checks/npb.py", "-lC", "-S", f"classes={classes}")
+    assert "Concretized 0 test case(s)" in done.output
+    word = classes.rpartition(",")[2]
+    assert f"classes has {word!r}; it wants some of S,W,A" in done.output + done.errors
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cores", "problem_class", "np"),
+    [(1, 2, "B", 2), (2, 9, "B", 16), (4, 8, "C", 32)],
+)
+def test_nightly_runs_the_class_that_suits_the_number_of_processes(
+    small, nodes, cores, problem_class, np
+):
+    cases = small(f'"nodes": {nodes}, "cores": {cores}')
+    square = math.isqrt(nodes * cores) ** 2
+    expected = {
+        (name, problem_class, square if name in ("bt", "sp") else np)
+        for name in npb.NAMES
+        if name != "ep"
+    }
+    assert {case for case in programs(cases) if case[0] != "ep"} == expected
+    assert {case[2:4] for case in cases} == {("block", "shared")}
+
+
+def test_nightly_goes_all_ways_when_asked_to(small):
+    extras = '"nodes": 2, "cores": 4'
+    usual = small(extras)
+    every = small(extras, "-S", "all_ways=yes")
+    assert programs(usual) == programs(every)
+    assert {case[2:4] for case in usual} == {("block", "shared")}
+    assert {case[2:4] for case in every} == {
+        *itertools.product(("block", "cyclic"), ("shared", "loopback"))
+    }
+
+
+def test_a_class_that_does_not_fit_into_the_memory_is_left_out(small):
+    """Class B of ft takes 1.9 GB, of mg and is half a GB, and of the others less."""
+    of_all = small(SMOKE, "--mode=nightly")
+    small_memory = small(f'{SMOKE}, "memory": 2**30', "--mode=nightly")
+    assert programs(of_all) - programs(small_memory) == {("ft", "B", 2)}
+    assert programs(small(f'{SMOKE}, "memory": 2**31', "--mode=nightly")) == programs(small_memory)
+    assert programs(small(f'{SMOKE}, "memory": 2**32', "--mode=nightly")) == programs(of_all)
+
+
+def test_a_class_that_fits_into_two_nodes_is_not_run_on_one(small):
+    extras = '"nodes": 2, "cores": 2, "memory": 3 * 2**29, "mode": "acceptance"'
+    cases = small(extras, "-S", "classes=B")
+    assert {case[:2] for case in cases if case[0].startswith("ft.")} == {
+        ("ft.B.2", "inter-node"),
+        ("ft.B.4", "inter-node"),
+    }
+    assert ("cg.B.2", "intra-node") in {case[:2] for case in cases}
+
+
+def test_nightly_takes_the_smaller_class_where_the_larger_one_does_not_fit(small):
+    """Class C of ft takes 7.5 GB."""
+    cases = small('"nodes": 1, "cores": 32, "memory": 2**33')
+    assert programs(cases) >= {("ft", "B", 16), ("cg", "C", 32)}
+
+
+def test_the_largest_class_wants_to_know_the_memory(small):
+    unknown = small(SMOKE, "--mode=acceptance")
+    assert {case[1] for case in programs(unknown)} == {"C"}
+    known = small(f'{SMOKE}, "memory": 2**40', "--mode=acceptance")
+    assert {case[1] for case in programs(known)} == {"C", "D"}
+
+
+def printed(system):
+    """Return partition, benchmark, class and processes of all results of NPB of a paper."""
+    found = set()
+    with (REFERENCE / f"{system}.csv").open() as file:
+        for row in csv.DictReader(file):
+            suite, _, name = row["benchmark"].partition(".")
+            if suite == "npb":
+                keys = dict(pair.split("=") for pair in row["parameters"].split(";"))
+                found.add((row["partition"], name, keys["class"], int(keys["np"])))
+    return found
+
+
+def test_acceptance_runs_all_that_kandadai2009_prints(published):
+    cases = published("kandadai2009")
+    expected = printed("kandadai2009")
+    assert {where for where, *_ in expected} == {"ib-ddr", "eth-10g", "eth-1g"}
+    assert {np for _, name, _, np in expected if name in ("bt", "sp")} >= {25, 121}
+    networks = {where for where, *_ in expected}
+    assert expected <= {(where, *what) for where in networks for what in programs(cases, where)}
+    # Each of them in the usual way, with each MPI, and between nodes where it needs several.
+    usual = {
+        (case[4], case[5], *case[0].split("."))
+        for case in cases
+        if case[1:4] == ("inter-node", "block", "shared")
+    }
+    mpis = {"ib-ddr": ("mvapich2", "openmpi"), "eth-10g": ("mpich",), "eth-1g": ("mpich",)}
+    for where, name, problem_class, np in expected:
+        for mpi in mpis[where]:
+            assert (where, f"spack-{mpi}", name, problem_class, str(np)) in usual
+
+
+def test_nightly_runs_the_largest_number_though_a_paper_has_it(published):
+    cases = published("kandadai2009", "nightly")
+    for where in ("ib-ddr", "eth-10g", "eth-1g"):
+        assert programs(cases, where) == {
+            (name, "C", 121 if name in ("bt", "sp") else 128) for name in npb.NAMES
+        }
+    assert {case[2:4] for case in cases} == {("block", "shared")}
+
+
+def test_acceptance_runs_both_sides_of_what_koop2008_claims(published):
+    cases = {
+        (case[4], case[3], *case[0].split("."))
+        for case in published("koop2008")
+        if case[1:3] == ("inter-node", "block")
+    }
+    sides = set()
+    with (REFERENCE / "claims.csv").open() as file:
+        for row in csv.DictReader(file):
+            if row["paper"] == "koop2008" and row["benchmark"].startswith("npb."):
+                for side in (row["left"], row["right"]):
+                    where, *own = side.split(";")
+                    keys = dict(pair.split("=") for pair in (*row["parameters"].split(";"), *own))
+                    assert (keys["np"], keys["nodes"], keys["class"]) == ("16", "2", "B")
+                    name = row["benchmark"].removeprefix("npb.")
+                    partition = where.removeprefix("koop2008:")
+                    sides.add((partition, keys["intranode"], name, "B", "16"))
+    assert {side[:2] for side in sides} >= {
+        ("qdr-pcie2", "shared"), ("qdr-pcie2", "loopback"), ("sdr-pcie1", "shared")
+    }  # fmt: skip
+    assert sides <= cases
+
+
+def test_acceptance_lays_out_ranks_both_ways_for_subramoni2009(published):
+    cases = published("subramoni2009")
+    both = [{case[0] for case in cases if case[2] == way} for way in ("block", "cyclic")]
+    for name in npb.NAMES:
+        assert {program for program in both[0] & both[1] if program.startswith(name)}
+    compared = {
+        (case[0].split(".")[0], case[2])
+        for case in cases
+        if case[1] == "inter-node" and case[3:5] == ("shared", "nh-qdr")
+    }
+    assert compared == {*itertools.product(npb.NAMES, ("block", "cyclic"))}
+
+
+#: System -> nodes of its partitions; each node has eight cores.
+NODES = {
+    "kandadai2009": dict.fromkeys(("ib-ddr", "eth-10g", "eth-1g"), 16),
+    "koop2008": dict.fromkeys(("sdr-pcie1", "ddr-pcie1", "ddr-pcie2", "qdr-pcie2"), 2),
+    "subramoni2009": {"nh-qdr": 4, "nh-ddr": 4, "ht-qdr": 2, "ht-ddr": 2, "ct-ddr": 4},
+}
+
+
+@pytest.mark.parametrize("system", NODES)
+def test_no_case_is_illegal_or_has_more_ranks_than_cores(published, system):
+    cases = published(system)
+    assert {case[4] for case in cases} == NODES[system].keys()
+    for program, placement, mapping, path, partition, _ in cases:
+        name, problem_class, np = program.split(".")
+        np = int(np)
+        nodes = 1 if placement == "intra-node" else min(NODES[system][partition], np)
+        assert 2 <= np <= 8 * nodes
+        # Beyond a node there has to be another one.
+        assert nodes > 1 or placement == "intra-node"
+        if name in ("bt", "sp"):
+            assert math.isqrt(np) ** 2 == np
+        elif name != "ep":
+            assert np.bit_count() == 1
+        # All papers used 3.x of their time, which 3.3 stands for.
+        assert npb.legal(name, problem_class, np, "3.3")
+        assert npb.links(name, problem_class, np, "3.3")
+        if nodes == 1:
+            assert mapping == "block"
+        if path == "loopback":
+            # Some two ranks have to share a node.
+            assert any(np > most and np % most == 0 for most in range(1, nodes + 1)) or np > nodes
