@@ -150,7 +150,7 @@ class Npb(PlacedCheck):
     #: Classes to run, `S,W`, instead of those of the mode. Set it for the build as well: `-S
     #: classes=W`.
     classes = variable(str, value="", loggable=True)
-    #: Lay out cyclically and use the loopback in the nightly mode, too.
+    #: Lay out cyclically and use the loopback in the smoke and nightly modes, too.
     all_ways = variable(typ.Bool, value=False, loggable=True)
 
     if uses_spack():
@@ -193,7 +193,7 @@ class Npb(PlacedCheck):
         """Take what the mode runs."""
         mode = mode_of(part, self.mode)
         usual = self.mapping == "block" and self.path == "shared"
-        if mode == "nightly" and not (usual or self.all_ways):
+        if mode != "acceptance" and not (usual or self.all_ways):
             return False
         case = self.benchmark, self.problem_class, self.np
         # The processes of a case may stand on fewer nodes than they could.

@@ -7,20 +7,32 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import Site
 from utils import host, results, spack
+from utils.suites import hpcc, npb
 
 MIRROR = Path(os.environ.get("SPACK_MIRROR", "~/spack-mirror")).expanduser()
 SHA_OF_OSU = "1edd0c2efa61"
+SHA_OF_HPCC = "0a6fef7ab9f3"
+#: Version of NPB -> how its checksum starts.
+SHA_OF_NPB = {"3.3.1": "4a8ea679b1df", "3.4.1": "f3a43467da6e"}
 
 
 def archive(start):
     """Return the file of the source mirror whose name, a checksum, starts like this."""
     found = list(MIRROR.glob(f"_source-cache/archive/{start[:2]}/{start}*"))
     return found[0] if found else None
+
+
+def by_hand(start, build):
+    """Return what a user adds who has another copy of the sources than upstream's."""
+    upstream = hashlib.sha256(archive(start).read_bytes()).hexdigest().startswith(start)
+    return [] if upstream else ["-S", f"{build}.install_options=--no-checksum"]
 
 
 needs_spack = pytest.mark.skipif(
@@ -41,8 +53,6 @@ pytestmark = [needs_spack, needs_mirror, needs_mpi]
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
     """A site whose installed trees are shared by all tests here: what one built, others reuse."""
-    from tests.conftest import Site
-
     return Site(tmp_path_factory.mktemp("spack"), {"SPACK_MIRROR": str(MIRROR)})
 
 
@@ -95,12 +105,9 @@ def trees(site):
 @pytest.mark.skipif(archive(SHA_OF_OSU) is None, reason=f"{MIRROR} has no OSU 7.4")
 @pytest.mark.parametrize("mpi", host.mpi_names())
 def test_osu_is_built_and_runs(built, mpi):
-    upstream = hashlib.sha256(archive(SHA_OF_OSU).read_bytes()).hexdigest().startswith(SHA_OF_OSU)
-    # By hand, as a user would who has another copy of the sources than upstream's.
-    options = [] if upstream else ["-S", "OsuBuild.install_options=--no-checksum"]
     done, (fixture, *consumers) = run(
         built, "osu", f"spack-{mpi}", "-n", r"benchmark=(latency|mbw_mr|allreduce|put_bw)\b",
-        "-S", "OsuBenchmark.sizes=1:1024", *options,
+        "-S", "OsuBenchmark.sizes=1:1024", *by_hand(SHA_OF_OSU, "OsuBuild"),
     )  # fmt: skip
     assert done.status == 0, done.output
     assert fixture.provenance["spec"] == "osu-micro-benchmarks@7.4"
@@ -108,28 +115,138 @@ def test_osu_is_built_and_runs(built, mpi):
     assert all(case.metrics and case.provenance["suite"] == "OSU 7.4" for case in consumers)
 
 
-def test_hpcc_is_built_with_an_mpi_of_version_3(built):
+@pytest.mark.skipif(archive(SHA_OF_HPCC) is None, reason=f"{MIRROR} has no HPCC 1.5.0")
+@pytest.mark.parametrize("mpi", host.mpi_names())
+def test_hpcc_is_built_with_an_mpi_of_version_3_and_runs(built, mpi):
     """Without the overlay recipe this does not compile with Open MPI 4."""
-    found = spack.find()
-    mpi = host.mpi_names()[0]
-    environment = {"SPACK_MIRROR": str(MIRROR)}
-    text = built.acceptance("spack-env", "hpcc", mpi, **environment).output
-    folder = built.folder / "hpcc"
-    folder.mkdir()
-    (folder / "spack.yaml").write_text(text)
-    done = built.run(
-        found.program, "-e", folder, "install", **environment, **spack_environment(built, found)
+    # What a user gets to see is what is built.
+    shown = built.acceptance("spack-env", "hpcc", mpi, SPACK_MIRROR=str(MIRROR)).output
+    options = by_hand(SHA_OF_HPCC, "HpccBuild")
+    done, (fixture, case) = run(built, "hpcc", f"spack-{mpi}", "-S", "Hpcc.order=500", *options)
+    assert done.status == 0, done.output
+    (used,) = built.var.glob(f"output/local/default/spack-{mpi}/HpccBuild*/spack.yaml")
+    assert used.read_text().strip() == shown.strip()
+    assert fixture.provenance["spec"] == "hpcc@1.5.0"
+    assert fixture.provenance["mpi"].startswith(f"{mpi}@")
+    assert case.provenance.items() >= fixture.provenance.items()
+    assert case.provenance["order"] == "500"
+    assert len(case.metrics) == len(hpcc.METRICS) + len(hpcc.RATIOS)
+    assert built.gate()[0] == 0
+
+
+#: Version of NPB, MPI, and classes. Each takes a minute and a half: only one is of the old release,
+#: with a program for each number of processes, and one has a class that runs for seconds.
+NPB_BUILDS = [
+    *(("3.4.1", mpi, "S,W" if mpi == host.mpi_names()[-1] else "S") for mpi in host.mpi_names()),
+    *(("3.3.1", mpi, "S") for mpi in host.mpi_names()[:1]),
+]
+
+
+@pytest.fixture(scope="session")
+def npb_site(built):
+    """The same site, which has environments of the older release as well."""
+    site = Site(built.folder, dict(built.environment))
+    site.add_system(f"""
+        import runpy
+
+        local = runpy.run_path({str(spack.ROOT / "config/systems/local.py")!r})
+        environments = [
+            {{
+                **environ, "name": "older-" + environ["extras"]["mpi"], "target_systems": ["local"],
+                "extras": {{**environ["extras"], "versions": {{"npb": "3.3.1"}}}},
+            }}
+            for environ in local["ENVIRONMENTS"] if "spack" in environ["features"]
+        ]
+        (partition,) = local["SYSTEM"]["partitions"]
+        partition["environs"] += [environ["name"] for environ in environments]
+        site_configuration = {{"systems": [local["SYSTEM"]], "environments": environments}}
+    """)
+    return site
+
+
+def npb_options(version, mpi, classes):
+    """Return the environment that builds a version of NPB, and the options for these classes."""
+    environment = f"{'older' if version == '3.3.1' else 'spack'}-{mpi}"
+    options = ["-S", f"classes={classes}", *by_hand(SHA_OF_NPB[version], "NpbBuild")]
+    return environment, *options
+
+
+@pytest.fixture(scope="session")
+def npb_built(npb_site):
+    """Build NPB, two at a time: a build takes one core. Whether all went well is seen later."""
+
+    def build(what):
+        # A program of one process, so that the builds beside it disturb nothing.
+        environment, *options = npb_options(*what)
+        npb_site.reframe("-c", "checks/npb.py", "-r", "-p", environment, "-n", "bt.S.1", *options)
+
+    # The links to the MPIs, which all builds share, are made by the first one that needs them.
+    npb_site.acceptance("spack-env", "npb", host.mpi_names()[0])
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(build, [what for what in NPB_BUILDS if archive(SHA_OF_NPB[what[0]])]))
+    return npb_site
+
+
+@pytest.mark.parametrize(("version", "mpi", "classes"), NPB_BUILDS)
+def test_npb_is_built_once_and_runs(npb_built, version, mpi, classes):
+    if archive(SHA_OF_NPB[version]) is None:
+        pytest.skip(f"{MIRROR} has no NPB {version}")
+    installed = {path: path.stat().st_mtime_ns for path in trees(npb_built)}
+    assert [path for path in installed if f"/npb-{version}-" in str(path)]
+    # MPICH 4.0 and 4.1 over UCX's TCP, the loopback, now and then hang in MPI_Finalize
+    # (https://github.com/pmodels/mpich/pull/6596).
+    ways = ("shared", "loopback") if mpi == "openmpi" else ("shared",)
+    only = rf"\.S\..*path=({'|'.join(ways)})|mg\.W\..*path=shared"
+    done, (fixture, *consumers) = run(
+        npb_built, "npb", *npb_options(version, mpi, classes), "-n", only, "-S", "all_ways=yes"
     )
-    assert done.status == 0, done.output + done.errors
-    assert os.access(folder / ".spack-env/view/bin/hpcc", os.X_OK)
+    assert done.status == 0, done.output
+    assert {path: path.stat().st_mtime_ns for path in trees(npb_built)} == installed
 
-
-def spack_environment(site, found):
-    """Return what keeps a Spack that a test runs itself apart from the user's own."""
-    home = str(site.var / "spack")
-    return {
-        name: value.replace(str(spack.HOME), home) for name, value in found.environment().items()
+    assert fixture.provenance["spec"] == f"npb@{version}"
+    assert fixture.provenance["mpi"].startswith(f"{mpi}@")
+    assert len(fixture.provenance["hash"]) == 32
+    ran = {(case.benchmark, case.keys["class"], case.keys.get("intranode")) for case in consumers}
+    expected = {
+        (f"npb.{name}", "S", None if name in npb.SQUARE else way)
+        for name in npb.NAMES
+        for way in ways
     }
+    if "W" in classes:
+        expected.add(("npb.mg", "W", "shared"))
+    assert ran == expected
+    for case in consumers:
+        assert case.provenance.items() >= fixture.provenance.items()
+        assert case.provenance["suite"].startswith(f"NPB {version[:3]}")
+        assert {metric.name for metric in case.metrics} == {
+            "mops_total", "mops_per_process", *(["time"] if case.keys["class"] == "W" else [])
+        }  # fmt: skip
+
+
+def test_a_program_of_npb_that_the_build_lacks_is_named(npb_built):
+    """The suite's makefile goes on when one program does not compile, and succeeds."""
+    version, mpi, classes = NPB_BUILDS[0]
+    if archive(SHA_OF_NPB[version]) is None:
+        pytest.skip(f"{MIRROR} has no NPB {version}")
+    (lock,) = npb_built.var.glob(f"output/local/default/spack-{mpi}/NpbBuild*/spack.lock")
+    (root,) = json.loads(lock.read_text())["roots"]
+    (folder,) = (path for path in trees(npb_built) if path.name.endswith(root["hash"]))
+    program = folder / "bin/cg.S.x"
+    program.chmod(0o644)
+    try:
+        options = npb_options(version, mpi, classes)
+        done, _ = run(npb_built, "npb", *options, "-n", "ep.S.*path=shared")
+        status, verdict = npb_built.gate()
+    finally:
+        program.chmod(0o755)
+    assert (done.status, status) == (1, 1)
+    failed, *_ = verdict["problems"]
+    assert failed["kind"] == "case-failed"
+    assert "NAS Parallel Benchmarks: " in failed["message"]
+    assert (
+        "cg.S.2 or cg.S.x: missing or not executable, though the build succeeded"
+        in failed["message"]
+    )
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def test_a_recorded_output_is_measured_completely(site, recorded, name):
 
 def test_loopback_is_a_case_of_its_own(site, recorded):
     replay(site, recorded("npb/3.4_cg.S.2.openmpi.txt"), "cg.S.x")
-    done, (status, _) = run(site, "cg.S.2", path="loopback")
+    done, (status, _) = run(site, "cg.S.2", "-S", "all_ways=yes", path="loopback")
     assert (done.status, status) == (0, 0), done.output
     assert only_case(site)[0].metrics
 
@@ -406,8 +406,12 @@ def published(tmp_path_factory):
 
 
 def test_smoke_runs_class_s_of_all_programs(small):
-    cases = small(SMOKE)
-    assert programs(cases) == {(name, "S", 1 if name in ("bt", "sp") else 2) for name in npb.NAMES}
+    usual = small(SMOKE)
+    assert programs(usual) == {(name, "S", 1 if name in ("bt", "sp") else 2) for name in npb.NAMES}
+    assert ways(usual) == {("intra-node", "block", "shared")}
+    assert len(usual) == 8
+    cases = small(SMOKE, "-S", "all_ways=yes")
+    assert programs(cases) == programs(usual)
     assert ways(cases) == {
         ("intra-node", "block", "shared"),
         ("intra-node", "block", "loopback"),
