@@ -277,6 +277,8 @@ def _judge_coverage(verdict: Verdict, run: runlog.Run, cases: Iterable[results.C
             )
         else:
             verdict.unprovided.append(Unprovided(path.name, reason))
+    if verdict.unprovided and seen and not any(case.suite in SUITES for case in cases):
+        verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
 
 
 def check_files(search_path: list[Path], *, recursive: bool) -> list[Path]:
