@@ -114,4 +114,4 @@ def test_the_suite_names_the_check_of_each_metric():
     assert set(SUITES["imb"].metrics) == {f"imb.{name}" for name in imb.BENCHMARKS}
     assert check_of("imb.PingPong", "bandwidth_peak") == "checks/imb.py"
     assert check_of("imb.Barrier", "bandwidth") is None
-    assert check_of("npb.is", "time") is None
+    assert check_of("himeno", "performance") is None
