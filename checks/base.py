@@ -10,7 +10,7 @@ import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import PerformanceError, SanityError
 
-from utils import metrics, references
+from utils import jobs, metrics, references
 from utils.paths import REFERENCE
 from utils.programs import find_program
 from utils.tolerances import SOURCES, ToleranceFault
@@ -144,13 +144,16 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         """Read the output once; a metric that is missing or impossible fails the case."""
         self.keys = self.parameters()
         self.declared = self.expected()
+        # A job that was cut short may have the exit status 0, and may have printed all.
+        if reason := jobs.cut_short(self.errors(), self.job.state):
+            raise SanityError(reason)
         # None where the scheduler does not tell; an output that was cut tells then.
         if self.job.exitcode:
             raise SanityError(f"exited with status {self.job.exitcode}: {self.last_words()}")
         try:
             self.measurements = self.measure()
         except ValueError as err:  # a ParseError, mostly; ReFrame would show our code beside it
-            raise SanityError(str(err)) from None
+            raise SanityError("; ".join([str(err), *self.fate()])) from None
         missing = [name for name in self.declared if name not in self.measurements]
         surplus = [name for name in self.measurements if name not in self.declared]
         if not self.declared:
@@ -168,6 +171,12 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
                     f"{self.benchmark_name}: {name} is in {unit}, declared in {self.declared[name]}"
                 )
         return True
+
+    def fate(self):
+        """Ask Slurm about the job where ReFrame takes one that it does not see for completed."""
+        if self.current_partition.scheduler.registered_name != "squeue":
+            return []
+        return [jobs.ask(self.job.jobid), f"its last words: {self.last_words()}"]
 
     @run_before("performance")
     def judge(self):
@@ -207,7 +216,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
     def reference_of(self, name, unit):
         """Return ReFrame's reference tuple of a metric and its citation; None if there is none."""
         stem, size = metrics.split(name)
-        parameters = self.parameters()
+        parameters = {**self.parameters(), "environment": self.current_environ.name}
         if size is not None:
             parameters["message_size"] = str(size)
         part = self.current_partition
@@ -266,6 +275,15 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
 
     def last_words(self):
         """Return the last line that the program wrote to its standard error."""
-        with open(os.path.join(self.stagedir, self.stderr.evaluate()), errors="replace") as file:
-            lines = [line.strip() for line in file if line.strip()]
+        lines = [line.strip() for line in self.errors().splitlines() if line.strip()]
         return lines[-1] if lines else f"{self.stderr.evaluate()} is empty"
+
+    def errors(self):
+        """Return the text of the standard error; empty where the job did not come to have one."""
+        path = Path(self.stagedir, self.stderr.evaluate())
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+# ReFrame walks the whole stack twice a case to warn of this alias, and then does not warn. That was
+# three quarters of the time to load the checks of a large system.
+JudgedCheck.var_space.vars.pop("variables", None)

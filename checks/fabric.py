@@ -80,16 +80,15 @@ class LinkCheck(PlacedCheck):
             raise ValueError(f"{len(names)} of {self.np} nodes answered: {', '.join(names)}")
         measured = {"nodes": (self.np, "1")}
         if "rate_min" in self.declared:
-            rates = [
-                value
-                for node in self.read
-                for name, (value, _) in links.metrics(node).items()
-                if name.endswith("_rate") and not name.endswith("_pcie_rate")
-            ]
+            rates = [rate for node in self.read for rate in links.rates(node, self.fabric())]
             if not rates:
                 raise ValueError("; ".join(map(str, self.deviating())) or "no link is up")
             measured["rate_min"] = (min(rates), "Mbit/s")
         return measured
+
+    def nodes_seen(self):
+        """Return the nodes that said something."""
+        return {line.split()[0] for line in self.output().splitlines() if line.split()}
 
     def deviating(self):
         """Return what is not as the facts want it, of all nodes."""

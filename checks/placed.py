@@ -1,6 +1,5 @@
 """The base of checks that run on several processes: placed as asked, and proven to be."""
 
-import os
 from pathlib import Path
 
 import reframe.core.runtime as runtime
@@ -42,6 +41,27 @@ def placements() -> list[str]:
     return found
 
 
+def standing(part, np, placement, most, *, spills=False) -> int:
+    """Count the nodes of a partition that processes placed so take; 0 if they do not fit.
+
+    `most` is the largest number of nodes that makes sense; `spills` lets processes that cannot be
+    spread evenly fill one node after the other.
+    """
+    if placement == "inter-node":
+        nodes = nodes_for(part, np, most)
+        if not nodes and spills:
+            nodes = -(-np // cores_of(part)) if cores_of(part) else 0
+            nodes = nodes if nodes <= min(nodes_of(part), most) else 0
+        return nodes if nodes > 1 else 0
+    if np > cores_of(part):
+        return 0
+    if placement != "intra-node":
+        share = np if placement == "intra-socket" else np // 2
+        if sockets_of(part) < 2 or share > cores_of(part) // sockets_of(part):
+            return 0
+    return 1
+
+
 class PlacedCheck(JudgedCheck):
     """A check whose ranks stand where its parameters say, or which fails as misplaced.
 
@@ -77,19 +97,10 @@ class PlacedCheck(JudgedCheck):
 
     def nodes(self, part):
         """Count the nodes of a partition that this case takes; 0 if it does not fit."""
-        if self.placement == "inter-node":
-            nodes = nodes_for(part, self.np, self.most_nodes())
-            if not nodes and self.ways()[0] == "block" and self.spills():
-                nodes = -(-self.np // cores_of(part)) if cores_of(part) else 0
-                nodes = nodes if nodes <= min(nodes_of(part), self.most_nodes()) else 0
-            return nodes if nodes > 1 else 0
-        if self.np > cores_of(part):
-            return 0
-        if self.placement != "intra-node":
-            share = self.np if self.placement == "intra-socket" else self.np // 2
-            if sockets_of(part) < 2 or share > cores_of(part) // sockets_of(part):
-                return 0
-        return 1
+        block = self.ways()[0] == "block"
+        return standing(
+            part, self.np, self.placement, self.most_nodes(), spills=block and self.spills()
+        )
 
     def fits(self, part):
         """Tell whether a partition can run this case, with no more ranks than cores."""
@@ -131,6 +142,24 @@ class PlacedCheck(JudgedCheck):
         self.num_tasks_per_socket = launch.per_socket
         self.place_options = table.exported(family, launch.options, variables)
         self.job.launcher.options = [*self.place_options, "sh", str(RANK)]
+
+    @run_before("sanity")
+    def tell_nodes(self):
+        """Tell ReFrame the nodes of a Slurm job.
+
+        Of a short one `squeue` shows none, so that it would store a node called None, and `sacct`
+        names the first one only for a second after its end.
+        """
+        if hasattr(self.job, "_nodespec"):
+            nodes = ",".join(sorted(self.nodes_seen()))
+            self.job._nodespec = nodes or self.job._nodespec or ""
+
+    def nodes_seen(self):
+        """Return the nodes that ranks say they stood on."""
+        try:
+            return {rank.node for rank in table.read(self.errors())}
+        except ValueError:  # told when the ranks are judged
+            return set()
 
     def needed_variables(self):
         """Return environment variables that the program needs on every node."""
@@ -214,19 +243,21 @@ class PlacedCheck(JudgedCheck):
         return (bound[0], *tolerances, unit), bound[1]
 
     def causes(self):
-        """Return what the links of the nodes showed before and during the run."""
-        return [f"cause may be: {finding}" for finding in self.findings]
+        """Return what the links of the nodes showed, else which slower link the peak would fit."""
+        found = self.findings
+        if not found and self.layout.nodes > 1 and self.fabric():
+            within = library().tolerances.thresholds("limit", "=", "MB/s", "bandwidth_peak")
+            slower = within and plausible.slower_link(
+                self.benchmark_name, self.measurements, self.facts(), -within[0]
+            )
+            found = [slower] if slower else []
+        return [f"cause may be: {finding}" for finding in found]
 
     def last_words(self):
         """Return the last line that the program itself wrote to its standard error."""
         lines = [line.strip() for line in self.errors().splitlines() if line.strip()]
         said = [line for line in lines if not table.is_line(line)]
         return said[-1] if said else f"{self.stderr.evaluate()} is empty"
-
-    def errors(self):
-        """Return the text of the standard error."""
-        path = os.path.join(self.stagedir, self.stderr.evaluate())
-        return Path(path).read_text(encoding="utf-8", errors="replace")
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

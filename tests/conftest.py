@@ -15,6 +15,8 @@ from utils.paths import ROOT, WHEELS
 
 DATA = ROOT / "tests/data"
 BIN = Path(sys.executable).parent
+#: Sources for Spack.
+MIRROR = Path(os.environ.get("SPACK_MIRROR", "~/spack-mirror")).expanduser()
 
 
 @dataclass
@@ -126,6 +128,12 @@ def two_nodes(tmp_path_factory):
         pytest.skip(reason)
     with netns.Pair(tmp_path_factory.mktemp("nodes")) as pair:
         yield pair
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """A site whose installed trees are shared by all tests: what one built, others reuse."""
+    return Site(tmp_path_factory.mktemp("spack"), {"SPACK_MIRROR": str(MIRROR)})
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Two nodes on one machine: namespaces with names of their own, joined by two real networks.
+"""Nodes on one machine: namespaces with names of their own, joined by two real networks.
 
     with Pair(folder) as pair:
         pair.run("node1", "hostname")
@@ -7,10 +7,13 @@
 
 As in a cluster, jobs are started over one network and messages take the other:
 
-    this machine: acc123x0 --- bridge ---+--- ctl0, node1: fast0 ---+
-                                         +--- ctl0, node2: fast0 ---+
+    this machine: acc123x0 --- control ---+--- ctl0, node1: fast0 ---+--- messages
+                                          +--- ctl0, node2: fast0 ---+
 
-Each node, and the bridge, belongs to a process that waits for its standard input to end. So all
+`Pair` has two nodes and knows how each MPI starts on them; `Nodes` has up to four, for a cluster
+with a job manager of its own (`tests/cluster/`).
+
+Each node, and the bridges, belong to a process that waits for its standard input to end. So all
 vanishes with the process that made it, however that ends.
 
 An MPI comes into a node through `Pair.agent`, which stands for ssh, and like ssh takes nothing of
@@ -65,8 +68,10 @@ exec cat
 """
 _SWITCH = """
 set -e
-ip link add bridge type bridge
-ip link set bridge addrgenmode none up
+for bridge in control messages; do
+    ip link add $bridge type bridge
+    ip link set $bridge addrgenmode none up
+done
 echo ready
 exec cat
 """
@@ -107,14 +112,15 @@ def why_not():
     return None
 
 
-class Pair:
-    """Two nodes, and what each MPI must be told to run on them.
+class Nodes:
+    """Up to four nodes, and their networks.
 
     `folder` takes files that must live as long as the nodes.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, names=NAMES):
         self.folder = Path(folder)
+        self.names = names
         self.holders = {}
         #: The interface of this machine in the control network.
         self.link = ""
@@ -132,35 +138,36 @@ class Pair:
 
     def _start(self):
         self.network = _free_network()
+        #: That of this machine in the control network.
+        self.address = _dotted(self.network + 1)
         self.addresses = {
-            name: _dotted(self.network + number) for number, name in enumerate(NAMES, 2)
+            name: _dotted(self.network + number) for number, name in enumerate(self.names, 2)
         }
         hosts = self.folder / "hosts"
-        lines = [f"127.0.0.1 localhost\n{_dotted(self.network + 1)} {socket.gethostname()}\n"]
+        lines = [f"127.0.0.1 localhost\n{self.address} {socket.gethostname()}\n"]
         lines += [f"{address} {name}\n" for name, address in self.addresses.items()]
         hosts.write_text("".join(lines))
         (self.folder / "sys").mkdir(exist_ok=True)
         switch = self._hold("switch", ["--net"], _SWITCH)
-        for name in NAMES:
+        for number, name in enumerate(self.names, 2):
             script = _NODE.format(
                 name=name,
                 hosts=shlex.quote(str(hosts)),
                 sys=shlex.quote(str(self.folder / "sys")),
             )
             node = self._hold(name, ["--net", "--uts", "--mount"], script)
-            _in(switch, f"ip link add {name} type veth peer name {CONTROL} netns {node}")
-            _in(switch, f"ip link set {name} addrgenmode none master bridge up")
+            for bridge, device in (("control", CONTROL), ("messages", DEVICE)):
+                port = f"{name}{device}"
+                _in(switch, f"ip link add {port} type veth peer name {device} netns {node}")
+                _in(switch, f"ip link set {port} addrgenmode none master {bridge} up")
             _raise(node, CONTROL, self.addresses[name])
-        one, other = (self.holders[name].pid for name in NAMES)
-        _in(one, f"ip link add {DEVICE} type veth peer name {DEVICE} netns {other}")
-        # Seen from inside the nodes only: all pairs of a machine may have the same ones.
-        _raise(one, DEVICE, _dotted(_MESSAGES + 2))
-        _raise(other, DEVICE, _dotted(_MESSAGES + 3))
+            # Seen from inside the nodes only: all nodes of a machine may have the same ones.
+            _raise(node, DEVICE, _dotted(_MESSAGES + number))
         link = f"acc{os.getpid()}x{next(_counter)}"
         _run(f"ip link add {link} type veth peer name here netns {switch}")
         self.link = link
-        _in(switch, "ip link set here addrgenmode none master bridge up")
-        _raise(os.getpid(), link, _dotted(self.network + 1))
+        _in(switch, "ip link set here addrgenmode none master control up")
+        _raise(os.getpid(), link, self.address)
 
     def _hold(self, name, kinds, script):
         """Start the process that namespaces belong to; return its id."""
@@ -193,30 +200,48 @@ class Pair:
 
     def run(self, node, *command):
         """Run a command in a node; return what it printed."""
-        return _run(["nsenter", *self._into(node), *map(str, command)])
+        return _run([*self.into(node), *map(str, command)])
 
-    def _into(self, node):
-        return ["--target", str(self.holders[node].pid), "--net", "--uts", "--mount"]
+    def into(self, node):
+        """Return the words that, before a command, run it in a node."""
+        return ["nsenter", "--target", str(self.holders[node].pid), "--net", "--uts", "--mount"]
 
     @contextlib.contextmanager
-    def shaped(self, rate="1gbit", burst="64kb"):
-        """Let the message network have no more than this rate for a while.
+    def shaped(self, rate="1gbit", burst="64kb", nodes=None):
+        """Let the message network of these nodes, or all, have no more than this rate for a while.
 
         On average: an idle queue saves up a burst, so that messages that take turns (PingPong) may
         go at twice the rate until they are far larger than a burst.
         """
         queue = f"dev {DEVICE} root"
+        nodes = nodes or self.names
         try:
-            for name in NAMES:
+            for name in nodes:
                 _in(
                     self.holders[name].pid,
                     f"tc qdisc replace {queue} tbf rate {rate} burst {burst} latency 50ms",
                 )
             yield
         finally:
-            for name in NAMES:
+            for name in nodes:
                 with contextlib.suppress(OSError):
                     _in(self.holders[name].pid, f"tc qdisc delete {queue}")
+
+    @contextlib.contextmanager
+    def trained(self, speed, *nodes):
+        """Let the message interfaces of nodes say for a while that they run at a speed (Mb/s)."""
+        made = self.folder / f"speed{next(_counter)}"
+        made.write_text(f"{speed}\n")
+        said = f"/sys/class/net/{DEVICE}/speed"
+        with contextlib.ExitStack() as stack:
+            for node in nodes:
+                self.run(node, "mount", "--bind", made, said)
+                stack.callback(self.run, node, "umount", said)
+            yield
+
+
+class Pair(Nodes):
+    """Two nodes, and what each MPI must be told to run on them."""
 
     def agent(self, cores=1, leads=None):
         """Return the path of a program that is called like ssh.
@@ -266,18 +291,11 @@ class Pair:
                 "I_MPI_HYDRA_IFACE": self.link,
             },
         }
-        # MPICH over UCX takes the memory of two nodes with different names unless it is told.
-        send = {
-            "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl_tcp_if_include": over},
-            "mpich": {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": over},
-            "intel-mpi": {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": over},
-        }
-        if _shared(cores):
+        send = messages(mpi, over)
+        if mpi == "intel-mpi" and over != MEMORY and _shared(cores):
             # More ranks than cores: they must not spin for the whole of their time slices.
-            send["intel-mpi"]["I_MPI_THREAD_YIELD"] = "3"
-        if over == MEMORY:
-            send = {"mpich": {}, "intel-mpi": {"FI_PROVIDER": "shm"}}
-        return {name: str(value) for name, value in {**start[mpi], **send[mpi]}.items()}
+            send["I_MPI_THREAD_YIELD"] = "3"
+        return {name: str(value) for name, value in {**start[mpi], **send}.items()}
 
     def environment(self, mpi, **how):
         """Return an environment of ReFrame with an MPI; `how` as of `variables`."""
@@ -340,6 +358,21 @@ class Pair:
         }
         found = {"systems": [system], "environments": list(environments)}
         site.add_system(f"site_configuration = {found!r}\n")
+
+
+def messages(mpi, over=DEVICE):
+    """Return the environment variables with which the messages of an MPI take an interface.
+
+    `over` may be `MEMORY`, which Open MPI cannot be made to.
+    """
+    if over == MEMORY:
+        return {"mpich": {}, "intel-mpi": {"FI_PROVIDER": "shm"}}[mpi]
+    # MPICH over UCX takes the memory of two nodes with different names unless it is told.
+    return {
+        "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl_tcp_if_include": over},
+        "mpich": {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": over},
+        "intel-mpi": {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": over},
+    }[mpi]
 
 
 def _cores():

@@ -7,8 +7,9 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from utils import references, site, spack
+from utils import jobs, references, site, spack
 from utils.paths import LOGS, REFERENCE, RESULTS_DB, VAR
 from utils.programs import find_program
 from utils.suites import SUITES
@@ -40,6 +41,7 @@ def examine(config_files: Iterable[Path], system: str | None = None) -> list[Fin
             Finding("configuration", BROKEN, str(err), "mend the file, or source env.sh"),
         ]
     findings.append(Finding("system", OK, f"{chosen['name']}: {chosen.get('descr', '')}"))
+    findings += _schedulers(chosen)
     for suite in SUITES:
         findings += _suite(suite, configuration, chosen)
     return findings
@@ -95,6 +97,23 @@ def _references() -> Finding:
         f"{len(library.values)} published, {len(library.baselines)} of this site, "
         f"{len(library.claims)} claims",
     )
+
+
+def _schedulers(system: dict[str, Any]) -> Iterator[Finding]:
+    """Look whether Slurm's commands answer that ReFrame's schedulers ask."""
+    used = {partition.get("scheduler", "local") for partition in system["partitions"]}
+    for scheduler in sorted(used & {"slurm", "squeue"}):
+        what = f"scheduler {scheduler}"
+        missing = [name for name in ("sbatch", "squeue", "scontrol") if not shutil.which(name)]
+        if missing:
+            here = f"no {', '.join(missing)} on PATH"
+            yield Finding(what, MISSING, here, "look on a login node of the cluster")
+        elif fault := jobs.controller_fault():
+            yield Finding(what, BROKEN, fault, "start slurmctld, or wait until it is back")
+        elif scheduler == "slurm" and (fault := jobs.accounting_fault()):
+            yield Finding(what, BROKEN, fault, jobs.NO_ACCOUNTING)
+        else:
+            yield Finding(what, OK, "Slurm answers")
 
 
 def _suite(suite: str, configuration: site.Site, system: dict[str, object]) -> Iterator[Finding]:

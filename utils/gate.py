@@ -6,14 +6,15 @@ reference or stored nothing. The gate holds ReFrame's log (what was selected), t
 """
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from utils import results, runlog, site
-from utils.suites import SUITES
+from utils import jobs, results, runlog, site
+from utils.suites import DERIVED, SUITES
 from utils.units import is_measured
 
 #: Exit statuses of `acceptance gate`.
@@ -23,10 +24,14 @@ PASSED, FAILED, CANNOT_JUDGE = 0, 1, 2
 _LOST = (
     "skipping test",
     "skipping evaluation",
+    "could not resolve dependency",
     "check path",
     "failed to store",
     "could not load",
 )
+
+#: What ReFrame stores as the result of a case that it neither ended nor aborted.
+_UNFINISHED = "<unknown>"
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,12 @@ class Verdict:
     unprovided: list[Unprovided] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    database: str = ""
+    #: What `utils.verdict` adds: incidents of the history, and violated guidelines.
+    alerts: list[dict[str, Any]] = field(default_factory=list)
+    acknowledged: list[dict[str, Any]] = field(default_factory=list)
+    history: dict[str, Any] = field(default_factory=dict)
+    guidelines: dict[str, Any] = field(default_factory=dict)
 
     def fail(self, kind: str, message: str) -> None:
         """Add a problem; the verdict is red from now on."""
@@ -125,6 +136,7 @@ def judge(
     if database is None:
         verdict.fail("no-database", "this run did not store its results: storage is off")
         return verdict
+    verdict.database = str(database)
     try:
         stored = results.session(database, session)
     except results.ResultsFault as err:
@@ -134,6 +146,7 @@ def judge(
     _judge_session(verdict, stored)
     if run is not None:
         _judge_coverage(verdict, run, stored.cases)
+        _judge_nodes(verdict, run, stored.cases)
     return verdict
 
 
@@ -150,6 +163,8 @@ def _judge_run(verdict: Verdict, run: runlog.Run) -> None:
     verdict.system, verdict.time = run.system, run.time[:19]
     for message in run.errors:
         verdict.fail("error", f"ReFrame: {message}")
+        if jobs.lacks_accounting(message):
+            verdict.fail("no-accounting", jobs.NO_ACCOUNTING)
     for message in run.warnings:
         if message.startswith(_LOST):
             verdict.fail("lost", f"ReFrame: {message}")
@@ -188,6 +203,8 @@ def _judge_session(verdict: Verdict, session: results.Session) -> None:
     verdict.ran = verdict.ran or sum(case.result in ("pass", "fail") for case in first)
     verdict.builds = sum(case.fixture for case in session.cases)
     left_out: Counter[tuple[str, str]] = Counter()
+    unfinished: list[str] = []
+    unaccounted = False
     passed_later = {(case.name, case.where) for case in cases if case.run_index and case.passed}
     for case in session.cases:
         if case.result == "skip":
@@ -195,6 +212,9 @@ def _judge_session(verdict: Verdict, session: results.Session) -> None:
         elif case.result == "fail_deps":
             verdict.failed += 1
             left_out[case.suite, case.where] += 1
+        elif case.result == _UNFINISHED:
+            verdict.failed += not case.fixture
+            unfinished.append(f"{case.name} @{case.where}")
         elif not case.passed:
             verdict.failed += not case.fixture
             again = (
@@ -207,12 +227,21 @@ def _judge_session(verdict: Verdict, session: results.Session) -> None:
                 f"{case.name} @{case.where}: {case.result} in {case.fail_phase or 'no phase'}"
                 f"{again}: {' '.join(case.fail_reason.split())}",
             )
+            unaccounted |= jobs.lacks_accounting(case.fail_reason)
         elif not case.fixture:
             verdict.passed += 1
             _judge_metrics(verdict, case)
     for (suite, where), count in left_out.items():
         verdict.fail(
             "left-out", f"{suite} @{where}: {count} cases not run, since what they need failed"
+        )
+    if unaccounted:
+        verdict.fail("no-accounting", jobs.NO_ACCOUNTING)
+    if unfinished:
+        verdict.fail(
+            "unfinished",
+            f"{len(unfinished)} cases had begun, or waited, when ReFrame stopped, the first one "
+            f"{unfinished[0]}; their jobs may still be in the queue",
         )
     findings = Counter(finding for case in session.cases for finding in case.findings)
     for finding, count in findings.items():
@@ -281,6 +310,29 @@ def _judge_coverage(verdict: Verdict, run: runlog.Run, cases: Iterable[results.C
         verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
 
 
+def _judge_nodes(verdict: Verdict, run: runlog.Run, cases: Iterable[results.Case]) -> None:
+    """Fail for nodes that `--distribute` left out: without `=all` those that are not idle."""
+    seen: dict[str, set[str]] = {}
+    for case in cases:
+        # ReFrame's name of a case that is pinned to a node.
+        if (pinned := re.search(r"%\.nid=(\S+)", case.name)) and case.suite == "fabric":
+            seen.setdefault(case.partition, set()).add(pinned[1])
+    if not seen or any(word.startswith(("-J", "--job-option")) for word in run.arguments):
+        return
+    try:
+        partitions = site.load(run.config_files).system(run.system)["partitions"]
+    except site.SiteFault:
+        return
+    stated = {part["name"]: part.get("extras", {}).get("nodes", 1) for part in partitions}
+    for partition, nodes in seen.items():
+        if len(nodes) < stated.get(partition, 0):
+            verdict.fail(
+                "nodes-left-out",
+                f"only {len(nodes)} of the {stated[partition]} nodes of {partition} were looked "
+                "at; --distribute leaves out those that are not idle, --distribute=all does not",
+            )
+
+
 def check_files(search_path: list[Path], *, recursive: bool) -> list[Path]:
     """Return the Python files of a search path that define a test (`@simple_test`).
 
@@ -308,8 +360,12 @@ def _defines_test(path: Path) -> bool:
     )
 
 
-def why_no_case(suite: str, run: runlog.Run) -> str | None:
-    """Say why a check file needs to give no case: nothing provides its suite. Else None."""
+def why_no_case(check: str, run: runlog.Run) -> str | None:
+    """Say why a check file (its stem) needs to give no case: nothing provides its suite.
+
+    None where something does, or where nobody can tell.
+    """
+    suite = DERIVED.get(check, check)
     if suite not in SUITES:
         return None
     try:
@@ -317,6 +373,13 @@ def why_no_case(suite: str, run: runlog.Run) -> str | None:
         system = configuration.system(run.system)
     except site.SiteFault:
         return None
-    if configuration.providers(suite, system):
-        return None
-    return f"nothing provides {SUITES[suite].title} here; get it with: {SUITES[suite].how_to_get}"
+    providers = configuration.providers(suite, system)
+    if not providers:
+        title, how = SUITES[suite].title, SUITES[suite].how_to_get
+        return f"nothing provides {title} here; get it with: {how}"
+    if check in DERIVED and all(provider.alone for provider in providers):
+        return (
+            "on a single node it wants an MPI that takes the network's loopback, and "
+            f"{', '.join(provider.environment for provider in providers)} cannot (no-loopback)"
+        )
+    return None

@@ -9,7 +9,7 @@ from utils.linkchanges import grown, moved
 from utils.linkfacts import Wanted, wanted
 from utils.node import Adapter, Deviation, Interface, Node, Port, Slot, slot_text
 
-__all__ = ["Deviation", "deviations", "grown", "metrics", "moved"]
+__all__ = ["Deviation", "deviations", "grown", "metrics", "moved", "rates"]
 
 
 def deviations(node: Node, facts: Mapping[str, object]) -> list[Deviation]:
@@ -42,6 +42,34 @@ def metrics(node: Node) -> dict[str, tuple[float, str]]:
         if slot and slot.speed and slot.width:
             found[f"{device}_pcie_rate"] = 1000 * slot.speed * slot.width
     return {_legal(name): (value, "Mbit/s") for name, value in found.items()}
+
+
+def rates(node: Node, facts: Mapping[str, object]) -> list[float]:
+    """Return what the links of a fabric, those of them that are up, run at in Mbit/s.
+
+    Declared devices count, be they hardware or not (a bond, a VLAN). Without any: InfiniBand ports;
+    of Ethernet the adapters at the stated rate, or all where none has it.
+    """
+    want = wanted(facts)
+    found: list[float] = []
+    if want.technology != "ethernet":
+        found += [
+            1000 * port.rate.gbps
+            for port in node.ports.values()
+            if port.active
+            and port.rate
+            and ({port.name, port.device} & set(want.devices) if want.devices else port.infiniband)
+        ]
+    if want.technology != "infiniband":
+        speeds = [
+            float(one.speed)
+            for one in node.interfaces.values()
+            if one.up
+            and one.speed
+            and (one.name in want.devices if want.devices else one.physical and one.ethernet)
+        ]
+        found += [speed for speed in speeds if speed == want.mbps and not want.devices] or speeds
+    return found
 
 
 def _legal(name: str) -> str:

@@ -1,10 +1,10 @@
 """Whether results between nodes can be true: the wire's limits, and the bytes that crossed it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from utils import peaks
+from utils import peaks, wire
 from utils.fabric import Facts, exceeds, latency_floor, limit
 from utils.linkchanges import grown, moved
 from utils.linkfacts import TECHNOLOGIES
@@ -92,6 +92,38 @@ def _too_soon(benchmark: str, measurements: Mapping[str, tuple[float, str]], fac
         f"implausible: {name} is {value:g} us, over {facts.text} no message of its size takes less "
         f"than {floor:.4g}: not measured over this fabric"
     )
+
+
+def slower_link(
+    benchmark: str,
+    measurements: Mapping[str, tuple[float, str]],
+    facts: Facts,
+    within: float,
+) -> str:
+    """Say which slower rate of a fabric's technology a peak that is too low would be right for.
+
+    A peak is right for a link when it lies at most the fraction `within` below its limit. Empty
+    where the peak is right for the link as stated, or for no slower one.
+    """
+    if benchmark not in ONE_WAY or "bandwidth_peak" not in measurements:
+        return ""
+    peak, unit = measurements["bandwidth_peak"]
+    stated = limit(facts).bandwidth
+    value = peak * peaks.UNITS[unit]
+    if stated is None or facts.rate is None or value >= (1 - within) * stated:
+        return ""
+    known = list(wire.INFINIBAND) if facts.technology == "infiniband" else wire.PORTS.get(
+        facts.technology, ()
+    )  # fmt: skip
+    for rate in reversed(known[: known.index(facts.rate)]):
+        other = replace(facts, rate=rate)
+        most = limit(other).bandwidth
+        if most and (1 - within) * most <= value and not exceeds(value, most):
+            return (
+                f"a link that runs at less than {facts.text}: bandwidth_peak is right for "
+                f"{other.text} ({most / peaks.UNITS[unit]:.5g} {unit} at most)"
+            )
+    return ""
 
 
 @dataclass

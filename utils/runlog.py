@@ -30,6 +30,8 @@ FILTERS = {
     "-m": "--maintainer",
 }
 _LONG_FILTERS = (*FILTERS.values(), "--cpu-only", "--gpu-only", "--failed", "--restore-session")
+#: Modes of `config/settings.py` that do so, too.
+_NARROW_MODES = ("maintenance",)
 
 
 @dataclass
@@ -79,7 +81,20 @@ class Run:
                 found.append(f"{word} {value}")
             elif word[:2] in FILTERS or word.split("=")[0] in _LONG_FILTERS:
                 found.append(word)
+            elif word == "--mode" and value in _NARROW_MODES:
+                found.append(f"{word} {value}")
+            elif word.startswith("--mode=") and word.partition("=")[2] in _NARROW_MODES:
+                found.append(word)
         return found
+
+    @property
+    def label(self) -> str:
+        """Return the label of the run, `--session-extras run=LABEL`; empty where it has none."""
+        for word in self.arguments:
+            for extra in word.removeprefix("--session-extras=").split(","):
+                if extra.startswith("run="):
+                    return extra.removeprefix("run=")
+        return ""
 
     @property
     def check_path(self) -> list[Path]:

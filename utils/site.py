@@ -19,12 +19,14 @@ class SiteFault(Exception):
 class Provider:
     """An environment of a partition that provides a suite.
 
-    `folder` is where it says that the programs are; empty when Spack builds them.
+    `folder` is where it says that the programs are; empty when Spack builds them. `alone`: there is
+    one node, and no way through its network either.
     """
 
     partition: str
     environment: str
     folder: str
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ class Site:
                 f"{system['name']}:{partition['name']}",
                 environment["name"],
                 environment.get("extras", {}).get("suites", {}).get(suite, ""),
+                partition.get("extras", {}).get("nodes", 1) == 1
+                and "no-loopback" in environment.get("features", ()),
             )
             for partition in system["partitions"]
             for environment in self.environments

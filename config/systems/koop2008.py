@@ -33,6 +33,8 @@ def partition(name, rate, pcie):
     return {
         "name": name,
         "descr": f"Harpertown 2.83 GHz, ConnectX {rate} on PCIe {pcie}, back to back",
+        # It asks sacct, so Slurm must keep accounts (slurmdbd). Where it does not, write "squeue",
+        # which takes a job for completed when the controller is away for long: that case fails.
         "scheduler": "slurm",
         "launcher": "srun",
         # A feature of the nodes in slurm.conf; other sites write a `--partition`.

@@ -5,7 +5,7 @@ import pytest
 from tests.sysfs import Sysfs
 from utils import metrics as names
 from utils.linkfacts import SPEEDS, wanted
-from utils.links import deviations, metrics
+from utils.links import deviations, metrics, rates
 from utils.units import UNITS
 
 QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
@@ -288,6 +288,29 @@ def test_metrics_are_of_links_that_are_up_and_have_legal_names(tree):
     }
     assert "Mbit/s" in UNITS
     assert all(names.split(name) == (name, None) for name in metrics(tree.node()))
+
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        # A bond or a VLAN is no hardware, and may be the fabric all the same.
+        (TEN | {"device": "br0"}, [10000.0]),
+        (TEN | {"device": "eth2,br0"}, [10000.0, 10000.0]),
+        # The network of control is slower, and none of the fabric.
+        (TEN, [10000.0]),
+        ({"technology": "ethernet", "rate": "25"}, [1000.0, 10000.0]),
+        (QDR, [40000.0]),
+        (QDR | {"device": "mlx5_0/2"}, []),
+        ({}, [1000.0, 10000.0, 40000.0]),
+    ],
+)
+def test_rates_are_those_of_the_fabric(tree, facts, found):
+    pair(tree).port(2, **ONE_DOWN)
+    tree.interface()
+    tree.interface("eth3", "0000:06:00.0", speed=1000)
+    tree.interface("eth4", "0000:07:00.0", operstate="down")
+    tree.interface("br0", None)
+    assert sorted(rates(tree.node(), facts)) == found
 
 
 def test_a_node_that_has_nothing_has_no_metrics(tree):

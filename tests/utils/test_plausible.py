@@ -7,7 +7,7 @@ import pytest
 from tests.sysfs import Sysfs
 from utils.fabric import Facts
 from utils.placement import Layout
-from utils.plausible import evidence, implausible, limit_of
+from utils.plausible import evidence, implausible, limit_of, slower_link
 
 ETH = {"technology": "ethernet", "rate": "10"}
 QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
@@ -34,6 +34,30 @@ def test_a_fraction_of_the_limit_judges_the_peak_of_one_way():
 )
 def test_nothing_else_is_judged_by_it(benchmark, metric, facts):
     assert limit_of(benchmark, metric, "MB/s", Facts.read(facts)) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "peak", "said"),
+    [
+        (ETH, 117.0, "ethernet 1 Gb/s (123.92 MB/s at most)"),
+        (ETH, 290.0, "ethernet 2.5 Gb/s"),
+        # 4 lanes of SDR.
+        (QDR, 950.0, "infiniband SDR 4x"),
+        # As stated, only not well; or slower than anything of its kind.
+        (ETH, 810.0, ""),
+        (ETH, 20.0, ""),
+        ({"technology": "ethernet", "rate": "1"}, 50.0, ""),
+        ({"technology": "ethernet"}, 117.0, ""),
+        ({"technology": "myrinet", "rate": "2000"}, 50.0, ""),
+    ],
+)
+def test_a_peak_that_is_right_for_a_slower_link_names_it(facts, peak, said):
+    measured = {"bandwidth_peak": (peak, "MB/s"), "bandwidth_8": (1.0, "MB/s")}
+    found = slower_link("imb.PingPong", measured, Facts.read(facts), 0.35)
+    assert said in found
+    assert bool(found) == bool(said)
+    assert slower_link("imb.Allreduce", measured, Facts.read(facts), 0.35) == ""
+    assert slower_link("imb.PingPong", {}, Facts.read(facts), 0.35) == ""
 
 
 def test_shared_memory_in_place_of_the_fabric_is_implausible():

@@ -64,6 +64,10 @@ SUITES = {
 }
 
 
+#: Check files that measure nothing themselves -> the suite whose results they take.
+DERIVED = {"balance": "osu"}
+
+
 def check_of(benchmark: str, metric: str) -> str | None:
     """Return the file of the check that produces a metric of `reference/`; None if none does."""
     for suite in SUITES.values():

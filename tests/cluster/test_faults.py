@@ -1,0 +1,181 @@
+"""What a cluster does to a run that is under way: nothing is lost, nothing is green unmeasured.
+
+The benchmark is a program that prints what was recorded once the test lets it, so that each fault
+comes when it should.
+"""
+
+import contextlib
+import threading
+from datetime import datetime, timedelta
+
+import pytest
+
+from utils import results
+
+CASES = "(Barrier|Allreduce)%np=2%placement=inter-node"
+
+
+@contextlib.contextmanager
+def running(measured, names=CASES, *options):
+    """Run cases beside the test, which starts once the first job runs; gives a list of the result.
+
+    The programs may print when the block ends.
+    """
+    done = []
+    thread = threading.Thread(target=lambda: done.append(measured.imb(names, *options)))
+    thread.start()
+    try:
+        measured.cluster.wait_for(
+            lambda: measured.started() or not thread.is_alive(), "the first job"
+        )
+        yield done
+    finally:
+        measured.go()
+        thread.join()
+
+
+@pytest.fixture
+def prints(recorded):
+    return {name: recorded(f"imb/IMB-MPI1_{name}.impi.txt") for name in ("Barrier", "Allreduce")}
+
+
+def prepare(measured, prints, scheduler="squeue", **more):
+    environment = measured.recorded(**prints, **more)
+    part = measured.partition("ten", environment, scheduler=scheduler)
+    # On one host all nodes have the name of the machine.
+    part["extras"]["verify_placement"] = bool(measured.cluster.nodes)
+    measured.configure(environment, part)
+
+
+def outcome(measured):
+    """Return benchmark -> case of the session that ended last."""
+    return {
+        case.benchmark.removeprefix("imb."): case
+        for case in results.session(measured.site.database).cases
+    }
+
+
+def messages(verdict):
+    return " | ".join(problem["message"] for problem in verdict["problems"])
+
+
+def test_a_node_drained_in_the_middle_ends_what_waits_for_it_and_is_named(at, anywhere, prints):
+    measured, cluster = at(anywhere), anywhere
+    prepare(measured, prints)
+    try:
+        with running(measured) as done:
+            cluster.drain("node2")
+    finally:
+        cluster.resume("node2")
+    status, verdict = measured.site.gate()
+    assert (done[0].status, status) == (1, 1), done[0].output
+    assert (verdict["selected"], verdict["passed"], verdict["failed"]) == (2, 1, 1)
+    cases = outcome(measured)
+    assert cases["Allreduce"].passed
+    if cluster.nodes:
+        assert cases["Allreduce"].nodes == ("node1", "node2")
+    assert "UnavailableNodes:node2" in cases["Barrier"].fail_reason
+    assert cluster.jobs() == {}
+
+
+def test_a_job_at_its_time_limit_fails_though_it_had_printed_all(at, anywhere, prints):
+    measured, cluster = at(anywhere), anywhere
+    prepare(measured, prints, hangs=True)
+    with running(measured, "Barrier%np=2%placement=inter-node") as done:
+        (job,) = cluster.jobs()
+        # Slurm counts limits in minutes, but takes the second when a job shall end.
+        end = datetime.now() + timedelta(seconds=2)
+        cluster.run("scontrol", "update", f"JobId={job}", f"EndTime={end:%FT%T}")
+        cluster.wait_for(lambda: job not in cluster.jobs(), "the end of the job")
+    status, verdict = measured.site.gate()
+    assert (done[0].status, status) == (1, 1), done[0].output
+    assert (verdict["passed"], verdict["failed"]) == (0, 1)
+    assert "DUE TO TIME LIMIT (a check's limit: -S time_limit=30m)" in messages(verdict)
+
+
+def test_a_controller_that_restarts_during_a_job_loses_nothing(at, anywhere, prints):
+    measured = at(anywhere)
+    prepare(measured, prints)
+    with running(measured) as done:
+        measured.cluster.stop_controller()
+        measured.cluster.start_controller()
+        measured.cluster.wait_for(
+            lambda: measured.cluster.states()["node1"] == "allocated", "the nodes of the job"
+        )
+    status, verdict = measured.site.gate()
+    assert verdict["selected"] == verdict["ran"] == 2
+    cases = outcome(measured)
+    assert cases["Allreduce"].passed, done[0].output
+    if not cases["Barrier"].passed:
+        # Submitted before all nodes had come back to the controller: named, and red.
+        assert "ReqNodeNotAvail" in cases["Barrier"].fail_reason
+    assert status == (not cases["Barrier"].passed)
+
+
+def test_a_controller_that_is_away_for_long_makes_no_green(at, one_host, prints):
+    measured = at(one_host)
+    prepare(measured, prints)
+    with running(measured, "Barrier%np=2%placement=inter-node") as done:
+        one_host.stop_controller()
+        try:
+            # ReFrame takes a job that squeue does not show for completed.
+            one_host.wait_for(lambda: done, "the end of the run")
+        finally:
+            one_host.start_controller()
+    status, verdict = measured.site.gate()
+    assert (done[0].status, status) == (1, 1), done[0].output
+    assert "Slurm cannot be asked about job" in messages(verdict)
+    assert "Unable to contact slurm controller" in messages(verdict)
+    one_host.wait_for(lambda: not one_host.jobs(), "the end of the job")
+
+
+def test_without_accounting_the_scheduler_slurm_is_refused_by_name(at, one_host, prints):
+    measured = at(one_host)
+    prepare(measured, prints, scheduler="slurm")
+    with running(measured) as done:
+        one_host.wait_for(lambda: done, "the end of the run")
+    # ReFrame itself is content.
+    assert "PASSED" in done[0].output
+    assert "Ran 0/2" in done[0].output
+    status, verdict = measured.site.gate()
+    assert status == 1
+    kinds = [problem["kind"] for problem in verdict["problems"]]
+    assert "no-accounting" in kinds
+    assert "write 'scheduler': 'squeue' into the partition" in messages(verdict)
+    assert "2 cases had begun, or waited, when ReFrame stopped" in messages(verdict)
+    doctor = measured.site.acceptance("doctor")
+    assert doctor.status == 1
+    assert "Slurm accounting storage is disabled" in doctor.output
+    one_host.wait_for(lambda: not one_host.jobs(), "the end of the job that ReFrame left behind")
+
+
+def test_with_accounting_the_scheduler_slurm_tells_nodes_and_outlives_a_restart(
+    at, accounted, prints
+):
+    measured = at(accounted)
+    prepare(measured, prints, scheduler="slurm")
+    doctor = measured.site.acceptance("doctor")
+    assert "Slurm answers" in doctor.output
+    with running(measured) as done:
+        accounted.stop_controller()
+        accounted.start_controller()
+        accounted.wait_for(lambda: set(accounted.states().values()) == {"allocated"}, "the job")
+    status, verdict = measured.site.gate()
+    assert (done[0].status, status) == (0, 0), done[0].output
+    assert (verdict["selected"], verdict["passed"]) == (2, 2)
+    if accounted.nodes:
+        # On one host only the accounts tell, which of a short job may know the first node only.
+        assert {case.nodes for case in outcome(measured).values()} == {("node1", "node2")}
+
+
+def test_with_accounting_a_job_at_its_time_limit_is_no_success(at, accounted, prints):
+    measured = at(accounted)
+    prepare(measured, prints, scheduler="slurm", hangs=True)
+    with running(measured, "Barrier%np=2%placement=inter-node") as done:
+        (job,) = accounted.jobs()
+        end = datetime.now() + timedelta(seconds=2)
+        accounted.run("scontrol", "update", f"JobId={job}", f"EndTime={end:%FT%T}")
+        accounted.wait_for(lambda: job not in accounted.jobs(), "the end of the job")
+    status, verdict = measured.site.gate()
+    assert (done[0].status, status) == (1, 1), done[0].output
+    assert "DUE TO TIME LIMIT" in messages(verdict)
