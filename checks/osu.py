@@ -9,10 +9,12 @@ from utils.parse import osu as parse
 from utils.suites import osu
 from utils.topology import process_counts
 
-from .base import largest_job
+from .base import largest_job, nodes_of
 from .build import SuiteBuild, uses_spack
 from .placed import PlacedCheck, placements
 
+#: Environments whose MPI can take the network between processes of one node.
+LOOPBACK = ["+osu -no-loopback"]
 #: What the run that verifies the data prints; it stays beside the output.
 VALIDATION = "validation.out"
 
@@ -153,3 +155,27 @@ class OsuBenchmark(PlacedCheck):
         if self.benchmark in osu.BUFFERED:
             found["buffers"] = self.buffers
         return found
+
+
+@rfm.simple_test
+class OsuLoopback(OsuBenchmark):
+    """A program between processes of one node whose messages go through the network all the same.
+
+    The other side of the communication balance, where a partition has a single node.
+    """
+
+    benchmark = parameter(
+        inherit_params=True,
+        filter_params=lambda names: tuple(name for name in names if name in osu.BALANCED),
+    )
+    placement = parameter(["intra-node"], loggable=True)
+    buffers = parameter(["same"], loggable=True)
+
+    descr = "OSU Micro-Benchmarks through the loopback of the network"
+    valid_prog_environs = LOOPBACK
+    #: The way of the messages inside a node, as `utils.placement` calls it.
+    path = "loopback"
+
+    def takes(self, part):
+        """Leave it out where there are two nodes to measure between."""
+        return nodes_of(part) == 1 and super().takes(part)

@@ -27,8 +27,11 @@ ENVIRONMENTS = [
 ENVIRONMENTS += [
     {
         "name": f"vendor-{vendor}",
-        "features": ["mpi", "imb"],
-        "extras": {"suites": {"imb": f"/opt/{vendor}/imb/bin"}, "mpi": mpi},
+        "features": ["mpi", "imb", "hpcc"],
+        "extras": {
+            "suites": {suite: f"/opt/{vendor}/{suite}/bin" for suite in ("imb", "hpcc")},
+            "mpi": mpi,
+        },
     }
     for vendor, mpi in {"sgi": "sgi-mpt", "cray": "cray-mpt", "nec": "nec-mpi"}.items()
 ]

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Site
+from tests.conftest import MIRROR, Site
 from utils import host, results, spack
 from utils.suites import hpcc, npb
+from utils.topology import usable_cores
 
-MIRROR = Path(os.environ.get("SPACK_MIRROR", "~/spack-mirror")).expanduser()
 SHA_OF_OSU = "1edd0c2efa61"
 SHA_OF_HPCC = "0a6fef7ab9f3"
 #: Version of NPB -> how its checksum starts.
@@ -48,12 +48,6 @@ needs_mpi = pytest.mark.skipif(
     reason="no MPI of Debian: install openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev",
 )
 pytestmark = [needs_spack, needs_mirror, needs_mpi]
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    """A site whose installed trees are shared by all tests here: what one built, others reuse."""
-    return Site(tmp_path_factory.mktemp("spack"), {"SPACK_MIRROR": str(MIRROR)})
 
 
 def run(site, check, environment, *options):
@@ -113,6 +107,28 @@ def test_osu_is_built_and_runs(built, mpi):
     assert fixture.provenance["spec"] == "osu-micro-benchmarks@7.4"
     assert consumers
     assert all(case.metrics and case.provenance["suite"] == "OSU 7.4" for case in consumers)
+
+
+@pytest.mark.skipif(archive(SHA_OF_OSU) is None, reason=f"{MIRROR} has no OSU 7.4")
+@pytest.mark.skipif("openmpi" not in host.mpi_names(), reason="no Open MPI: openmpi-bin")
+@pytest.mark.skipif(usable_cores() < 2, reason="two ranks want two cores, this machine has one")
+def test_the_balance_of_this_machine_is_that_of_its_two_results(built):
+    done = built.reframe(
+        "-c", "checks/osu.py", "-c", "checks/balance.py", "-r", "-p", "spack-openmpi",
+        "-n", "CommunicationBalance%benchmark=latency", "-S", "sizes=1:256",
+        "-S", "validate=no", *by_hand(SHA_OF_OSU, "OsuBuild"),
+    )  # fmt: skip
+    assert done.status == 0, done.output
+    cases = {case.name.split()[0]: case for case in results.session(built.database).cases}
+    inside, through = (
+        {metric.name: metric.value for metric in cases[name].metrics}
+        for name in ("OsuBenchmark", "OsuLoopback")
+    )
+    found = cases["CommunicationBalance"]
+    assert cases["OsuLoopback"].keys["intranode"] == found.keys["intranode"] == "loopback"
+    assert [(metric.name, metric.value) for metric in found.metrics] == [
+        (f"ratio_{2**n}", inside[f"latency_{2**n}"] / through[f"latency_{2**n}"]) for n in range(9)
+    ]
 
 
 @pytest.mark.skipif(archive(SHA_OF_HPCC) is None, reason=f"{MIRROR} has no HPCC 1.5.0")

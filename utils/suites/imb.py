@@ -40,7 +40,7 @@ POINT_TO_POINT = (*TWO_PROCESSES, *WINDOWED, "Sendrecv", "Exchange")
 #: Their smallest message is one float.
 REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter")
 #: Their buffers hold a message for each process.
-GROWING = ("Allgather", "Allgatherv", "Alltoall", "Gather", "Scatter")
+GROWING = ("Allgather", "Allgatherv", "Alltoall", "Gather", "Reduce_scatter", "Scatter")
 #: Bytes that the buffers of one process may take; IMB itself stops at 1 GiB.
 BUFFERS = 2**28
 SIZE_OF_FLOAT = 4

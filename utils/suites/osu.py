@@ -46,6 +46,8 @@ ONE_SIDED = ("put_latency", "get_latency", "put_bw", "get_bw")
 TWO_PROCESSES = ("latency", "bw", "bibw", *ONE_SIDED)
 #: The first half of the processes sends to the second; mbw_mr waits for ever on an odd number.
 PAIRED = ("multi_lat", "mbw_mr")
+#: Those of which the communication balance is made -> its name in `reference/`.
+BALANCED = {"latency": "latency", "bw": "bw", "bibw": "bibw", "mbw_mr": "mbw"}
 #: `-b multiple` gives each message of a window buffers of its own (5.8 and newer).
 BUFFERED = ("bw", "bibw", "mbw_mr")
 #: They know no options.

@@ -1,0 +1,125 @@
+"""Communication balance: what the path inside a node does, over what that between nodes does.
+
+Source: Subramoni, Koop and Panda 2009, slides "CBR": the ratio of intra-node to inter-node
+performance at each message size; 1 is balanced.
+"""
+
+import reframe as rfm
+from reframe.core.exceptions import SanityError
+
+from utils import metrics
+from utils.suites import osu
+from utils.topology import process_counts
+
+from .base import JudgedCheck, largest_job, nodes_of
+from .osu import LOOPBACK, OsuBenchmark, OsuLoopback
+from .placed import partitions, placements, standing
+
+
+def inside() -> list[str]:
+    """Return where the two processes of a pair can stand inside a node."""
+    return [placement for placement in placements() if placement != "inter-node"]
+
+
+@rfm.simple_test
+class CommunicationBalance(JudgedCheck):
+    """The ratios of one OSU program, from its two results of this session; it measures nothing."""
+
+    #: The OSU program, whose results inside a node are divided by those between nodes.
+    benchmark = parameter(osu.BALANCED, loggable=True)
+    np = parameter(process_counts(largest_job()), loggable=True)
+    #: Where the processes stand in the result above the line.
+    placement = parameter(inside(), loggable=True)
+    #: The result below the line: between nodes, or, where there is one only, through its network.
+    over = parameter(["inter-node", "loopback"], loggable=True)
+
+    descr = "communication balance ratio, intra-node over inter-node"
+    suite = "osu"
+    valid_prog_environs = ["+osu"]
+    tags = {"osu", "mpi", "balance"}
+    executable = "true"
+    # Nothing is measured: no node needs to be waited for.
+    local = True
+    time_limit = "1m"
+
+    @run_after("init")
+    def fit(self):
+        """Take the partitions on which both results are measured, and wait for these."""
+        self.benchmark_name = f"cbr.{osu.BALANCED[self.benchmark]}"
+        self.valid_systems = [part.fullname for part in partitions() if self.fits(part)]
+        common = {"benchmark": self.benchmark, "np": self.np, "buffers": "same"}
+        self.numerator = self.case(OsuBenchmark, placement=self.placement, **common)
+        if self.over == "loopback":
+            self.valid_prog_environs = LOOPBACK
+            self.denominator = self.case(OsuLoopback, **common)
+        else:
+            self.denominator = self.case(OsuBenchmark, placement="inter-node", **common)
+        if self.valid_systems:
+            self.depends_on(self.numerator)
+            self.depends_on(self.denominator)
+
+    def fits(self, part):
+        """Tell whether a partition has both results."""
+        if not osu.takes(self.benchmark, self.np):
+            return False
+        if not standing(part, self.np, self.placement, 2):
+            return False
+        if self.over == "loopback":
+            return nodes_of(part) == 1
+        return bool(standing(part, self.np, "inter-node", 2))
+
+    def case(self, check, **conditions):
+        """Return the name of the one case of a check with these parameters; "" if it has none."""
+        known = check.raw_params
+        if not all(value in known[name].values for name, value in conditions.items()):
+            return ""
+        numbers = check.get_variant_nums(**conditions)
+        return check.variant_name(numbers[0]) if numbers else ""
+
+    def locate(self):
+        """Take note of what the two results were measured with; there is no program to find."""
+        self.provenance = dict(self.getdep(self.numerator).provenance)
+
+    def measured_by(self, name):
+        """Return the values of the case that this one waited for: metric -> (value, unit)."""
+        found = getattr(self.getdep(name), "measurements", None)
+        if found is None:
+            raise SanityError(
+                f"{self.getdep(name).display_name} was not measured in this session; run it again "
+                "without --restore-session"
+            )
+        stem = osu.BENCHMARKS[self.benchmark][0].stem
+        return {
+            size: value
+            for metric, (value, _) in found.items()
+            for own, size in [metrics.split(metric)]
+            if own == stem and size is not None
+        }
+
+    def expected(self):
+        """Return a ratio for each message size of the two results."""
+        return {
+            metrics.sized("ratio", size): "1"
+            for name in (self.numerator, self.denominator)
+            for size in self.measured_by(name)
+        }
+
+    def measure(self):
+        """Divide one result by the other, message size by message size."""
+        above, below = self.measured_by(self.numerator), self.measured_by(self.denominator)
+        return {
+            metrics.sized("ratio", size): (above[size] / below[size], "1")
+            for size in above
+            if size in below
+        }
+
+    def parameters(self):
+        """Return what a reference of this case must agree with."""
+        found = {"np": str(self.np), "placement": self.placement}
+        if self.benchmark in osu.PAIRED:
+            found["pairs"] = str(self.np // 2)
+        if self.benchmark in osu.BUFFERED:
+            found["buffers"] = "same"
+        if self.over == "loopback":
+            found["intranode"] = "loopback"
+        return found
