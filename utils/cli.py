@@ -8,7 +8,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from utils import balance, doctor, gate, limits, listing, references, results, site, spack
+from utils import (
+    balance,
+    claims_cli,
+    doctor,
+    gate,
+    limits,
+    listing,
+    references,
+    results,
+    site,
+    spack,
+)
 from utils.paths import LOGS, REFERENCE, RESULTS_DB, ROOT
 from utils.report import table, verdict_text
 from utils.suites import SUITES
@@ -53,6 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("limits", help="what the fabrics can do at most, and why")
     limits.add_arguments(command)
     command.set_defaults(run=lambda options: limits.run(options, _config_files()))
+
+    command = commands.add_parser("claims", help="which stated relations hold in the results")
+    claims_cli.add_arguments(command)
+    command.set_defaults(run=lambda options: claims_cli.run(options, _config_files()))
 
     command = commands.add_parser("hpcc-balance", help="HPCC's tests per flop of HPL, for plots")
     command.add_argument("--system", help="only this system")

@@ -39,6 +39,7 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
     "local_socket": re.compile(r"\d+(/\d+)?\Z"),
     "remote_socket": re.compile(r"\d+(/\d+)?\Z"),
     "grid": _TEXT,
+    "environment": _TEXT,
 }
 
 
@@ -109,11 +110,21 @@ class Side:
     partition: str
     keys: dict[str, str]
 
+    @property
+    def fullname(self) -> str:
+        """Return ReFrame's name, `system:partition`; `system:` where no partition is named."""
+        return f"{self.system}:{self.partition}"
+
 
 @dataclass(frozen=True)
 class Claim:
-    """A relation between two results that a paper states; units as in `reference/README.md`."""
+    """A relation between two results that a paper or a site states (`published`, `site`).
 
+    Units and relations are those of `reference/README.md`. `expected`: a system of that name must
+    fulfil it.
+    """
+
+    source: str
     paper: str
     where: str
     benchmark: str
@@ -125,6 +136,7 @@ class Claim:
     value: tuple[float, ...]
     unit: str
     printed: str
+    expected: bool
     note: str
     path: Path
     line: int

@@ -8,7 +8,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,8 +32,8 @@ VALUE_COLUMNS = (
     "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note".split(",")
 )
 CLAIM_COLUMNS = (
-    "paper,where,benchmark,metric,parameters,left,right,relation,value,unit,printed,note".split(",")
-)
+    "paper,where,benchmark,metric,parameters,left,right,relation,value,unit,printed,expected,note"
+).split(",")
 SYSTEM_COLUMNS = (
     "system,partition,printed,where,processor,clock_ghz,sockets_per_node,cores_per_node,nodes,"
     "memory_gb_per_node,network,technology,rate,lanes,pcie,pcie_lanes,mpi,mpi_version,"
@@ -163,8 +163,12 @@ def load(folder: Path) -> Library:
     ]
     for rows in (values, baselines):
         _check_duplicates(rows)
-    claims = tuple(_claims(folder / "claims.csv", papers, partitions))
-    return Library(folder, papers, partitions, tuple(values), claims, tolerances, tuple(baselines))
+    claims = [*_claims(folder / "claims.csv", papers, partitions)]
+    for path in sorted((folder / "sites/claims").glob("*.csv")):
+        claims += _claims(path, (path.stem,), None)
+    return Library(
+        folder, papers, partitions, tuple(values), tuple(claims), tolerances, tuple(baselines)
+    )
 
 
 def _rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -257,8 +261,13 @@ def _values(
 
 
 def _claims(
-    path: Path, papers: Mapping[str, str], partitions: Mapping[str, Partition]
+    path: Path, papers: Collection[str], partitions: Mapping[str, Partition] | None
 ) -> Iterator[Claim]:
+    """Yield the claims of a file: of papers, or of a site where there are no `partitions`.
+
+    A site's claims may name partitions that only its configuration knows, of any system; who
+    evaluates them checks that.
+    """
     seen: dict[tuple[str, ...], int] = {}
     for line, row in _rows(path, CLAIM_COLUMNS):
 
@@ -266,10 +275,14 @@ def _claims(
             return ReferenceFault(path, line, str(message))
 
         if row["paper"] not in papers:
+            if partitions is None:
+                raise fault(f"the paper is {row['paper']!r} in the claims of {path.stem!r}")
             raise fault(f"papers.bib has no entry {row['paper']!r}")
         for name in ("where", "printed"):
             if not row[name]:
                 raise fault(f"the column {name!r} is empty")
+        if row["expected"] not in ("", "yes"):
+            raise fault(f"expected is {row['expected']!r}; it wants yes, or nothing")
         relation, unit = row["relation"], row["unit"]
         if relation not in CLAIM_RELATIONS:
             raise fault(f"unknown relation {relation!r}; known: {' '.join(CLAIM_RELATIONS)}")
@@ -289,13 +302,21 @@ def _claims(
         sides = [_side(row[name], row["paper"], partitions, fault) for name in ("left", "right")]
         if sides[0] == sides[1]:
             raise fault("left and right are the same")
+        if not any(side.partition for side in sides):
+            raise fault("neither side names a partition")
+        if row["paper"] not in {side.system for side in sides}:
+            raise fault(f"neither side is of {row['paper']}")
         if not row["benchmark"] and not all("benchmark" in side.keys for side in sides):
             raise fault("the column 'benchmark' is empty, and not both sides name one")
-        identity = tuple(row[name] for name in CLAIM_COLUMNS if name not in ("printed", "note"))
+        identity = tuple(
+            row[name] for name in CLAIM_COLUMNS if name not in ("printed", "expected", "note")
+        )
         if identity in seen:
             raise fault(f"the same claim as in line {seen[identity]}")
         seen[identity] = line
         yield Claim(
+            source="site" if partitions is None else "published",
+            expected=row["expected"] == "yes",
             parameters=_parameters(row["parameters"], fault),
             left=sides[0],
             right=sides[1],
@@ -305,7 +326,7 @@ def _claims(
             **{
                 name: row[name]
                 for name in CLAIM_COLUMNS
-                if name not in ("parameters", "left", "right", "value")
+                if name not in ("parameters", "left", "right", "value", "expected")
             },
         )
 
@@ -313,12 +334,15 @@ def _claims(
 _Fault = Callable[[object], ReferenceFault]
 
 
-def _side(text: str, paper: str, partitions: Mapping[str, Partition], fault: _Fault) -> Side:
+def _side(text: str, paper: str, partitions: Mapping[str, Partition] | None, fault: _Fault) -> Side:
     fullname, _, rest = text.partition(";")
     system, colon, partition = fullname.partition(":")
-    if system != paper or not colon:
+    if partitions is None:
+        if not re.match(r"[\w-]+:[\w-]*\Z", fullname):
+            raise fault(f"{fullname!r} is not of the form system:partition")
+    elif system != paper or not colon:
         raise fault(f"{fullname!r} is no partition of {paper}")
-    if partition and fullname not in partitions:
+    elif partition and fullname not in partitions:
         raise fault(f"systems.csv has no partition {fullname!r}")
     own = {}
     shared = []

@@ -7,8 +7,8 @@ threshold, upper threshold, unit, result]. Source: ReFrame 4.10, `frontend/repor
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,16 +111,49 @@ def session(database: Path, uuid: str | None = None) -> Session:
 
 
 def sessions(database: Path) -> Iterator[Session]:
-    """Yield all sessions, that which ended last first.
+    """Yield all sessions, that which ended last first, each read when it is asked for.
 
     Raises ResultsFault when the database cannot be read.
     """
-    query = "SELECT json_blob FROM sessions ORDER BY session_end_unix DESC"
-    for (blob,) in _query(database, query):
+    found = _query(database, "SELECT rowid, uuid FROM sessions ORDER BY session_end_unix DESC")
+    for _, blob in _each(database, list(found)):
         yield _session(database, blob)
 
 
+def blobs(database: Path, until: str | None = None) -> Iterator[tuple[str, str]]:
+    """Yield UUID and JSON of all sessions, that which was stored first first.
+
+    One is held at a time, and none while the reader works on it, so that a run can write. With
+    `until` the session of this UUID is the last one. Raises ResultsFault when the database or that
+    session cannot be had.
+    """
+    rows = list(_query(database, "SELECT rowid, uuid FROM sessions ORDER BY rowid"))
+    uuids = [uuid for _, uuid in rows]
+    if until is not None:
+        if until not in uuids:
+            raise ResultsFault(f"{database}: holds no session {until}")
+        rows = rows[: uuids.index(until) + 1]
+    yield from _each(database, rows)
+
+
+def _each(database: Path, rows: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
+    """Yield UUID and JSON of sessions that are named by row and UUID."""
+    with _opened(database) as connection:
+        query = "SELECT json_blob FROM sessions WHERE rowid = ? AND uuid = ?"
+        for number, uuid in rows:
+            # A session that somebody has deleted meanwhile is none.
+            for (blob,) in connection.execute(query, (number, uuid)).fetchall():
+                yield uuid, blob
+
+
 def _query(database: Path, query: str, *values: str) -> Iterator[tuple[Any, ...]]:
+    with _opened(database) as connection:
+        yield from connection.execute(query, values).fetchall()
+
+
+@contextmanager
+def _opened(database: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database of the right schema, read-only; ResultsFault for whatever goes wrong."""
     if not database.is_file():
         raise ResultsFault(f"{database}: no such file; a run of ReFrame with storage on makes it")
     try:
@@ -134,7 +167,7 @@ def _query(database: Path, query: str, *values: str) -> Iterator[tuple[Any, ...]
                     f"{database}: schema {versions}, this program reads {SCHEMA_VERSION}; "
                     "it was written by another release of ReFrame"
                 )
-            yield from connection.execute(query, values).fetchall()
+            yield connection
     except sqlite3.Error as err:
         raise ResultsFault(
             f"{database}: cannot be read: {err}; the values are also in the perflogs beside it"

@@ -1,6 +1,6 @@
 """How far a result may lie from its reference: `reference/tolerances.yaml`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -11,6 +11,12 @@ from utils.units import UNITS, direction, is_measured
 SOURCES = ("baseline", "published", "limit")
 #: Metrics of which a fraction of the limit says something; the other sources go by the unit.
 LIMITED = ("bandwidth_peak",)
+
+#: Relation of a claim -> the entry below `claims` that says how far its figure may be off.
+CLAIMED = {"=": "=", "~": "~", ">=": "bounds", "<=": "bounds", "in": "bounds", "similar": "similar"}
+#: What a claim compares: percentage points of a relative gain, fractions of a quotient and of a
+#: plain difference.
+COMPARED = ("%", "x", "difference")
 
 
 class ToleranceFault(Exception):
@@ -28,9 +34,13 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Tolerances by source of the reference and unit of the metric; of a limit, by the metric."""
+    """Tolerances by source of the reference and unit of the metric; of a limit, by the metric.
+
+    Those of claims by relation and what is compared, as in `CLAIMED` and `COMPARED`.
+    """
 
     table: dict[tuple[str, str], Tolerance]
+    claims: dict[tuple[str, str], float] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> "Tolerances":
@@ -46,14 +56,54 @@ class Tolerances:
         table: dict[tuple[str, str], Tolerance] = {}
         if not isinstance(data, dict):
             raise ToleranceFault(f"{path}: holds no table of sources")
+        claims = cls._claims(path, data.pop("claims", {}))
         for source, units in data.items():
             if source not in SOURCES:
-                raise ToleranceFault(f"{path}: {source}: not one of {', '.join(SOURCES)}")
+                raise ToleranceFault(f"{path}: {source}: not one of {', '.join(SOURCES)}, claims")
             if not isinstance(units, dict):
                 raise ToleranceFault(f"{path}: {source}: holds no table of units")
             for unit, entry in units.items():
                 table[str(source), str(unit)] = cls._entry(f"{path}: {source}, {unit}", unit, entry)
-        return cls(table)
+        return cls(table, claims)
+
+    @staticmethod
+    def _claims(path: Path, data: object) -> dict[tuple[str, str], float]:
+        found: dict[tuple[str, str], float] = {}
+        if not isinstance(data, dict) or not all(
+            isinstance(units, dict) for units in data.values()
+        ):
+            raise ToleranceFault(f"{path}: claims: holds no table of relations")
+        for relation, units in data.items():
+            if relation not in CLAIMED.values():
+                known = ", ".join(dict.fromkeys(CLAIMED.values()))
+                raise ToleranceFault(f"{path}: claims, {relation}: not one of {known}")
+            for unit, entry in units.items():
+                where = f"{path}: claims, {relation}, {unit}"
+                if unit not in COMPARED:
+                    raise ToleranceFault(f"{where}: not one of {', '.join(COMPARED)}")
+                if not isinstance(entry, dict) or set(entry) != {"within", "reason"}:
+                    raise ToleranceFault(f"{where}: wants exactly within and reason")
+                within, reason = entry["within"], entry["reason"]
+                if not is_measured(within) or within >= (100 if unit == "%" else 1):
+                    what = "percentage points" if unit == "%" else "a fraction below 1"
+                    raise ToleranceFault(f"{where}: within is {within!r}, not {what}")
+                if not isinstance(reason, str) or not reason.strip():
+                    raise ToleranceFault(f"{where}: gives no reason")
+                found[relation, unit] = float(within)
+        return found
+
+    def of_claim(self, relation: str, unit: str) -> float:
+        """Return how far the figure of a claim may be off: points of `%`, else a fraction.
+
+        `unit` is that of the claim's figure. Raises ToleranceFault when none is stated.
+        """
+        compared = unit if unit in COMPARED else "difference"
+        try:
+            return self.claims[CLAIMED[relation], compared]
+        except KeyError:
+            raise ToleranceFault(
+                f"tolerances.yaml: claims: nothing for the relation {relation!r} of {compared}"
+            ) from None
 
     @staticmethod
     def _entry(where: str, unit: object, entry: object) -> Tolerance:

@@ -27,12 +27,18 @@ published:
 baseline:
   us: {worse: 0.1, better: 2.0, reason: the same hardware}
   MB/s: {worse: 0.05, better: 0.5, reason: the steadiest metric}
+claims:
+  "=":
+    "%": {within: 3.0, reason: two results}
+    x: {within: 0.1, reason: two results}
+  similar:
+    "%": {within: 10, reason: curves on each other}
 """
 LATENCY = "Table 1,koop,qdr,imb.PingPong,latency,np=2;message_size=0,=,2.5,us,2.5,"
 PEAK = "Table 1,koop,qdr,imb.PingPong,bandwidth_peak,np=2,=,1000,MB/s,1000,peak"
 HPL = "Table 2,saini,,hpcc,G-HPL,,>=,8729,Gflop/s,8.729,printed in TF/s"
-RATIO = "koop,Section 2,imb.PingPong,latency,np=2,koop:qdr,koop:ddr,in,10..20,%,10 to 20,"
-ORDER = "saini,Section 2,imb.PingPong,latency,,saini:a,saini:,better,,,lower,"
+RATIO = "koop,Section 2,imb.PingPong,latency,np=2,koop:qdr,koop:ddr,in,10..20,%,10 to 20,yes,"
+ORDER = "saini,Section 2,imb.PingPong,latency,,saini:a,saini:,better,,,lower,,"
 
 
 def partition(system, name, printed, technology="infiniband"):
@@ -104,6 +110,7 @@ def test_a_valid_folder_loads_completely(folder):
     ratio, order = library.claims
     assert (ratio.left.partition, ratio.right.partition) == ("qdr", "ddr")
     assert (ratio.value, ratio.unit) == ((10.0, 20.0), "%")
+    assert (ratio.source, ratio.expected, order.expected) == ("published", True, False)
     assert (order.relation, order.value, order.right.partition) == ("better", (), "")
 
 
@@ -163,7 +170,9 @@ def test_a_valid_folder_loads_completely(folder):
         ("claims.csv", "koop,Section 2", "smith,Section 2", 2, "no entry 'smith'"),
         ("claims.csv", "10 to 20", "", 2, "the column 'printed' is empty"),
         ("claims.csv", "imb.PingPong,latency,np", ",latency,np", 2, "'benchmark' is empty"),
-        ("claims.csv", "lower,\n", f"lower,\n{RATIO}\n", 4, "the same claim as in line 2"),
+        ("claims.csv", "lower,,\n", f"lower,,\n{RATIO}\n", 4, "the same claim as in line 2"),
+        ("claims.csv", "20,yes,", "20,no,", 2, "expected is 'no'; it wants yes, or nothing"),
+        ("claims.csv", "saini:a,saini:", "saini:,saini:;np=2", 3, "neither side names a partition"),
     ],
 )
 def test_a_fault_is_refused_with_file_and_line(folder, file, old, new, line, words):
@@ -388,6 +397,16 @@ def test_another_unit_than_the_results_is_an_error(folder):
         ("baseline:\n", "baseline: 0.1\nsites:\n", "baseline: holds no table of units"),
         (TOLERANCES, "", "holds no table of sources"),
         ("baseline:\n  us: {", "baseline:\n  us: {{", "cannot be read"),
+        ("within: 3.0", "within: 0.0", "claims, =, %: within is 0.0, not percentage points"),
+        ("within: 3.0", "within: 100.0", "claims, =, %: within is 100.0, not percentage points"),
+        ("within: 3.0", "within: .nan", "claims, =, %: within is nan, not percentage points"),
+        ("within: 0.1", "within: 1.0", "claims, =, x: within is 1.0, not a fraction below 1"),
+        ("within: 0.1", "within: a tenth", "claims, =, x: within is 'a tenth'"),
+        ("within: 0.1, reason: two results", "within: 0.1", "=, x: wants exactly within and"),
+        ("reason: curves on each other", "reason: ''", "claims, similar, %: gives no reason"),
+        ("    x: {", "    us: {", "claims, =, us: not one of %, x, difference"),
+        ("  similar:\n", "  better:\n", "claims, better: not one of =, ~, bounds, similar"),
+        ("  similar:\n", "  bounds: 1\n  similar:\n", "claims: holds no table of relations"),
         # BUG: NaN is neither null nor above 0, but becomes a threshold.
         ("better: 0.5", "better: .nan", "baseline, MB/s: better is nan"),
     ],
@@ -446,6 +465,25 @@ def test_missing_tolerances_and_broken_utf8_are_refused(folder):
 def test_thresholds_follow_direction_and_relation(folder, source, relation, unit, expected):
     tolerances = Tolerances.load(folder / "tolerances.yaml")
     assert tolerances.thresholds(source, relation, unit) == expected
+
+
+@pytest.mark.parametrize(
+    ("relation", "unit", "within"), [("=", "%", 3.0), ("=", "x", 0.1), ("similar", "%", 10.0)]
+)
+def test_the_figure_of_a_claim_may_be_off_by_what_is_stated(folder, relation, unit, within):
+    assert load(folder).tolerances.of_claim(relation, unit) == within
+
+
+@pytest.mark.parametrize(("relation", "unit"), [("~", "%"), (">=", "x"), ("=", "us")])
+def test_a_claim_without_tolerance_is_refused_when_it_is_asked_for(folder, relation, unit):
+    with pytest.raises(ToleranceFault, match=r"claims: nothing for the relation .* of [%xd]"):
+        load(folder).tolerances.of_claim(relation, unit)
+
+
+def test_tolerances_without_claims_load(folder):
+    path = folder / "tolerances.yaml"
+    path.write_text(path.read_text().partition("claims:")[0])
+    assert load(folder).tolerances.claims == {}
 
 
 # The project's own data.
@@ -526,6 +564,29 @@ def test_the_documentation_lists_columns_and_keys_in_their_order():
     section = text.partition("### Parameters")[2].partition("###")[0]
     rows = re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
     assert re.findall(r"`(\w+)`", " ".join(rows)) == list(PARAMETERS)
+
+
+def test_every_claim_has_a_tolerance(published):
+    for claim in published.claims:
+        if claim.relation != "better":
+            unit = "%" if claim.relation == "similar" else claim.unit
+            assert published.tolerances.of_claim(claim.relation, unit) > 0
+
+
+#: What a note says of a claim that no system must fulfil.
+DOUBTS = re.compile(
+    r"contradict|against Section|against expectation|says instead|our choice|entered for MSP"
+    r"|inter-node taken|inter-node by the order|is not named|compared systems not said"
+)
+
+
+def test_no_claim_is_expected_that_the_paper_contradicts_or_that_is_a_reading_of_ours(published):
+    doubtful = [claim for claim in published.claims if DOUBTS.search(claim.note)]
+    assert len(doubtful) > 70
+    assert not [claim.line for claim in doubtful if claim.expected]
+    plain = [claim for claim in published.claims if not claim.note]
+    assert len(plain) == 45
+    assert all(claim.expected for claim in plain)
 
 
 def test_values_follow_from_what_is_printed_by_a_conversion_that_the_note_states(published):
