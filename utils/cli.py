@@ -13,6 +13,7 @@ from utils import (
     claims_cli,
     doctor,
     gate,
+    guidelines_cli,
     limits,
     listing,
     references,
@@ -68,6 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("claims", help="which stated relations hold in the results")
     claims_cli.add_arguments(command)
     command.set_defaults(run=lambda options: claims_cli.run(options, _config_files()))
+
+    command = commands.add_parser("guidelines", help="what in a session no sound MPI does")
+    guidelines_cli.add_arguments(command)
+    command.set_defaults(run=lambda options: guidelines_cli.run(options, _config_files()))
 
     command = commands.add_parser("hpcc-balance", help="HPCC's tests per flop of HPL, for plots")
     command.add_argument("--system", help="only this system")
