@@ -4,12 +4,12 @@ A specialised operation is no slower than others that do its work, for a library
 `Allgather <= Gather + Bcast`. A larger message is not faster than a smaller one, for that could be
 padded, and 2n bytes cost at most two messages of n. Source: Traeff, Gropp, Thakur,
 "Self-consistent MPI performance guidelines", IEEE TPDS 21(5), 2010. What is compared with what, in
-which sizes, is in `utils.comparisons`.
+which sizes, is in `utils.sound.comparisons`.
 
-Noise: the tolerance comes from the measured spread (`utils.sweeps`) of all times on both sides. A
-violation at a single size must exceed a larger one, and stand out more than single values of the
-other benchmarks on the same ranks do: on a busy machine, now and then a repetition waits. Where
-three earlier sessions or more compared that size, one of them must have found it violated, too.
+Noise: the tolerance comes from the measured spread (`utils.sound.sweeps`) of all times on both
+sides. A violation at a single size must exceed a larger one, and stand out more than single values
+of the other benchmarks on the same ranks do: on a busy machine, now and then a repetition waits.
+Where three earlier sessions or more compared that size, one of them must have found it violated.
 """
 
 import math
@@ -18,10 +18,10 @@ from itertools import islice
 from pathlib import Path
 
 from utils import results, site
-from utils.comparisons import Comparer, Comparison, Held
 from utils.results import Session
-from utils.sweeps import LEAST_VALUES, Collected, collect
-from utils.violations import Finding, Report
+from utils.sound.comparisons import Comparer, Comparison, Held
+from utils.sound.sweeps import LEAST_VALUES, Collected, collect
+from utils.sound.violations import Finding, Report
 
 #: Standard deviations of the ratio of both sides that a violation exceeds: 3 let pass one in 740 of
 #: normally distributed ratios, and two adjacent ones at once hardly ever.

@@ -10,7 +10,7 @@ from pathlib import Path
 from utils import guidelines, results, site
 from utils.paths import RESULTS_DB
 from utils.report import table
-from utils.violations import Finding, Report, bytes_text
+from utils.sound.violations import Finding, Report, bytes_text
 
 #: Exit statuses, those of the gate: none that fails, one that does, and no answer.
 PASSED, FAILED, CANNOT_JUDGE = 0, 1, 2

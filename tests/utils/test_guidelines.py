@@ -9,13 +9,13 @@ import pytest
 from tests.made import Case as MadeCase
 from tests.made import Database
 from utils import guidelines, site
-from utils.comparisons import GUIDELINES, meaning
 from utils.guidelines import FLOOR, FLOOR_SINGLE, evaluate
 from utils.parse import imb as imb_parse
 from utils.parse import osu as osu_parse
 from utils.results import Case, Metric, Session
+from utils.sound.comparisons import GUIDELINES, meaning
+from utils.sound.sweeps import collect, deviation, jumps, roughness
 from utils.suites import imb
-from utils.sweeps import collect, deviation, jumps, roughness
 
 SIZES = [2**n for n in range(0, 13)]
 

@@ -21,9 +21,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from utils.metrics import sized
+from utils.sound.sweeps import Collected, Group, Sweep
+from utils.sound.violations import Term
 from utils.suites import imb
-from utils.sweeps import Collected, Group, Sweep
-from utils.violations import Term
 
 #: What a message size is: the whole vector, or the part of one rank.
 TOTAL, PART = "total", "part"

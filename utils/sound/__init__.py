@@ -1,0 +1,1 @@
+"""What the guidelines compare, and what they find."""
