@@ -16,8 +16,8 @@ run: setup  ## build or install the suites for this machine, run the checks, jud
 	  && { reframe -c checks -r --session-extras run=$$id $(ARGS) || status=$$?; } \
 	  && { echo; acceptance gate --run $$id; } && exit $$status
 
-test: setup-test  ## run all tests of the project
-	@. ./env.sh && $(VENV)/bin/python -m pytest
+test: setup-test  ## run all tests of the project, two at a time
+	@. ./env.sh && $(VENV)/bin/python -m pytest -n 2 --no-loadscope-reorder $(TESTS)
 
 check: setup-test  ## lint, format and types
 	$(VENV)/bin/ruff check .

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import netns
 from utils.paths import ROOT, WHEELS
@@ -113,6 +114,40 @@ class Site:
             }}
         """)
         return script
+
+
+#: Start of a path -> the group whose tests one worker runs: they share what is costly to make,
+#: such as builds of Spack. Any other file is a group of its own. The longest come first.
+GROUPS = {
+    "tests/checks/test_build.py": "spack",
+    "tests/cluster/test_osu.py": "spack",
+    "tests/cluster/": "cluster",
+    "tests/checks/test_npb.py": "",
+    "tests/checks/test_two_nodes.py": "",
+    "tests/utils/test_gate.py": "",
+    "tests/checks/": "",
+}
+
+
+def rank(path):
+    """Return the place of a file in `GROUPS`."""
+    places = (number for number, start in enumerate(GROUPS) if path.startswith(start))
+    return next(places, len(GROUPS))
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: rank(item.nodeid))
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Share the groups out; of `--dist loadgroup` pytest 9.2 hides the groups from xdist 3.8."""
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            path = nodeid.partition("::")[0]
+            return [*GROUPS.values(), ""][rank(path)] or path
+
+    return ByGroup(config, log)
 
 
 @pytest.fixture
