@@ -1,15 +1,20 @@
 """ReFrame's configuration, assembled from the systems in `config/systems/`.
 
 Each file there defines `SYSTEM`, a dictionary as ReFrame documents it, and `ENVIRONMENTS`, a list
-of them. A site adds a file; nothing here changes.
+of them. A site adds a file; nothing here changes. Systems may also be in another folder, as
+`$ACCEPTANCE_SYSTEMS/config/systems/`.
 """
 
+import os
 import runpy
+import shlex
 from pathlib import Path
 
-from utils.paths import LOGS, RESULTS_DB, VAR
+from utils.paths import LOGS, RESULTS_DB, ROOT, SYSTEMS, VAR
 
-FILES = sorted((Path(__file__).resolve().parent / "systems").glob("*.py"))
+CHECKS = str(ROOT / "checks")
+FOLDERS = [Path(__file__).resolve().parent, *(root / "config" for root in SYSTEMS if root != ROOT)]
+FILES = [path for folder in FOLDERS for path in sorted((folder / "systems").glob("*.py"))]
 
 
 def load(path: Path) -> tuple[dict, list[dict]]:
@@ -29,6 +34,17 @@ def load(path: Path) -> tuple[dict, list[dict]]:
     ]
 
 
+def side_by_side(system: dict, most: str) -> dict:
+    """Let a scheduler have so many jobs of each partition at once; this machine has one."""
+    if not most:
+        return system
+    partitions = [
+        part if part["scheduler"] == "local" else {**part, "max_jobs": int(most)}
+        for part in system["partitions"]
+    ]
+    return {**system, "partitions": partitions}
+
+
 def catches_all(system: dict) -> bool:
     """Tell whether a system takes any host; ReFrame takes the first one that matches."""
     return ".*" in system["hostnames"]
@@ -43,7 +59,7 @@ _CASE = (
     "%(check_job_completion_time)s|%(version)s|%(check_unique_name)s|%(check_display_name)s|"
     "%(check_system)s|%(check_partition)s|%(check_environ)s|%(check_jobid)s|"
     "%(check_job_nodelist)s|%(check_result)s|%(check_fail_reason)s|%(check_provenance)s|"
-    "%(check_judged_by)s"
+    "%(check_judged_by)s|%(check_keys)s"
 )
 # Each metric names itself: cases with different metrics share a file. ReFrame takes the last
 # character as the separator of metrics.
@@ -53,7 +69,10 @@ _METRIC = (
 )
 
 site_configuration = {
-    "systems": [system for system, _ in LOADED],
+    # The link check loads nothing: campaigns look at many nodes at once.
+    "systems": [
+        side_by_side(system, os.environ.get("ACCEPTANCE_MAX_JOBS", "")) for system, _ in LOADED
+    ],
     "environments": [environment for _, own in LOADED for environment in own],
     "general": [
         {
@@ -61,10 +80,14 @@ site_configuration = {
             "topology_prefix": f"{VAR}/topology",
         }
     ],
-    # How much is measured; `reframe --mode=acceptance`.
+    # How much is measured; `reframe --mode=acceptance`. In maintenance only the links are looked
+    # at, with every check of that tag; the command line may name other files.
     "modes": [
-        {"name": mode, "options": [f"-S mode={mode}"]}
-        for mode in ("smoke", "nightly", "acceptance")
+        *(
+            {"name": mode, "options": [f"-S mode={mode}"]}
+            for mode in ("smoke", "nightly", "acceptance")
+        ),
+        {"name": "maintenance", "options": [f"-c {shlex.quote(CHECKS)}", "-t ^maintenance$"]},
     ],
     "storage": [
         {

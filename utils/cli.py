@@ -14,6 +14,7 @@ from utils import (
     doctor,
     gate,
     guidelines_cli,
+    initsite_cli,
     limits,
     listing,
     references,
@@ -46,6 +47,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--run", dest="run_id", help="the run with --session-extras run=ID")
     command.add_argument("--session", help="UUID of a stored session instead of the last run")
     command.add_argument("--db", type=Path, help="another results database of ReFrame")
+    command.add_argument(
+        "--confirm",
+        type=int,
+        default=0,
+        metavar="N",
+        help="first measure again, N times, what looks worse than it was",
+    )
     command.add_argument("--format", choices=("text", "json"), default="text")
     command.set_defaults(run=_gate)
 
@@ -53,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--system", help="another system than that of this host")
     command.add_argument("--format", choices=("text", "json"), default="text")
     command.set_defaults(run=_doctor)
+
+    command = commands.add_parser("init-site", help="write a first configuration of a new site")
+    initsite_cli.add_arguments(command)
+    command.set_defaults(run=lambda options: initsite_cli.run(options, _config_files()))
 
     command = commands.add_parser("references", help="published values and baselines")
     command.add_argument("--paper", help="only those of a paper, by its key")

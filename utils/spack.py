@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from utils import host
-from utils.paths import ROOT, VAR
+from utils.paths import ROOT, SYSTEMS, VAR
 
 ENVS = ROOT / "spack-envs"
 #: What `make spack` clones, environments, installed trees, caches; all outlive a run.
@@ -150,7 +150,9 @@ def compose(
     roots = _load(ENVS / "suites" / f"{suite}.yaml").get("specs")
     if not isinstance(roots, list) or not roots:
         raise SpackFault(f"{ENVS / 'suites' / f'{suite}.yaml'}: names no specs")
-    folder = ENVS / "systems" / system
+    folders = [ENVS, *(root / "spack-envs" for root in SYSTEMS if root != ROOT)]
+    places = [folder / "systems" / system for folder in folders]
+    folder = next((place for place in places if place.is_dir()), places[0])
     if not folder.is_dir():
         raise SpackFault(f"{folder}: missing; a system that uses Spack says here what it has")
     settings = _load(ENVS / "common.yaml")
