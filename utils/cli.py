@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from utils import (
+    alerts_cli,
     balance,
+    baseline_cli,
     claims_cli,
     doctor,
-    gate,
     guidelines_cli,
+    history_cli,
     initsite_cli,
     limits,
     listing,
@@ -21,8 +23,10 @@ from utils import (
     results,
     site,
     spack,
+    verdict,
 )
-from utils.paths import LOGS, REFERENCE, RESULTS_DB, ROOT
+from utils.junit import junit
+from utils.paths import REFERENCE, RESULTS_DB, ROOT
 from utils.report import table, verdict_text
 from utils.suites import SUITES
 from utils.tolerances import ToleranceFault
@@ -47,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--run", dest="run_id", help="the run with --session-extras run=ID")
     command.add_argument("--session", help="UUID of a stored session instead of the last run")
     command.add_argument("--db", type=Path, help="another results database of ReFrame")
+    command.add_argument("--send", action="store_true", help="send alerts that are new, or ended")
     command.add_argument(
         "--confirm",
         type=int,
@@ -54,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="first measure again, N times, what looks worse than it was",
     )
-    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument("--format", choices=("text", "json", "junit"), default="text")
     command.set_defaults(run=_gate)
 
     command = commands.add_parser("doctor", help="what this machine can run, what is missing")
@@ -86,6 +91,14 @@ def _parser() -> argparse.ArgumentParser:
     guidelines_cli.add_arguments(command)
     command.set_defaults(run=lambda options: guidelines_cli.run(options, _config_files()))
 
+    command = commands.add_parser("history", help="series of metrics, and when they changed")
+    history_cli.add_arguments(command)
+    command.set_defaults(run=history_cli.run)
+
+    command = commands.add_parser("baseline", help="make reference/sites/<system>.csv of results")
+    baseline_cli.add_arguments(command)
+    command.set_defaults(run=baseline_cli.run)
+
     command = commands.add_parser("hpcc-balance", help="HPCC's tests per flop of HPL, for plots")
     command.add_argument("--system", help="only this system")
     command.add_argument("--db", type=Path, default=RESULTS_DB, help="another results database")
@@ -106,6 +119,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--suite", action="append", help="only this suite; may be repeated")
     command.add_argument("--system", help="another system than that of this host")
     command.set_defaults(run=_mirror)
+
+    alerts_cli.add_commands(commands)
     return parser
 
 
@@ -118,12 +133,21 @@ def _gate(options: argparse.Namespace) -> int:
     database = options.db
     if options.session and not database:
         database = RESULTS_DB
-    verdict = gate.judge(LOGS, database, run_id=options.run_id, session=options.session)
+    given = verdict.conclude(
+        [options.run_id] if options.run_id else [],
+        database=database,
+        session=options.session,
+        config_files=_config_files(),
+        send=options.send,
+        times=options.confirm,
+    )
     if options.format == "json":
-        print(json.dumps(verdict.as_data(), indent=2))
+        print(json.dumps(given.as_data(), indent=2))
+    elif options.format == "junit":
+        print(junit(given))
     else:
-        print(verdict_text(verdict))
-    return verdict.status
+        print(verdict_text(given))
+    return given.status
 
 
 def _doctor(options: argparse.Namespace) -> int:

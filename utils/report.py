@@ -52,10 +52,24 @@ def verdict_text(verdict: Verdict) -> str:
             f"{verdict.recorded} recorded, not judged",
         )
     )
+    if verdict.history:
+        seen = f"{_count(verdict.history['judged'], 'metric')} held against their past"
+        facts.append(("history", "; ".join(filter(None, (seen, verdict.history["cannot_judge"])))))
     lines = [f"{name:9}{text}" for name, text in facts]
+    lines += _guidelines(verdict)
     lines += _listing("note", verdict.notes)
     lines += _listing("PROBLEM", [problem.message for problem in verdict.problems])
     return "\n".join([*lines, "", _last_line(verdict, judged)])
+
+
+def _guidelines(verdict: Verdict) -> list[str]:
+    if not verdict.guidelines.get("compared"):
+        return []
+    findings = verdict.guidelines["findings"]
+    compared = _count(verdict.guidelines["compared"], "comparison")
+    violated = _count(len(findings), "finding") if findings else "no finding"
+    head = f"sound    {violated} in {compared} with what any sound MPI satisfies"
+    return [head, *_listing("finding", [finding["text"] for finding in findings])]
 
 
 def _last_line(verdict: Verdict, judged: int) -> str:

@@ -1,0 +1,237 @@
+"""`utils/verdict.py` and `utils/junit.py`: the gate with history, guidelines and alerts."""
+
+import json
+import shlex
+import sqlite3
+import xml.etree.ElementTree as xml
+
+import pytest
+
+from tests import made
+from utils import confirm, regressions
+
+DROP = 30
+CASES, SIZES = 12, (8, 1024, 65536, 4194304)
+
+
+def worse(night, number, size):
+    """The benchmarks of one partition lose 30 % for good."""
+    return 1.3 if night >= DROP and number < 3 else 1.0
+
+
+@pytest.fixture(scope="module")
+def databases(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("databases")
+    made.nights(folder / "good.db", DROP + 10, cases=CASES, sizes=SIZES)
+    made.nights(folder / "dropped.db", DROP + 10, worse, cases=CASES, sizes=SIZES)
+    made.nights(folder / "young.db", 4)
+    return folder
+
+
+def gate(site, database, *options):
+    return site.gate("--db", database, *options)
+
+
+def test_a_history_that_got_worse_is_red_as_one_incident(site, databases):
+    status, verdict = gate(site, databases / "dropped.db")
+    assert (status, verdict["verdict"]) == (1, "fail")
+    (alert,) = verdict["alerts"]
+    assert alert.keys() >= {
+        *("system", "partition", "environ", "check", "metric", "unit", "direction"),
+        *("before", "after", "change", "since", "confidence", "cause"),
+    }
+    assert (alert["system"], alert["partition"]) == ("made", "compute")
+    assert alert["environ"] == "spack-openmpi"
+    latency = alert["unit"] == "us"
+    assert alert["direction"] == ("lower" if latency else "higher")
+    assert alert["change"] == pytest.approx(0.3 if latency else 1 / 1.3 - 1, abs=0.05)
+    assert alert["since"].startswith("2026-01-31")
+    assert 0.9 < alert["confidence"] <= 1
+    assert len(alert["metrics"]) == 3 * 2 * len(SIZES) - 1
+    (problem,) = verdict["problems"]
+    assert problem["kind"] == "regression"
+    assert alert["id"] in problem["message"]
+    assert verdict["history"]["judged"] == CASES * 2 * len(SIZES)
+
+
+def test_a_history_as_ever_is_green(site, databases):
+    status, verdict = gate(site, databases / "good.db")
+    assert (status, verdict["alerts"], verdict["problems"]) == (0, [], [])
+    assert verdict["history"] == {"judged": 96, "cannot_judge": "", "stale": 0}
+
+
+def test_the_gate_of_a_session_in_the_past_knows_its_past_only(site, databases):
+    def uuid(night):
+        return f"{night:08x}-0000-4000-8000-000000000000"
+
+    before = gate(site, databases / "dropped.db", "--session", uuid(DROP - 1))
+    assert (before[0], before[1]["alerts"]) == (0, [])
+    assert gate(site, databases / "dropped.db", "--session", uuid(DROP + 8))[0] == 1
+
+
+def test_a_history_that_is_too_short_says_when_it_can_judge(site, databases):
+    status, verdict = gate(site, databases / "young.db")
+    assert status == 0
+    assert verdict["history"]["judged"] == 0
+    assert "cannot judge yet; can after" in verdict["history"]["cannot_judge"]
+    assert "cannot judge yet; can after" in site.acceptance(
+        "gate", "--db", databases / "young.db"
+    ).output  # fmt: skip
+
+
+def test_an_acknowledged_alert_is_listed_and_fails_nothing(site, databases):
+    database = databases / "dropped.db"
+    sent = site.acceptance("gate", "--db", database, "--send", "--format", "json")
+    (alert,) = sent.data["alerts"]
+    until = "2026-12-31"
+    done = site.acceptance(
+        "ack", alert["id"], "--reason", "cable ordered", "--until", until
+    )  # fmt: skip
+    assert done.status == 0, done.errors
+    status, verdict = gate(site, database)
+    assert (status, verdict["alerts"]) == (0, [])
+    (acknowledged,) = verdict["acknowledged"]
+    assert acknowledged["id"] == alert["id"]
+    assert any("cable ordered" in note for note in verdict["notes"])
+
+
+def test_without_send_nothing_is_written(site, databases):
+    gate(site, databases / "dropped.db")
+    assert not (site.var / "alerts").exists()
+    assert not (site.var / "verdicts").exists()
+
+
+@pytest.mark.parametrize(
+    ("break_it", "words"),
+    [
+        (lambda path: path.unlink(), "no such file"),
+        (lambda path: path.write_bytes(path.read_bytes()[:5000]), "cannot be read"),
+        (
+            lambda path: sqlite3.connect(path).executescript(
+                "UPDATE metadata SET schema_version = '9.9'"
+            ),
+            "this program reads 1.0",
+        ),
+    ],
+)  # fmt: skip
+def test_a_database_that_cannot_be_read_cannot_be_judged(site, tmp_path, break_it, words):
+    path = tmp_path / "results.db"
+    made.nights(path, 3)
+    break_it(path)
+    status, verdict = gate(site, path)
+    assert (status, verdict["verdict"]) == (2, "cannot-judge")
+    assert words in verdict["problems"][0]["message"]
+    suite = xml.fromstring(site.acceptance("gate", "--db", path, "--format", "junit").output)
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+
+
+def test_junit_has_a_failure_for_what_failed_and_skips_what_is_not_known(site, databases):
+    def answers(name):
+        done = site.acceptance("gate", "--db", databases / name, "--format", "junit")
+        suite = xml.fromstring(done.output)
+        assert suite.get("tests") == str(len(suite.findall("testcase")))
+        return suite, {
+            case.get("name"): [child.tag for child in case] for case in suite.findall("testcase")
+        }
+
+    suite, found = answers("dropped.db")
+    assert found["nothing became worse"] == ["failure"]
+    assert found["every case passed"] == []
+    assert suite.get("failures") == "1"
+    assert "worse since 2026-01-31" in suite.find(".//failure").text
+    assert answers("good.db")[1]["nothing became worse"] == []
+    assert answers("young.db")[1]["nothing became worse"] == ["skipped"]
+
+
+def test_a_run_ends_with_the_guidelines_and_keeps_its_verdict(site, recorded):
+    text = recorded("osu/osu_latency.openmpi.txt")
+    site.replay(text, "osu_latency", "osu")
+    options = ["-n", "OsuBenchmark%benchmark=latency%.*intra-node", "-S", "validate=no"]
+    done = site.reframe("-c", "checks/osu.py", "-r", *options)
+    assert done.status == 0, done.output
+    status, verdict = site.gate()
+    assert status == 0
+    # PingPong's latency is held against itself: monotony, and 2n in two messages of n.
+    assert verdict["guidelines"]["compared"] > 20
+    for finding in verdict["guidelines"]["findings"]:
+        assert finding["factor"] > finding["tolerance"]
+        assert not finding["fails"]
+    kept = json.loads((site.var / f"verdicts/{verdict['session']}.json").read_text())
+    assert kept == verdict
+    assert "with what any sound MPI satisfies" in site.acceptance("gate").output
+
+
+def test_a_partition_may_have_its_guidelines_fail(site, recorded):
+    text = recorded("osu/osu_latency.openmpi.txt")
+    swapped = text
+    rows = {line.split()[0]: line for line in text.splitlines() if line[:1].isdigit()}
+    for size in ("512", "1024", "2048"):
+        swapped = swapped.replace(rows[size], f"{size}         900.00")
+    site.replay(swapped, "osu_latency", "osu")
+    path = site.folder / "site.py"
+    path.write_text(path.read_text().replace('"cores": 2', '"cores": 2, "guidelines": "fail"'))
+    options = ["-n", "OsuBenchmark%benchmark=latency%.*intra-node", "-S", "validate=no"]
+    assert site.reframe("-c", "checks/osu.py", "-r", *options).status == 0
+    status, verdict = site.gate()
+    assert status == 1
+    assert {problem["kind"] for problem in verdict["problems"]} == {"guideline"}
+    assert any(finding["fails"] for finding in verdict["guidelines"]["findings"])
+
+
+def test_what_looks_worse_is_measured_again_in_the_same_night(site, recorded):
+    """Twelve nights as ever, then one of five times the latency."""
+    text = recorded("osu/osu_latency.openmpi.txt")
+    script = site.replay(text, "osu_latency", "osu")
+    script.write_text(
+        f'#!/bin/sh\necho "$*" >> {site.folder}/runs.txt\n'
+        f"awk -v f=$(cat {site.folder}/factor) "
+        f"'/^[0-9]/ {{ printf \"%s  %.2f\\n\", $1, $2 * f + 10; next }} 1' "
+        f"{site.folder}/output.txt\n"
+    )
+    asked = ["-c", "checks/osu.py", "-r", "-S", "validate=no"]
+    asked += ["-n", "OsuBenchmark%benchmark=latency%.*intra-node"]
+    for night in range(12):
+        (site.folder / "factor").write_text(f"{1 + night % 3 / 500}")
+        assert site.reframe(*asked).status == 0
+    (site.folder / "factor").write_text("5")
+    assert site.reframe(*asked, "--session-extras", "run=tonight").status == 0
+    unsure = site.gate("--run", "tonight")
+    assert (unsure[0], unsure[1]["alerts"]) == (0, [])
+    before = len((site.folder / "runs.txt").read_text().splitlines())
+    done = site.acceptance("gate", "--run", "tonight", "--confirm", "6")
+    assert done.status == 1, done.output
+    assert "measured again, 6 times in all: OsuBenchmark %benchmark=latency" in done.output
+    assert "worse since" in done.output
+    ran = (site.folder / "runs.txt").read_text().splitlines()
+    assert len(ran) == before + 6
+    assert len(set(ran)) == 1  # the same arguments
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            "reframe -c checks -r -n Ping --session-extras run=7 --mode=nightly",
+            "reframe -c checks -r --mode=nightly -n ^A%b=1$ --session-extras run=x",
+        ),
+        (
+            "reframe --name=Ping -r --session-extras=run=7 -S 'A.b=1 2'",
+            "reframe -r -S 'A.b=1 2' -n ^A%b=1$ --session-extras run=x",
+        ),
+    ],
+)
+def test_a_repetition_has_the_options_of_the_run_and_the_cases_in_question(words, expected):
+    assert confirm.command(shlex.split(words), ["A %b=1"], "x") == shlex.split(expected)
+
+
+def test_a_suspicion_of_another_night_is_not_measured_again(tmp_path):
+    database = made.Database(tmp_path / "results.db")
+    for night in range(20):
+        database.add([made.one_night(night, 0)])
+    database.add([made.one_night(20, 1, lambda *_: 3.0)])
+    judgement = regressions.for_gate(tmp_path / "results.db")
+    assert confirm.suspects(judgement.suspected, judgement.newest) == {}
+    worse = made.one_night(21, 0, lambda *_: 3.0)
+    uuid = database.add([worse])
+    judgement = regressions.for_gate(tmp_path / "results.db")
+    assert confirm.suspects(judgement.suspected, judgement.newest) == {uuid: [worse.name]}

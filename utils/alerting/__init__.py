@@ -1,0 +1,1 @@
+"""How alerts are told: state, messages, targets, and what waits for them."""

@@ -1,0 +1,112 @@
+"""`acceptance baseline`: what to expect of the coming nights, made of past ones."""
+
+import argparse
+import sys
+
+from utils import baseline, history_cli, references
+from utils.baseline import BaselineFault, Proposal
+from utils.paths import REFERENCE
+from utils.records import write_parameters
+from utils.report import table
+from utils.results import ResultsFault
+from utils.tolerances import ToleranceFault
+from utils.trend.series import History
+
+#: Metrics that are named of each reason of a refusal.
+NAMED = 3
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Give the subcommand its arguments."""
+    history_cli.add_sources(command)
+    chosen = command.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--from", dest="sessions", nargs="+", metavar="SESSION", help="UUIDs, or their beginnings"
+    )
+    chosen.add_argument(
+        "--nights",
+        type=_positive,
+        default=baseline.NIGHTS,
+        help="the last nights (default: %(default)s)",
+    )
+    command.add_argument("--write", action="store_true", help="write it; else only show it")
+    command.add_argument("--yes", action="store_true", help="with --write: do not ask")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show a new baseline beside the old one, and write it if asked; returns the exit status."""
+    try:
+        history = history_cli.read(options)
+        library = references.load(REFERENCE)
+        system = options.system or _only_system(history)
+        chosen = baseline.select(history, options.sessions or (), options.nights)
+        proposal = baseline.propose(history, system, chosen, library)
+        print(proposal_text(proposal))
+        if not proposal.changes:
+            raise BaselineFault("nothing is fit to be a baseline; nothing was written")
+        if not options.write:
+            print("\nnothing was written; --write writes it")
+            return 0
+        if not options.yes and not _agreed(proposal):
+            print("nothing was written")
+            return 1
+        baseline.write(proposal, library)
+    except (ResultsFault, BaselineFault, references.ReferenceFault, ToleranceFault) as err:
+        print(f"acceptance baseline: {err}", file=sys.stderr)
+        return 1
+    print(f"{proposal.path}: {len(proposal.rows)} rows")
+    return 0
+
+
+def _only_system(history: History) -> str:
+    systems = sorted({one.case.key.system for one in history.series})
+    if len(systems) != 1:
+        raise BaselineFault(
+            f"which system? name one with --system: {', '.join(systems)}"
+            if systems
+            else "no result of any system is stored"
+        )
+    return systems[0]
+
+
+def _agreed(proposal: Proposal) -> bool:
+    if not sys.stdin.isatty():
+        raise BaselineFault("nobody can be asked here: --yes writes without asking")
+    return input(f"\nwrite {proposal.path}? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def proposal_text(proposal: Proposal) -> str:
+    """Return the new rows beside the old ones, and what was refused and why."""
+    header = ("partition", "benchmark", "metric", "parameters", "unit", "old", "new", "change", "")
+    rows = []
+    for change in proposal.changes:
+        new, old = change.new, change.old
+        fields = write_parameters(new.parameters)
+        rows.append(
+            (
+                new.partition,
+                new.benchmark,
+                new.metric,
+                fields,
+                new.unit,
+                old.printed if old else "-",
+                new.printed,
+                f"{100 * change.change:+.2f} %" if change.change is not None else "new",
+                new.note,
+            )
+        )
+    lines = [table(header, rows)] if rows else []
+    lines.append("")
+    if proposal.kept:
+        lines.append(f"{len(proposal.kept)} rows stay as they are: not measured, or refused, now")
+    for reason, names in proposal.refused.items():
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        lines.append(f"refused  {reason}: {', '.join(names[:NAMED])}{more}")
+    return "\n".join(lines).strip("\n")

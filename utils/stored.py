@@ -1,0 +1,93 @@
+"""Small files of state: written whole or not at all, by one process at a time."""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+class StoredFault(Exception):
+    """A file of state that cannot be read, written or locked: which, why, what to do."""
+
+
+def write(path: Path, data: object) -> None:
+    """Write JSON so that a reader, or a kill, meets the old text or the new one, never half of one.
+
+    One process at a time may write a file: see `locked`. Raises StoredFault.
+    """
+    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        _sync_folder(path.parent)
+    except OSError as err:
+        raise StoredFault(f"{path}: cannot be written: {err.strerror or err}") from None
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read(path: Path) -> Any:
+    """Read JSON; None when there is no such file.
+
+    Raises StoredFault for a file that cannot be read, ValueError for one that is not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as err:
+        raise StoredFault(f"{path}: cannot be read: {err.strerror or err}") from None
+
+
+def put_aside(path: Path) -> Path:
+    """Rename a malformed file, so that nothing is lost of it; return its new path."""
+    number = 1
+    while (aside := path.with_name(f"{path.name}.malformed-{number}")).exists():
+        number += 1
+    try:
+        return path.replace(aside)
+    except OSError as err:
+        raise StoredFault(f"{path}: cannot be put aside: {err.strerror or err}") from None
+
+
+@contextmanager
+def locked(path: Path, patience: float) -> Iterator[None]:
+    """Hold a lock file, which a kill releases; wait for it up to `patience` s.
+
+    Raises StoredFault when another process keeps it longer.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a")
+    except OSError as err:
+        raise StoredFault(f"{path}: cannot be written: {err.strerror or err}") from None
+    with file:
+        end = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise StoredFault(
+                        f"{path}: another process has held it for {patience:.0f} s; try again later"
+                    ) from None
+                time.sleep(0.05)
+            except OSError as err:
+                raise StoredFault(f"{path}: cannot be locked: {err.strerror or err}") from None
+        yield

@@ -1,0 +1,1 @@
+"""How metrics change from session to session: series, findings, incidents, causes."""

@@ -1,0 +1,172 @@
+"""ReFrame's perflogs: a line a case, written as each case ends, so also by runs that were killed.
+
+The form is that of `config/settings.py`: a header, fields separated by `|`, and of each metric the
+fields `<metric>_value`, `<metric>_unit`, `<metric>_lower_thres` and `<metric>_upper_thres`. ReFrame
+compares the header only when it opens a file, so that a session writes cases of other metrics under
+it, too; they can be read where each metric has a first field `<metric>_var`, its name. A file whose
+header changed goes on under another name, `<check>.log.h0`.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+#: Without these columns a line does not say what it is about.
+NEEDED = ("job_completion_time", "system", "partition", "environ", "result")
+#: The columns that may hold the name of the case, the best one first.
+NAMES = ("display_name", "name", "unique_name")
+
+#: Malformed lines that are told one by one.
+_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line: `time` is when the job was over (s since the epoch), to the second.
+
+    `keys` is None where the perflog does not log them.
+    """
+
+    time: float
+    system: str
+    partition: str
+    environment: str
+    check: str
+    result: str
+    nodes: tuple[str, ...]
+    provenance: dict[str, str]
+    keys: tuple[tuple[str, str], ...] | None
+    metrics: list[dict[str, str]]
+
+    @property
+    def where(self) -> str:
+        """Return `system:partition+environment`, as ReFrame writes it."""
+        return f"{self.system}:{self.partition}+{self.environment}"
+
+    def values(self) -> Iterator[tuple[str, list[Any]]]:
+        """Yield `system:partition:metric` and [value, None, lower, upper threshold, unit]."""
+        for fields in self.metrics:
+            lower, upper = (_number(fields.get(name)) for name in ("lower_thres", "upper_thres"))
+            name = f"{self.system}:{self.partition}:{fields['var']}"
+            yield name, [_number(fields["value"]), None, lower, upper, fields["unit"]]
+
+
+@dataclass
+class Perflogs:
+    """The lines of a folder of perflogs, and what was wrong with the others."""
+
+    rows: list[Row] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def read(folder: Path) -> Perflogs:
+    """Read every perflog below a folder; a folder that does not exist has none.
+
+    A line or a file that cannot be read is told as a fault, with its line.
+    """
+    found = Perflogs()
+    for path in sorted(folder.glob("**/*.log*")):
+        if not path.name.startswith(".") and path.is_file():
+            _read(path, found)
+    return found
+
+
+def _read(path: Path, found: Perflogs) -> None:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as err:
+        found.faults.append(f"{path}: cannot be read: {err}")
+        return
+    if not lines:
+        return
+    header = lines[0].split("|")
+    missing = [name for name in NEEDED if name not in header]
+    name = next((name for name in NAMES if name in header), None)
+    if missing or name is None:
+        lacks = ", ".join(missing) or "the name of the case"
+        found.faults.append(f"{path}:1: the header lacks {lacks}; this perflog is left out")
+        return
+    form = _Form(header, name)
+    malformed: list[str] = []
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            found.rows.append(form.row(line.split("|")))
+        except ValueError as err:
+            malformed.append(f"{path}:{number}: {err}")
+    found.faults += malformed[:_TOLD]
+    if len(malformed) > _TOLD:
+        found.faults.append(f"{path}: {len(malformed) - _TOLD} more malformed lines")
+
+
+class _Form:
+    """What the header says: the columns of the case, then the same fields of each metric."""
+
+    def __init__(self, header: list[str], name: str) -> None:
+        self.name = name
+        values = [number for number, column in enumerate(header) if column.endswith("_value")]
+        self.first = values[0] if values else len(header)
+        stem = header[values[0]].removesuffix("_value") if values else ""
+        while self.first and values and header[self.first - 1].startswith(f"{stem}_"):
+            self.first -= 1
+        self.kinds = [
+            column.removeprefix(f"{stem}_")
+            for column in header[self.first :]
+            if stem and column.startswith(f"{stem}_")
+        ]
+        if values and len(values) > 1:
+            self.kinds = self.kinds[: values[1] - values[0]]
+        self.place = {column: number for number, column in enumerate(header[: self.first])}
+        self.stems = [header[number].removesuffix("_value") for number in values]
+
+    def row(self, fields: list[str]) -> Row:
+        """Read a line; ValueError says what is wrong with it."""
+
+        def field(column: str) -> str:
+            return fields[self.place[column]] if column in self.place else ""
+
+        if fields[self.first :] == [""]:  # a case without metrics
+            fields = fields[: self.first]
+        width = len(self.kinds) or 1
+        if len(fields) < self.first or (len(fields) - self.first) % width:
+            raise ValueError(f"{len(fields)} fields are none of {self.first} and {width} a metric")
+        groups = [fields[at : at + width] for at in range(self.first, len(fields), width)]
+        metrics = [dict(zip(self.kinds, group, strict=True)) for group in groups if self.kinds]
+        if "var" not in self.kinds:
+            if len(metrics) != len(self.stems):
+                raise ValueError(f"{len(metrics)} metrics where the header has {len(self.stems)}")
+            metrics = [
+                {**metric, "var": stem} for metric, stem in zip(metrics, self.stems, strict=True)
+            ]
+        if any(not {"value", "unit"} <= set(metric) for metric in metrics):
+            raise ValueError("a metric without value or unit")
+        keys = _table(field("keys")) if "keys" in self.place else None
+        nodes = field("job_nodelist").split(",")
+        return Row(
+            time=datetime.fromisoformat(field("job_completion_time")).timestamp(),
+            system=field("system"),
+            partition=field("partition"),
+            environment=field("environ"),
+            check=field(self.name),
+            result=field("result"),
+            nodes=tuple(node for node in nodes if node not in ("", "null", "None")),
+            provenance=_table(field("provenance")),
+            keys=None if keys is None else tuple(sorted(keys.items())),
+            metrics=metrics,
+        )
+
+
+def _table(text: str) -> dict[str, str]:
+    if not text.startswith("{"):
+        return {}
+    data = json.loads(text)
+    return {str(key): str(value) for key, value in data.items()}
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
