@@ -12,6 +12,7 @@ from utils import (
     alerts_cli,
     balance,
     baseline_cli,
+    campaign_cli,
     claims_cli,
     doctor,
     guidelines_cli,
@@ -121,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_mirror)
 
     alerts_cli.add_commands(commands)
+    campaign_cli.add_commands(commands, _config_files)
     return parser
 
 

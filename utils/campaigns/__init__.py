@@ -1,0 +1,1 @@
+"""Runs of many steps that can be resumed: the night, and the acceptance of a cluster."""

@@ -1,0 +1,72 @@
+"""What a killed ReFrame left running: jobs in Slurm's queue, and processes of this machine.
+
+They are those that work in the stage folder of the one run, whose name is a part of their paths.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+#: Seconds that Slurm has to answer.
+PATIENCE = 30.0
+
+
+def end(run: str) -> list[str]:
+    """End what the run of ReFrame with this folder left behind; return a line for each."""
+    return [*_cancel_jobs(run), *_end_processes(run)]
+
+
+def _works_in(folder: str, run: str) -> bool:
+    return run in Path(folder).parts
+
+
+def _end_processes(run: str) -> list[str]:
+    found: list[int] = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        # The folder of another user's process cannot be read, and processes end while we look.
+        with contextlib.suppress(OSError):
+            if int(entry.name) != os.getpid() and _works_in(os.readlink(entry / "cwd"), run):
+                found.append(int(entry.name))
+    for process in found:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
+    until = time.monotonic() + PATIENCE
+    while any(_runs(process) for process in found) and time.monotonic() < until:
+        time.sleep(0.05)
+    return [f"process {process} of {run} was still there: killed" for process in found]
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def _cancel_jobs(run: str) -> list[str]:
+    if not shutil.which("squeue"):
+        return []
+    try:
+        user = f"--user={os.getuid()}"
+        listed = _slurm("squeue", "--noheader", user, "--format=%i|%Z")
+        jobs = [
+            job
+            for job, _, folder in (line.partition("|") for line in listed.splitlines())
+            if _works_in(folder, run)
+        ]
+        if jobs:
+            _slurm("scancel", *jobs)
+    except (OSError, subprocess.SubprocessError) as err:
+        return [f"Slurm cannot be asked for jobs of {run}: {err}"]
+    return [f"job {job} of {run} was still in the queue: cancelled" for job in jobs]
+
+
+def _slurm(*command: str) -> str:
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE, check=True
+    ).stdout
