@@ -24,8 +24,9 @@ check: setup-test  ## lint, format and types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-bench: setup-test  ## ratios: our harness against plain ReFrame and against commands run by hand
-	@. ./env.sh && $(VENV)/bin/python -m tests.bench.harness && echo && $(VENV)/bin/python -m tests.bench.builds
+BENCHES := harness builds history detection cluster
+bench: setup-test $(VENV)/.installed-bench  ## ratios: our harness against plain ReFrame, our detection against others
+	@. ./env.sh && for bench in $(BENCHES); do $(VENV)/bin/python -m tests.bench.$$bench && echo || exit 1; done
 
 setup: $(VENV)/.installed $(WHEELS)/.installed
 setup-test: setup $(VENV)/.installed-test
@@ -47,6 +48,11 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
 	@$(PIP) install --require-hashes -r requirements-test.lock
+	@touch $@
+
+# Of Otava only its analysis is wanted, not the databases and clouds that it can read and write.
+$(VENV)/.installed-bench: requirements-bench.lock $(VENV)/.installed-test
+	@$(PIP) install --require-hashes --no-deps -r requirements-bench.lock
 	@touch $@
 
 # Built aside and moved into place, so that an interrupted installation leaves no half of one.
@@ -73,6 +79,7 @@ lock: setup-test  ## renew the lock files from pyproject.toml
 	$(LOCK) pyproject.toml --extra build -o requirements.lock
 	$(LOCK) pyproject.toml --extra test -c requirements.lock -o requirements-test.lock
 	@sed -n "s/^wheels = \[\(.*\)\]/\1/p" pyproject.toml | tr -d '" ' | tr , "\n" | $(LOCK) - -o requirements-wheels.lock
+	@sed -n "s/^bench = \[\(.*\)\]/\1/p" pyproject.toml | tr -d '" ' | tr , "\n" | $(LOCK) --no-deps - -o requirements-bench.lock
 
 clean:  ## remove the environments; measured results in var/ stay
 	rm -rf $(VENV) $(WHEELS) $(WHEELS).part
