@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -79,16 +80,23 @@ def test_on_one_host_the_daemons_listen_on_the_loopback_device_only(one_host):
     assert listening(one_host.processes.values()) == {"0100007F"}
 
 
-def test_what_ran_has_gone_when_the_cluster_stops(one_host, tmp_path):
-    with slurm.Cluster(tmp_path / "slurm") as cluster:
-        running = with_a_job(cluster, tmp_path)
+@pytest.fixture
+def folder():
+    """A folder with a short path: that of a socket has 107 characters at most."""
+    with tempfile.TemporaryDirectory(prefix="slurm", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def test_what_ran_has_gone_when_the_cluster_stops(one_host, folder):
+    with slurm.Cluster(folder / "slurm") as cluster:
+        running = with_a_job(cluster, folder)
         assert set(cluster.processes.values()) < running
     assert alive(running) == []
     # Another cluster of the same machine is none the worse.
     assert alive(one_host.processes.values()) == list(one_host.processes.values())
 
 
-def test_what_ran_has_gone_when_the_tests_are_killed(one_host, tmp_path):
+def test_what_ran_has_gone_when_the_tests_are_killed(one_host, folder):
     script = """if True:
         import sys, time
         from pathlib import Path
@@ -100,7 +108,7 @@ def test_what_ran_has_gone_when_the_tests_are_killed(one_host, tmp_path):
             time.sleep(600)
     """
     tests = subprocess.Popen(
-        [sys.executable, "-c", script, tmp_path], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-c", script, folder], stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
     running = [int(word) for word in tests.stdout.readline().split()]
     assert len(alive(running)) > 6

@@ -319,7 +319,8 @@ SCRIPT = """
     from datetime import datetime
     from pathlib import Path
     from tests.alerted import ALERT, NOW
-    from utils import alerts, alertstate, spool
+    from utils import alerts
+    from utils.alerting import alertstate, spool
 
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)

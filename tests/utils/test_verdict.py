@@ -179,7 +179,7 @@ def test_a_partition_may_have_its_guidelines_fail(site, recorded):
 
 
 def test_what_looks_worse_is_measured_again_in_the_same_night(site, recorded):
-    """Twelve nights as ever, then one of five times the latency."""
+    """Twenty nights as ever, then one of five times the latency."""
     text = recorded("osu/osu_latency.openmpi.txt")
     script = site.replay(text, "osu_latency", "osu")
     script.write_text(
@@ -190,7 +190,7 @@ def test_what_looks_worse_is_measured_again_in_the_same_night(site, recorded):
     )
     asked = ["-c", "checks/osu.py", "-r", "-S", "validate=no"]
     asked += ["-n", "OsuBenchmark%benchmark=latency%.*intra-node"]
-    for night in range(12):
+    for night in range(20):
         (site.folder / "factor").write_text(f"{1 + night % 3 / 500}")
         assert site.reframe(*asked).status == 0
     (site.folder / "factor").write_text("5")
