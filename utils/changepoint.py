@@ -36,10 +36,10 @@ Flags = NDArray[np.bool_]
 DEFAULT = math.log(36_500)
 #: Smallest change of interest, as a fraction; smaller ones are not reported, however certain.
 SMALLEST = 0.01
-#: Samples of a series before the first decision at `DEFAULT` is possible, however large the change:
-#: 12 of a level, 3 of a change.
-FEWEST = 15
-#: A suspicion worth a repeated measurement; a series without changes has one in 19 to 59 samples.
+#: Samples of a series before the first decision at `DEFAULT` is possible, however large and clear
+#: the change: 13 of a level and 4 of a change.
+FEWEST = 17
+#: A suspicion worth a repeated measurement; a series without changes has one in 23 to 62 samples.
 SUSPICIOUS = 4.0
 #: Series that are watched together: their arrays then fit a cache.
 _BLOCK = 500
@@ -73,7 +73,7 @@ class Scan:
     samples are. `suspicion` is the score of the strongest change for the worse that ends with the
     last sample and is not decided, 0 for none. Windows of 1 and 2 samples count for it, so that a
     caller may measure again in the same night when it exceeds `SUSPICIOUS`, and scan the series
-    with the repeated samples appended.
+    with the repeated samples appended: each is a sample like any other.
     """
 
     changes: tuple[Change, ...]

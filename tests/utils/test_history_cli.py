@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
+from utils.changepoint import FEWEST
 from utils.cli import main
 from utils.history import load
 from utils.history_cli import fits
@@ -84,7 +85,7 @@ def test_nothing_that_fits(path, run):
 
 def test_a_short_series_says_when_it_can_be_judged(path, run):
     stepped(path, 3)
-    assert "cannot judge yet; can after 7 more nights" in run()[1]
+    assert f"cannot judge yet; can after {FEWEST - 3} more nights" in run()[1]
 
 
 def test_no_database(run):

@@ -18,6 +18,7 @@ from tests.made import (
     one_night,
 )
 from utils import references
+from utils.changepoint import FEWEST
 from utils.history import load
 from utils.paths import ROOT
 from utils.regressions import SERIES, for_gate, judge, threshold
@@ -554,7 +555,7 @@ def test_the_gate_judges_as_of_its_session(path):
 
 
 def test_the_gate_says_when_the_references_cannot_be_read(path, tmp_path, monkeypatch):
-    nights(path, 12, cases=2)
+    nights(path, FEWEST, cases=2)
     monkeypatch.setattr("utils.regressions.REFERENCE", tmp_path / "nothing")
     judgement = for_gate(path)
     assert judgement.judged == 2 * EACH
