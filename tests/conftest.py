@@ -12,6 +12,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import netns
+from utils import results
 from utils.paths import ROOT, WHEELS
 
 DATA = ROOT / "tests/data"
@@ -114,6 +115,19 @@ class Site:
             }}
         """)
         return script
+
+
+def only_problem(verdict):
+    """Return the message of a verdict on the one case that failed."""
+    kinds = [problem["kind"] for problem in verdict["problems"]]
+    assert kinds == ["case-failed", "nothing-measured"]
+    return verdict["problems"][0]["message"]
+
+
+def only_case(site):
+    """Return the one case of the newest session, and its metrics: name -> (value, unit)."""
+    (case,) = results.session(site.database).cases
+    return case, {metric.name: (metric.value, metric.unit) for metric in case.metrics}
 
 
 #: Start of a path -> the group whose tests one worker runs: they share what is costly to make,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import only_case, only_problem
 from utils import host, hpl, references, results
 from utils.paths import REFERENCE
 from utils.suites import hpcc
@@ -40,17 +41,6 @@ def run(site, *options, placement="intra-node", **environment):
         **environment,
     )
     return done, site.gate()
-
-
-def only_problem(verdict):
-    kinds = [problem["kind"] for problem in verdict["problems"]]
-    assert kinds == ["case-failed", "nothing-measured"]
-    return verdict["problems"][0]["message"]
-
-
-def only_case(site):
-    (case,) = results.session(site.database).cases
-    return case, {metric.name: (metric.value, metric.unit) for metric in case.metrics}
 
 
 def test_a_recorded_output_is_measured_completely(site, recorded):

@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from tests.conftest import Site
-from utils import results
+from tests.conftest import Site, only_case, only_problem
 from utils.paths import REFERENCE
 from utils.suites import npb
 
@@ -61,17 +60,6 @@ def run(site, case, *options, placement="intra-node", path="shared", **environme
     name = f"%program={re.escape(case)}%placement={placement}%mapping=block%path={path}"
     done = site.reframe("-c", "checks/npb.py", "-r", "-n", name, *options, **environment)
     return done, site.gate()
-
-
-def only_problem(verdict):
-    kinds = [problem["kind"] for problem in verdict["problems"]]
-    assert kinds == ["case-failed", "nothing-measured"]
-    return verdict["problems"][0]["message"]
-
-
-def only_case(site):
-    (case,) = results.session(site.database).cases
-    return case, {metric.name: (metric.value, metric.unit) for metric in case.metrics}
 
 
 def judged(case):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from utils import results
+from tests.conftest import only_case, only_problem
 from utils.suites import osu
 
 LATENCY = "osu/osu_latency.openmpi.txt"
@@ -43,17 +43,6 @@ def run(site, benchmark="latency", *options, placement="intra-node", buffers="sa
     name = f"%benchmark={benchmark}%.*%placement={placement}%buffers={buffers}"
     done = site.reframe("-c", "checks/osu.py", "-r", "-n", name, *options)
     return done, site.gate()
-
-
-def only_problem(verdict):
-    kinds = [problem["kind"] for problem in verdict["problems"]]
-    assert kinds == ["case-failed", "nothing-measured"]
-    return verdict["problems"][0]["message"]
-
-
-def only_case(site):
-    (case,) = results.session(site.database).cases
-    return case, {metric.name: (metric.value, metric.unit) for metric in case.metrics}
 
 
 def arguments(site):
