@@ -95,6 +95,7 @@ def fits(series: Series, patterns: Sequence[str]) -> bool:
     key = series.case.key
     benchmark = series.case.benchmark
     names = [
+        series.name,
         series.metric,
         key.check,
         key.check.split(" ")[0],

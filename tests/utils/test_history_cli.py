@@ -127,6 +127,8 @@ def test_a_short_series_as_data_is_valid_json(path, run):
 @pytest.mark.parametrize(
     ("patterns", "fitting"),
     [
+        (["made:*+spack-openmpi OsuMpi*"], True),
+        (["made:*+spack-mpich OsuMpi*"], False),
         ([], True),
         (["latency_8"], True),
         (["latency_*"], True),
