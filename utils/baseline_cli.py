@@ -5,6 +5,7 @@ import sys
 
 from utils import baseline, history_cli, references
 from utils.baseline import BaselineFault, Proposal
+from utils.options import positive
 from utils.paths import REFERENCE
 from utils.records import write_parameters
 from utils.report import table
@@ -25,19 +26,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     chosen.add_argument(
         "--nights",
-        type=_positive,
+        type=positive,
         default=baseline.NIGHTS,
         help="the last nights (default: %(default)s)",
     )
     command.add_argument("--write", action="store_true", help="write it; else only show it")
     command.add_argument("--yes", action="store_true", help="with --write: do not ask")
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return number
 
 
 def run(options: argparse.Namespace) -> int:

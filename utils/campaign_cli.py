@@ -13,6 +13,7 @@ from utils.campaigns.campaign import Busy, CampaignFault, Interrupted, State
 from utils.campaigns.campaignrun import Runner
 from utils.campaigns.steps import Step
 from utils.gate import CANNOT_JUDGE, PASSED, Verdict
+from utils.options import positive
 from utils.report import verdict_text
 
 #: Exit statuses beside those of the gate; a campaign that a signal stopped ends with 128 + its
@@ -44,7 +45,7 @@ def add_commands(
     command.add_argument("--no-alerts", action="store_true", help="send no alerts")
     command.add_argument(
         "--confirm",
-        type=int,
+        type=positive,
         default=0,
         metavar="N",
         help="before the verdict measure again, N times, what looks worse than it was",

@@ -27,6 +27,7 @@ from utils import (
     verdict,
 )
 from utils.junit import junit
+from utils.options import positive
 from utils.paths import REFERENCE, RESULTS_DB, ROOT
 from utils.report import table, verdict_text
 from utils.suites import SUITES
@@ -55,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--send", action="store_true", help="send alerts that are new, or ended")
     command.add_argument(
         "--confirm",
-        type=int,
+        type=positive,
         default=0,
         metavar="N",
         help="first measure again, N times, what looks worse than it was",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from utils import runlog
+from utils.campaigns.campaignrun import environment
 from utils.paths import ROOT
 from utils.trend.series import Series
 
@@ -20,7 +21,7 @@ from utils.trend.series import Series
 NIGHT = 12 * 3600.0
 
 #: Options that a repetition has of its own, with a value.
-_OWN = ("-n", "--name", "--session-extras")
+_OWN = ("-n", "--name", "--session-extras", "--timestamp")
 
 
 @dataclass
@@ -47,7 +48,7 @@ def suspects(series: Iterable[Series], newest: float) -> dict[str, list[str]]:
 
 
 def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[str]:
-    """Return the command of a run, for these cases only and under another label.
+    """Return ReFrame's options for these cases of a run only, under another label.
 
     `arguments` are those of the log, the program first. ReFrame matches names without spaces.
     """
@@ -62,7 +63,8 @@ def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[
             kept.append(word)
     wanted = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
     narrowed = [word for name in wanted for word in ("-n", name)]
-    return ["reframe", *kept, *narrowed, "--session-extras", f"run={label}"]
+    # Its outputs have a folder of their own, and take nobody's place.
+    return [*kept, *narrowed, "--session-extras", f"run={label}", f"--timestamp={label}"]
 
 
 def repeat(logs: Path, suspected: dict[str, list[str]], times: int, label: str) -> Repeated:
@@ -79,7 +81,17 @@ def repeat(logs: Path, suspected: dict[str, list[str]], times: int, label: str) 
         for number in range(times):
             own = f"{label}.again{len(done.runs) + 1}"
             words = command(runs[uuid].arguments, names, own)
-            print(f"acceptance: again ({number + 1} of {times}): {', '.join(names)}", flush=True)
-            subprocess.run(words, cwd=ROOT, check=False, stdout=sys.stderr)
+            print(
+                f"acceptance: again ({number + 1} of {times}): {', '.join(names)}", file=sys.stderr
+            )
+            where = runs[uuid].fields.get("working directory", "").strip("'") or ROOT
+            subprocess.run(
+                [str(Path(sys.executable).parent / "reframe"), *words],
+                cwd=where,
+                env=environment(),
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=sys.stderr,
+            )
             done.runs.append(own)
     return done

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from utils import site
 from utils.fabric import FabricFault, Facts
+from utils.options import positive
 from utils.paths import ROOT, SYSTEMS, WHEELS
 from utils.siteguide import initsite
 from utils.siteguide.adapters import Fabric
@@ -25,7 +26,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--nodes",
-        type=_positive,
+        type=positive,
         default=initsite.NODES,
         help="nodes of a partition that the checks use at most (default: %(default)s)",
     )
@@ -39,13 +40,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="folder with config/systems and spack-envs/systems (default: ACCEPTANCE_SYSTEMS, "
         "else the clone)",
     )
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return number
 
 
 def run(options: argparse.Namespace, config_files: list[Path]) -> int:

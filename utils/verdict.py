@@ -18,6 +18,9 @@ from utils.paths import LOGS, RESULTS_DB, VAR
 VERDICTS = VAR / "verdicts"
 PERFLOGS = VAR / "perflogs"
 
+#: What verdicts on several runs add up.
+_COUNTS = ("elapsed", "selected", "ran", "builds", "passed", "failed", "skipped", "recorded")
+
 
 def conclude(
     run_ids: Sequence[str] = (),
@@ -45,8 +48,11 @@ def conclude(
     place = Path(verdict.database)
     if times and database is None and session is None:
         newest = _measure_again(verdict, place, newest, times)
-    for uuid in uuids:
-        _hold_against_guidelines(verdict, place, uuid, config_files)
+    try:
+        for uuid in uuids:
+            hold_against_guidelines(verdict, place, results.session(place, uuid), config_files)
+    except results.ResultsFault as err:
+        verdict.fail("unreadable-database", str(err))
     _hold_against_history(verdict, place, newest, send, now or datetime.now(timezone.utc))
     if database is None and session is None:
         _keep(verdict, newest)
@@ -63,9 +69,7 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
         first.database = first.database or other.database
         for name in ("system", "host", "time"):
             setattr(first, name, getattr(first, name) or getattr(other, name))
-        for name in (
-            *("elapsed", "selected", "ran", "builds", "passed", "failed", "skipped", "recorded"),
-        ):
+        for name in _COUNTS:
             setattr(first, name, getattr(first, name) + getattr(other, name))
         for source, count in other.judged.items():
             first.judged[source] = first.judged.get(source, 0) + count
@@ -95,11 +99,11 @@ def _measure_again(verdict: Verdict, database: Path, newest: str, times: int) ->
     return newest
 
 
-def _hold_against_guidelines(
-    verdict: Verdict, database: Path, uuid: str, config_files: Sequence[Path]
+def hold_against_guidelines(
+    verdict: Verdict, database: Path, session: results.Session, config_files: Sequence[Path]
 ) -> None:
+    """Add what comes of the guidelines in a session; `database` has the earlier ones."""
     try:
-        session = results.session(database, uuid)
         earlier = guidelines.earlier(database, session)
         report, failing = guidelines.judge(session, site.load(config_files), earlier)
     except (site.SiteFault, results.ResultsFault) as err:

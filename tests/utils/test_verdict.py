@@ -178,33 +178,82 @@ def test_a_partition_may_have_its_guidelines_fail(site, recorded):
     assert any(finding["fails"] for finding in verdict["guidelines"]["findings"])
 
 
-def test_what_looks_worse_is_measured_again_in_the_same_night(site, recorded):
-    """Twenty nights as ever, then one of five times the latency."""
-    text = recorded("osu/osu_latency.openmpi.txt")
-    script = site.replay(text, "osu_latency", "osu")
+LATENCY = ("-S", "validate=no", "-n", "OsuBenchmark%benchmark=latency%.*intra-node")
+
+
+@pytest.fixture
+def suspicious(site, recorded):
+    """A site with twenty nights as ever, whose program is now five times as slow."""
+    script = site.replay(recorded("osu/osu_latency.openmpi.txt"), "osu_latency", "osu")
     script.write_text(
         f'#!/bin/sh\necho "$*" >> {site.folder}/runs.txt\n'
         f"awk -v f=$(cat {site.folder}/factor) "
         f"'/^[0-9]/ {{ printf \"%s  %.2f\\n\", $1, $2 * f + 10; next }} 1' "
         f"{site.folder}/output.txt\n"
     )
-    asked = ["-c", "checks/osu.py", "-r", "-S", "validate=no"]
-    asked += ["-n", "OsuBenchmark%benchmark=latency%.*intra-node"]
-    for night in range(20):
-        (site.folder / "factor").write_text(f"{1 + night % 3 / 500}")
-        assert site.reframe(*asked).status == 0
+    system = site.folder / "site.py"
+    system.write_text(system.read_text().replace('"nodes": 2', '"nodes": 1'))
+    (site.folder / "factor").write_text("1")
+    assert site.reframe("-c", "checks/osu.py", "-r", *LATENCY).status == 0
+    with sqlite3.connect(site.database) as connection:
+        (blob,) = connection.execute("SELECT json_blob FROM sessions").fetchone()
+        connection.execute("DELETE FROM sessions")
+        for night in range(20):
+            earlier(connection, json.loads(blob), night, 20 - night)
     (site.folder / "factor").write_text("5")
-    assert site.reframe(*asked, "--session-extras", "run=tonight").status == 0
-    unsure = site.gate("--run", "tonight")
+    (site.folder / "runs.txt").unlink()
+    return site
+
+
+def earlier(connection, report, night, days):
+    """Store a session as if it had been so many days ago, with a little noise."""
+    info, ago = report["session_info"], days * 86400
+    info["uuid"] = f"{night:08x}-0000-4000-8000-000000000000"
+    for key in ("time_start_unix", "time_end_unix"):
+        info[key] -= ago
+    for case in report["runs"][0]["testcases"]:
+        case["job_completion_time_unix"] -= ago
+        for values in case["perfvalues"].values():
+            values[0] *= 1 + night % 3 / 500
+    times = info["time_start_unix"], info["time_end_unix"]
+    connection.execute(
+        "INSERT INTO sessions VALUES(?, ?, ?, ?, ?)",
+        (info["uuid"], *times, json.dumps(report), None),
+    )
+
+
+def ran(site):
+    return (site.folder / "runs.txt").read_text().splitlines()
+
+
+def test_what_looks_worse_is_measured_again_in_the_same_night(suspicious):
+    tonight = ("-c", "checks/osu.py", "-r", *LATENCY, "--session-extras", "run=tonight")
+    assert suspicious.reframe(*tonight).status == 0
+    unsure = suspicious.gate("--run", "tonight")
     assert (unsure[0], unsure[1]["alerts"]) == (0, [])
-    before = len((site.folder / "runs.txt").read_text().splitlines())
-    done = site.acceptance("gate", "--run", "tonight", "--confirm", "6")
+    status, verdict = suspicious.gate("--run", "tonight", "--confirm", "6")
+    assert status == 1
+    (alert,) = verdict["alerts"]
+    assert alert["change"] > 0
+    assert any("measured again, 6 times in all: Osu" in note for note in verdict["notes"])
+    assert len(ran(suspicious)) == 7
+    assert len(set(ran(suspicious))) == 1  # the same arguments
+    # The raw output of each repetition is kept.
+    assert len(list(suspicious.var.glob("output/*.again*/**/rfm_job.out"))) == 6
+
+
+def test_the_night_measures_again_too(suspicious):
+    done = suspicious.acceptance("nightly", "--no-alerts", "--confirm", "6", "--", *LATENCY)
     assert done.status == 1, done.output
     assert "measured again, 6 times in all: OsuBenchmark %benchmark=latency" in done.output
     assert "worse since" in done.output
-    ran = (site.folder / "runs.txt").read_text().splitlines()
-    assert len(ran) == before + 6
-    assert len(set(ran)) == 1  # the same arguments
+    assert len(ran(suspicious)) == 7
+
+
+def test_measuring_again_wants_a_number(suspicious):
+    done = suspicious.acceptance("gate", "--confirm", "0")
+    assert done.status == 2
+    assert "0 is less than 1" in done.errors
 
 
 @pytest.mark.parametrize(
@@ -212,11 +261,11 @@ def test_what_looks_worse_is_measured_again_in_the_same_night(site, recorded):
     [
         (
             "reframe -c checks -r -n Ping --session-extras run=7 --mode=nightly",
-            "reframe -c checks -r --mode=nightly -n ^A%b=1$ --session-extras run=x",
+            "-c checks -r --mode=nightly -n ^A%b=1$ --session-extras run=x --timestamp=x",
         ),
         (
-            "reframe --name=Ping -r --session-extras=run=7 -S 'A.b=1 2'",
-            "reframe -r -S 'A.b=1 2' -n ^A%b=1$ --session-extras run=x",
+            "reframe --name=Ping -r --timestamp=7 --session-extras=run=7 -S 'A.b=1 2'",
+            "-r -S 'A.b=1 2' -n ^A%b=1$ --session-extras run=x --timestamp=x",
         ),
     ],
 )

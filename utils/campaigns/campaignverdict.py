@@ -1,12 +1,11 @@
 """The verdict on a campaign: that on its steps, on what a stopped step left, on what is missing."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from textwrap import shorten
-from typing import Any
 
-from utils import guidelines, results, site, verdict
+from utils import results, verdict
 from utils.campaigns.campaign import DONE, NOT_PROVIDED, State
 from utils.campaigns.campaignrun import over
 from utils.campaigns.steps import LINKS
@@ -30,7 +29,8 @@ def conclude(state: State, config_files: Sequence[Path], *, send: bool, times: i
     try:
         left = stopped(state)
         parts = [_judge_part(session) for session in left]
-        _hold_against_guidelines(given, left, config_files)
+        for session in left:
+            verdict.hold_against_guidelines(given, RESULTS_DB, session, config_files)
     except results.ResultsFault as err:
         given.fail("unreadable-database", str(err))
         given.status = CANNOT_JUDGE
@@ -44,27 +44,6 @@ def conclude(state: State, config_files: Sequence[Path], *, send: bool, times: i
     ]
     _judge_whole(given, state)
     return given
-
-
-def _hold_against_guidelines(
-    given: Verdict, found: Sequence[Session], config_files: Sequence[Path]
-) -> None:
-    """Add what comes of the guidelines in further sessions."""
-    told: dict[str, Any] = given.guidelines or {
-        "compared": 0, "single": 0, "skipped": {}, "findings": [],
-    }  # fmt: skip
-    configuration = site.load(config_files)
-    for session in found:
-        earlier = guidelines.earlier(RESULTS_DB, session)
-        report, failing = guidelines.judge(session, configuration, earlier)
-        told["compared"] += report.compared
-        told["single"] += report.single
-        for finding in report.findings:
-            fails = finding in failing
-            told["findings"].append({**asdict(finding), "text": str(finding), "fails": fails})
-            if fails:
-                given.fail("guideline", str(finding))
-    given.guidelines = told
 
 
 def sessions(state: State) -> list[Session]:
