@@ -78,15 +78,20 @@ def test_a_node_drained_in_the_middle_ends_what_waits_for_it_and_is_named(at, an
     assert cluster.jobs() == {}
 
 
+def reach_the_limit(cluster):
+    """Let the one job of a cluster come to its time limit."""
+    (job,) = cluster.jobs()
+    # Slurm counts limits in minutes, but takes the second when a job shall end.
+    end = datetime.now() + timedelta(seconds=2)
+    cluster.run("scontrol", "update", f"JobId={job}", f"EndTime={end:%FT%T}")
+    cluster.wait_for(lambda: job not in cluster.jobs(), "the end of the job")
+
+
 def test_a_job_at_its_time_limit_fails_though_it_had_printed_all(at, anywhere, prints):
     measured, cluster = at(anywhere), anywhere
     prepare(measured, prints, hangs=True)
     with running(measured, "Barrier%np=2%placement=inter-node") as done:
-        (job,) = cluster.jobs()
-        # Slurm counts limits in minutes, but takes the second when a job shall end.
-        end = datetime.now() + timedelta(seconds=2)
-        cluster.run("scontrol", "update", f"JobId={job}", f"EndTime={end:%FT%T}")
-        cluster.wait_for(lambda: job not in cluster.jobs(), "the end of the job")
+        reach_the_limit(cluster)
     status, verdict = measured.site.gate()
     assert (done[0].status, status) == (1, 1), done[0].output
     assert (verdict["passed"], verdict["failed"]) == (0, 1)
@@ -172,10 +177,7 @@ def test_with_accounting_a_job_at_its_time_limit_is_no_success(at, accounted, pr
     measured = at(accounted)
     prepare(measured, prints, scheduler="slurm", hangs=True)
     with running(measured, "Barrier%np=2%placement=inter-node") as done:
-        (job,) = accounted.jobs()
-        end = datetime.now() + timedelta(seconds=2)
-        accounted.run("scontrol", "update", f"JobId={job}", f"EndTime={end:%FT%T}")
-        accounted.wait_for(lambda: job not in accounted.jobs(), "the end of the job")
+        reach_the_limit(accounted)
     status, verdict = measured.site.gate()
     assert (done[0].status, status) == (1, 1), done[0].output
     assert "DUE TO TIME LIMIT" in messages(verdict)
