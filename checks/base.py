@@ -1,14 +1,16 @@
 """The base of all checks: it measures completely, judges by a stated reference, or fails."""
 
 import functools
+import logging
 import os
+import sys
 from pathlib import Path
 
 import reframe as rfm
 import reframe.core.runtime as runtime
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
-from reframe.core.exceptions import PerformanceError, SanityError
+from reframe.core.exceptions import ForceExitError, PerformanceError, SanityError
 
 from utils import jobs, metrics, references
 from utils.paths import REFERENCE
@@ -287,3 +289,18 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
 # ReFrame walks the whole stack twice a case to warn of this alias, and then does not warn. That was
 # three quarters of the time to load the checks of a large system.
 JudgedCheck.var_space.vars.pop("variables", None)
+
+
+def let_stops_through(handler, record, report=logging.Handler.handleError):
+    """Report a fault of a log's handler, unless it is the end of the session that came there.
+
+    ReFrame 4.10 answers SIGTERM and SIGHUP with an exception where it happens to be, and ignores
+    them from then on. `logging` keeps an exception that arises while it writes a line: one stop
+    in sixty was lost for good, and only SIGKILL, which loses the results, could end the session.
+    """
+    if isinstance(sys.exc_info()[1], ForceExitError):
+        raise
+    report(handler, record)
+
+
+logging.Handler.handleError = let_stops_through

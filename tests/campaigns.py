@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from tests.conftest import BIN, DATA
+from utils.campaigns.campaignrun import GRACE
 from utils.paths import ROOT
 
 #: Two cases, of one step.
@@ -112,7 +113,7 @@ class Held:
 
     def kill(self, process, how=signal.SIGKILL):
         process.send_signal(how)
-        return process.wait(timeout=60)
+        return process.wait(timeout=GRACE + 60)
 
     def wait_for_lock(self):
         """Wait until no campaign, and no ReFrame of one, holds the lock."""

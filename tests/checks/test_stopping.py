@@ -1,0 +1,46 @@
+"""A stop that arrives while ReFrame writes its log."""
+
+import pytest
+
+from tests.conftest import DATA
+
+CASE = ("-c", "checks", "-r", "-n", r"Barrier%np=2%placement=intra-node")
+
+#: Sends ReFrame a signal while one of its handlers formats the line that ends a case.
+SIGNAL = """
+
+import logging, os, signal
+
+class Record(logging.LogRecord):
+    def getMessage(self):
+        text = super().getMessage()
+        if "[       OK ]" in text and not os.environ.pop("SENT", ""):
+            os.environ["SENT"] = "yes"
+            os.kill(os.getpid(), signal.{name})
+        return text
+
+logging.setLogRecordFactory(Record)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_reframe_stops_though_it_was_writing_its_log(site, name):
+    site.replay((DATA / "imb/IMB-MPI1_Barrier.impi.txt").read_text())
+    system = site.folder / "site.py"
+    system.write_text(system.read_text() + SIGNAL.format(name=name))
+    done = site.reframe(*CASE)
+    assert done.status == 1
+    assert "Logging error" not in done.errors
+    assert "force exit error: received signal" in done.output + done.errors
+
+
+def test_other_faults_of_a_log_are_told_and_stop_nothing(site):
+    site.replay((DATA / "imb/IMB-MPI1_Barrier.impi.txt").read_text())
+    system = site.folder / "site.py"
+    fault = SIGNAL.format(name="SIGTERM").replace(
+        "os.kill(os.getpid(), signal.SIGTERM)", 'raise OSError("disk full")'
+    )
+    system.write_text(system.read_text() + fault)
+    done = site.reframe(*CASE)
+    assert done.status == 0
+    assert "disk full" in done.errors
