@@ -94,7 +94,7 @@ class LinkCheck(PlacedCheck):
         """Return what is not as the facts want it, of all nodes."""
         facts = self.fabric()
         if facts.get("technology") not in TECHNOLOGIES:
-            # Of other fabrics Linux shows no links; their slots can still be below their maximum.
+            # Nothing is known of their links; slots can still be below their maximum.
             facts = {}
         return [one for node in self.read for one in links.deviations(node, facts)]
 

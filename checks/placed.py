@@ -7,6 +7,7 @@ from reframe.core.exceptions import SanityError
 
 from utils import metrics, plausible
 from utils import placement as table
+from utils import ranks as stood
 from utils.fabric import FabricFault, Facts
 from utils.peaks import FACTORS
 from utils.placement import Layout
@@ -122,6 +123,7 @@ class PlacedCheck(JudgedCheck):
         self.layout = Layout(self.np, self.num_tasks_per_node, self.placement, mapping)
         self.verified = part.extras.get("verify_placement", True)
         if not self.verified:
+            self.env_vars.update(self.needed_variables())
             return
         mpi = self.current_environ.extras.get("mpi", "")
         technology = part.extras.get("fabric", {}).get("technology", "")
@@ -131,6 +133,7 @@ class PlacedCheck(JudgedCheck):
             variables = {
                 **self.needed_variables(),
                 **launch.variables,
+                **table.pinned(mpi),
                 **table.path(mpi, path, technology),
             }
         except table.PlacementFault as err:
@@ -157,7 +160,7 @@ class PlacedCheck(JudgedCheck):
     def nodes_seen(self):
         """Return the nodes that ranks say they stood on."""
         try:
-            return {rank.node for rank in table.read(self.errors())}
+            return {rank.node for rank in stood.read(self.errors())}
         except ValueError:  # told when the ranks are judged
             return set()
 
@@ -181,8 +184,8 @@ class PlacedCheck(JudgedCheck):
         if not self.verified:
             self.provenance["placement"] = "not verified"
             return self.beyond_the_wire()
-        ranks = table.read(self.errors(), self.stderr.evaluate())
-        found = [f"misplaced: {what}" for what in table.misplaced(ranks, self.layout)]
+        ranks = stood.read(self.errors(), self.stderr.evaluate())
+        found = [f"misplaced: {what}" for what in stood.misplaced(ranks, self.layout)]
         if self.layout.nodes > 1:
             self.look_at_links({rank.node for rank in ranks})
             found += self.links.faults
@@ -256,7 +259,7 @@ class PlacedCheck(JudgedCheck):
     def last_words(self):
         """Return the last line that the program itself wrote to its standard error."""
         lines = [line.strip() for line in self.errors().splitlines() if line.strip()]
-        said = [line for line in lines if not table.is_line(line)]
+        said = [line for line in lines if not stood.is_line(line)]
         return said[-1] if said else f"{self.stderr.evaluate()} is empty"
 
     def parameters(self):

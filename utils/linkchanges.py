@@ -27,7 +27,7 @@ def grown(before: Node, after: Node) -> list[Deviation]:
     """Return the counters of errors that grew between two readings of a node, with how much.
 
     So are told ports and interfaces that vanished, counters that went back (a reset or a reboot
-    in between) and those at their end, which cannot tell. Interfaces without a device are left out.
+    in between) and those that are full and cannot tell. Interfaces without a device are left out.
     """
     name = before.name
     if name != after.name:
@@ -61,36 +61,54 @@ def _growth(
             yield Deviation(node, device, key, found, "no more", "errors")
         elif key in old and new[key] == old[key] == end:
             found = f"stands at {end}, where it stops counting"
-            yield Deviation(node, device, key, found, "a counter with room", "errors")
+            yield Deviation(node, device, key, found, "a counter with room", "full")
 
 
 def moved(
-    before: Node, after: Node, device: str | None = None, technology: str | None = None
+    before: Node,
+    after: Node,
+    device: str | None = None,
+    technology: str | None = None,
+    least: int = 0,
 ) -> int:
     """Return the bytes that went in and out over the declared devices between two readings.
 
     Without devices: over all InfiniBand ports, or, of a node that has none or with `technology`
-    "ethernet", over all Ethernet interfaces that have a device. Raises ValueError for readings of
-    two nodes, a device that is not in both, and a counter that is missing, went back or is full.
+    "ethernet", over all Ethernet interfaces that have a device. Of an Ethernet fabric the RoCE
+    ports count as well that share the adapter of such an interface, all of them where that is no
+    hardware (a bond): Linux counts what RDMA moved with the port only. Raises ValueError for
+    readings of two nodes, a device that is not in both, and a counter that is missing, went back
+    or is full; of such a RoCE port only where less than `least` has been counted without it.
     """
     if before.name != after.name:
         raise ValueError(f"readings of two nodes: {before.name} and {after.name}")
-    there, total = _links(after), 0
-    for name, link in _chosen(before, device, technology).items():
-        if name not in there:
-            raise ValueError(f"{before.name} {name} has vanished")
-        keys, size = ("rx_bytes", "tx_bytes"), 1
-        if isinstance(link, Port):
-            keys, size = ("port_rcv_data", "port_xmit_data"), _WORD
-        for key in keys:
-            old, new = link.counters.get(key), there[name].counters.get(key)
-            if old is None or new is None:
-                raise ValueError(f"{before.name} {name} does not tell {key}")
-            if new < old:
-                raise ValueError(f"{before.name} {name}: {key} went back from {old} to {new}")
-            if size == _WORD and new == _FULL:
-                raise ValueError(f"{before.name} {name}: {key} stands at its end, {_FULL}")
-            total += size * (new - old)
+    chosen = _chosen(before, device, technology)
+    total = sum(_bytes(before.name, link, _links(after).get(name)) for name, link in chosen.items())
+    for name, port in (_roce(before, chosen) if technology == "ethernet" else {}).items():
+        try:
+            total += _bytes(before.name, port, after.ports.get(name))
+        except ValueError:
+            if total < least:
+                raise
+    return total
+
+
+def _bytes(node: str, old: Port | Interface, new: Port | Interface | None) -> int:
+    if new is None:
+        raise ValueError(f"{node} {old.name} has vanished")
+    keys, size = ("rx_bytes", "tx_bytes"), 1
+    if isinstance(old, Port):
+        keys, size = ("port_rcv_data", "port_xmit_data"), _WORD
+    total = 0
+    for key in keys:
+        first, last = old.counters.get(key), new.counters.get(key)
+        if first is None or last is None:
+            raise ValueError(f"{node} {old.name} does not tell {key}")
+        if last < first:
+            raise ValueError(f"{node} {old.name}: {key} went back from {first} to {last}")
+        if size == _WORD and last == _FULL:
+            raise ValueError(f"{node} {old.name}: {key} stands at its end, {_FULL}")
+        total += size * (last - first)
     return total
 
 
@@ -113,8 +131,23 @@ def _chosen(
         return chosen
     if technology != "ethernet":
         chosen |= {key: port for key, port in node.ports.items() if port.infiniband}
-    if technology != "infiniband" and not chosen:
+    if technology in (None, "ethernet") and not chosen:
         chosen |= {k: one for k, one in node.interfaces.items() if one.physical and one.ethernet}
     if not chosen:
         raise ValueError(f"{node.name} has no link of {technology or 'any kind'}")
     return chosen
+
+
+def _roce(node: Node, chosen: dict[str, Port | Interface]) -> dict[str, Port]:
+    """Return the RoCE ports, not chosen themselves, that the chosen interfaces share adapters with.
+
+    What is no hardware has no address on the bus, and may stand for any.
+    """
+    slots = {link.pci for link in chosen.values() if isinstance(link, Interface)}
+    return {
+        name: port
+        for name, port in node.ports.items()
+        if name not in chosen
+        and not port.infiniband
+        and slots & {"", node.adapters[port.device].pci}
+    }

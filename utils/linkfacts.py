@@ -1,15 +1,15 @@
 """What a partition's fabric facts say about the links of its nodes.
 
 The facts are `extras["fabric"]`: `technology`, `rate` (a word of `SPEEDS` or HDR100 for InfiniBand,
-Gb/s for Ethernet), `lanes` (4 unless stated), `pcie` ("2.0"), `pcie_lanes`, `mtu` (bytes; only of
-Ethernet, as Linux does not tell that of a port), and `device` (`mlx5_0/1`, `mlx5_0` for all its
-ports, `eth2`; several with commas).
+Gb/s for Ethernet and Omni-Path), `lanes` (of InfiniBand, 4 unless stated), `pcie` ("2.0"),
+`pcie_lanes`, `mtu` (bytes; only of interfaces, as Linux does not tell that of a port), and `device`
+(`mlx5_0/1`, `mlx5_0` for all its ports, also those of RoCE; `eth2`; several with commas).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from utils.node import GENERATIONS, Rate
+from utils.node import GENERATIONS, Node, Port, Rate
 
 #: Word of an InfiniBand speed -> Gb/s of a lane. Source: Linux, drivers/infiniband/core/sysfs.c;
 #: from FDR on they are rounded.
@@ -25,8 +25,18 @@ SPEEDS = {
     "XDR": 200.0,
 }
 
+#: Mb/s of a RoCE port that is slower: Linux writes it as `2.5 Gb/sec (1X SDR)`. Source: Linux,
+#: drivers/infiniband/core/verbs.c, `ib_get_eth_speed`.
+ROCE_LEAST = 2500
+
 #: The technologies whose links Linux shows under /sys.
-TECHNOLOGIES = ("infiniband", "ethernet")
+TECHNOLOGIES = ("infiniband", "ethernet", "omni-path")
+
+#: Rate of Omni-Path -> how Linux writes it, as that of an InfiniBand port; of others only the state
+#: is judged. Source: Linux, drivers/infiniband/hw/hfi1, `opa_speed_to_ib`.
+_OMNI_PATH = {"100": Rate(100.0, 4, "EDR")}
+#: How the names of the drivers of Omni-Path's adapters begin (hfi1).
+_OMNI_PATH_DRIVER = "hfi"
 
 _PCIE = {name: speed for speed, name in GENERATIONS.items()} | {"1.0": 2.5, "2.1": 5.0, "3.1": 8.0}
 
@@ -46,9 +56,15 @@ class Wanted:
     @property
     def link(self) -> str:
         """Write what a link should be: `40 Gb/sec (4X QDR)`, `10000 Mb/s full`."""
-        if self.technology == "infiniband":
+        if self.technology in ("infiniband", "omni-path"):
             return str(self.rate) if self.rate else "an active port"
         return f"{self.mbps} Mb/s full" if self.mbps else "full duplex"
+
+    def takes(self, node: Node, port: Port) -> bool:
+        """Tell whether a port is of this technology, and not of the one that looks like it."""
+        driver = node.adapters[port.device].driver
+        looks = "omni-path" if driver.startswith(_OMNI_PATH_DRIVER) else "infiniband"
+        return port.infiniband and self.technology in ("", looks)
 
 
 def wanted(facts: Mapping[str, object]) -> Wanted:
@@ -57,6 +73,7 @@ def wanted(facts: Mapping[str, object]) -> Wanted:
     Raises ValueError for a technology that is not of `TECHNOLOGIES` (none is allowed: then only
     slots are judged) and for a value that cannot be.
     """
+    facts = {key: value for key, value in facts.items() if value is not None}
     technology = str(facts.get("technology", ""))
     if technology not in ("", *TECHNOLOGIES):
         known = ", ".join(TECHNOLOGIES)
@@ -70,7 +87,7 @@ def wanted(facts: Mapping[str, object]) -> Wanted:
         devices=tuple(
             name.strip() for name in str(facts.get("device") or "").split(",") if name.strip()
         ),
-        rate=_rate(word, facts) if word and technology == "infiniband" else None,
+        rate=_rate(technology, word, facts) if word else None,
         mbps=_mbps(word) if word and technology == "ethernet" else None,
         pcie=_PCIE.get(pcie),
         pcie_lanes=_integer(facts, "pcie_lanes"),
@@ -87,7 +104,9 @@ def _integer(facts: Mapping[str, object], key: str) -> int | None:
     return int(text)
 
 
-def _rate(word: str, facts: Mapping[str, object]) -> Rate:
+def _rate(technology: str, word: str, facts: Mapping[str, object]) -> Rate | None:
+    if technology != "infiniband":
+        return _OMNI_PATH.get(word) if technology == "omni-path" else None
     lanes = _integer(facts, "lanes")
     if word == "HDR100":
         # A name for HDR with half of the lanes.

@@ -6,17 +6,21 @@
 from collections.abc import Iterator, Mapping
 
 from utils.linkchanges import grown, moved
-from utils.linkfacts import Wanted, wanted
+from utils.linkfacts import ROCE_LEAST, Wanted, wanted
 from utils.node import Adapter, Deviation, Interface, Node, Port, Slot, slot_text
 
-__all__ = ["Deviation", "deviations", "grown", "metrics", "moved", "rates"]
+#: Technologies whose links are ports, none of them an interface, and how they are written.
+PORTED = {"infiniband": "InfiniBand", "omni-path": "Omni-Path"}
+
+__all__ = ["Deviation", "deviations", "grown", "metrics", "moved", "rates", "serving"]
 
 
 def deviations(node: Node, facts: Mapping[str, object]) -> list[Deviation]:
     """Compare a node with the fabric facts of its partition; raises ValueError as `wanted` does.
 
-    With `device` exactly those are judged. Without: of InfiniBand every port but those that are
-    down, as long as one is active; of Ethernet one interface that is all right will do.
+    With `device` exactly those are judged, of Ethernet interfaces and RoCE ports. Without: of
+    InfiniBand and Omni-Path every port of theirs but those that are down, as long as one is active;
+    of Ethernet one interface that is all right will do.
     """
     return list(_Judge(node, wanted(facts)).judge())
 
@@ -45,31 +49,38 @@ def metrics(node: Node) -> dict[str, tuple[float, str]]:
 
 
 def rates(node: Node, facts: Mapping[str, object]) -> list[float]:
-    """Return what the links of a fabric, those of them that are up, run at in Mbit/s.
+    """Return what the links of a fabric, those of them that are up, run at in Mbit/s."""
+    return [mbps for link in serving(node, facts).values() if (mbps := _mbps(link))]
 
-    Declared devices count, be they hardware or not (a bond, a VLAN). Without any: InfiniBand ports;
-    of Ethernet the adapters at the stated rate, or all where none has it.
+
+def serving(node: Node, facts: Mapping[str, object]) -> dict[str, Port | Interface]:
+    """Return the links of a fabric, those of them that are up, by name.
+
+    Declared devices count, be they hardware or not (a bond, a VLAN). Without any: the ports of the
+    technology; of Ethernet the adapters at the stated rate, or all where none has it.
     """
     want = wanted(facts)
-    found: list[float] = []
-    if want.technology != "ethernet":
-        found += [
-            1000 * port.rate.gbps
-            for port in node.ports.values()
-            if port.active
-            and port.rate
-            and ({port.name, port.device} & set(want.devices) if want.devices else port.infiniband)
-        ]
-    if want.technology != "infiniband":
-        speeds = [
-            float(one.speed)
-            for one in node.interfaces.values()
-            if one.up
-            and one.speed
-            and (one.name in want.devices if want.devices else one.physical and one.ethernet)
-        ]
-        found += [speed for speed in speeds if speed == want.mbps and not want.devices] or speeds
-    return found
+    names = set(want.devices)
+    found: dict[str, Port | Interface] = {
+        port.name: port
+        for port in node.ports.values()
+        if port.active and ({port.name, port.device} & names if names else want.takes(node, port))
+    }
+    if want.technology in PORTED:
+        return found
+    up = {
+        one.name: one
+        for one in node.interfaces.values()
+        if one.up and (one.name in names if names else one.physical and one.ethernet)
+    }
+    right = {} if names else {name: one for name, one in up.items() if one.speed == want.mbps}
+    return {**found, **(right or up)}
+
+
+def _mbps(link: Port | Interface) -> float | None:
+    if isinstance(link, Interface):
+        return link.speed
+    return 1000 * link.rate.gbps if link.rate else None
 
 
 def _legal(name: str) -> str:
@@ -87,7 +98,7 @@ class _Judge:
     def judge(self) -> list[Deviation]:
         technology = self.wanted.technology
         links = list(self.ports()) if technology != "ethernet" else []
-        links += self.interfaces() if technology != "infiniband" else []
+        links += self.interfaces() if technology not in PORTED else []
         # Without a technology nothing is known of the links; of their slots it is.
         links = links if technology else []
         slots = [found for owner in self.owners for found in self.slot(owner)]
@@ -105,41 +116,54 @@ class _Judge:
     def blind(self, path: str) -> bool:
         return any(f"/{unreadable}".endswith(f"/{path}") for unreadable in self.node.unreadable)
 
+    def named(self, name: str) -> list[Port]:
+        return [port for port in self.node.ports.values() if name in (port.name, port.device)]
+
     def ports(self) -> Iterator[Deviation]:
         ports = self.node.ports.values()
         judged = []
         for name in self.wanted.devices:
-            named = [port for port in ports if name in (port.name, port.device)]
+            named = self.named(name)
             judged += named
             if not named:
                 yield self.deviation("no-adapter", name, "no such port")
         if not self.wanted.devices:
-            judged = [port for port in ports if port.infiniband]
+            judged = [port for port in ports if self.wanted.takes(self.node, port)]
             if any(port.active for port in judged):
                 judged = [port for port in judged if not port.down]
             elif not judged:
+                name = PORTED.get(self.wanted.technology, "InfiniBand")
                 what = "port" if self.node.adapters else "adapter"
-                yield self.deviation("no-adapter", "", f"no InfiniBand {what}")
+                yield self.deviation("no-adapter", "", f"no {name} {what}")
+        yield from self.judged(judged)
+
+    def judged(self, ports: list[Port]) -> Iterator[Deviation]:
         self.owners += [
-            self.node.adapters[name] for name in dict.fromkeys(port.device for port in judged)
+            self.node.adapters[name] for name in dict.fromkeys(port.device for port in ports)
         ]
-        for port in judged:
+        for port in ports:
             yield from self.port(port)
 
     def port(self, port: Port) -> Iterator[Deviation]:
         path = f"{port.device}/ports/{port.number}"
         state, phys = (text.partition(": ")[2] for text in (port.state, port.phys_state))
         trained = port.phys_state[:2] in ("5:", "")
-        if not port.infiniband:
-            found, expected = f"link layer {port.link_layer}", "link layer InfiniBand"
+        layer = "Ethernet" if self.wanted.technology == "ethernet" else "InfiniBand"
+        if (port.link_layer or "InfiniBand") != layer:
+            found, expected = f"link layer {port.link_layer or 'InfiniBand'}", f"link layer {layer}"
             yield self.deviation("port-state", port.name, found, expected)
         elif not (port.active and trained):
             if not self.blind(f"{path}/state"):
                 found = f"{state or 'no state'} ({phys or 'physical state not known'})"
                 yield self.deviation("port-state", port.name, found, "ACTIVE (LinkUp)")
-        elif self.wanted.rate and port.rate != self.wanted.rate and not self.blind(f"{path}/rate"):
+        elif not self.blind(f"{path}/rate"):
             found = str(port.rate) if port.rate else "no rate"
-            yield self.deviation("port-rate", port.name, found)
+            if self.wanted.rate and port.rate != self.wanted.rate:
+                yield self.deviation("port-rate", port.name, found)
+            # Of RoCE the lanes and the word are but a way to write the sum.
+            if self.wanted.mbps and _mbps(port) != max(self.wanted.mbps, ROCE_LEAST):
+                expected = f"{self.wanted.mbps / 1000:g} Gb/sec"
+                yield self.deviation("port-rate", port.name, found, expected)
 
     def interfaces(self) -> Iterator[Deviation]:
         if self.wanted.devices:
@@ -147,6 +171,8 @@ class _Judge:
             for name in self.wanted.devices:
                 if name in self.node.interfaces:
                     judged.append(self.node.interfaces[name])
+                elif ports := self.named(name) if self.wanted.technology else []:
+                    yield from self.judged(ports)
                 else:
                     yield self.deviation("no-adapter", name, "no such interface")
             self.owners += [interface for interface in judged if interface.physical]
@@ -207,17 +233,23 @@ class _Judge:
         """Return what is judged less well without this file: "" for all; None for nothing."""
         technology, declared = self.wanted.technology, self.wanted.devices
         if path[:2] == ["class", "infiniband"]:
-            if technology == "ethernet":
-                return None
             name = "/".join(path[2:3] + path[4:5])
             above = any(f"{name}/".startswith(f"{one}/") for one in declared)
             below = any(f"{one}/".startswith(f"{name}/") for one in declared)
             port = self.node.ports.get(name)
-            judged = not declared and (port is None or port.infiniband)
-            return name if above or below or judged or not name else None
+            if port is not None and port.down and path[-1] == "rate":
+                # Some drivers have none then.
+                return None
+            if technology == "ethernet":
+                # Of RoCE ports those that are declared; without the class, what is no interface.
+                judged = not name and not set(declared) <= set(self.node.interfaces)
+            else:
+                other = port is not None and not self.wanted.takes(self.node, port)
+                judged = not name or not (declared or other)
+            return name if above or below or judged else None
         if path[:2] == ["class", "net"]:
             name = "".join(path[2:3])
-            if technology == "infiniband" or (name and declared and name not in declared):
+            if technology in PORTED or (name and declared and name not in declared):
                 return None
             if name not in self.node.interfaces:
                 return name

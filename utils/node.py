@@ -129,7 +129,7 @@ class Deviation:
     """Something that is not as it should be; `kind` is a stable word for programs.
 
     Kinds: port-state, port-rate, slot-speed, slot-width, interface-speed, duplex, mtu, no-adapter,
-    unreadable, and between two readings errors, reset, vanished.
+    unreadable, and between two readings errors, full, reset, vanished.
     """
 
     node: str

@@ -1,14 +1,12 @@
-"""Where the ranks of a job stand: launch options that put them there, and proof that they do.
+"""Where the ranks of a job shall stand: the launch options that put them there.
 
-One table for all suites. `place` gives what a launcher and an MPI must be told; `misplaced`
-holds the lines that `checks/src/rank.sh` printed from inside the job against what was asked.
+One table for all suites: what a launcher and an MPI must be told. Whether it came so, `utils.ranks`
+tells.
 
 Sources: mpirun(1) of Open MPI 4.1, `mpiexec -help` of MPICH 4.0 (Hydra), the developer reference
 of Intel MPI 2021 (I_MPI_PIN_*, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT), srun(1) of Slurm 22.05.
 """
 
-import re
-from collections import Counter
 from dataclasses import dataclass, field
 
 #: Where the partners of a pair stand.
@@ -105,9 +103,11 @@ def place(launcher: str, layout: Layout) -> Launch:
 
 def _srun(layout: Layout) -> Launch:
     options = (f"--distribution={layout.mapping}:block", "--cpu-bind=cores")
+    # Else the others wait for a rank that has crashed until the job's time limit.
+    variables = {"SLURM_KILL_BAD_EXIT": "1"}
     if layout.placement == "inter-socket":
-        return Launch(options, per_socket=layout.processes // 2)
-    return Launch(options)
+        return Launch(options, variables, per_socket=layout.processes // 2)
+    return Launch(options, variables)
 
 
 def _openmpi(layout: Layout) -> Launch:
@@ -166,6 +166,15 @@ def exported(launcher: str, options: tuple[str, ...], variables: dict[str, str])
     return [*options, *(word for name in names for word in ("-x", name))]
 
 
+def pinned(mpi: str) -> dict[str, str]:
+    """Return the environment variables that let ranks stay where the launcher has bound them.
+
+    MVAPICH2 binds each rank anew when it starts, socket after socket, whatever the launcher did and
+    `rank.sh` saw. Source: its function MPIDI_CH3I_set_affinity.
+    """
+    return {"MV2_ENABLE_AFFINITY": "0"} if mpi == "mvapich2" else {}
+
+
 def path(mpi: str, way: str, technology: str = "") -> dict[str, str]:
     """Return the environment variables that choose the way of messages inside a node.
 
@@ -191,122 +200,3 @@ def path(mpi: str, way: str, technology: str = "") -> dict[str, str]:
         return variables[mpi]
     except KeyError:
         raise PlacementFault(f"how {mpi!r} is kept off shared memory is not known") from None
-
-
-@dataclass(frozen=True)
-class Rank:
-    """Where a rank stood: node, logical CPUs, sockets, and cores as (socket, core)."""
-
-    rank: int
-    node: str
-    cpus: str
-    sockets: frozenset[str]
-    cores: frozenset[str]
-
-
-_LINE = re.compile(
-    r"placement rank=(?P<rank>\d+) node=(?P<node>\S+) cpus=(?P<cpus>[\d,-]+) "
-    r"sockets=(?P<sockets>[\d,?]+) cores=(?P<cores>[\d,:?]+)\Z"
-)
-
-
-def is_line(line: str) -> bool:
-    """Tell whether a line of standard error is one of `rank.sh`."""
-    return line.startswith("placement rank=")
-
-
-def read(text: str, source: str = "stderr") -> list[Rank]:
-    """Read the lines of `checks/src/rank.sh` among others; sorted by rank.
-
-    Raises ValueError, with file and line, for a line that is cut or garbled, or has no rank.
-    """
-    ranks = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not is_line(line.strip()):
-            continue
-        found = _LINE.match(line.strip())
-        if not found:
-            raise ValueError(f"{source}:{number}: no rank's place can be read from {line!r}")
-        ranks.append(
-            Rank(
-                int(found["rank"]),
-                found["node"],
-                found["cpus"],
-                frozenset(found["sockets"].split(",")),
-                frozenset(found["cores"].split(",")),
-            )
-        )
-    return sorted(ranks, key=lambda rank: rank.rank)
-
-
-def misplaced(ranks: list[Rank], layout: Layout) -> list[str]:
-    """Return what is wrong with where ranks stood, a line each; empty when all is as asked."""
-    numbers = [rank.rank for rank in ranks]
-    if numbers != list(range(layout.processes)):
-        return [f"{len(ranks)} ranks told where they stood ({_short(numbers)}), not "
-                f"{layout.processes}"]  # fmt: skip
-    count = Counter(rank.node for rank in ranks)
-    full = set(count.values()) == {layout.per_node}
-    if (
-        len(count) != layout.nodes
-        or (not full and layout.even)
-        or max(count.values()) > (layout.per_node)
-    ):
-        stood = ", ".join(f"{number} on {node}" for node, number in sorted(count.items()))
-        return [f"asked for {layout.per_node} ranks on each of {layout.nodes} nodes, had {stood}"]
-    return [*_off_mapping(ranks, layout), *_off_socket(ranks, layout), *_sharing(ranks)]
-
-
-def _off_mapping(ranks: list[Rank], layout: Layout) -> list[str]:
-    if layout.nodes == 1:
-        return []
-    order = list(dict.fromkeys(rank.node for rank in ranks))
-    count = Counter(rank.node for rank in ranks)
-    wanted = (
-        [node for node in order for _ in range(count[node])]
-        if layout.mapping == "block"
-        else [order[rank.rank % layout.nodes] for rank in ranks]
-    )
-    for rank, node in zip(ranks, wanted, strict=True):
-        if rank.node != node:
-            return [
-                f"mapping {layout.mapping} wants rank {rank.rank} on {node}, it stood on "
-                f"{rank.node}"
-            ]
-    return []
-
-
-def _off_socket(ranks: list[Rank], layout: Layout) -> list[str]:
-    if layout.placement not in ("intra-socket", "inter-socket"):
-        return []
-    for rank in ranks:
-        if len(rank.sockets) != 1 or "?" in rank.sockets:
-            return [f"rank {rank.rank} on {rank.node} is bound to no one socket: CPUs {rank.cpus}"]
-    half = layout.processes // 2
-    if layout.placement == "intra-socket":
-        pairs = [(ranks[0], rank) for rank in ranks[1:]]
-    else:
-        pairs = [(ranks[i], ranks[i + half]) for i in range(half)]
-    for one, other in pairs:
-        same = one.sockets == other.sockets
-        if same != (layout.placement == "intra-socket"):
-            found = "one socket" if same else "different sockets"
-            return [f"{layout.placement}: ranks {one.rank} and {other.rank} stood on {found}"]
-    return []
-
-
-def _sharing(ranks: list[Rank]) -> list[str]:
-    """Find ranks that were bound to one and the same core."""
-    seen: dict[tuple[str, frozenset[str]], int] = {}
-    for rank in ranks:
-        if len(rank.cores) == 1:
-            first = seen.setdefault((rank.node, rank.cores), rank.rank)
-            if first != rank.rank:
-                return [f"ranks {first} and {rank.rank} shared the core "
-                        f"{min(rank.cores)} of {rank.node}"]  # fmt: skip
-    return []
-
-
-def _short(numbers: list[int]) -> str:
-    text = ", ".join(map(str, numbers[:8])) or "none"
-    return f"{text}, ..." if len(numbers) > 8 else text

@@ -137,10 +137,20 @@ CODES = {
     "JOB-ENDED": Code(
         MAJOR, "Slurm ended the job: see the node (sinfo -R, scontrol show node, dmesg), and repeat"
     ),
+    "JOB-BLOCKED": Code(
+        MAJOR,
+        "Slurm would not have started it before somebody mends what it says: nodes (sinfo -R), the "
+        "partition's limits (scontrol show partition), account and QOS (sacctmgr); then repeat",
+    ),
     "GUIDELINE": Code(
         INFO, "tune the MPI's choice of the algorithm for this size, or tell its makers"
     ),
     "CLAIM": Code(MAJOR, "compare the two results that it is said of, and how they were measured"),
+    "CLAIM-OPEN": Code(
+        MINOR,
+        "measure both of its sides (acceptance claims --all says what is missing), or agree that "
+        "it does not count",
+    ),
     "REGRESSION": Code(
         MAJOR, "see what changed at that time (acceptance history); acknowledge it when it is meant"
     ),
@@ -165,6 +175,7 @@ OF_DEVIATIONS = {
     "duplex": "ETH-DUPLEX",
     "mtu": "MTU",
     "errors": "LINK-ERRORS",
+    "full": "LINK-ERRORS",
     "reset": "LINK-RESET",
     "vanished": "LINK-MISSING",
     "unreadable": "LINK-UNREADABLE",
@@ -176,9 +187,10 @@ OF_REASONS = (
     (re.compile(r"misplaced: "), "MISPLACED"),
     (re.compile(r"implausible: "), "IMPLAUSIBLE"),
     (re.compile(r"only \d+ bytes went over "), "NO-BYTES"),
+    (re.compile(r"it was blocked due to reason: "), "JOB-BLOCKED"),
     (re.compile(r"time ?limit|timed out|exceeded timeout|JobTimeout|TIMEOUT", re.I), "TIMEOUT"),
-    (re.compile(r"the (job|step) \S+ on \S+ was |did not end by itself|UnavailableNodes|"
-                r"ReqNodeNotAvail|NODE_FAIL"), "JOB-ENDED"),
+    (re.compile(r"the (job|step) \S+ on \S+ was |did not end by itself|NODE_FAIL"),
+     "JOB-ENDED"),
 )  # fmt: skip
 
 #: First word of what judged a metric -> code of a value that is worse than it may be.
@@ -200,6 +212,7 @@ OF_PROBLEMS: dict[str, str | None] = {
     "no-database": "SET-UP",
     "unreadable-database": "SET-UP",
     "guidelines": "SET-UP",
+    "references": "SET-UP",
     "alerts": "SET-UP",
     **dict.fromkeys(
         (
@@ -240,7 +253,7 @@ def make(
 
 def of_deviation(deviation: Deviation, source: str = "") -> Finding:
     """Return what a deviation of a link is as a finding."""
-    counter = deviation.what if deviation.kind in ("errors", "vanished", "reset") else ""
+    counter = deviation.what if deviation.kind in ("errors", "full", "vanished", "reset") else ""
     path = deviation.found.split()[0] if deviation.kind == "unreadable" else ""
     code = OF_DEVIATIONS[deviation.kind]
     remedy = CODES[code].remedy.replace("DEVICE", deviation.device.split("/")[0] or "DEVICE")

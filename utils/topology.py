@@ -10,22 +10,11 @@ def usable_cores(sysfs: Path = Path("/sys"), cpus: set[int] | None = None) -> in
 
     Hardware threads of one core count once. Bounded by the affinity mask (`cpus`, by default this
     process's own) and by the CPU quota of the control group, rounded down, so that a container
-    limited to 2 CPUs on a 64-core host gives 2. Source: Linux, `topology/core_id`,
-    `physical_package_id` and cgroup v2's `cpu.max`.
+    limited to 2 CPUs on a 64-core host gives 2. Source: Linux, `topology/thread_siblings_list` (a
+    `core_id` may come again on each die of a package) and cgroup v2's `cpu.max`.
     """
     mask = os.sched_getaffinity(0) if cpus is None else cpus
-    cores = set()
-    for cpu in mask:
-        topology = sysfs / f"devices/system/cpu/cpu{cpu}/topology"
-        try:
-            cores.add(
-                (
-                    (topology / "physical_package_id").read_text().strip(),
-                    (topology / "core_id").read_text().strip(),
-                )
-            )
-        except OSError:
-            cores.add(("", str(cpu)))
+    cores = {_core(sysfs / f"devices/system/cpu/cpu{cpu}/topology") or str(cpu) for cpu in mask}
     return max(1, min(len(cores), _quota(sysfs) or len(cores)))
 
 
@@ -79,6 +68,16 @@ def process_counts(largest: int) -> list[int]:
     """Return 2, 4, 8, ... up to and including the largest count itself."""
     counts = [2**n for n in range(1, largest.bit_length()) if 2**n <= largest]
     return [*counts, largest] if largest > 2 and largest not in counts else counts
+
+
+def _core(topology: Path) -> str:
+    """Return what all hardware threads of a core share, and no other core; empty if unknown."""
+    for files in (("thread_siblings_list",), ("physical_package_id", "core_id")):
+        try:
+            return ":".join((topology / file).read_text().strip() for file in files)
+        except OSError:
+            continue
+    return ""
 
 
 def _quota(sysfs: Path) -> int | None:

@@ -6,7 +6,8 @@
 #
 #     placement rank=3 node=node17 cpus=4,6-7 sockets=0,1 cores=0:2,1:0,1:1
 #
-# cpus: what the process may run on; sockets and cores (socket:core): what these belong to.
+# cpus: what the process may run on; sockets and cores (socket:core): what these belong to. A core
+# has the number of its first hardware thread, as each die of a socket may count its core_id from 0.
 # With ACCEPTANCE_LINKS=FOLDER the first rank of each node also writes what link.sh says of the
 # node's links before and after the program, to FOLDER/NODE.before and FOLDER/NODE.after.
 # SYSFS and STATUS stand for /sys and /proc/self/status in tests.
@@ -14,7 +15,7 @@
 sysfs=${SYSFS:-/sys}
 rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-${MV2_COMM_WORLD_RANK:-${SLURM_PROCID:-}}}}}
 first=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${MV2_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-0}}}}
-node=$(hostname)
+node=$(hostname 2>/dev/null || uname -n 2>/dev/null || cat /proc/sys/kernel/hostname 2>/dev/null)
 
 cpus=
 while read -r key value; do
@@ -34,6 +35,12 @@ while [ -n "$left" ]; do
         core=$cpu
         [ -r "$topology/physical_package_id" ] && read -r socket < "$topology/physical_package_id"
         [ -r "$topology/core_id" ] && read -r core < "$topology/core_id"
+        # Not `read`: shells read byte by byte, and to that Linux gives nothing of this file.
+        threads=$(cat "$topology/thread_siblings_list" 2>/dev/null) && core=${threads%%,*}
+        # Linux writes -1 for a core or a socket that it does not know.
+        core=${core%%-*}
+        core=${core:-$cpu}
+        case $socket in -*) socket='?' ;; esac
         case $sockets in *",$socket,"*) ;; *) sockets=$sockets$socket, ;; esac
         case $cores in *",$socket:$core,"*) ;; *) cores=$cores$socket:$core, ;; esac
         cpu=$((cpu + 1))

@@ -60,7 +60,9 @@ class Fabric:
             self.nodes[name].port(**{"port_xmit_data": 1000, "port_rcv_data": 1000, **port})
         return self
 
-    def start(self, output="", *, words=2**22, stand_on=2, facts=QDR, more="", extras=""):
+    def start(
+        self, output="", *, words=2**22, stand_on=2, facts=QDR, more="", extras="", mpi="mpich"
+    ):
         """Write launcher, program and configuration."""
         (self.folder / "output.txt").write_text(output)
         tools = {
@@ -86,7 +88,7 @@ class Fabric:
                     {{"name": "first", "target_systems": ["made"], "extras": {{"mpi": "mpich"}},
                       "env_vars": [["PATH", "{self.folder}/bin:$PATH"]]}},
                     {{"name": "recorded", "features": ["imb"], "target_systems": ["made"],
-                      "extras": {{"suites": {{"imb": "{self.folder}/bin"}}, "mpi": "mpich"}},
+                      "extras": {{"suites": {{"imb": "{self.folder}/bin"}}, "mpi": "{mpi}"}},
                       "env_vars": [["PATH", "{self.folder}/bin:$PATH"]]}},
                 ],
             }}
@@ -203,6 +205,15 @@ def test_a_node_that_does_not_answer_is_missed(fabric):
     assert "node1 begins twice" in problems(verdict)
 
 
+def test_a_node_that_the_launcher_left_out_is_missed(fabric):
+    fabric.healthy().start()
+    launcher = fabric.folder / "bin/mpiexec"
+    launcher.write_text(launcher.read_text().replace('-lt "$number"', "-lt 1"))
+    _, (status, verdict) = fabric.check_links()
+    assert status == 1
+    assert "1 of 2 nodes answered: node1" in problems(verdict)
+
+
 def test_distributed_each_node_has_a_case_of_its_own(fabric):
     fabric.healthy().start()
     done = fabric.site.reframe("-c", "checks/fabric.py", "-r", "--distribute=all")
@@ -288,6 +299,16 @@ def test_a_link_that_failed_while_it_was_measured_fails_the_case(fabric, recorde
     assert "the link failed while it was measured: node1 mlx5_0/1 link_downed: 3 more" in problems(
         verdict
     )
+
+
+def test_mvapich2_leaves_ranks_where_they_were_put(fabric, recorded):
+    told = fabric.folder / "told"
+    done, (status, _) = fabric.healthy().pingpong(
+        scaled(recorded(PINGPONG), 0.5), mpi="mvapich2",
+        more=f'echo "$MV2_ENABLE_AFFINITY" >> {told}',
+    )  # fmt: skip
+    assert (done.status, status) == (0, 0), done.output
+    assert told.read_text() == "0\n0\n"
 
 
 def test_symbol_errors_are_shown_and_fail_nothing(fabric, recorded):

@@ -18,7 +18,8 @@ from utils import host, links, results
 from utils.parse import imb
 from utils.parse.links import parse as read_links
 from utils.paths import ROOT, WHEELS
-from utils.placement import Layout, exported, family, misplaced, place, read
+from utils.placement import Layout, exported, family, place
+from utils.ranks import misplaced, read
 from utils.topology import usable_cores
 
 RANK = ROOT / "checks/src/rank.sh"

@@ -117,9 +117,14 @@ def test_a_slower_link_than_declared_is_caught_by_the_limit_with_its_cause(measu
     assert (run.status, status) == (1, 1), run.output
     message = verdict["problems"][0]["message"]
     assert "bandwidth_peak" in message
-    assert "cause may be: " in message
     if said == 1000:
+        assert "cause may be: " in message
         assert len(re.findall(WRONG, message)) == 2
     else:
-        # What limits it is behind the interface, which knows nothing of it.
-        assert "a link that runs at less than ethernet 10 Gb/s" in message
+        # What limits it is behind the interface, which knows nothing of it. On a busy machine
+        # the number may be too low for 1 Gb/s as well: then it tells of no link.
+        (case,) = results.session(measured.site.database).cases
+        (metric,) = [metric for metric in case.metrics if metric.name == "bandwidth_peak"]
+        least = (1 + metric.lower) * fabric.limit(fabric.Facts("ethernet", "1")).bandwidth
+        named = "cause may be: a link that runs at less than ethernet 10 Gb/s" in message
+        assert named == (metric.value >= least)

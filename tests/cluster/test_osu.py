@@ -11,7 +11,7 @@ from tests.checks.test_build import (
     trees,
 )
 from utils import host, results
-from utils.placement import read
+from utils.ranks import read
 
 pytestmark = [
     needs_spack,

@@ -75,7 +75,7 @@ def test_one_that_went_back_does_not_hide_one_that_grew(times):
 
 def test_a_counter_at_its_end_cannot_tell(times):
     [found] = grown(*ports(times, {"symbol_error": 65535}, {"symbol_error": 65535}))
-    assert (found.kind, found.what) == ("errors", "symbol_error")
+    assert (found.kind, found.what) == ("full", "symbol_error")
     assert "65535, where it stops" in found.found
 
 
@@ -142,8 +142,9 @@ def test_over_what_the_bytes_moved(times, device, technology, total):
 def test_a_node_without_infiniband_moves_over_its_ethernet(times):
     before, after = interfaces(times, {}, {"rx_bytes": 9})
     assert moved(before, after) == 9
-    with pytest.raises(ValueError, match="no link of infiniband"):
-        moved(before, after, technology="infiniband")
+    for technology in ("infiniband", "omni-path"):
+        with pytest.raises(ValueError, match=f"no link of {technology}"):
+            moved(before, after, technology=technology)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +160,44 @@ def test_a_node_without_infiniband_moves_over_its_ethernet(times):
 def test_bytes_that_cannot_be_told(times, before, after, device, why):
     with pytest.raises(ValueError, match=why):
         moved(*ports(times, before, after), device)
+
+
+@pytest.mark.parametrize(
+    ("device", "total"),
+    [
+        # What RDMA moves Linux counts with the RoCE port of the same adapter only.
+        (None, 810),
+        ("eth2", 810),
+        # That port alone, and no word twice.
+        ("mlx5_0/1", 800),
+        ("mlx5_0/1,eth2", 810),
+        # A bond may stand for any adapter; the adapter of another interface is not this one's.
+        ("bond0", 803),
+        ("eth3", 100),
+    ],
+)
+def test_the_bytes_of_an_ethernet_are_also_those_of_roce(times, device, total):
+    bytes_of_port = {"port_xmit_data": 150, "port_rcv_data": 50}
+    ports(times, {}, bytes_of_port, link_layer="Ethernet")
+    times[0].port(2)
+    times[1].port(2, port_xmit_data=5000)  # InfiniBand, beside it on the same adapter
+    interfaces(times, {}, {"rx_bytes": 10}, address="0000:03:00.0")
+    interfaces(times, {}, {"tx_bytes": 3}, name="bond0", address=None)
+    if device == "eth3":
+        interfaces(times, {}, {"tx_bytes": 100}, name="eth3", address="0000:06:00.0")
+    before, after = (tree.node() for tree in times)
+    assert moved(before, after, device, "ethernet") == total
+
+
+def test_a_roce_port_that_is_silent_matters_where_too_few_bytes_were_counted(times):
+    ports(times, {}, {}, link_layer="Ethernet")
+    interfaces(times, {}, {"rx_bytes": 10}, address="0000:03:00.0")
+    for tree in times:
+        tree.spoil("class/infiniband/mlx5_0/ports/1/counters/port_rcv_data")
+    before, after = (tree.node() for tree in times)
+    assert moved(before, after, "eth2", "ethernet", least=10) == 10
+    with pytest.raises(ValueError, match="mlx5_0/1 does not tell port_rcv_data"):
+        moved(before, after, "eth2", "ethernet", least=11)
 
 
 def test_bytes_of_a_port_that_is_gone_or_silent(times):

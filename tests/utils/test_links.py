@@ -1,11 +1,13 @@
 """`utils/links.py` on made sysfs trees that the real script has read."""
 
+import shutil
+
 import pytest
 
 from tests.sysfs import Sysfs
 from utils import metrics as names
 from utils.linkfacts import SPEEDS, wanted
-from utils.links import deviations, metrics, rates
+from utils.links import deviations, metrics, rates, serving
 from utils.units import UNITS
 
 QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
@@ -160,6 +162,13 @@ def test_a_file_of_a_port_that_cannot_be_read_is_the_one_deviation(tree, file):
     assert lines(tree, QDR | {"device": "mlx5_0"}) == [f"node17 mlx5_0/1: {found}"]
 
 
+def test_counters_that_cannot_be_listed_are_the_one_deviation(tree):
+    shutil.rmtree(pair(tree).root / PORT / "counters")
+    (tree.root / PORT / "counters").write_text("")
+    found = f"/sys/{PORT}/counters cannot be read, expected a file that can be read"
+    assert lines(tree, QDR) == [f"node17 mlx5_0/1: {found}"]
+
+
 def test_a_file_of_an_ethernet_port_counts_only_where_it_is_declared(tree):
     pair(tree).adapter("mlx5_1", "0000:04:00.0")
     tree.port(1, "mlx5_1", link_layer="Ethernet")
@@ -199,6 +208,11 @@ def test_what_belongs_to_other_links_does_not_count(tree):
         ({"operstate": "unknown"}, None, None),
         ({"speed": 1000}, "eth2: 1000 Mb/s full, expected 10000 Mb/s full", "interface-speed"),
         ({"duplex": "half"}, "eth2: 10000 Mb/s half, expected 10000 Mb/s full", "duplex"),
+        (
+            {"duplex": "unknown"},
+            "eth2: 10000 Mb/s unknown duplex, expected 10000 Mb/s full",
+            "duplex",
+        ),
         ({"mtu": 1500}, "eth2 MTU: 1500, expected 9000", "mtu"),
         ({"operstate": "down"}, "eth2: down, expected 10000 Mb/s full", "port-state"),
         (
@@ -212,7 +226,7 @@ def test_what_belongs_to_other_links_does_not_count(tree):
             "slot-width",
         ),
     ],
-    ids=["healthy", "state unknown", "1 Gb/s", "half", "MTU", "down", "no speed", "slot"],
+    ids="healthy,state unknown,1 Gb/s,half,no duplex,MTU,down,no speed,slot".split(","),
 )
 def test_ethernet(tree, device, interface, line, kind):
     tree.interface(**interface)
@@ -236,6 +250,107 @@ def test_interfaces_that_are_no_ethernet_adapter_do_not_count(tree):
     assert lines(tree, TEN) == ["node17: no Ethernet adapter, expected 10000 Mb/s full"]
     assert lines(tree, TEN | {"device": "br0"}) == [], "but a bond may be declared"
     assert kinds(tree, TEN | {"device": "eth9"}) == ["no-adapter"]
+
+
+ROCE = {"technology": "ethernet", "rate": "100", "device": "mlx5_0/1"}
+EDR = {"rate": "100 Gb/sec (4X EDR)", "link_layer": "Ethernet"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "port", "line"),
+    [
+        ({}, {}, None),
+        ({"device": "mlx5_0"}, {}, None),
+        ({"rate": None, "mtu": None}, {}, None),
+        ({}, {"rate": "100 Gb/sec (2X HDR)"}, None),
+        # Linux has no word for less than SDR on a lane.
+        ({"rate": "1"}, {"rate": "2.5 Gb/sec (1X SDR)"}, None),
+        ({}, {"rate": "25 Gb/sec (1X EDR)"}, "25 Gb/sec (1X EDR), expected 100 Gb/sec"),
+        ({"rate": "25"}, {"rate": "10 Gb/sec (1X QDR)"}, "10 Gb/sec (1X QDR), expected 25 Gb/sec"),
+        ({}, ONE_DOWN, "DOWN (Polling), expected ACTIVE (LinkUp)"),
+        (
+            {},
+            {"link_layer": "InfiniBand"},
+            "link layer InfiniBand, expected link layer Ethernet",
+        ),
+    ],
+    ids=str,
+)
+def test_a_declared_roce_port_is_judged_as_a_link_of_ethernet(tree, facts, port, line):
+    pair(tree, **(EDR | port))
+    assert lines(tree, ROCE | facts) == ([f"node17 mlx5_0/1: {line}"] if line else [])
+
+
+def test_the_slot_and_the_files_of_a_declared_roce_port_count(tree):
+    pair(tree, {"width": 4}, **EDR)
+    tree.interface("eth2", "0000:03:00.0", speed=100000, slot={"width": 4})
+    tree.spoil("class/net/eth2/speed")
+    facts = ROCE | {"pcie": "2.0", "pcie_lanes": 8}
+    assert kinds(tree, facts) == ["slot-width"]
+    tree.spoil(f"{PORT}/rate")
+    assert kinds(tree, facts) == ["unreadable", "slot-width"]
+    assert kinds(tree, facts | {"device": "eth2"}) == ["unreadable", "slot-width"]
+    assert [str(one) for one in deviations(tree.node(), facts | {"device": "mlx5_1/1"})] == [
+        "node17 mlx5_1/1: no such interface, expected 100000 Mb/s full"
+    ]
+
+
+def test_a_roce_port_where_nobody_could_look(tree):
+    (tree.root / "class/infiniband").write_text("")
+    assert kinds(tree, ROCE) == ["unreadable"]
+    tree.interface(speed=100000)
+    assert kinds(tree, ROCE | {"device": "eth2"}) == []
+
+
+OMNI_PATH = {"technology": "omni-path", "rate": "100"}
+
+
+def omni_path(tree, **port):
+    """Give the node an adapter that hfi1 drives."""
+    tree.adapter("hfi1_0", "0000:18:00.0")
+    driver = tree.root / "devices/pci0000:00/0000:18:00.0/driver"
+    driver.unlink()
+    tree.link("devices/pci0000:00/0000:18:00.0/driver", "bus/pci/drivers/hfi1")
+    tree.port(name="hfi1_0", **{"rate": "100 Gb/sec (4X EDR)"} | port)
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("facts", "port", "line"),
+    [
+        ({}, {}, None),
+        ({"device": "hfi1_0"}, {}, None),
+        ({}, {"rate": "25 Gb/sec (1X EDR)"}, "25 Gb/sec (1X EDR), expected 100 Gb/sec (4X EDR)"),
+        ({}, {"state": "2: INIT"}, "INIT (LinkUp), expected ACTIVE (LinkUp)"),
+        # What Linux writes of it is not known: the state alone counts.
+        ({"rate": "400"}, {"rate": "400 Gb/sec (4X NDR)"}, None),
+        ({"rate": None}, {"rate": "25 Gb/sec (1X EDR)"}, None),
+    ],
+    ids=str,
+)
+def test_a_port_of_omni_path(tree, facts, port, line):
+    omni_path(pair(tree, **ONE_DOWN), **port)
+    tree.interface(speed=1000)
+    assert lines(tree, OMNI_PATH | facts) == ([f"node17 hfi1_0/1: {line}"] if line else [])
+
+
+def test_omni_path_and_infiniband_are_told_apart(tree):
+    omni_path(tree)
+    assert lines(tree, QDR) == ["node17: no InfiniBand port, expected 40 Gb/sec (4X QDR)"]
+    assert rates(tree.node(), QDR) == []
+    assert rates(tree.node(), OMNI_PATH) == rates(tree.node(), {}) == [100000.0]
+    other = pair(Sysfs(tree.folder / "other"), **ONE_DOWN)
+    expected = "expected 100 Gb/sec (4X EDR)"
+    assert lines(other, OMNI_PATH) == [f"node17: no Omni-Path port, {expected}"]
+    none = Sysfs(tree.folder / "none")
+    assert lines(none, OMNI_PATH) == [f"node17: no Omni-Path adapter, {expected}"]
+
+
+def test_a_port_that_is_down_need_not_tell_its_rate(tree):
+    pair(tree).port(2, **ONE_DOWN)
+    tree.spoil("class/infiniband/mlx5_0/ports/2/rate")
+    assert lines(tree, QDR) == []
+    assert kinds(tree, QDR | {"device": "mlx5_0"}) == ["port-state"]
 
 
 @pytest.mark.parametrize(
@@ -267,6 +382,7 @@ def test_a_speed_that_cannot_be_read_does_not_excuse_the_others(tree):
         {"pcie_lanes": "x8"},
         {"lanes": 0},
         {"rate": "HDR100"},
+        {"pcie_lanes": ""},
     ],
     ids=str,
 )
@@ -311,6 +427,16 @@ def test_rates_are_those_of_the_fabric(tree, facts, found):
     tree.interface("eth4", "0000:07:00.0", operstate="down")
     tree.interface("br0", None)
     assert sorted(rates(tree.node(), facts)) == found
+
+
+def test_the_rate_of_a_declared_roce_port(tree):
+    pair(tree, **EDR)
+    tree.interface(speed=1000)
+    assert rates(tree.node(), ROCE) == [100000.0]
+    assert serving(tree.node(), ROCE).keys() == {"mlx5_0/1"}
+    # Not told to be the fabric it is none: its interface tells the same.
+    assert rates(tree.node(), ROCE | {"device": None}) == [1000.0]
+    assert rates(tree.node(), QDR) == []
 
 
 def test_a_node_that_has_nothing_has_no_metrics(tree):

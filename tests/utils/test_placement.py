@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -17,11 +18,11 @@ from utils.placement import (
     PlacementFault,
     exported,
     family,
-    misplaced,
     path,
+    pinned,
     place,
-    read,
 )
+from utils.ranks import misplaced, read
 from utils.topology import usable_cores
 
 RANK = ROOT / "checks/src/rank.sh"
@@ -128,6 +129,11 @@ def test_the_row_of_a_launcher():
         family("mpirun", "foo-mpi")
 
 
+def test_an_mpi_is_kept_from_binding_ranks_anew():
+    assert pinned("mvapich2") == {"MV2_ENABLE_AFFINITY": "0"}
+    assert all(pinned(mpi) == {} for mpi in ("openmpi", "mpich", "intel-mpi", "sgi-mpt"))
+
+
 def test_open_mpi_is_told_to_take_variables_along():
     assert exported("openmpi", ("-a",), {"OMPI_MCA_pml": "ob1", "UCX_TLS": "tcp"}) == [
         "-a", "-x", "UCX_TLS",
@@ -179,6 +185,7 @@ TURNS = [("a", 0, 0), ("a", 4, 1), ("a", 1, 0), ("a", 5, 1)]
         (HALVES, Layout(4, 4, "intra-socket"), "ranks 0 and 2 stood on different sockets"),
         (ONE, Layout(4, 4, "inter-socket"), "ranks 0 and 2 stood on one socket"),
         (TURNS, Layout(4, 4, "inter-socket"), "ranks 0 and 2 stood on one socket"),
+        ([*HALVES[:3], ("a", 3, 0)], Layout(4, 4, "inter-socket"), "1 and 3 stood on one socket"),
         (ONE[:3], Layout(4, 4, "intra-node"), r"3 ranks told .* \(0, 1, 2\), not 4"),
         ([], Layout(4, 4, "intra-node"), r"0 ranks told .* \(none\), not 4"),
         ([*ONE[:3], ("a", 0, 0)], Layout(4, 4, "intra-node"), "ranks 0 and 3 shared the core 0:0"),
@@ -315,24 +322,109 @@ def test_the_status_of_the_program_is_that_of_the_rank():
         assert done.returncode == 3
 
 
-def test_sockets_and_cores_come_from_the_topology_of_the_node(tmp_path):
-    for cpu, (socket, core) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1), (0, 0)]):
-        topology = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/topology"
+def say_of(folder, cpus, allowed, shell=("sh",), **environment):
+    """Return what rank.sh says on a node of CPUs (socket, core, siblings), some of them allowed."""
+    for cpu, (socket, core, siblings) in enumerate(cpus):
+        topology = folder / f"sys/devices/system/cpu/cpu{cpu}/topology"
         topology.mkdir(parents=True)
         (topology / "physical_package_id").write_text(f"{socket}\n")
         (topology / "core_id").write_text(f"{core}\n")
-    status = tmp_path / "status"
-    status.write_text("Name:\tsh\nCpus_allowed:\t1d\nCpus_allowed_list:\t0,2-4\nMems_allowed:\t1\n")
+        if siblings:
+            (topology / "thread_siblings_list").write_text(f"{siblings}\n")
+    status = folder / "status"
+    status.write_text(
+        f"Name:\tsh\nCpus_allowed:\tff\nCpus_allowed_list:\t{allowed}\nMems_allowed:\t1\n"
+    )
     done = subprocess.run(
-        ["sh", str(RANK), "true"],
+        [*shell, str(RANK), "true"],
         capture_output=True, text=True,
-        env={"PATH": os.environ["PATH"], "PMI_RANK": "5", "SYSFS": str(tmp_path / "sys"),
-             "STATUS": str(status)},
+        env={"PATH": os.environ["PATH"], "PMI_RANK": "5", "SYSFS": str(folder / "sys"),
+             "STATUS": str(status), **environment},
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     (rank,) = read(done.stderr)
-    assert (rank.rank, rank.cpus) == (5, "0,2-4")
+    assert (rank.rank, rank.cpus) == (5, allowed)
+    return rank
+
+
+def test_sockets_and_cores_come_from_the_topology_of_the_node(tmp_path):
+    cpus = [(0, 0, ""), (0, 1, ""), (1, 0, ""), (1, 1, ""), (0, 0, "")]
+    rank = say_of(tmp_path, cpus, "0,2-4")
     assert rank.sockets == {"0", "1"}
     assert rank.cores == {"0:0", "1:0", "1:1"}
+
+
+@pytest.mark.parametrize("locale", ["C", "tr_TR.UTF-8", "none"])
+@pytest.mark.parametrize(
+    "shell", [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "ash"]], ids=" ".join
+)
+def test_a_core_is_what_its_threads_share_in_every_shell(tmp_path, shell, locale):
+    if not shutil.which(shell[0]):
+        pytest.skip(f"{shell[0]} is not on this machine")
+    # Two dies, each of which has a core 0 and a core 1; the threads of a core lie apart.
+    dies = [(0, 0, "0,4"), (0, 1, "1,5"), (0, 0, "2,6"), (0, 1, "3,7")] * 2
+    where = {"LC_ALL": locale, "IFS": "0", "CDPATH": "/"}
+    rank = say_of(tmp_path / "apart", dies, "0,2,4-6", shell, **where)
+    assert rank.cores == {"0:0", "0:2", "0:1"}
+    # ... or side by side.
+    pairs = [(0, 0, "0-1"), (0, 0, "0-1"), (1, 0, "2-3"), (1, 0, "2-3")]
+    rank = say_of(tmp_path / "pairs", pairs, "1-3", shell, **where)
+    assert (rank.sockets, rank.cores) == ({"0", "1"}, {"0:0", "1:2"})
+
+
+def test_a_machine_that_does_not_tell_its_sockets_has_cores(tmp_path):
+    rank = say_of(tmp_path, [(-1, -1, "")] * 2, "0-1")
+    assert (rank.sockets, rank.cores) == ({"?"}, {"?:0", "?:1"})
+    found = misplaced([replace(rank, rank=0)], Layout(1, 1, "intra-socket"))
+    assert found == [f"rank 0 on {rank.node} is bound to no one socket: CPUs 0-1"]
+
+
+def test_ranks_on_dies_of_a_socket_share_no_core_and_threads_do(tmp_path):
+    dies = [(0, 0, "0,2"), (0, 0, "1,3")] * 2
+    zero, one, two = (say_of(tmp_path / str(cpu), dies, str(cpu)) for cpu in (0, 1, 2))
+    layout = Layout(2, 2, "intra-socket")
+    assert misplaced([replace(zero, rank=0), replace(one, rank=1)], layout) == []
+    (found,) = misplaced([replace(zero, rank=0), replace(two, rank=1)], layout)
+    assert found.startswith("ranks 0 and 1 shared the core 0:0 of ")
+
+
+def test_a_node_without_the_program_hostname_has_a_name(tmp_path):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("uname", "true"):
+        (tools / name).symlink_to(shutil.which(name))
+    done = subprocess.run(
+        [shutil.which("sh"), str(RANK), "true"],
+        capture_output=True, text=True, env={"PATH": str(tools), "PMI_RANK": "0"},
+    )  # fmt: skip
+    (rank,) = read(done.stderr)
+    assert rank.node == os.uname().nodename
+
+
+@pytest.mark.parametrize(
+    ("local", "said"),
+    [
+        ({"OMPI_COMM_WORLD_LOCAL_RANK": "0", "SLURM_LOCALID": "1"}, True),
+        ({"OMPI_COMM_WORLD_LOCAL_RANK": "1", "SLURM_LOCALID": "0"}, False),
+        ({"MPI_LOCALRANKID": "1"}, False),
+        ({"MV2_COMM_WORLD_LOCAL_RANK": "1"}, False),
+        ({"SLURM_LOCALID": "1"}, False),
+        ({}, True),
+    ],
+)
+def test_the_first_rank_of_a_node_tells_of_its_links(tmp_path, local, said):
+    (tmp_path / "sys/class/net").mkdir(parents=True)
+    done = subprocess.run(
+        ["sh", str(RANK), "sh", "-c", "ls links 2>/dev/null || :"],
+        capture_output=True, text=True, cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "SYSFS": str(tmp_path / "sys"), "PMI_RANK": "3",
+             "ACCEPTANCE_LINKS": "links", **local},
+    )  # fmt: skip
+    node = os.uname().nodename
+    # While the program runs there is one reading, after it there are two.
+    assert done.stdout.split() == [f"{node}.before"] * said
+    found = sorted(path.name for path in tmp_path.glob("links/*"))
+    assert found == [f"{node}.after", f"{node}.before"] * said
 
 
 @needs_wheels

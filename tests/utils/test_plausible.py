@@ -49,6 +49,10 @@ def test_nothing_else_is_judged_by_it(benchmark, metric, facts):
         ({"technology": "ethernet", "rate": "1"}, 50.0, ""),
         ({"technology": "ethernet"}, 117.0, ""),
         ({"technology": "myrinet", "rate": "2000"}, 50.0, ""),
+        # The slot gives a limit, the technology no rates that could be slower.
+        ({**QDR, "technology": "myrinet", "rate": "2000"}, 50.0, ""),
+        # Half of the lanes, whatever the port has.
+        ({**QDR, "rate": "HDR", "pcie": "4.0", "pcie_lanes": 16}, 12000.0, "HDR100 2x (12421"),
     ],
 )
 def test_a_peak_that_is_right_for_a_slower_link_names_it(facts, peak, said):
@@ -101,6 +105,27 @@ def test_a_latency_below_the_floor_is_implausible():
     assert "no message of its size takes less than 0.1577" in line
     assert implausible("osu.latency", {"latency_8": (0.16, "us")}, facts, TWO) == []
     assert implausible("osu.allreduce", measured, facts, TWO) == []
+
+
+@pytest.mark.parametrize(
+    ("layout", "measured", "said"),
+    [
+        (TWO, {"PingPong-bandwidth-max": (1.26, "GB/s")}, None),
+        (TWO, {"PingPong-bandwidth-min": (1.27, "GB/s")}, "PingPong-bandwidth-min is 1.27 GB/s"),
+        (TWO, {"PingPong-latency-avg": (0.05, "us")}, "PingPong-latency-avg is 0.05 us"),
+        # A ring's neighbours may share a node, and so may a pair of two ranks a node.
+        (TWO, {"RandomRing-bandwidth": (9.0, "GB/s"), "RandomRing-latency": (0.01, "us")}, None),
+        (
+            Layout(4, 2, "inter-node"),
+            {"PingPong-bandwidth-max": (9.0, "GB/s"), "PingPong-latency-min": (0.01, "us")},
+            None,
+        ),
+    ],
+)
+def test_the_pairs_of_hpcc_are_held_against_the_wire(layout, measured, said):
+    found = implausible("hpcc", measured, Facts.read(ETH), layout)
+    assert bool(found) == bool(said)
+    assert said is None or (said in found[0] and "not measured over this fabric" in found[0])
 
 
 def test_facts_without_a_formula_bound_nothing():
@@ -165,6 +190,42 @@ def test_a_link_that_went_down_is_a_fault_and_symbol_errors_are_none(links):
     assert len(found.deviations) == 2
     (fault,) = found.faults
     assert "link_downed: 1 more (0 to 1)" in fault
+
+
+def test_a_counter_that_is_full_tells_of_no_failure_now(links):
+    folder = links("node1", link_downed=255, link_error_recovery=255)
+    found = evidence(folder, {"node1"}, QDR, 0)
+    assert [one.kind for one in found.deviations] == ["full", "full"]
+    assert found.faults == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "faults"),
+    [
+        (QDR, ["eth2", "mlx5_0/2"]),
+        (QDR | {"device": "mlx5_0/1"}, ["eth2", "mlx5_0/2"]),
+        (QDR | {"device": "mlx5_0/2"}, ["eth2"]),
+        (ETH, ["mlx5_0/2"]),
+        (ETH | {"device": "mlx5_0/1"}, ["eth2", "mlx5_0/2"]),
+        (ETH | {"device": "eth3"}, ["eth2", "mlx5_0/2"]),
+    ],
+    ids=str,
+)
+def test_a_link_of_another_network_that_went_down_is_no_fault_of_this_one(tmp_path, facts, faults):
+    tree = Sysfs(tmp_path / "node1", "node1")
+    tree.adapter()
+    tree.port()
+    tree.port(2, state="4: ACTIVE" if facts.get("device") == "mlx5_0/2" else "1: DOWN")
+    tree.interface()
+    (tmp_path / "node1.before").write_text(tree.text())
+    tree.add("class/infiniband/mlx5_0/ports/2/counters", link_downed=1)
+    tree.add("class/net/eth2", carrier_changes=3)
+    (tmp_path / "node1.after").write_text(tree.text())
+    found = evidence(tmp_path, {"node1"}, facts, 0)
+    grown = {one.device for one in found.deviations if one.kind == "errors"}
+    assert grown == {"eth2", "mlx5_0/2"}
+    failed = {one for one in grown if any(f"node1 {one} " in fault for fault in found.faults)}
+    assert failed == grown - set(faults)
 
 
 def test_a_reading_that_was_cut_is_refused(links):

@@ -72,7 +72,7 @@ DEVIATIONS = [
     Deviation("n1", "mlx5_0/1", "symbol_error", "7 more (0 to 7)", "no more", "errors"),
     Deviation(
         "n1", "mlx5_0/1", "symbol_error", "stands at 65535, where it stops counting",
-        "a counter with room", "errors",
+        "a counter with room", "full",
     ),
     Deviation(
         "n1", "eth2", "counters", "went back (rx_errors 5 to 0): reset in between",
@@ -87,6 +87,10 @@ DEVIATIONS = [
         "n1", "mlx5_0/1", "", "/sys/class/infiniband/mlx5_0/ports/1/rate cannot be read",
         "a file that can be read", "unreadable",
     ),
+    Deviation(
+        "n1", "mlx5_0/1", "", "link layer InfiniBand", "link layer Ethernet", "port-state"
+    ),
+    Deviation("n1", "mlx5_0/1", "", "40 Gb/sec (4X QDR)", "100 Gb/sec", "port-rate"),
 ]  # fmt: skip
 
 
@@ -173,7 +177,16 @@ REASONS = [
     ("sanity error: the job 7 on node1 was CANCELLED DUE TO TIME LIMIT (a check's)", "TIMEOUT"),
     ("job error: [jobid=7] job timed out", "TIMEOUT"),
     ("sanity error: the job 7 on node1 was CANCELLED DUE TO NODE FAILURE", "JOB-ENDED"),
-    ("job error: job cancelled: UnavailableNodes:node2", "JOB-ENDED"),
+    (
+        "job blocked error: [jobid=7] job cancelled because it was blocked due to reason: "
+        "ReqNodeNotAvail, UnavailableNodes:node2",
+        "JOB-BLOCKED",
+    ),
+    (
+        "job blocked error: [jobid=7] job cancelled because it was blocked due to reason: "
+        "PartitionTimeLimit",
+        "JOB-BLOCKED",
+    ),
     ("sanity error: exited with status 1: assertion failed", "CASE-FAILED"),
     ("", "CASE-FAILED"),
 ]

@@ -9,14 +9,17 @@ from utils.topology import process_counts, usable_cores
 
 @pytest.fixture
 def sysfs(tmp_path):
-    """Write a tree from (package, core) of CPU 0, 1, ... and the text of `cpu.max`."""
+    """Write a tree from (package, core) of CPU 0, 1, ..., what of them shares a core, `cpu.max`."""
 
-    def write(*cpus, quota=None):
+    def write(*cpus, quota=None, threads=()):
         for number, (package, core) in enumerate(cpus):
             topology = tmp_path / f"devices/system/cpu/cpu{number}/topology"
             topology.mkdir(parents=True)
             (topology / "physical_package_id").write_text(f"{package}\n")
             (topology / "core_id").write_text(f"{core}\n")
+        for number, siblings in enumerate(threads):
+            topology = tmp_path / f"devices/system/cpu/cpu{number}/topology"
+            (topology / "thread_siblings_list").write_text(f"{siblings}\n")
         if quota is not None:
             (tmp_path / "fs/cgroup").mkdir(parents=True)
             (tmp_path / "fs/cgroup/cpu.max").write_text(quota)
@@ -28,6 +31,14 @@ def sysfs(tmp_path):
 def test_hardware_threads_of_one_core_count_once(sysfs):
     tree = sysfs((0, 0), (0, 1), (0, 0), (0, 1))
     assert usable_cores(tree, {0, 1, 2, 3}) == 2
+
+
+def test_cores_of_two_dies_of_a_package_are_told_apart(sysfs):
+    # Linux counts the cores of each die from 0, here on two dies of two cores with two threads.
+    dies = [(0, 0), (0, 1), (0, 0), (0, 1)] * 2
+    tree = sysfs(*dies, threads=["0,4", "1,5", "2,6", "3,7"] * 2)
+    assert usable_cores(tree, set(range(8))) == 4
+    assert usable_cores(tree, {0, 2, 4}) == 2
 
 
 def test_cores_of_two_packages_are_told_apart(sysfs):

@@ -37,7 +37,7 @@ def _kind(what: str, found: str, expected: str) -> str:
     if what == _COUNTERS:
         return "reset"
     if expected in ("no more", "a counter with room"):
-        return "errors"
+        return "errors" if expected == "no more" else "full"
     if expected in ("a number", "what was there before", "a reading of the same node"):
         return "vanished"
     if expected == "a file that can be read":
@@ -46,7 +46,7 @@ def _kind(what: str, found: str, expected: str) -> str:
         return ""
     if found.startswith("no ") and found.split()[-1] in ("port", "interface", "adapter"):
         return "no-adapter"
-    if expected in ("ACTIVE (LinkUp)", "link layer InfiniBand"):
+    if expected == "ACTIVE (LinkUp)" or expected.startswith("link layer "):
         return "port-state"
     if _RATE.match(expected):
         return "port-rate"

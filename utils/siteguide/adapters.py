@@ -121,8 +121,7 @@ def _of_port(node: Node, link: _Link) -> Fabric:
         return Fabric({**facts, **slot}, {}, tuple(notes), (*todo, *more))
     if not port.infiniband:
         facts, more = _stated("ethernet", link)
-        own = f"device: {port.name} is RoCE, whose bytes Linux does not count with an interface's"
-        return Fabric({**facts, **slot}, {}, tuple(notes), (*todo, *more, own))
+        return Fabric({**facts, **slot, "device": port.name}, {}, tuple(notes), (*todo, *more))
     facts = {"technology": "infiniband"}
     rate = port.rate
     if rate and rate.word == "HDR" and rate.lanes == wire.HDR100_LANES:
