@@ -141,9 +141,14 @@ def as_text(found: Sequence[Outcome], everything: bool = False) -> str:
         said = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
         lines.append(f"not measured: {said}" + ("" if everything else " (--all lists them)"))
     for outcome in found:
+        claim = outcome.claim
         if outcome.fails_expected:
-            claim = outcome.claim
             lines.append(f"FAILS, expected to hold: {claim.path}:{claim.line}")
+        elif outcome.state == NOT_MEASURED and claim.expected and claim.source == "site":
+            # A contract that nobody can tell of is not fulfilled by that.
+            lines.append(
+                f"NOT MEASURED, expected to hold: {claim.path}:{claim.line}: {outcome.detail}"
+            )
     return "\n".join(lines)
 
 

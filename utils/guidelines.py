@@ -165,11 +165,12 @@ def _runs(compared: Sequence[Comparison]) -> list[list[Comparison]]:
 def earlier(database: Path, session: Session) -> list[Session]:
     """Return the sessions that ended before this one, the last ones first, `EARLIER` at most.
 
-    Raises ResultsFault when the database cannot be read.
+    Malformed ones are left out: the history names them. Raises ResultsFault when the database
+    cannot be read.
     """
     before = (
         other
-        for other in results.sessions(database)
+        for other in results.sessions(database, faults=[])
         if other.uuid != session.uuid and other.end <= session.end
     )
     return list(islice(before, EARLIER))

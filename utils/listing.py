@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from utils.records import Claim, Reference, write_parameters
-from utils.references import VALUE_COLUMNS, Library
+from utils.references import Library
+from utils.rows import VALUE_COLUMNS
 from utils.suites import check_of, has_check
 
 #: What a table for people leaves out.

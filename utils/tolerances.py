@@ -25,7 +25,10 @@ class ToleranceFault(Exception):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Fractions of the reference that a result may be worse or better; None: without bound."""
+    """Fractions of the reference that a result may be worse or better; None: without bound.
+
+    Of a unit without direction `worse` is meant for both sides.
+    """
 
     worse: float
     better: float | None
@@ -110,8 +113,8 @@ class Tolerances:
         if where.split(": ")[1].startswith("limit,"):
             if unit not in LIMITED:
                 raise ToleranceFault(f"{where}: not one of {', '.join(LIMITED)}")
-        elif unit not in UNITS or UNITS[str(unit)] is None:
-            raise ToleranceFault(f"{where}: not a unit with a direction")
+        elif str(unit) not in UNITS:
+            raise ToleranceFault(f"{where}: not a unit of metrics")
         if not isinstance(entry, dict) or set(entry) != {"worse", "better", "reason"}:
             raise ToleranceFault(f"{where}: wants exactly worse, better and reason")
         worse, better, reason = entry["worse"], entry["better"], entry["reason"]
@@ -119,6 +122,8 @@ class Tolerances:
             raise ToleranceFault(f"{where}: worse is {worse!r}, not a fraction between 0 and 1")
         if better is not None and not is_measured(better):
             raise ToleranceFault(f"{where}: better is {better!r}, neither null nor above 0")
+        if better is not None and UNITS.get(str(unit), "lower") is None:
+            raise ToleranceFault(f"{where}: of this unit no side is better: write better: null")
         if not isinstance(reason, str) or not reason.strip():
             raise ToleranceFault(f"{where}: gives no reason")
         return Tolerance(worse, better, reason)
@@ -129,13 +134,19 @@ class Tolerances:
         """Return ReFrame's thresholds (lower <= 0, upper >= 0) as fractions of the reference.
 
         A bound (`>=`, `<=`) judges from its own side only. None means that such a reference
-        cannot judge: its unit has no direction, no tolerance is stated for it, or the bound
-        points to the better side ("up to 900 MB/s" says nothing about 850).
+        cannot judge: no tolerance is stated for its unit, or the bound points to the better side
+        ("up to 900 MB/s" says nothing about 850). Of a unit without direction, such as that of a
+        communication balance ratio, neither side is the better one: both are bounded by `worse`.
         """
         way = direction(unit)
         tolerance = self.table.get((source, metric if source == "limit" else unit))
-        if way is None or tolerance is None:
+        if tolerance is None:
             return None
+        if way is None:
+            return (
+                None if relation == "<=" else -tolerance.worse,
+                None if relation == ">=" else tolerance.worse,
+            )
         if relation in (">=", "<="):
             if (relation == ">=") != (way == "higher"):
                 return None

@@ -1,10 +1,12 @@
 """`checks/balance.py` through real ReFrame: ratios of recorded results, and of none."""
 
 import re
+import shutil
 
 import pytest
 
 from utils import results
+from utils.paths import ROOT
 
 LATENCY = "osu/osu_latency.openmpi.txt"
 CHECKS = ("-c", "checks/osu.py", "-c", "checks/balance.py")
@@ -39,9 +41,9 @@ def replay(site, inside, outside, *, nodes=2, program="osu_latency"):
     return script
 
 
-def run(site, *options, benchmark="latency", over="inter-node"):
+def run(site, *options, benchmark="latency", over="inter-node", **environment):
     name = f"CommunicationBalance%benchmark={benchmark}%.*%over={over}"
-    return site.reframe(*CHECKS, "-r", "-n", name, "-S", "validate=no", *options)
+    return site.reframe(*CHECKS, "-r", "-n", name, "-S", "validate=no", *options, **environment)
 
 
 def cases(site):
@@ -77,6 +79,24 @@ def test_the_loopback_is_in_the_keys_of_a_ratio_over_it(site, recorded):
     replay(site, recorded(LATENCY), recorded(LATENCY), nodes=1)
     assert run(site, over="loopback").status == 0
     assert balance(site).keys == {"np": "2", "placement": "intra-node", "intranode": "loopback"}
+
+
+@pytest.mark.parametrize(("factor", "status"), [(2, 0), (2.2, 0), (3, 1), (1.5, 1)])
+def test_a_baseline_judges_a_ratio_on_both_sides(site, recorded, factor, status):
+    folder = site.folder / "reference"
+    shutil.copytree(ROOT / "reference", folder)
+    (folder / "sites").mkdir(exist_ok=True)
+    (folder / "sites/replay.csv").write_text(
+        "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note\n"
+        "session of 2026-11-20,replay,default,cbr.latency,ratio,"
+        "np=2;message_size=4194304;placement=intra-node,=,0.5,1,0.5,\n"
+    )
+    replay(site, recorded(LATENCY), slower(recorded(LATENCY), factor))
+    done = run(site, ACCEPTANCE_REFERENCE=str(folder))
+    assert done.status == status, done.output
+    found = {metric.name: metric for metric in balance(site).metrics}["ratio_4194304"]
+    assert found.judged_by == "baseline replay, session of 2026-11-20"
+    assert found.passed == (status == 0)
 
 
 def test_nothing_is_measured_twice(site, recorded):

@@ -153,7 +153,15 @@ def test_ranks_that_divide_nothing_are_not_compared():
 
 
 @pytest.mark.parametrize(
-    ("version", "expected"), [("IMB 2018.1", "total"), ("IMB 2019.6", "part"), ("", "part")]
+    ("version", "expected"),
+    [
+        ("IMB 2018", "total"),
+        ("IMB 2018 Update 1", "total"),
+        ("IMB 2019", "total"),
+        ("IMB 2019 Update 1", "part"),
+        ("IMB 2021.11", "part"),
+        ("", "part"),
+    ],
 )
 def test_reduce_scatter_of_imb_changed_what_its_size_means(version, expected):
     assert meaning("imb", "Reduce_scatter", version) == expected
@@ -207,6 +215,44 @@ def pair(left, right=1.0, sizes=SIZES, np=2):
         case("imb.Reduce", {size: values.get(size, right) for size in sizes}, np=np),
         case("imb.Allreduce", dict.fromkeys(sizes, right), np=np),
     )
+
+
+def test_no_element_of_a_reduction_is_cut():
+    """A float is the least that each of two ranks can get: 8 bytes of osu_reduce_scatter."""
+    sizes = [2**n for n in range(2, 13)]
+    report = evaluate(
+        session(
+            case("osu.reduce_scatter", dict.fromkeys(sizes, 9.0)),
+            case("osu.reduce", dict.fromkeys(sizes, 1.0)),
+            case("osu.scatter", dict.fromkeys(SIZES, 1.0)),
+        )
+    )
+    (finding,) = of_kind(report, "Reduce_scatter <= Reduce + Scatter")
+    assert finding.sizes == tuple(sizes[1:])
+    assert report.skipped["the part of a rank, n/p, is no whole element"] == 1
+
+
+def test_an_empty_message_is_not_compared():
+    times = {0: 50.0, **dict.fromkeys(SIZES, 1.0)}
+    report = evaluate(session(case("imb.PingPong", times, stem="latency")))
+    assert report.findings == ()
+    assert report.compared == 2 * (len(SIZES) - 1)
+
+
+def test_repetitions_that_differ_widen_the_tolerance():
+    allreduce = case("imb.Allreduce", dict.fromkeys(SIZES[2:], 1.0))
+
+    def repeated(*levels):
+        cases = [case("imb.Reduce", dict.fromkeys(SIZES[2:], level)) for level in levels]
+        return of_kind(evaluate(session(allreduce, *cases)), "Reduce <= Allreduce")
+
+    # The median counts, and 1.4826 times the median deviation from it is the spread.
+    (finding,) = repeated(1.99, 2.0, 2.01)
+    assert finding.factor == pytest.approx(2)
+    assert finding.tolerance == FLOOR
+    (wider,) = repeated(1.8, 2.0, 2.2)
+    assert wider.tolerance == pytest.approx(math.exp(3 * 1.4826 * math.log(1.1)), rel=0.01)
+    assert repeated(1.0, 2.0, 4.0) == []
 
 
 def test_adjacent_sizes_are_one_finding_and_others_another():
@@ -580,7 +626,10 @@ def test_the_command_shows_findings_and_fails_where_it_is_asked_to(made):
     result = made.acceptance("guidelines", "--format", "json")
     assert result.status == 1
     assert result.data["failing"] == [finding["id"]]
-    first = made.acceptance("guidelines", "--session", "00000000-0000-4000-8000-000000000000")
+    first = ("guidelines", "--session", "00000000-0000-4000-8000-000000000000")
+    # Sessions that came later are not earlier ones.
+    assert made.acceptance(*first, "--format", "json").data["earlier_sessions"] == 0
+    first = made.acceptance(*first)
     assert first.status == 0
     assert "findings 0, of which 0 fail\ncompared " in first.output
     assert "skipped  1: imb.Bcast was not measured" in first.output

@@ -6,7 +6,8 @@ import pytest
 
 from utils import listing
 from utils.paths import ROOT
-from utils.references import VALUE_COLUMNS, load
+from utils.references import load
+from utils.rows import VALUE_COLUMNS
 
 REFERENCE = ROOT / "reference"
 

@@ -6,15 +6,15 @@ from collections import Counter
 
 import pytest
 
-from utils import references
 from utils.paths import ROOT
 from utils.records import PARAMETERS, write_parameters
 from utils.references import Ambiguous, ReferenceFault, load
+from utils.rows import CLAIM_COLUMNS, SYSTEM_COLUMNS, VALUE_COLUMNS
 from utils.tolerances import ToleranceFault, Tolerances
 
-VALUES = ",".join(references.VALUE_COLUMNS)
-CLAIMS = ",".join(references.CLAIM_COLUMNS)
-SYSTEMS = ",".join(references.SYSTEM_COLUMNS)
+VALUES = ",".join(VALUE_COLUMNS)
+CLAIMS = ",".join(CLAIM_COLUMNS)
+SYSTEMS = ",".join(SYSTEM_COLUMNS)
 
 PAPERS = """\
 @misc{koop, title = {One}, year = {2008}}
@@ -49,7 +49,7 @@ def partition(system, name, printed, technology="infiniband"):
         "where": "Section 1",
         "technology": technology,
     }
-    return ",".join(given.get(column, "") for column in references.SYSTEM_COLUMNS)
+    return ",".join(given.get(column, "") for column in SYSTEM_COLUMNS)
 
 
 @pytest.fixture
@@ -392,8 +392,8 @@ def test_another_unit_than_the_results_is_an_error(folder):
         ("better: 0.5", "better: 0.0", "baseline, MB/s: better is 0.0"),
         ("better: 0.5", "better: -0.5", "baseline, MB/s: better is -0.5"),
         ("worse: 0.2,", "worse: 0.2, limit: 1,", "wants exactly worse, better and reason"),
-        ("baseline:\n  us", "baseline:\n  ns", "baseline, ns: not a unit with a direction"),
-        ("baseline:\n  us", "baseline:\n  GHz", "baseline, GHz: not a unit with a direction"),
+        ("baseline:\n  us", "baseline:\n  ns", "baseline, ns: not a unit of metrics"),
+        ("baseline:\n  us", "baseline:\n  GHz", "baseline, GHz: of this unit no side is better"),
         ("baseline:\n", "baseline: 0.1\nsites:\n", "baseline: holds no table of units"),
         (TOLERANCES, "", "holds no table of sources"),
         ("baseline:\n  us: {", "baseline:\n  us: {{", "cannot be read"),
@@ -467,6 +467,18 @@ def test_thresholds_follow_direction_and_relation(folder, source, relation, unit
     assert tolerances.thresholds(source, relation, unit) == expected
 
 
+@pytest.mark.parametrize("unit", ['"1"', "1"])
+def test_a_ratio_is_bounded_on_both_sides(folder, unit):
+    """A communication balance that moves either way is not what it was."""
+    entry = f"baseline:\n  {unit}: {{worse: 0.3, better: null, reason: both sides}}\n"
+    edit(folder / "tolerances.yaml", "baseline:\n", entry)
+    tolerances = load(folder).tolerances
+    assert {
+        relation: tolerances.thresholds("baseline", relation, "1")
+        for relation in ("=", "~", ">=", "<=")
+    } == {"=": (-0.3, 0.3), "~": (-0.3, 0.3), ">=": (-0.3, None), "<=": (None, 0.3)}
+
+
 @pytest.mark.parametrize(
     ("relation", "unit", "within"), [("=", "%", 3.0), ("=", "x", 0.1), ("similar", "%", 10.0)]
 )
@@ -526,7 +538,7 @@ CLAIM_ROWS = {
     "kandadai2009": 17,
     "koop2008": 71,
     "saini2006": 148,
-    "subramoni2009": 43,
+    "subramoni2009": 60,
 }
 PARTITIONS = {
     "fatoohi2006": 5,

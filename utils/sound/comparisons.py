@@ -42,8 +42,9 @@ MEANING = {
     "imb": {**_COMMON, "Reduce_scatter": PART},
     "osu": {**_COMMON, "Reduce_scatter": TOTAL},
 }
-#: IMB 2018 spread the bytes of Reduce_scatter over the ranks; since this year each rank gets them.
-IMB_REDUCE_SCATTER_PARTS = 2019
+#: IMB up to "2019" spreads the bytes of Reduce_scatter over the ranks; from "2019 Update 1" on each
+#: rank gets them. Built with IMB2018 it spreads them, too, and calls itself "2018".
+_IMB_SPREADS = re.compile(r"IMB (201[0-8]\b.*|2019)\Z")
 #: Operations whose ranks need not wait for the slowest one.
 ROOTED = ("Bcast", "Reduce", "Gather", "Scatter")
 #: Suites whose time is the average of the ranks.
@@ -238,8 +239,7 @@ def meaning(suite: str, operation: str, version: str) -> str:
 
     `version` is that of the suite, as in a case's provenance: "IMB 2021.11"; it may be empty.
     """
-    found = re.match(r"IMB (?P<year>\d+)", version)
-    if operation == "Reduce_scatter" and found and int(found["year"]) < IMB_REDUCE_SCATTER_PARTS:
+    if operation == "Reduce_scatter" and _IMB_SPREADS.match(version):
         return TOTAL
     return MEANING[suite][operation]
 
