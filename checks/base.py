@@ -1,22 +1,21 @@
 """The base of all checks: it measures completely, judges by a stated reference, or fails."""
 
 import functools
-import logging
-import os
-import sys
 from pathlib import Path
 
 import reframe as rfm
 import reframe.core.runtime as runtime
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
-from reframe.core.exceptions import ForceExitError, PerformanceError, SanityError
+from reframe.core.exceptions import PerformanceError, SanityError
 
 from utils import jobs, metrics, references
 from utils.paths import REFERENCE
 from utils.programs import find_program
 from utils.tolerances import SOURCES, ToleranceFault
 from utils.units import is_measured
+
+from . import mended  # noqa: F401
 
 
 @functools.cache
@@ -145,7 +144,6 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
     def measured(self):
         """Read the output once; a metric that is missing or impossible fails the case."""
         self.keys = self.parameters()
-        self.declared = self.expected()
         # A job that was cut short may have the exit status 0, and may have printed all.
         if reason := jobs.cut_short(self.errors(), self.job.state):
             raise SanityError(reason)
@@ -153,6 +151,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         if self.job.exitcode:
             raise SanityError(f"exited with status {self.job.exitcode}: {self.last_words()}")
         try:
+            self.declared = self.expected()
             self.measurements = self.measure()
         except ValueError as err:  # a ParseError, mostly; ReFrame would show our code beside it
             raise SanityError("; ".join([str(err), *self.fate()])) from None
@@ -272,8 +271,9 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
 
     def output(self):
         """Return the text that the program printed."""
-        with open(os.path.join(self.stagedir, self.stdout.evaluate()), encoding="utf-8") as file:
-            return file.read()
+        path = Path(self.stagedir, self.stdout.evaluate())
+        # A byte that is no text is for the parser to refuse, with its line.
+        return path.read_text(encoding="utf-8", errors="replace")
 
     def last_words(self):
         """Return the last line that the program wrote to its standard error."""
@@ -289,18 +289,3 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
 # ReFrame walks the whole stack twice a case to warn of this alias, and then does not warn. That was
 # three quarters of the time to load the checks of a large system.
 JudgedCheck.var_space.vars.pop("variables", None)
-
-
-def let_stops_through(handler, record, report=logging.Handler.handleError):
-    """Report a fault of a log's handler, unless it is the end of the session that came there.
-
-    ReFrame 4.10 answers SIGTERM and SIGHUP with an exception where it happens to be, and ignores
-    them from then on. `logging` keeps an exception that arises while it writes a line: one stop
-    in sixty was lost for good, and only SIGKILL, which loses the results, could end the session.
-    """
-    if isinstance(sys.exc_info()[1], ForceExitError):
-        raise
-    report(handler, record)
-
-
-logging.Handler.handleError = let_stops_through

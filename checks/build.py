@@ -35,6 +35,8 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
 
     #: The suite, a key of `utils.suites.SUITES`.
     suite = variable(str, loggable=True)
+    #: As that of the checks: how much they measure.
+    mode = variable(str, value="", loggable=True)
     #: What was built: spec, hash, compiler, MPI, target, Spack, package repository.
     provenance = variable(typ.Dict[str, str], value={}, loggable=True)
     #: More options for `spack install`, for a run by hand.

@@ -4,6 +4,7 @@ import functools
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
+from reframe.core.exceptions import SanityError
 
 from utils import spack
 from utils.parse import npb as parse
@@ -14,7 +15,7 @@ from .base import cores_of, mode_of, nodes_for, nodes_of, stated
 from .build import SuiteBuild, uses_spack
 from .placed import PlacedCheck, partitions, placements
 
-#: Mode -> classes, the smaller one up to FEW processes, the other beyond; () all of them.
+#: Mode -> classes; nightly the smaller one up to FEW processes, the other beyond.
 CLASSES = {"smoke": ("S",), "nightly": ("B", "C"), "acceptance": ("C", "D")}
 FEW = 16
 TIME_LIMITS = {"smoke": "5m", "nightly": "30m", "acceptance": "3h"}
@@ -116,8 +117,7 @@ class NpbBuild(SuiteBuild):
     """NPB for an environment: the programs that its partition will run, and no other."""
 
     suite = "npb"
-    #: As those of `Npb`: set them without the name of the class, `-S classes=W`.
-    mode = variable(str, value="", loggable=True)
+    #: As that of `Npb`: set it without the name of the class, `-S classes=W`.
     classes = variable(str, value="", loggable=True)
 
     def cases(self):
@@ -174,6 +174,8 @@ class Npb(PlacedCheck):
     suite = "npb"
     valid_prog_environs = ["+npb"]
     tags = {"npb", "mpi"}
+    #: None: by the mode.
+    time_limit = None
 
     def choose(self):
         """Name the benchmark and its metrics."""
@@ -201,10 +203,23 @@ class Npb(PlacedCheck):
             part, *case, self.nodes(part)
         )
 
+    @run_after("setup")
+    def agree(self):
+        """Make sure that what is run is among what was built."""
+        build, part = getattr(self, "build", None), self.current_partition
+        chosen = [(mode_of(part, one.mode), one.classes) for one in (self, build) if one]
+        if len(set(chosen)) > 1:
+            raise SanityError(
+                f"{self.benchmark_name}: its build is of another mode or of other classes; choose "
+                "for both, without the name of the check: -S classes=W, -S mode=nightly"
+            )
+
     @run_before("run")
     def limit_time(self):
-        """Give the larger classes more time."""
-        self.time_limit = TIME_LIMITS[mode_of(self.current_partition, self.mode)]
+        """Give the larger classes more time, and those that were chosen by hand the most."""
+        if self.time_limit is None:
+            mode = "acceptance" if self.classes else mode_of(self.current_partition, self.mode)
+            self.time_limit = TIME_LIMITS[mode]
 
     def program_names(self):
         """Return the names that the program has in 3.3 and in 3.4."""
@@ -228,8 +243,16 @@ class Npb(PlacedCheck):
         return {column.stem: (getattr(result, column.name), column.unit) for column in self.columns}
 
     def sources(self, name):
-        """Judge nothing by a run that is too short to be timed."""
-        return () if self.too_short else SOURCES
+        """Judge nothing by a run that is too short to be timed.
+
+        And nothing by a paper when ranks stood cyclically or used the loopback. What papers say of
+        that are claims.
+        """
+        if self.too_short:
+            return ()
+        if self.ways() == ("block", "shared"):
+            return SOURCES
+        return tuple(source for source in SOURCES if source != "published")
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

@@ -6,8 +6,10 @@ of them. A site adds a file; nothing here changes. Systems may also be in anothe
 """
 
 import os
+import re
 import runpy
 import shlex
+import sys
 from pathlib import Path
 
 from utils.paths import LOGS, RESULTS_DB, ROOT, SYSTEMS, VAR
@@ -15,6 +17,30 @@ from utils.paths import LOGS, RESULTS_DB, ROOT, SYSTEMS, VAR
 CHECKS = str(ROOT / "checks")
 FOLDERS = [Path(__file__).resolve().parent, *(root / "config" for root in SYSTEMS if root != ROOT)]
 FILES = [path for folder in FOLDERS for path in sorted((folder / "systems").glob("*.py"))]
+
+
+#: Why Slurm (squeue(1); its source for the sentences) lets a job wait until somebody mends a node,
+#: a partition or a limit, by the first words (`checks/mended.py`): ReFrame would wait as long.
+BLOCKED = [
+    "ReqNodeNotAvail",
+    "Nodes required for job are DOWN",
+    *("PartitionDown", "PartitionInactive", "PartitionNodeLimit", "PartitionTimeLimit"),
+    *("JobHeldAdmin", "JobHeldUser", "JobHoldMaxRequeue"),
+    "launch failed requeued held",
+    *("BadConstraints", "InvalidAccount", "InvalidQOS", "AccountNotAllowed", "QOSNotAllowed"),
+    *("Job's account not", "Job's QOS not"),
+    *(
+        f"{whose}Max{what}PerJobLimit"
+        for whose in ("Assoc", "QOS")
+        for what in ("Cpu", "Node", "WallDuration")
+    ),
+    "ReservationDeleted",
+]
+
+
+#: With a mode ReFrame 4.10 adds the default of `-p`, all environments, to those that are asked for;
+#: this takes the place of the default, and no environment has such a name.
+ONLY_ASKED = ["-p (?!)"] if any(re.match("-p|--prgenv", word) for word in sys.argv) else []
 
 
 def load(path: Path) -> tuple[dict, list[dict]]:
@@ -45,6 +71,20 @@ def side_by_side(system: dict, most: str) -> dict:
     return {**system, "partitions": partitions}
 
 
+def on_slurm(part: dict) -> dict:
+    """Let no job of Slurm wait for ever, nor run again on other nodes when one of its own fails.
+
+    What the partition itself says of either counts more.
+    """
+    if part["scheduler"] not in ("slurm", "squeue"):
+        return part
+    return {
+        **part,
+        "access": ["--no-requeue", *part.get("access", [])],
+        "sched_options": {"slurm_job_cancel_reasons": BLOCKED, **part.get("sched_options", {})},
+    }
+
+
 def catches_all(system: dict) -> bool:
     """Tell whether a system takes any host; ReFrame takes the first one that matches."""
     return ".*" in system["hostnames"]
@@ -71,7 +111,11 @@ _METRIC = (
 site_configuration = {
     # The link check loads nothing: campaigns look at many nodes at once.
     "systems": [
-        side_by_side(system, os.environ.get("ACCEPTANCE_MAX_JOBS", "")) for system, _ in LOADED
+        side_by_side(
+            {**system, "partitions": [*map(on_slurm, system["partitions"])]},
+            os.environ.get("ACCEPTANCE_MAX_JOBS", ""),
+        )
+        for system, _ in LOADED
     ],
     "environments": [environment for _, own in LOADED for environment in own],
     "general": [
@@ -84,7 +128,7 @@ site_configuration = {
     # at, with every check of that tag; the command line may name other files.
     "modes": [
         *(
-            {"name": mode, "options": [f"-S mode={mode}"]}
+            {"name": mode, "options": [f"-S mode={mode}", *ONLY_ASKED]}
             for mode in ("smoke", "nightly", "acceptance")
         ),
         {"name": "maintenance", "options": [f"-c {shlex.quote(CHECKS)}", "-t ^maintenance$"]},

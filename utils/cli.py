@@ -4,8 +4,10 @@ import argparse
 import csv
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 from utils import (
@@ -26,6 +28,8 @@ from utils import (
     spack,
     verdict,
 )
+from utils.campaigns.child import Interrupted
+from utils.gate import CANNOT_JUDGE
 from utils.junit import junit
 from utils.options import positive
 from utils.paths import REFERENCE, RESULTS_DB, ROOT
@@ -36,12 +40,22 @@ from utils.tolerances import ToleranceFault
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; the exit status is that of the process."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal need not know all letters of a name
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     options = _parser().parse_args(arguments)
+    status = 1
     try:
-        status: int = options.run(options)
+        status = options.run(options)
+        print(end="", flush=True)  # what is left must not fail after this
     except BrokenPipeError:  # the reader, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except KeyboardInterrupt:
+        print("acceptance: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except Interrupted as err:
+        print(f"acceptance: {err}", file=sys.stderr)
+        return 128 + err.signal
     return status
 
 
@@ -49,10 +63,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="acceptance", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    command = commands.add_parser("gate", help="judge the run that ended last")
+    command = commands.add_parser(
+        "gate",
+        help="judge the run that ended last",
+        epilog="exit status: 0 pass; 1 failure, or a metric became worse; 2 cannot judge",
+    )
     command.add_argument("--run", dest="run_id", help="the run with --session-extras run=ID")
     command.add_argument("--session", help="UUID of a stored session instead of the last run")
-    command.add_argument("--db", type=Path, help="another results database of ReFrame")
+    command.add_argument(
+        "--db",
+        type=Path,
+        help="another results database of ReFrame: its last session, and the history of all",
+    )
     command.add_argument("--send", action="store_true", help="send alerts that are new, or ended")
     command.add_argument(
         "--confirm",
@@ -122,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--system", help="another system than that of this host")
     command.set_defaults(run=_mirror)
 
-    alerts_cli.add_commands(commands)
+    alerts_cli.add_commands(commands, _config_files)
     campaign_cli.add_commands(commands, _config_files)
     return parser
 
@@ -134,6 +156,14 @@ def _config_files() -> list[Path]:
 
 def _gate(options: argparse.Namespace) -> int:
     database = options.db
+    elsewhere = "--db" if options.db else "--session" if options.session else ""
+    for name, value in (("--run", options.run_id), ("--confirm", options.confirm)):
+        if elsewhere and value:
+            print(
+                f"acceptance gate: {name} is of this clone's runs, not for {elsewhere}",
+                file=sys.stderr,
+            )
+            return CANNOT_JUDGE
     if options.session and not database:
         database = RESULTS_DB
     given = verdict.conclude(
@@ -212,13 +242,18 @@ def _hpcc_balance(options: argparse.Namespace) -> int:
         print(f"acceptance hpcc-balance: {err}", file=sys.stderr)
         return 1
     found = balance.points(sessions, library, options.system)
+    for problem in balance.problems(found, options.db, options.system):
+        print(f"acceptance hpcc-balance: {problem}", file=sys.stderr)
     if options.format == "json":
         print(json.dumps(balance.as_data(found), indent=2))
     elif options.format == "csv":
         print(balance.as_csv(found), end="")
     else:
         rows = [
-            [format(value, ".4g") if isinstance(value, float) else value for value in row.values()]
+            [
+                format(value, ".4g") if isinstance(value, float) else "" if value is None else value
+                for value in row.values()
+            ]
             for row in balance.as_data(found)
         ]
         print(table(balance.COLUMNS, rows))

@@ -62,13 +62,40 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
     assert (kept.parent / "hpccoutf.txt").read_text() == recorded(N500)
 
 
-def test_stream_beyond_the_cache_is_the_memory(site, recorded):
+def test_stream_with_few_elements_is_in_the_cache_whatever_that_has(site, recorded):
     replay(site, recorded(N500), extras='"cache": 2**14, "mode": "smoke"')
     assert run(site)[0].status == 0
     _, values = only_case(site)
-    # 83 333 elements in two processes are below STREAM's million, whatever the cache.
+    # 83 333 elements in two processes are below STREAM's million.
     assert "EP-STREAM-Copy-in-cache" in values
     assert "EP-STREAM-Copy" not in values
+
+
+#: 3520^2 / 2 / 3 doubles are 16.5 MB in each of two processes.
+@pytest.mark.parametrize(
+    ("cache", "nodes", "in_cache"),
+    [
+        # Both run on the node whose caches these are.
+        (4 * 10**6, 1, set()),
+        (8 * 10**6, 1, {"Single"}),
+        (9 * 10**6, 1, {"EP", "Single"}),
+        # Each has a node of its own.
+        (4 * 10**6, 2, set()),
+        (8 * 10**6, 2, {"EP", "Single"}),
+    ],
+)
+def test_stream_beyond_the_caches_of_a_node_is_the_memory(site, recorded, cache, nodes, in_cache):
+    # What HPCC runs without an input file, here as what was asked for.
+    output = recorded("hpcc/hpccoutf_no_input.openmpi.txt")
+    replay(site, output, extras=f'"cache": {cache}, "mode": "smoke"', nodes=nodes)
+    placement = "inter-node" if nodes > 1 else "intra-node"
+    done, _ = run(site, "-S", "Hpcc.order=3520", *BLOCK, placement=placement)
+    assert done.status == 0, done.output
+    _, values = only_case(site)
+    for kind in ("EP", "Single"):
+        names = {name for name in values if name.startswith(f"{kind}-STREAM-Triad")}
+        assert names == {f"{kind}-STREAM-Triad" + "-in-cache" * (kind in in_cache)}
+    assert ("EP-STREAM-Copy/G-HPL" in values) is ("EP" not in in_cache)
 
 
 def test_each_run_starts_without_the_output_of_another(site, recorded):
@@ -139,7 +166,69 @@ def test_the_matrix_follows_memory_share_and_nodes(site, recorded, nodes, mode):
     assert order**2 * 8 <= 2**30 * nodes * share < (order + 8 * 192) ** 2 * 8
 
 
-def test_a_small_problem_is_not_held_against_a_published_one(site, recorded, tmp_path):
+def test_the_blas_has_one_thread_where_nobody_can_tell_the_placement(site, recorded):
+    replay(site, recorded(N500))
+    script = site.folder / "bin/hpcc"
+    script.write_text(script.read_text() + '[ "$OMP_NUM_THREADS" = 1 ] || exit 5\n')
+    _, (status, _) = run(site)
+    assert status == 0
+
+
+@pytest.mark.parametrize("cores", [2, 64])
+def test_fewer_processes_than_cores_fill_their_part_of_the_memory(site, recorded, cores):
+    """Two that filled a node of 64 cores would compute for days."""
+    replay(site, recorded(N500), extras=f'"memory": {cores} * 2**29, "cache": 2**25')
+    config = site.folder / "site.py"
+    config.write_text(config.read_text().replace('"cores": 2,', f'"cores": {cores},'))
+    run(site, "--mode=acceptance")
+    (path,) = site.var.glob("stage/replay/default/recorded/Hpcc*/hpccinf.txt")
+    order = int(path.read_text().splitlines()[5].split()[0])
+    assert order**2 * 8 <= 2**30 * 0.8 < (order + 8 * 192) ** 2 * 8
+
+
+def test_a_node_that_does_not_tell_its_caches_is_told_of_before_the_run(site, recorded, tmp_path):
+    replay(site, recorded(N500), extras='"memory": 2**34, "mode": "smoke"')
+    _, (status, verdict) = run(site, SYSFS=str(tmp_path))
+    assert status == 1
+    assert 'write "cache", the bytes of a node' in only_problem(verdict)
+    assert not list(site.var.glob("stage/replay/default/recorded/Hpcc*/hpccoutf.txt"))
+
+
+def test_a_job_that_failed_before_it_told_its_caches_says_so(site, recorded):
+    replay(site, recorded(N500), extras='"memory": 2**34, "mode": "smoke"')
+    script = site.folder / "bin/hpcc"
+    script.write_text("#!/bin/sh\nrm cache.out\necho no memory >&2\nexit 3\n")
+    _, (status, verdict) = run(site)
+    assert status == 1
+    assert "exited with status 3: no memory" in only_problem(verdict)
+    script.write_text("#!/bin/sh\nrm cache.out\n")
+    _, (status, verdict) = run(site)
+    assert "cache.out: what the node says of its caches is cut" in only_problem(verdict)
+    assert " | " not in only_problem(verdict)
+
+
+def test_a_time_limit_of_the_user_is_kept(site, recorded):
+    replay(site, recorded(N500))
+    script = site.folder / "bin/hpcc"
+    script.write_text("#!/bin/sh\nsleep 600\n")
+    _, (status, verdict) = run(site, "-S", "Hpcc.time_limit=1s")
+    assert status == 1
+    assert "> 1.0s" in only_problem(verdict)
+
+
+@pytest.mark.parametrize(
+    ("memory", "mode", "options"),
+    [
+        ("2**34", "smoke", ()),
+        # The mode would fill the memory; an order by hand does not.
+        ("2**34", "acceptance", ("-S", "Hpcc.order=500", *BLOCK)),
+        # And where it does, the mode is no matter: 500^2 doubles are 2 MB of 3.
+        ("3 * 10**6", "smoke", ("-S", "Hpcc.order=500", *BLOCK)),
+    ],
+)
+def test_a_small_problem_is_not_held_against_a_published_one(
+    site, recorded, tmp_path, memory, mode, options
+):
     copy = tmp_path / "copy"
     copy.mkdir()
     for path in REFERENCE.iterdir():
@@ -151,17 +240,19 @@ def test_a_small_problem_is_not_held_against_a_published_one(site, recorded, tmp
     )
     with (copy / "kandadai2009.csv").open("a") as file:
         file.write(rows + "\n")
-    replay(site, recorded(N500))
+    replay(site, recorded(N500), extras=f'"memory": {memory}, "cache": 2**25, "mode": "{mode}"')
     config = site.folder / "site.py"
     config.write_text(
         config.read_text()
         .replace('"replay"', '"kandadai2009"')
         .replace('"name": "default"', '"name": "ib-ddr"')
     )
-    done, _ = run(site, "--system=kandadai2009", ACCEPTANCE_REFERENCE=str(copy))
+    done, _ = run(site, "--system=kandadai2009", *options, ACCEPTANCE_REFERENCE=str(copy))
     case, _ = only_case(site)
-    judged = [metric.name for metric in case.metrics if metric.judged_by]
-    assert judged == ["RandomRing-latency"], done.output
+    judged = {metric.name for metric in case.metrics if metric.judged_by}
+    large = memory == "3 * 10**6"
+    assert judged == {"RandomRing-latency", *(["G-HPL"] if large else [])}, done.output
+    assert case.provenance["filled"] == ("0.67" if large else "0.00")
 
 
 def run_with(site, *options, **environment):

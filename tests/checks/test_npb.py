@@ -167,6 +167,19 @@ def test_table_7_judges_the_network_it_was_measured_on(site, recorded):
     assert verdict["recorded"] == 1
 
 
+@pytest.mark.parametrize(("mapping", "path"), [("cyclic", "shared"), ("block", "loopback")])
+def test_table_7_does_not_judge_what_the_paper_did_not_run(site, recorded, mapping, path):
+    extras = '"nodes": 16, "cores": 8, "mode": "acceptance"'
+    replay(site, ft_of_class_c(recorded, 128, 85.0, 4664.2), "ft.C.128", extras)
+    as_kandadai2009(site)
+    name = rf"%program=ft\.C\.128%placement=inter-node%mapping={mapping}%path={path}"
+    done = site.reframe("-c", "checks/npb.py", "-r", "-n", name)
+    status, verdict = site.gate()
+    assert (done.status, status) == (0, 0), done.output
+    assert judged(only_case(site)[0]) == {}
+    assert verdict["recorded"] == 3
+
+
 def test_table_7_fails_a_slower_network(site, recorded):
     extras = '"nodes": 4, "cores": 8, "mode": "acceptance"'
     replay(site, ft_of_class_c(recorded, 32, 40.0, 9909.0), "ft.C.32", extras)
@@ -311,6 +324,48 @@ def test_an_output_without_a_block_fails_the_case(site, recorded, keep, words):
     assert "rfm_job.out: " in message
 
 
+def test_a_byte_that_is_no_text_is_refused_with_its_line(site, recorded):
+    replay(site, recorded(f"npb/{CG}"), "cg.S.2")
+    before, label, after = recorded(f"npb/{CG}").encode().partition(b" Operation type")
+    garbled = before + b" \xff\xfe\n" + label + after
+    (site.folder / "output.txt").write_bytes(garbled)
+    _, (status, verdict) = run(site, "cg.S.2")
+    assert status == 1
+    number = garbled.split(b"\n").index(b" \xff\xfe") + 1
+    assert f"rfm_job.out:{number}: cg: an unknown line in the final block" in only_problem(verdict)
+
+
+def test_a_time_limit_of_the_user_is_kept(site, recorded):
+    script = replay(site, recorded(f"npb/{CG}"), "cg.S.2")
+    script.write_text("#!/bin/sh\nsleep 600\n")
+    _, (status, verdict) = run(site, "cg.S.2", "-S", "Npb.time_limit=1s")
+    assert status == 1
+    assert "> 1.0s" in only_problem(verdict)
+
+
+@pytest.mark.parametrize("option", ["Npb.classes=W", "Npb.mode=nightly", "NpbBuild.classes=W"])
+def test_a_choice_for_the_check_alone_is_refused(site, recorded, option):
+    """The build would be of other classes, and its programs be missing."""
+    script = replay(site, recorded(f"npb/{CG}"), "cg.S.2")
+    for program, problem_class in itertools.product(npb.NAMES, "SWB"):
+        np = 1 if program in npb.SQUARE else 2
+        link = script.with_name(f"{program}.{problem_class}.{np}")
+        if not link.exists():
+            link.symlink_to(script)
+    unused = '"name": "unused", "features": ["spack"], "target_systems": ["replay"]'
+    change(
+        site.folder / "site.py",
+        ('"environs": ["recorded"]', '"environs": ["recorded", "unused"]'),
+        ('"environments": [{', f'"environments": [{{{unused}}}, {{'),
+    )
+    case = "cg.S.2" if option.startswith("NpbBuild") else "cg.[BW].2"
+    name = f"%program={case}%placement=intra-node%mapping=block%path=shared"
+    site.reframe("-c", "checks/npb.py", "-r", "-n", name, "-S", option)
+    _, verdict = site.gate()
+    messages = [problem["message"] for problem in verdict["problems"]]
+    assert any("its build is of another mode or of other classes" in text for text in messages)
+
+
 def test_a_program_that_ends_with_a_status_fails_the_case(site, recorded):
     script = replay(site, recorded(f"npb/{CG}"), "cg.S.2")
     script.write_text(script.read_text() + "echo abort >&2\nexit 3\n")
@@ -342,6 +397,19 @@ def test_a_program_that_is_missing_is_named_as_both_releases_name_it(site, recor
 
 
 # The cases that there are.
+
+
+@pytest.mark.parametrize("option", [["-p", "rec"], ["-prec"], ["--prgenv=rec"], []])
+def test_a_mode_leaves_the_choice_of_environments_alone(site, recorded, option):
+    replay(site, recorded(f"npb/{CG}"), "cg.S.2")
+    other = '"name": "other", "features": ["npb"], "target_systems": ["replay"]'
+    change(
+        site.folder / "site.py",
+        ('"environs": ["recorded"]', '"environs": ["recorded", "other"]'),
+        ('"environments": [{', f'"environments": [{{{other}}}, {{'),
+    )
+    found = {case[5] for case in listed(site, "--mode=smoke", *option)}
+    assert found == {"recorded", *(() if option else ("other",))}
 
 
 def listed(site, *options):

@@ -1,6 +1,9 @@
-"""A stop that arrives while ReFrame writes its log."""
+"""How ReFrame ends: by a stop that arrives while it writes its log, and with a preempted job."""
+
+import importlib
 
 import pytest
+from reframe.core.schedulers import slurm
 
 from tests.conftest import DATA
 
@@ -44,3 +47,13 @@ def test_other_faults_of_a_log_are_told_and_stop_nothing(site):
     done = site.reframe(*CASE)
     assert done.status == 0
     assert "disk full" in done.errors
+
+
+@pytest.mark.parametrize(
+    ("state", "ended"),
+    [("PREEMPTED", True), ("PREEMPTED,COMPLETED", True), ("COMPLETED", True),
+     ("PENDING", False), ("PREEMPTED,RUNNING", False), ("", False), (None, False)],
+)  # fmt: skip
+def test_a_job_that_slurm_took_the_nodes_from_has_ended(state, ended):
+    importlib.import_module("checks.mended")
+    assert slurm.slurm_state_completed(state) == ended

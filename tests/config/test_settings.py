@@ -9,6 +9,7 @@ from collections import defaultdict
 import pytest
 import yaml
 
+from checks.mended import Beginnings
 from utils import references
 from utils import site as sites
 from utils.fabric import Facts
@@ -67,8 +68,34 @@ def settings():
 def test_a_file_holds_the_system_of_its_name(path, settings):
     system, environments = settings["load"](path)
     assert system["name"] == path.stem
-    assert system in settings["site_configuration"]["systems"]
+    assembled = {**system, "partitions": [*map(settings["on_slurm"], system["partitions"])]}
+    assert assembled in settings["site_configuration"]["systems"]
     assert all(environment["target_systems"] == [path.stem] for environment in environments)
+
+
+def test_no_job_of_slurm_waits_for_ever_or_runs_twice_unless_its_partition_says_so(settings):
+    made = settings["on_slurm"]({"scheduler": "squeue", "access": ["--requeue"]})
+    # Of two options that contradict each other Slurm takes the last one.
+    assert made["access"] == ["--no-requeue", "--requeue"]
+    assert "PartitionTimeLimit" in made["sched_options"]["slurm_job_cancel_reasons"]
+    reasons = Beginnings(made["sched_options"]["slurm_job_cancel_reasons"])
+    for reason in (
+        "Nodes required for job are DOWN",
+        "Nodes_required_for_job_are_DOWN",
+        "Job's account not permitted to use this partition (a allows b not c)",
+        "Job's_QOS_not_known",
+        "ReqNodeNotAvail",
+    ):
+        assert reason in reasons
+    # These end by themselves.
+    for reason in ("Resources", "Priority", "None", "Licenses", "QOSMaxJobsPerUserLimit", "Prolog"):
+        assert reason not in reasons
+    mine = {"slurm_job_cancel_reasons": [], "use_nodes_option": True}
+    assert (
+        settings["on_slurm"]({"scheduler": "slurm", "sched_options": mine})["sched_options"] == mine
+    )
+    here = {"scheduler": "local", "name": "default"}
+    assert settings["on_slurm"](here) == here
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -85,6 +85,8 @@ RATIOS: dict[str, Ratio] = {
 
 #: G-HPL in per cent of the peak of the processors, where a partition states that.
 EFFICIENCY = "G-HPL-efficiency"
+#: Share of the memory from which on a run is comparable with published ones, which filled it.
+COMPARABLE = 0.5
 #: What stands behind the name of a STREAM kernel whose arrays lie in the cache.
 IN_CACHE = "-in-cache"
 #: Their messages have 8 or 2 000 000 bytes, whatever the size of the matrix.
@@ -143,15 +145,25 @@ def values(
         name: (float(summary[metric.key]) * metric.factor, metric.unit)
         for name, metric in METRICS.items()
     }
-    ratios = {}
-    for name, ratio in RATIOS.items():
-        over = metrics[ratio.over][0] if ratio.over else 1.0
-        count = processes if ratio.summed else 1
-        ratios[name] = (over * count * ratio.factor / metrics[ratio.under][0], ratio.unit)
+    ratios = ratios_of({name: value for name, (value, _) in metrics.items()}, processes)
     if peak:
         ratios[EFFICIENCY] = (100 * metrics["G-HPL"][0] / peak, "%")
     kinds = [kind for kind, yes in (("EP", ep_in_cache), ("Single", single_in_cache)) if yes]
     return {_label(name, kinds): value for name, value in (metrics | ratios).items()}
+
+
+def ratios_of(metrics: Mapping[str, float], processes: int) -> dict[str, tuple[float, str]]:
+    """Return the ratios that can be made of these metrics: name -> value and unit.
+
+    Raises ZeroDivisionError for a metric of zero that others are divided by.
+    """
+    found = {}
+    for name, ratio in RATIOS.items():
+        if {ratio.over, ratio.under} <= {"", *metrics}:
+            over = metrics[ratio.over] if ratio.over else 1.0
+            count = processes if ratio.summed else 1
+            found[name] = (over * count * ratio.factor / metrics[ratio.under], ratio.unit)
+    return found
 
 
 def depends_on_size(metric: str) -> bool:

@@ -4,6 +4,7 @@ import csv
 
 import pytest
 
+from utils import references
 from utils.metrics import split
 from utils.parse import hpcc as parse
 from utils.paths import ROOT
@@ -201,13 +202,25 @@ def test_an_unknown_cache_is_refused(vector, processes, cache):
         hpcc.in_memory(vector, processes, cache)
 
 
-def test_published_values_have_these_names_and_units():
-    with (ROOT / "reference/saini2006.csv").open(newline="") as file:
+@pytest.mark.parametrize("paper", ["saini2006", "kandadai2009"])
+def test_published_values_have_these_names_and_units(paper):
+    with (ROOT / f"reference/{paper}.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["benchmark"] == "hpcc"]
     units = {name: entry.unit for name, entry in {**hpcc.METRICS, **hpcc.RATIOS}.items()}
     assert rows
     for row in rows:
         assert units[row["metric"]] == row["unit"]
+
+
+def test_a_range_that_a_paper_states_judges_from_its_worse_side():
+    """Section 4.1.1: the Cray Opteron is between 0.84 and 1.07."""
+    library = references.load(ROOT / "reference")
+    found = library.look_up(
+        *("saini2006", "cray-opteron", "hpcc", "EP-STREAM-Copy/G-HPL"),
+        {"np": "64", "nodes": "32", "order": "50000"},
+        "B/flop",
+    )
+    assert (found.relation, found.value) == (">=", 0.84)
 
 
 def test_ratios_are_those_of_the_paper():

@@ -292,6 +292,30 @@ def test_sizes_are_those_of_setparams(name, problem_class, size, iterations):
     assert npb.sizes(name, problem_class, "3.4") == (size, iterations)
 
 
+#: Benchmark -> size and iterations of each class, as setparams of both releases writes them into
+#: npbparams.h; of IS as IS/is.c has them.
+WORK = {
+    "is": [(2**keys, 10) for keys in (16, 20, 23, 25, 27, 31, 35)],
+    "ep": [(2 ** (m + 1), 0) for m in (24, 25, 28, 30, 32, 36, 40)],
+    "cg": [(1400, 15), (7000, 15), (14000, 15), (75000, 75), (150000, 75), (1500000, 100),
+           (9000000, 100)],
+    "mg": [(32, 4), (128, 4), (256, 4), (256, 20), (512, 20), (1024, 50), (2048, 50)],
+    "ft": [((64, 64, 64), 6), ((128, 128, 32), 6), ((256, 256, 128), 6), ((512, 256, 256), 20),
+           ((512, 512, 512), 20), ((2048, 1024, 1024), 25), ((4096, 2048, 2048), 25)],
+    "bt": [(12, 60), (24, 200), (64, 200), (102, 200), (162, 200), (408, 250), (1020, 250)],
+    "sp": [(12, 100), (36, 400), (64, 400), (102, 400), (162, 400), (408, 500), (1020, 500)],
+    "lu": [(12, 50), (33, 300), (64, 250), (102, 250), (162, 250), (408, 300), (1020, 300)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", npb.NAMES)
+def test_every_size_is_that_of_the_suite(name):
+    for problem_class, (size, iterations) in zip(npb.CLASSES, WORK[name], strict=True):
+        if not isinstance(size, tuple):
+            size = (size,) * (1 if name in ("is", "ep", "cg") else 3)
+        assert npb.sizes(name, problem_class) == (size, iterations)
+
+
 @pytest.mark.parametrize("name", npb.NAMES)
 def test_classes_grow(name):
     work = []
