@@ -13,7 +13,9 @@ measurements of machines:
 - where the history is skewed towards the worse, the tail is that of a gamma distribution of the
   same skewness (Cramer-Chernoff) in place of the Gaussian one;
 - where consecutive samples are correlated, the residuals of an AR(1) model are judged, the change
-  being fitted by generalized least squares.
+  being fitted by generalized least squares;
+- of the first 40 samples nothing is known of the noise, and only their order and the gap between
+  them and what is before them count (`utils/gross.py`).
 
 Scores are natural logarithms of average run lengths; `python -m tests.bench.detection --calibrate`
 measures the line that turns evidence into scores (`_OFFSET`, `_SLOPE` in `utils/watch.py`).
@@ -25,8 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from utils import gross
 from utils.watch import BRIEF as BRIEF
-from utils.watch import HISTORY, LEAST, Watch
+from utils.watch import HISTORY, Watch
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -37,8 +40,8 @@ DEFAULT = math.log(36_500)
 #: Smallest change of interest, as a fraction; smaller ones are not reported, however certain.
 SMALLEST = 0.01
 #: Samples of a series before the first decision at `DEFAULT` is possible, however large and clear
-#: the change: 13 of a level and 4 of a change.
-FEWEST = 17
+#: the change: 5 of a level and 2 of a change.
+FEWEST = gross.FEWEST
 #: A suspicion worth a repeated measurement; a series without changes has one in 23 to 62 samples.
 SUSPICIOUS = 4.0
 #: Series that are watched together: their arrays then fit a cache.
@@ -137,7 +140,7 @@ def _told(watch: Watch, series: int, rows: Ints, bad: float) -> Scan:
     return Scan(
         changes=changes,
         level=math.exp(bad * float(np.median(recent))) if length else math.nan,
-        spread=float(watch.spread[series]) if length >= LEAST else math.nan,
+        spread=float(watch.spread[series]),
         enough=length >= FEWEST,
         needed=max(0, FEWEST - length),
         suspicion=float(watch.suspicion[series]),

@@ -5,16 +5,16 @@ reference or stored nothing. The gate holds ReFrame's log (what was selected), t
 (what was measured) and the tree of check files (what there is) against each other.
 """
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from utils import jobs, results, runlog, site
-from utils.suites import DERIVED, SUITES
+from utils import checkfiles, jobs, results, runlog, site
+from utils.suites import SUITES
 from utils.units import is_measured
 
 #: Exit statuses of `acceptance gate`.
@@ -32,6 +32,8 @@ _LOST = (
 
 #: What ReFrame stores as the result of a case that it neither ended nor aborted.
 _UNFINISHED = "<unknown>"
+#: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
+_EXPECTED = "xfail"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Verdict:
     builds: int = 0
     passed: int = 0
     failed: int = 0
+    expected_failures: int = 0
     skipped: int = 0
     judged: dict[str, int] = field(default_factory=dict)
     recorded: int = 0
@@ -196,11 +199,15 @@ def _judge_session(verdict: Verdict, session: results.Session) -> None:
     """Judge every case of a session; a case that failed once has failed."""
     verdict.session, verdict.host, verdict.elapsed = session.uuid, session.host, session.elapsed
     verdict.command = verdict.command or session.command
+    verdict.time = verdict.time or datetime.fromtimestamp(session.start).isoformat(
+        timespec="seconds"
+    )
     cases = [case for case in session.cases if not case.fixture]
     verdict.system = verdict.system or ", ".join(sorted({case.system for case in cases}))
     first = [case for case in cases if case.run_index == 0]
     verdict.selected = verdict.selected or len(first)
-    verdict.ran = verdict.ran or sum(case.result in ("pass", "fail") for case in first)
+    over = ("pass", "fail", _EXPECTED)
+    verdict.ran = verdict.ran or sum(case.result in over for case in first)
     verdict.builds = sum(case.fixture for case in session.cases)
     left_out: Counter[tuple[str, str]] = Counter()
     unfinished: list[str] = []
@@ -215,6 +222,13 @@ def _judge_session(verdict: Verdict, session: results.Session) -> None:
         elif case.result == _UNFINISHED:
             verdict.failed += not case.fixture
             unfinished.append(f"{case.name} @{case.where}")
+        elif case.result == _EXPECTED:
+            verdict.expected_failures += 1
+            reason = " ".join(case.fail_reason.split())
+            verdict.notes.append(
+                f"failed, as its check expects: {case.name} @{case.where}"
+                + (f": {reason}" if reason else "")
+            )
         elif not case.passed:
             verdict.failed += not case.fixture
             again = (
@@ -292,13 +306,13 @@ def _count_suites(verdict: Verdict, cases: list[results.Case]) -> None:
 def _judge_coverage(verdict: Verdict, run: runlog.Run, cases: Iterable[results.Case]) -> None:
     """Fail for each check file of the search path that gave no case for no stated reason."""
     seen = {Path(case.filename).resolve() for case in cases}
-    for path in check_files(run.check_path, recursive=run.recursive):
+    for path in checkfiles.check_files(run.check_path, recursive=run.recursive):
         if path.resolve() in seen:
             continue
         if run.filters:
             verdict.notes.append(f"{path.name}: not selected by {' '.join(run.filters)}")
             continue
-        reason = why_no_case(path.stem, run)
+        reason = checkfiles.why_no_case(path.stem, run)
         if reason is None:
             verdict.fail(
                 "check-without-case",
@@ -331,55 +345,3 @@ def _judge_nodes(verdict: Verdict, run: runlog.Run, cases: Iterable[results.Case
                 f"only {len(nodes)} of the {stated[partition]} nodes of {partition} were looked "
                 "at; --distribute leaves out those that are not idle, --distribute=all does not",
             )
-
-
-def check_files(search_path: list[Path], *, recursive: bool) -> list[Path]:
-    """Return the Python files of a search path that define a test (`@simple_test`).
-
-    A file that is no valid Python counts as one: it cannot be told.
-    """
-    found: list[Path] = []
-    for path in search_path:
-        if path.is_dir():
-            found += sorted(path.glob("**/*.py" if recursive else "*.py"))
-        elif path.is_file():
-            found.append(path)
-    return [path for path in found if _defines_test(path)]
-
-
-def _defines_test(path: Path) -> bool:
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, ValueError):
-        return True
-    return any(
-        "simple_test" in ast.unparse(decorator)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        for decorator in node.decorator_list
-    )
-
-
-def why_no_case(check: str, run: runlog.Run) -> str | None:
-    """Say why a check file (its stem) needs to give no case: nothing provides its suite.
-
-    None where something does, or where nobody can tell.
-    """
-    suite = DERIVED.get(check, check)
-    if suite not in SUITES:
-        return None
-    try:
-        configuration = site.load(run.config_files)
-        system = configuration.system(run.system)
-    except site.SiteFault:
-        return None
-    providers = configuration.providers(suite, system)
-    if not providers:
-        title, how = SUITES[suite].title, SUITES[suite].how_to_get
-        return f"nothing provides {title} here; get it with: {how}"
-    if check in DERIVED and all(provider.alone for provider in providers):
-        return (
-            "on a single node it wants an MPI that takes the network's loopback, and "
-            f"{', '.join(provider.environment for provider in providers)} cannot (no-loopback)"
-        )
-    return None

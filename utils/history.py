@@ -106,6 +106,7 @@ class _Reader:
                 f"session {uuid} ended {(self.latest_end - session.end) / 3600:.1f} hours before "
                 "one that was stored before it: a clock went backwards; the order of storing counts"
             )
+            self.latest_end = session.end  # a single session of the future is told once
         self.latest_end = max(self.latest_end, session.end)
         self.history.sessions.append(session)
         for run in data["runs"]:

@@ -18,6 +18,8 @@ _ROUGH = 0.5
 #: Correlation: by how many standard errors it is taken for larger than it is seen, and what is
 #: assumed of it before there are samples.
 _MORE, _UNKNOWN = 1.0, 0.45
+#: Standard errors of no correlation up to which none is reckoned with.
+_DOUBTED = 0.25
 #: From how many samples on the estimated correlation begins to be trusted, and is.
 _YOUNG, _GROWN = 60, 105
 
@@ -92,6 +94,8 @@ def _cautious(phi: Floats, count: NDArray[np.intp]) -> Floats:
     phi = np.asarray(phi + (1 + 3 * np.maximum(phi, 0)) / count, np.float64)
     error = np.sqrt(np.maximum(1 - phi**2, 0.05) / count)
     grown = np.clip((count - _YOUNG) / (_GROWN - _YOUNG), 0, 1)
-    seen = phi > (1 + grown / 2) / np.sqrt(count)
-    cautious = np.where(seen, np.minimum(phi + _MORE * error, 0.9), 0.0)
+    # A correlation that a series without one may show by chance counts in part.
+    full = 1.5 + grown / 2
+    part = np.clip((phi * np.sqrt(count) - _DOUBTED) / (full - _DOUBTED), 0, 1)
+    cautious = part * np.minimum(phi + _MORE * error, 0.9)
     return np.asarray(np.maximum(cautious, _UNKNOWN * np.maximum(0, 1 - count / _YOUNG)))

@@ -52,6 +52,7 @@ class Judgement:
     `judged` counts the series that were; `waiting` has nights still wanted -> number of series;
     `stale` counts those that are no longer measured. `suspected` are those whose newest sample is
     worth a repeated measurement, `newest` is the end of the newest session (s since the epoch).
+    `systems` are those of the sessions, `fault` is why there are no references to find drifts by.
     """
 
     alerts: tuple[Alert, ...] = ()
@@ -61,6 +62,8 @@ class Judgement:
     stale: int = 0
     suspected: tuple[Series, ...] = ()
     newest: float = 0.0
+    systems: tuple[str, ...] = ()
+    fault: str = ""
 
     @property
     def cannot_judge(self) -> str:
@@ -70,7 +73,8 @@ class Judgement:
         count, first, last = sum(self.waiting.values()), min(self.waiting), max(self.waiting)
         when = f"{first}" if first == last else f"{first} to {last}"
         nights = "night" if last == 1 else "nights"
-        return f"{count} metrics: cannot judge yet; can after {when} more {nights}"
+        metrics = "metric" if count == 1 else "metrics"
+        return f"{count} {metrics}: cannot judge yet; can after {when} more {nights}"
 
 
 def for_gate(database: Path, perflogs: Path | None = None, session: str | None = None) -> Judgement:
@@ -84,7 +88,7 @@ def for_gate(database: Path, perflogs: Path | None = None, session: str | None =
         return judge(history, references.load(REFERENCE))
     except (references.ReferenceFault, ToleranceFault) as err:
         judgement = judge(history)
-        judgement.notes.append(f"no drift can be found: {err}")
+        judgement.fault = f"no drift can be found: {err}"
         return judgement
 
 
@@ -107,6 +111,9 @@ def judge(history: History, library: Library | None = None) -> Judgement:
     level = threshold(len(directed))
     scans = scan(directed, level)
     judgement.newest = now
+    judgement.systems = tuple(
+        sorted({system for session in history.sessions for system, _ in session.partitions})
+    )
     judgement.suspected = tuple(
         one
         for one, found in zip(directed, scans, strict=True)

@@ -24,6 +24,10 @@ class ResultsFault(Exception):
     """A results database that cannot be read: which, why, and what to do."""
 
 
+class SessionFault(ResultsFault):
+    """A session that cannot be read, in a database that can."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """A measured metric; `reference` is None when it was recorded, not judged."""
@@ -95,29 +99,38 @@ class Session:
 
 
 def session(database: Path, uuid: str | None = None) -> Session:
-    """Read one session: that with this UUID, else the one that ended last.
+    """Read one session: that with this UUID, else the one that was stored last.
 
-    Raises ResultsFault when the database or the session cannot be had.
+    The one that ended last need not be the newest: a clock may have been wrong. Raises ResultsFault
+    when the database or the session cannot be had.
     """
-    query = "SELECT json_blob FROM sessions"
+    query = "SELECT uuid, json_blob FROM sessions"
     if uuid is None:
-        rows = list(_query(database, f"{query} ORDER BY session_end_unix DESC LIMIT 1"))
+        rows = list(_query(database, f"{query} ORDER BY rowid DESC LIMIT 1"))
     else:
         rows = list(_query(database, f"{query} WHERE uuid = ?", uuid))
     if not rows:
         missing = "holds no session yet" if uuid is None else f"holds no session {uuid}"
         raise ResultsFault(f"{database}: {missing}")
-    return _session(database, rows[0][0])
+    return _session(database, *rows[0])
 
 
-def sessions(database: Path) -> Iterator[Session]:
+def sessions(database: Path, faults: list[str] | None = None) -> Iterator[Session]:
     """Yield all sessions, that which ended last first, each read when it is asked for.
 
-    Raises ResultsFault when the database cannot be read.
+    With `faults` a malformed session is told there and left out. Raises ResultsFault when the
+    database, or without `faults` a session, cannot be read.
     """
     found = _query(database, "SELECT rowid, uuid FROM sessions ORDER BY session_end_unix DESC")
-    for _, blob in _each(database, list(found)):
-        yield _session(database, blob)
+    for uuid, blob in _each(database, list(found)):
+        try:
+            session = _session(database, uuid, blob)
+        except SessionFault as err:
+            if faults is None:
+                raise
+            faults.append(str(err))
+        else:
+            yield session
 
 
 def blobs(database: Path, until: str | None = None) -> Iterator[tuple[str, str]]:
@@ -154,8 +167,10 @@ def _query(database: Path, query: str, *values: str) -> Iterator[tuple[Any, ...]
 @contextmanager
 def _opened(database: Path) -> Iterator[sqlite3.Connection]:
     """Open a database of the right schema, read-only; ResultsFault for whatever goes wrong."""
-    if not database.is_file():
+    if not database.exists():
         raise ResultsFault(f"{database}: no such file; a run of ReFrame with storage on makes it")
+    if not database.is_file():
+        raise ResultsFault(f"{database}: no file; a results database of ReFrame is one")
     try:
         connection = sqlite3.connect(
             f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT
@@ -169,27 +184,29 @@ def _opened(database: Path) -> Iterator[sqlite3.Connection]:
                 )
             yield connection
     except sqlite3.Error as err:
+        if "no such table" in str(err):
+            raise ResultsFault(f"{database}: no results database of ReFrame: {err}") from None
         raise ResultsFault(
             f"{database}: cannot be read: {err}; the values are also in the perflogs beside it"
         ) from None
 
 
-def _session(database: Path, blob: str) -> Session:
+def _session(database: Path, uuid: str, blob: str) -> Session:
     try:
         data = json.loads(blob)
         info = data["session_info"]
         return Session(
             uuid=info["uuid"],
-            start=info["time_start_unix"],
-            end=info["time_end_unix"],
+            start=float(info["time_start_unix"]),
+            end=float(info["time_end_unix"]),
             host=info["hostname"],
             command=info["cmdline"],
             extras=info,
             aborted=info.get("num_aborted", 0),
             cases=tuple(_case(case) for run in data["runs"] for case in run["testcases"]),
         )
-    except (ValueError, KeyError, TypeError) as err:
-        raise ResultsFault(f"{database}: a malformed session: {err!r}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
+        raise SessionFault(f"{database}: session {uuid} is malformed: {err!r}") from None
 
 
 def _case(data: dict[str, Any]) -> Case:
@@ -230,7 +247,7 @@ def _metric(key: str, data: list[Any], judged_by: dict[str, str]) -> Metric | No
     value, reference, lower, upper, unit, *result = data
     if value is None:  # a case that failed before its metrics were read
         return None
-    name = key.split(":")[-1]
+    name = key.split(":", 2)[-1]  # a metric may have a colon in its name
     judged = lower is not None or upper is not None
     return Metric(
         name=name,

@@ -1,6 +1,6 @@
 """Units of metrics, and which direction of each is the better one."""
 
-import math
+import sys
 from typing import Literal
 
 Direction = Literal["lower", "higher"]
@@ -43,4 +43,4 @@ def is_measured(value: object) -> bool:
     """Tell whether a value can be a measurement: a finite number above zero."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value) and value > 0
+    return 0 < value <= sys.float_info.max

@@ -19,7 +19,10 @@ VERDICTS = VAR / "verdicts"
 PERFLOGS = VAR / "perflogs"
 
 #: What verdicts on several runs add up.
-_COUNTS = ("elapsed", "selected", "ran", "builds", "passed", "failed", "skipped", "recorded")
+_COUNTS = (
+    *("elapsed", "selected", "ran", "builds", "passed", "failed", "expected_failures", "skipped"),
+    "recorded",
+)
 
 
 def conclude(
@@ -30,13 +33,18 @@ def conclude(
     config_files: Sequence[Path] = (),
     send: bool = False,
     times: int = 0,
+    hold: Sequence[int] = (),
+    keep: bool = True,
     now: datetime | None = None,
 ) -> Verdict:
     """Judge the runs labelled so, in order (default: the last one), and their history.
 
-    `database` and `session` are those of `gate.judge`. With `send` new alerts are sent and noted as
-    sent; without it nothing is written but the verdict itself, and that only of a run. What is
-    suspected to be worse is measured again so many `times` before it is judged.
+    `database` and `session` are those of `gate.judge`; of a database without a session the history
+    of all its systems is judged, else that of the systems of the runs. With `send` new alerts are
+    sent and noted as sent; without it nothing is written but, to `keep` it, the verdict itself, and
+    that only of a run. What is
+    suspected to be worse is measured again so many `times` before it is judged; `hold` is as in
+    `confirm.repeat`.
     """
     ids: list[str | None] = [*run_ids] or [None]
     verdicts = [gate.judge(LOGS, database, run_id=run_id, session=session) for run_id in ids]
@@ -47,14 +55,15 @@ def conclude(
     newest = uuids[-1]
     place = Path(verdict.database)
     if times and database is None and session is None:
-        newest = _measure_again(verdict, place, newest, times)
+        newest = _measure_again(verdict, place, newest, times, hold)
     try:
         for uuid in uuids:
             hold_against_guidelines(verdict, place, results.session(place, uuid), config_files)
     except results.ResultsFault as err:
         verdict.fail("unreadable-database", str(err))
-    _hold_against_history(verdict, place, newest, send, now or datetime.now(timezone.utc))
-    if database is None and session is None:
+    whole = database is not None and session is None
+    _hold_against_history(verdict, place, newest, send, now or datetime.now(timezone.utc), whole)
+    if keep and database is None and session is None:
         _keep(verdict, newest)
     return verdict
 
@@ -79,7 +88,9 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
     return first
 
 
-def _measure_again(verdict: Verdict, database: Path, newest: str, times: int) -> str:
+def _measure_again(
+    verdict: Verdict, database: Path, newest: str, times: int, hold: Sequence[int]
+) -> str:
     """Measure again what is suspected; return the session that is the newest one then."""
     try:
         judgement = regressions.for_gate(database, PERFLOGS, newest)
@@ -88,7 +99,7 @@ def _measure_again(verdict: Verdict, database: Path, newest: str, times: int) ->
     suspected = confirm.suspects(judgement.suspected, judgement.newest)
     if not suspected:
         return newest
-    done = confirm.repeat(LOGS, suspected, times, newest)
+    done = confirm.repeat(LOGS, suspected, times, newest, hold)
     verdict.notes += done.notes
     verdict.notes.append(f"measured again, {len(done.runs)} times in all: {', '.join(done.cases)}")
     for label in done.runs:
@@ -124,7 +135,7 @@ def hold_against_guidelines(
 
 
 def _hold_against_history(
-    verdict: Verdict, database: Path, uuid: str, send: bool, now: datetime
+    verdict: Verdict, database: Path, uuid: str, send: bool, now: datetime, whole: bool
 ) -> None:
     own = database.resolve() == RESULTS_DB.resolve()
     try:
@@ -139,7 +150,14 @@ def _hold_against_history(
         "stale": judgement.stale,
     }
     verdict.notes += [f"history: {note}" for note in judgement.notes]
-    systems = [name.strip() for name in verdict.system.split(",")]
+    if judgement.fault:
+        verdict.fail("references", judgement.fault)
+    systems = {name.strip() for name in verdict.system.split(",")}
+    if whole and (others := [name for name in judgement.systems if name not in systems]):
+        verdict.notes.append(
+            f"of {', '.join(others)} the history was judged, no session: --session UUID judges one"
+        )
+        systems.update(others)
 
     def ours(alert: Alert) -> bool:
         return alert.system in systems

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from utils import gross
 from utils.noise import FLOOR, Noise, learn
 
 Floats = NDArray[np.float64]
@@ -21,13 +22,13 @@ BRIEF = 7
 #: Windows of samples after a supposed change, and what their evidence is reduced by: the search
 #: over long windows must not cost what the short ones need.
 _WINDOWS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 60])
-_PENALTY = np.array([0, 0, 0.2, 0, 0, 0, 0.25, 0.5, 1, 1.5, 2, 2.5, 2.5, 2.5, 2.5, 2.5])
+_PENALTY = np.array([0, 0, 0.3, 0, 0, -0.1, 0.2, 0.6, 1.2, 1.7, 2.2, 2.7, 2.7, 2.7, 2.7, 2.7])
 #: Windows of 1 and 2 samples may arouse a suspicion, they decide nothing.
 _FIRST = 2
 _DECIDING = slice(_FIRST, None)
 #: Samples of a level that anything is compared with, where nothing is known from an earlier one.
 _PAST = 7
-#: Samples of a series before anything can be told.
+#: Samples of a series before its noise can be told.
 LEAST = _PAST + 3
 #: Samples that are remembered beside those of the longest window.
 HISTORY = 180
@@ -42,7 +43,7 @@ _DOUBT = 3.0
 #: In standard deviations: what may be outliers until so many samples are all of the new level.
 _GROSS, _LASTING = 4.2, 5
 #: The line from evidence to scores: no noise of the bench has more false alarms than its score
-#: says, but that of a weak correlation (AR(1), 0.3), which has 1.2 times as many.
+#: says.
 _OFFSET, _SLOPE = 1.4, 1.0
 
 
@@ -74,6 +75,11 @@ class Watch:
         self.variance, self.known = np.zeros(m), np.zeros(m)
         # After an excursion the level before it, and from how many samples it is known.
         self.base, self.based = np.zeros(m), np.zeros(m)
+        # Which series had no changes but gross ones; which of the first samples are of the present
+        # level, and of the one before it.
+        self.young = np.ones(m, np.bool_)
+        self.level = np.ones((min(n, gross.YOUNG), m), np.bool_)
+        self.former = np.zeros_like(self.level)
         # Residuals of the samples, and the sums of them and of their squares before each sample.
         self.residual = np.zeros((n, m))
         self.totals = np.vstack([np.zeros((1, m)), values.cumsum(axis=0)])
@@ -81,10 +87,14 @@ class Watch:
 
     def step(self, threshold: float) -> None:
         """Take the next sample of every series, and decide."""
-        self.now = now = self.now + 1
-        if now < LEAST:
-            return
-        every = slice(None)
+        self.now += 1
+        if self.now >= LEAST:
+            self._watch(threshold)
+        if gross.PAST < self.now <= gross.YOUNG:
+            self._gross(threshold)
+
+    def _watch(self, threshold: float) -> None:
+        now, every = self.now, slice(None)
         if now <= 20 or now % (5 if now <= 60 else 10) == 0:
             self._learn(max(0, now - _BUFFER))
             self._judge(max(0, now - _BUFFER - 1), every)
@@ -106,6 +116,52 @@ class Watch:
         for series in np.flatnonzero(decided):
             slot = int(best[series]) + _FIRST
             self._restart(int(series), slot, seen, float(score[series]), bool(rising[series]))
+
+    def _gross(self, threshold: float) -> None:
+        """Decide on gross changes of series whose noise is not known, and on the ends of them."""
+        now = self.now
+        live = self.young & (self.lengths >= now)
+        scores = np.where(live, gross.scores(self.values[:now], self.level[:now]), 0.0)
+        decided = scores[:, 1:].max(axis=(0, 1)) >= threshold
+        usual = self.suspicion if now >= LEAST else 0.0
+        suspicion = np.where(decided, 0.0, np.maximum(scores[0].max(axis=0), usual))
+        self.suspicion[live] = suspicion[live]
+        for series in np.flatnonzero(decided):
+            slot = int(scores[:, 1:, series].max(axis=0).argmax()) + 1
+            up, down = map(float, scores[:, slot, series])
+            self._mark(int(series), gross.WINDOWS[slot], max(up, down), up > down)
+        for series in np.flatnonzero(live & ~decided & (self.first < now - 1)):
+            newest = self.values[now - 2 : now, series]
+            for last in self.found[series][-1:]:
+                if gross.is_back(newest, last.before, last.after):
+                    self._mark(int(series), 2, last.score, last.after < last.before)
+
+    def _mark(self, series: int, window: int, score: float, rising: bool) -> None:
+        """Record a gross change at the beginning of a window, and begin a new level there."""
+        start, own = self.now - window, slice(series, series + 1)
+        level, former = self.level[:start, series].copy(), self.former[:start, series].copy()
+        before = float(np.median(self.values[:start, series][level]))
+        after = float(np.median(self.values[start : self.now, series]))
+        last = self.found[series][-1:]
+        back = bool(last) and gross.is_back(np.array([after]), last[0].before, last[0].after)
+        # The end of a brief better level is no regression.
+        worse = rising and not (back and start - last[0].start < BRIEF)
+        self.found[series].append(Found(start, self.now - 1, before, after, score, worse))
+        if not last:
+            noise, _ = learn(self.values[:start, own], level[:, None])
+            for part in fields(Noise):
+                getattr(self.noise, part.name)[own] = getattr(noise, part.name)
+            self._judge(0, own)
+            variance = float(self.residual[:start, series].var(ddof=1))
+            self.variance[series] = max(variance, FLOOR**2)
+        count = int((former if back else level).sum())
+        self.known[series] = max(self.known[series], count)
+        self.base[series], self.based[series] = last[0].before if back else 0.0, back * count
+        self.level[:start, series] = former if back else False
+        self.former[:start, series], self.former[start:, series] = level, False
+        self.first[series], self.window[series], self.noise.centre[series] = start, 0, after
+        self.spread[series] = np.sqrt(self.variance[series] / (1 - self.noise.phi[series] ** 2))
+        self._judge(start, own)
 
     def _learn(self, oldest: int) -> None:
         """Learn the noise of the present levels from the samples that are not in doubt."""
@@ -162,6 +218,7 @@ class Watch:
             if abs(after - last.before) < near:
                 # Back from an excursion, to the level before it and what is known of it.
                 self.base[series], self.based[series] = last.before, _RELEARN
+        self.young[series] = False
         self.found[series].append(Found(start, self.now - 1, before, after, score, worse))
         self.variance[series] = seen.variance[slot, series]
         self.known[series] = min(HISTORY, max(self.known[series], start - old))

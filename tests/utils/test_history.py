@@ -178,6 +178,21 @@ def test_a_clock_that_goes_backwards_is_told_and_the_order_of_storing_counts(dat
     assert "a clock went backwards" in history.notes[0]
 
 
+def test_a_single_session_of_the_future_is_told_once(database):
+    for night in range(6):
+        start = FIRST + NIGHT * (night if night != 2 else 4000)
+        database.add([measured(10.0 + night)], start=start)
+    (note,) = load(database.path).notes
+    assert "session 00000003-" in note
+
+
+def test_a_metric_with_a_colon_in_its_name_is_one_of_its_own(database):
+    database.add([Case(metrics={"read:rate": (10.0, "MB/s"), "write:rate": (99.0, "MB/s")})])
+    assert [series.metric for series in load(database.path).series] == ["read:rate", "write:rate"]
+    (case,) = results.session(database.path).cases
+    assert [metric.name for metric in case.metrics] == ["read:rate", "write:rate"]
+
+
 def test_sessions_side_by_side_are_no_clock_that_goes_backwards(database):
     database.add([measured(10.0)], start=FIRST + 600)
     database.add([measured(11.0, name="Other")], start=FIRST)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from utils import gate, site
+from utils import checkfiles, site
 from utils.paths import ROOT
 from utils.suites import SUITES
 
@@ -59,7 +59,7 @@ def plan(
     ]
     if mode == MAINTENANCE:
         return found
-    files = gate.check_files([checks], recursive=False)
+    files = checkfiles.check_files([checks], recursive=False)
     for group in together(path for path in files if path.name != LINK_CHECK):
         paths = [word for path in group for word in ("-c", str(path))]
         found.append(

@@ -6,11 +6,10 @@ median of the `WINDOW` samples before it, in units of their spread (1.4826 times
 deviation, which is the standard deviation of normal noise); of a case's metrics, which one run
 measured, the median counts; of the cases, the level that `SHARE` of them reach or exceed. A night
 stands out when that level does, against the nights before it, which know how far all cases are
-wont to move together.
+wont to move together, and how heavy the tail of it is.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,11 +22,18 @@ WINDOW, FEWEST = 15, 6
 SHARE, CASES = 0.6, 6
 #: Spreads that this share must be worse by, and relative change that it must have.
 OUT, LEAST = 2.0, 0.01
-#: Robust spreads by which a night must stand out from the `PAST` nights before it, and how many
-#: times the worst of these it must be: machines that are busy now and then have skewed noise.
-UNUSUAL, BEYOND, PAST, FEWEST_NIGHTS = 6.0, 1.5, 30, 6
-#: The smallest relative spread of a sample, and of the level of nights, that is believed.
-_STEADIEST, _CALMEST = 0.002, 0.15
+#: Nights before a night that tell how unusual it is, and how many it takes at least.
+PAST, FEWEST_NIGHTS = 240, 6
+#: Nights between two that stand out by chance, when there are many nights before them.
+RARE = 2000
+#: Tail of the common noise: the generalized Pareto distribution's shape. That of a Gaussian is 0
+#: (and seen as less), that of Student's t of 3 degrees of freedom 1/3.
+TAIL = 0.3
+#: Spells of slow nights that teach nothing, the newest of `PAST` nights: a machine that is slow
+#: more often is wont to be.
+SPELLS = 1
+#: The smallest relative spread of a sample, and of the tail of nights, that is believed.
+_STEADIEST = 0.002
 
 Floats = NDArray[np.float64]
 
@@ -106,18 +112,45 @@ def _quantile(
     return count, values[order][at]
 
 
-def _decide(nights: NDArray[np.int64], out: Floats, moved: Floats) -> Sequence[Night]:
+def _decide(nights: NDArray[np.int64], out: Floats, moved: Floats) -> list[Night]:
     found: list[Night] = []
     calm: list[float] = []
-    for night, level, change in zip(nights.tolist(), out.tolist(), moved.tolist(), strict=True):
-        slow = False
-        if len(calm) >= FEWEST_NIGHTS:
-            past = np.array(calm[-PAST:])
-            middle, spread = robust(past)
-            far = (level - float(middle)) / max(float(spread), _CALMEST)
-            slow = far > UNUSUAL and level > max(OUT, BEYOND * max(past)) and change > LEAST
-            if slow:
-                found.append(Night(night, change, min(1 - math.erfc(far / math.sqrt(2)), 0.9999)))
-        if not slow:
-            calm.append(level)
+    # Each spell of nights that stood out: the number of its last one, and the worst change.
+    spells: list[tuple[int, float]] = []
+    for number, (night, level, change) in enumerate(
+        zip(nights.tolist(), out.tolist(), moved.tolist(), strict=True)
+    ):
+        goes_on = bool(spells) and spells[-1][0] == number - 1
+        before = spells[:-1] if goes_on else spells
+        past = calm[-PAST:] + [worst for last, worst in before[:-SPELLS] if last >= number - PAST]
+        chance, risk = 1.0, 0.0
+        if len(past) >= FEWEST_NIGHTS and level > OUT and change > LEAST:
+            chance = unusual(change, np.array(past))
+            # The first ones, of whose tail little is known, risk no more than 0.2 together.
+            risk = 1 / RARE + 1 / len(past) ** 2
+        if chance > risk:
+            calm.append(change)
+            continue
+        found.append(Night(night, change, round(min(1 - chance, 0.9999), 4)))
+        if goes_on:
+            spells[-1] = (number, max(change, spells[-1][1]))
+        else:
+            spells.append((number, change))
     return found
+
+
+def unusual(value: float, past: Floats) -> float:
+    """Return how likely a value as large is, by the tail of the values of the past.
+
+    The largest sqrt(n) of them tell the mean excess over the next one; the tail beyond is that of
+    a generalized Pareto distribution of shape `TAIL`, and heavier by what so few tell of its scale
+    (the predictive distribution of an exponential one is Pareto's, of shape 1 / their number).
+    Source: Pickands, Ann. Stat. 3 (1975), 119-131.
+    """
+    ordered = np.sort(past)
+    top = math.ceil(math.sqrt(len(ordered)))
+    start = float(ordered[-top - 1])
+    excess = max(float(ordered[-top:].mean()) - start, _STEADIEST)
+    shape = TAIL + 1 / top
+    far = max(value - start, 0.0) / (excess * (1 - TAIL))
+    return float(top / len(ordered) * (1 + shape * far) ** (-1 / shape))

@@ -6,6 +6,7 @@ metrics a night.
 
 import re
 import shlex
+import sys
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 from utils.trend.directions import better
 from utils.units import Direction
 
-_INFINITE = float("inf")
+#: JSON holds integers that no float can.
+_LARGEST = sys.float_info.max
 
 Software = tuple[tuple[str, str], ...]
 
@@ -191,7 +193,7 @@ def add(case: Case, run: Run, perfvalues: Iterable[tuple[str, list[Any]]]) -> No
         if series is None or series.stored_unit != data[4]:
             series = _series(case, key, data)
         # `type`, not isinstance: a bool is no measurement.
-        if (type(value) is float or type(value) is int) and 0 < value < _INFINITE:
+        if (type(value) is float or type(value) is int) and 0 < value <= _LARGEST:
             series.values.append(value)
             series.runs.append(run)
         elif value is not None:  # None: a case that failed before its metrics were read
@@ -203,7 +205,7 @@ def add(case: Case, run: Run, perfvalues: Iterable[tuple[str, list[Any]]]) -> No
 
 def _series(case: Case, key: str, data: list[Any]) -> Series:
     """Return the series of a metric in a unit that is not that of its last sample."""
-    metric, unit = key.split(":")[-1], data[4]
+    metric, unit = key.split(":", 2)[-1], data[4]
     for series in case.series:
         if (series.metric, series.stored_unit) == (metric, unit):
             break
