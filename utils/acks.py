@@ -129,6 +129,7 @@ def add(
         raise AckFault(
             f"no open alert has the id {what!r}; "
             + (f"open are:\n{there}" if there else "none is open")
+            + "\n`acceptance gate --send` takes note of what it finds, then it has an id here"
         )
     with _changing(folder):
         others = [one for one in load(folder) if one.what != what]

@@ -3,20 +3,24 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 
-from utils import acks, alerts, export, gate, results
+from utils import acks, alerts, export, results, verdict
 from utils.alerting import targets
-from utils.paths import LOGS, RESULTS_DB
+from utils.alerting.alertstate import Entry
+from utils.paths import RESULTS_DB
 from utils.report import table
 
 _Run = Callable[[argparse.Namespace], int]
 
 
-def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_commands(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    config_files: Callable[[], list[Path]],
+) -> None:
     """Add the three subcommands."""
     command = commands.add_parser("alerts", help="open alerts, and messages that wait")
     what = command.add_mutually_exclusive_group()
@@ -44,7 +48,9 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     command.add_argument("form", choices=("prometheus",))
     command.add_argument("--output", type=Path, metavar="FILE.prom", help="default: print them")
     command.add_argument("--db", type=Path, help="another results database of ReFrame")
-    command.set_defaults(run=_guarded("export", run_export))
+    command.set_defaults(
+        run=_guarded("export", lambda options: run_export(options, config_files()))
+    )
 
 
 def _guarded(name: str, run: _Run) -> _Run:
@@ -123,8 +129,9 @@ def _list(now: datetime, form: str) -> None:
         print(json.dumps(data, indent=2))
         return
     for entry, ack in kept.entries:
-        sent = f"sent {entry.sent[:10]} to {', '.join(entry.targets)}" if entry.sent else "not sent"
-        print(f"{entry.alert.id}  {entry.alert.line}\n    {ack.text if ack else sent}")
+        print(
+            f"{entry.alert.id}  {entry.alert.line}\n    {ack.text if ack else _sent(entry, kept)}"
+        )
     if not kept.entries:
         print("no alert is open")
     for message in kept.spooled:
@@ -135,6 +142,18 @@ def _list(now: datetime, form: str) -> None:
     print(f"targets: {', '.join(to.names) or 'none'}")
     for note in [*kept.notes, *to.notes]:
         print(f"acceptance alerts: {note}", file=sys.stderr)
+
+
+def _sent(entry: Entry, kept: alerts.Listing) -> str:
+    """Say who was told of an alert, and who was not yet: a message has the time of its alerts."""
+    if not entry.sent:
+        return "not sent"
+    waiting = {message.target for message in kept.spooled if message.created == entry.sent}
+    groups = {
+        f"sent {entry.sent[:10]} to": [name for name in entry.targets if name not in waiting],
+        "waits for": [name for name in entry.targets if name in waiting],
+    }
+    return "; ".join(f"{word} {', '.join(names)}" for word, names in groups.items() if names)
 
 
 def run_ack(options: argparse.Namespace) -> int:
@@ -170,12 +189,15 @@ def _list_acks(now: datetime, form: str) -> None:
     print(table(("what", "until", "who", "reason"), rows) if rows else "nothing is acknowledged")
 
 
-def run_export(options: argparse.Namespace) -> int:
-    """Write what Prometheus is to read; without a results database the verdict says so."""
-    verdict = gate.judge(LOGS, options.db)
+def run_export(options: argparse.Namespace, config_files: Sequence[Path]) -> int:
+    """Write what Prometheus is to read; without a results database the verdict says so.
+
+    The verdict is that of `acceptance gate`, history and acknowledgements included.
+    """
+    given = verdict.conclude(database=options.db, config_files=config_files, keep=False)
     session, status = None, 0
     try:
-        session = export.newest(verdict, options.db or RESULTS_DB)
+        session = export.newest(given, options.db or RESULTS_DB)
     except results.ResultsFault as err:
         print(f"acceptance export: {err}", file=sys.stderr)
         status = 1
@@ -183,8 +205,9 @@ def run_export(options: argparse.Namespace) -> int:
     for note in kept.notes:
         print(f"acceptance export: {note}", file=sys.stderr)
     try:
-        print(export.prometheus(verdict, session, kept, options.output), end="")
+        text = export.prometheus(given, session, kept, options.output)
     except OSError as err:
         print(f"acceptance export: {options.output}: {err.strerror or err}", file=sys.stderr)
         return 1
+    sys.stdout.buffer.write(text.encode())  # the format is UTF-8, whatever the terminal has
     return status

@@ -31,6 +31,9 @@ FEWEST, NIGHTS = 5, 14
 _DIGITS = 6
 #: A sample's spread must fit this many times into the tolerance: else good nights would fail.
 SPREADS = 3.0
+#: One sample, or this share of them, may lie further from the median than is tolerated. The spread
+#: does not see a change that has fewer samples than the level before it.
+STRAYS = 0.1
 
 
 class BaselineFault(Exception):
@@ -148,8 +151,8 @@ def _unfit(series: Series) -> str:
     """Say why a series cannot have a baseline at all; empty when it can."""
     if not series.case.benchmark:
         return "no check of this library: it does not say which benchmark it is"
-    if UNITS.get(series.unit) is None:
-        return f"{series.unit or 'no unit'}: not a unit with a better direction"
+    if series.unit not in UNITS:
+        return f"{series.unit or 'no unit'}: not a unit that a reference can have"
     unknown = [
         f"{key}={value}"
         for key, value in parameters_of(series).items()
@@ -185,6 +188,12 @@ def _row(
         return (
             f"unstable: {SPREADS:g} spreads are more than the {100 * tolerance.worse:g} % that a "
             f"baseline in {series.unit} tolerates"
+        )
+    strays = int((np.abs(values / value - 1) > tolerance.worse).sum())
+    if strays > max(1, STRAYS * len(values)):
+        return (
+            f"unstable: {strays} of {len(values)} samples are further from their median than the "
+            f"{100 * tolerance.worse:g} % that a baseline in {series.unit} tolerates"
         )
     printed = f"{Decimal(f'{value:.{_DIGITS}g}'):f}"
     parameters = parameters_of(series)

@@ -73,7 +73,11 @@ def _only_system(history: History) -> str:
 def _agreed(proposal: Proposal) -> bool:
     if not sys.stdin.isatty():
         raise BaselineFault("nobody can be asked here: --yes writes without asking")
-    return input(f"\nwrite {proposal.path}? [y/N] ").strip().lower() in ("y", "yes")
+    try:
+        return input(f"\nwrite {proposal.path}? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl-D
+        print()
+        return False
 
 
 def proposal_text(proposal: Proposal) -> str:

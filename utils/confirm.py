@@ -6,7 +6,6 @@ others, and samples like all others: none is preferred, and none left out.
 """
 
 import re
-import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from utils import runlog
 from utils.campaigns.campaignrun import environment
+from utils.campaigns.child import Child
 from utils.paths import ROOT
 from utils.trend.series import Series
 
@@ -67,8 +67,25 @@ def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[
     return [*kept, *narrowed, "--session-extras", f"run={label}", f"--timestamp={label}"]
 
 
-def repeat(logs: Path, suspected: dict[str, list[str]], times: int, label: str) -> Repeated:
-    """Run the cases of each session again, so many times; ReFrame's output goes to stderr."""
+def repeat(
+    logs: Path,
+    suspected: dict[str, list[str]],
+    times: int,
+    label: str,
+    hold: Sequence[int] = (),
+) -> Repeated:
+    """Run the cases of each session again, so many times; ReFrame's output goes to stderr.
+
+    ReFrame holds the descriptors `hold`. Raises Interrupted when this process is told to stop.
+    """
+    child = Child(hold)
+    with child.heeding():
+        return _repeat(child, logs, suspected, times, label)
+
+
+def _repeat(
+    child: Child, logs: Path, suspected: dict[str, list[str]], times: int, label: str
+) -> Repeated:
     done = Repeated(cases=tuple(name for names in suspected.values() for name in names))
     runs = {run.stored: run for run in runlog.runs(logs) if run.stored in suspected}
     for uuid, names in suspected.items():
@@ -85,13 +102,13 @@ def repeat(logs: Path, suspected: dict[str, list[str]], times: int, label: str) 
                 f"acceptance: again ({number + 1} of {times}): {', '.join(names)}", file=sys.stderr
             )
             where = runs[uuid].fields.get("working directory", "").strip("'") or ROOT
-            subprocess.run(
+            child.check()
+            child.run(
                 [str(Path(sys.executable).parent / "reframe"), *words],
                 cwd=where,
                 env=environment(),
-                check=False,
-                stdin=subprocess.DEVNULL,
-                stdout=sys.stderr,
+                output=sys.stderr,
             )
+            child.check()
             done.runs.append(own)
     return done

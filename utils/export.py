@@ -5,7 +5,7 @@ units: a number in a dashboard is then the number of the report and of the alert
 are in s. Source of the format: https://prometheus.io/docs/instrumenting/exposition_formats/
 """
 
-import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -69,7 +69,7 @@ def samples(verdict: Verdict, session: Session | None, kept: alerts.Listing) -> 
         last["acceptance_alerts", (system, "acknowledged")] = states[system, True]
     last["acceptance_alert_messages_spooled", ()] = len(kept.spooled)
     for (family, labels), value in last.items():
-        if isinstance(value, int | float) and math.isfinite(value):
+        if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
             yield family, labels, value
 
 

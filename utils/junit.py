@@ -1,20 +1,28 @@
 """Verdicts as JUnit XML, for the pages of continuous integration.
 
-Form: one `testsuite`, a `testcase` for each question that the verdict answers, with a `failure` for
-each problem; `skipped` where it cannot be answered yet. The elements are those that Jenkins, GitLab
-and GitHub's actions read (the schema of Apache Ant's JUnit task).
+Form: one `testsuite`, a `testcase` for each question that the verdict answers, with one `failure`
+that tells all of its problems, a line each (readers show one only); `skipped` where there is no
+answer. The elements are those that Jenkins, GitLab and GitHub's actions read (the schema of Apache
+Ant's JUnit task).
 """
 
+import re
+from datetime import datetime
 from xml.etree import ElementTree as xml
 
 from utils.gate import CANNOT_JUDGE, Problem, Verdict
 from utils.incidents import KINDS
 
+#: https://www.w3.org/TR/xml/#charsets
+_NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 #: Question -> the kinds of problems that answer it with no; the first one takes all other kinds.
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "everything that was selected was run and stored": (),
     "every case passed": ("case-failed", "left-out", "unfinished"),
-    "every metric was measured": ("nothing-measured", "no-metrics", "impossible-value"),
+    "every metric was measured": (
+        *("nothing-measured", "no-metrics", "missing-metrics", "impossible-value"),
+    ),
     "nothing became worse": tuple(KINDS),
     "the MPI is sound": ("guideline", "guidelines"),
 }
@@ -30,20 +38,25 @@ def junit(verdict: Verdict) -> str:
     word = "error" if verdict.status == CANNOT_JUDGE else "failure"
     suite = xml.Element(
         "testsuite",
-        name=f"interconnect acceptance of {verdict.system or 'no system'}",
+        name=_text(f"interconnect acceptance of {verdict.system or 'no system'}"),
         tests=str(len(answers)),
-        hostname=verdict.host,
+        hostname=_text(verdict.host or "unknown"),
         time=f"{verdict.elapsed:.3f}",
+        timestamp=verdict.time or datetime.now().isoformat(timespec="seconds"),
     )
-    if verdict.time:
-        suite.set("timestamp", verdict.time)
+    properties = xml.SubElement(suite, "properties")
+    for name in ("session", "command", "database"):
+        xml.SubElement(properties, "property", name=name, value=_text(getattr(verdict, name)))
     skipped = 0
     for question, problems in answers.items():
         case = xml.SubElement(suite, "testcase", classname="acceptance", name=question, time="0")
-        for problem in problems:
-            answer = xml.SubElement(case, word, type=problem.kind, message=_text(problem.message))
-            answer.text = _text(problem.message)
-        if not problems and (reason := _not_asked(question, verdict)):
+        if problems:
+            kinds = " ".join(dict.fromkeys(problem.kind for problem in problems))
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            message = _text(problems[0].message) + more
+            answer = xml.SubElement(case, word, type=kinds, message=message)
+            answer.text = _text("\n".join(problem.message for problem in problems))
+        elif reason := _not_asked(question, verdict):
             skipped += 1
             xml.SubElement(case, "skipped", message=_text(reason))
     failed = sum(bool(problems) for problems in answers.values())
@@ -52,12 +65,17 @@ def junit(verdict: Verdict) -> str:
     suite.set("skipped", str(skipped))
     notes = [f"{verdict.ran} of {verdict.selected} cases run", *verdict.notes]
     xml.SubElement(suite, "system-out").text = _text("\n".join(notes))
+    xml.SubElement(suite, "system-err")
     xml.indent(suite)
-    return xml.tostring(suite, encoding="unicode", xml_declaration=True)
+    # As ASCII it is the same in whatever encoding it is printed.
+    text: bytes = xml.tostring(suite, encoding="us-ascii", xml_declaration=True)
+    return text.decode()
 
 
 def _not_asked(question: str, verdict: Verdict) -> str:
     """Say why a question without a problem has no answer either; empty if it is yes."""
+    if not verdict.session and question != next(iter(QUESTIONS)):
+        return "no session was read"
     if question == "nothing became worse" and not verdict.history.get("judged"):
         return str(verdict.history.get("cannot_judge") or "no history was read")
     if question == "the MPI is sound" and not verdict.guidelines.get("compared"):
@@ -67,4 +85,4 @@ def _not_asked(question: str, verdict: Verdict) -> str:
 
 def _text(text: str) -> str:
     """Return text without the characters that XML cannot hold, as terminal escapes are."""
-    return "".join(char if char in "\t\n" or char >= " " else "?" for char in text)
+    return _NO_XML.sub("?", text)

@@ -35,12 +35,14 @@ def verdict_text(verdict: Verdict) -> str:
         )
     for missing in verdict.unprovided:
         facts.append(("not run", f"{missing.check}: {missing.reason}"))
+    expected = verdict.expected_failures
+    expected_text = f"{expected} failed as expected, " if expected else ""
     builds = f", {_count(verdict.builds, 'build')} among them" if verdict.builds else ""
     facts.append(
         (
             "cases",
             f"{verdict.ran} of {verdict.selected} run{builds}: {verdict.passed} passed, "
-            f"{verdict.failed} failed, {verdict.skipped} skipped",
+            f"{verdict.failed} failed, {expected_text}{verdict.skipped} skipped",
         )
     )
     judged = sum(verdict.judged.values())
@@ -55,7 +57,7 @@ def verdict_text(verdict: Verdict) -> str:
     if verdict.history:
         seen = f"{_count(verdict.history['judged'], 'metric')} held against their past"
         facts.append(("history", "; ".join(filter(None, (seen, verdict.history["cannot_judge"])))))
-    lines = [f"{name:9}{text}" for name, text in facts]
+    lines = [f"{name:9}{_one_line(text)}" for name, text in facts]
     lines += _guidelines(verdict)
     lines += _listing("note", verdict.notes)
     lines += _listing("PROBLEM", [problem.message for problem in verdict.problems])
@@ -83,10 +85,15 @@ def _last_line(verdict: Verdict, judged: int) -> str:
 
 
 def _listing(title: str, messages: list[str]) -> list[str]:
-    lines = [f"{title:9}{message}" for message in messages[:SHOWN]]
+    lines = [f"{title:9}{_one_line(message)}" for message in messages[:SHOWN]]
     if len(messages) > SHOWN:
         lines.append(f"{title:9}... and {len(messages) - SHOWN} more: --format json shows all")
     return lines
+
+
+def _one_line(text: str) -> str:
+    """Return what a program printed without line breaks and the codes that terminals obey."""
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _count(number: int, noun: str) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _LINE = re.compile(r"(?P<time>\d{4}-\d\d-\d\dT[^|]*)\|(?P<pid>\d+)\|(?P<level>\w+)\|(?P<text>.*)")
+#: The first line of a run; before it may stand what a full disk or a power failure has cut off.
+_START = re.compile(r"\d{4}-\d\d-\d\dT[^|]{,40}\|\d+\|info\|\[ReFrame Setup\]")
 _COLOUR = re.compile(r"\x1b\[\d*m")
 _FIELD = re.compile(r"  (?P<name>[a-z ]+): +(?P<value>.*)")
 _RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>\d+) skipped")
@@ -140,7 +142,10 @@ def _invocations(text: str) -> list[Run]:
     current: dict[int, Run] = {}
     last: Run | None = None
     for line in text.splitlines():
-        matched = _LINE.match(_COLOUR.sub("", line))
+        line = _COLOUR.sub("", line)
+        if start := _START.search(line):
+            line = line[start.start() :]
+        matched = _LINE.match(line)
         if not matched:
             # A message of several lines: only those of warnings and errors are of interest.
             continue

@@ -152,7 +152,7 @@ def test_what_cannot_be_acknowledged(folder, what, reason, until, said):
 
 
 def test_an_unknown_id_when_none_is_open(folder):
-    with pytest.raises(AckFault, match="none is open"):
+    with pytest.raises(AckFault, match=r"none is open\n`acceptance gate --send` takes note"):
         acks.add("3fa2c1", "r", END, [], NOW, folder)
 
 

@@ -16,6 +16,7 @@ from tests.endpoints import PASSWORD
 from utils import alerts
 from utils.alerting import targets
 from utils.alerting.spool import Message, Spool
+from utils.campaigns import campaignrun
 from utils.incidents import Alert
 from utils.paths import ROOT
 
@@ -577,6 +578,12 @@ def test_apprise_is_imported_by_the_process_that_sends_alone():
     assert not {"apprise", "prometheus_client"} & set(done.stdout.split())
 
 
+def test_reframe_and_its_jobs_do_not_get_the_urls(monkeypatch):
+    monkeypatch.setenv("ACCEPTANCE_ALERTS", "json://user:secret@host/")
+    assert "ACCEPTANCE_ALERTS" not in campaignrun.environment()
+    assert "secret" not in str(campaignrun.environment(many=True))
+
+
 # ---- the command
 
 
@@ -588,7 +595,7 @@ def test_the_command_lists_tests_sends_and_forgets(site, http, in_process):
     folder = site.var / "alerts"
     update(folder, [ALERT], f"hook={http.url}")
     listed = site.acceptance("alerts", **environment)
-    assert f"3fa2c1  {ALERT.line}\n    sent 2026-11-21 to hook" in listed.output
+    assert f"3fa2c1  {ALERT.line}\n    waits for hook\n" in listed.output
     assert "waits for hook, " in listed.output
     assert site.acceptance("alerts", "--test", **environment).output == (
         "hook: FAILED: answered 500 (Internal Server Error)\n"
@@ -598,6 +605,8 @@ def test_the_command_lists_tests_sends_and_forgets(site, http, in_process):
     assert (tested.status, tested.output) == (0, "hook: ok\n")
     sent = site.acceptance("alerts", "--send", **environment)
     assert (sent.status, sent.output) == (0, "sent to hook: 1\n")
+    listed = site.acceptance("alerts", **environment)
+    assert f"3fa2c1  {ALERT.line}\n    sent 2026-11-21 to hook\n" in listed.output
     assert [subject.split()[0] for subject in http.subjects] == ["Test", "1"]
     data = site.acceptance("alerts", "--format", "json", **environment).data
     assert (data["open"][0]["id"], data["waiting"], data["targets"]) == ("3fa2c1", [], ["hook"])

@@ -1,11 +1,15 @@
 """`acceptance baseline`: what it proposes, what it refuses, and that the file judges."""
 
+import contextlib
 import json
+import os
+import pty
 import shutil
 import sqlite3
 
 import pytest
 
+from tests.conftest import BIN
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
 from utils import baseline, references
 from utils.baseline import BaselineFault, propose, select, write
@@ -147,6 +151,18 @@ def test_a_refused_metric_keeps_its_old_row(path, folder):
     assert (len(again.changes), len(again.kept)) == (0, 1)
 
 
+def test_a_ratio_has_a_baseline_that_bounds_both_sides(path, folder):
+    steady(Database(path), 10, 2.5, metric="ratio_8", unit="1", benchmark="cbr.latency")
+    write(proposed(path, folder), references.load(folder))
+    library = references.load(folder)
+    (series,) = load(path).series
+    found = baseline_of(series, library)
+    assert (found.benchmark, found.metric, found.unit) == ("cbr.latency", "ratio", "1")
+    assert found.value == pytest.approx(2.5, rel=0.02)
+    lower, upper = library.tolerances.thresholds(found.source, found.relation, found.unit)
+    assert lower == -upper
+
+
 def test_too_few_samples(path, folder):
     steady(Database(path), baseline.FEWEST - 1)
     assert the_refusal(proposed(path, folder)) == "fewer than 5 samples"
@@ -156,6 +172,28 @@ def test_samples_that_differ_by_what_is_tolerated(path, folder):
     steady(Database(path), 20, spread=0.08)
     reason = the_refusal(proposed(path, folder))
     assert reason.startswith("unstable: 3 spreads are more than the 10 % that a baseline in us")
+
+
+def test_samples_with_a_change_that_is_too_young_to_be_found(path, folder):
+    database = Database(path)
+    level = noisy("x", 1.5)
+    for night in range(10):  # the median and the spread are those of the level before
+        value = level(night, 1.2 if night >= 7 else 1.0)
+        database.add([Case(metrics={"latency_8": (value, "us")})])
+    reason = the_refusal(proposed(path, folder))
+    assert reason.startswith(
+        "unstable: 3 of 10 samples are further from their median than the 10 %"
+    )
+
+
+def test_a_single_outlier_refuses_no_baseline(path, folder):
+    database = Database(path)
+    level = noisy("x", 1.5)
+    for night in range(6):
+        value = level(night, 1.5 if night == 2 else 1.0)
+        database.add([Case(metrics={"latency_8": (value, "us")})])
+    (change,) = proposed(path, folder).changes
+    assert change.new.value == pytest.approx(1.5, rel=0.02)
 
 
 def test_samples_with_a_change_among_them(path, folder):
@@ -173,8 +211,8 @@ def test_samples_with_a_change_among_them(path, folder):
     ("fields", "unit", "says"),
     [
         ({"plain": True}, "us", "no check of this library"),
-        ({}, "GHz", "GHz: not a unit with a better direction"),
-        ({}, "furlongs", "furlongs: not a unit with a better direction"),
+        ({}, "GHz", "tolerances.yaml has no tolerance of a baseline in GHz"),
+        ({}, "furlongs", "furlongs: not a unit that a reference can have"),
         ({"keys": {"colour": "red"}}, "us", "that no reference can have: colour=red"),
         ({"keys": {"class": "Z"}}, "us", "that no reference can have: class=Z"),
         ({"environment": "a;b"}, "us", "that no reference can have: environment=a;b"),
@@ -306,6 +344,26 @@ def test_the_command_wants_to_know_which_system(path, run):
     result = run()
     assert result.status == 1
     assert "which system? name one with --system: one, two" in result.errors
+
+
+@pytest.mark.parametrize(("answer", "rows"), [("y\n", 6), ("n\n", 0), ("\4", 0), ("\3", 0)])
+def test_the_command_asks_and_takes_no_answer_for_no(path, folder, answer, rows):
+    nights(path, 20, cases=1)
+    command = [str(BIN / "acceptance"), "baseline", "--db", str(path), "--write"]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(command[0], command, {**os.environ, "ACCEPTANCE_REFERENCE": str(folder)})
+    said = b""
+    with contextlib.suppress(OSError):  # how a terminal tells its end
+        while data := os.read(terminal, 65536):
+            said += data
+            if b"[y/N]" in said and answer:
+                os.write(terminal, answer.encode())
+                answer = ""
+    os.close(terminal)
+    os.waitpid(pid, 0)
+    assert b"Traceback" not in said
+    assert len(references.load(folder).baselines) == rows
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "many"])

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests import made
 from tests.alerted import ALERT, NOW, OTHER, named
 from utils import acks, alerts, export
 from utils.gate import Verdict
@@ -214,6 +215,26 @@ def test_the_command_exports_the_last_run(site, recorded):
         if labels["metric"] == "latency"
     }
     assert {"0", "8", "4194304"} <= sizes
+
+
+def test_the_status_is_that_of_the_gate_with_its_history(site, tmp_path):
+    def drop(night, number, size):
+        return 1.4 if night >= 30 else 1.0
+
+    database = tmp_path / "results.db"
+    made.nights(database, 40, drop, cases=1)
+    assert site.acceptance("gate", "--db", database).status == 1
+    result = site.acceptance("export", "prometheus", "--db", database)
+    assert values(parsed(result.output), "acceptance_verdict_status") == [1]
+    assert not (site.var / "verdicts").exists()
+
+
+def test_the_command_prints_utf_8_whatever_the_terminal_has(site, tmp_path):
+    made.Database(tmp_path / "results.db").add([made.Case(metrics={"zeit": (1.0, "µs")})])
+    terminal = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    result = site.acceptance("export", "prometheus", "--db", tmp_path / "results.db", **terminal)
+    ((labels, value),) = parsed(result.output)["acceptance_metric_value"]
+    assert (labels["unit"], value) == ("µs", 1.0)
 
 
 def test_the_command_without_results_says_so_and_exports_the_verdict(site):

@@ -2,10 +2,12 @@
 
 import sqlite3
 import textwrap
+from datetime import datetime
 
 import pytest
 
-from utils import gate
+from tests import made
+from utils import checkfiles, gate
 from utils.paths import ROOT
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
@@ -310,10 +312,49 @@ def test_another_database_is_judged_by_its_last_session(replay, tmp_path):
     assert (status, verdict["passed"]) == (0, 1)
 
 
+def test_another_database_is_judged_by_the_session_that_was_stored_last(site, tmp_path):
+    database = made.Database(tmp_path / "other.db")
+    for night in range(3):  # one with a clock that was years ahead
+        start = made.FIRST + made.NIGHT * (night if night != 1 else 4000)
+        last = database.add([made.one_night(night, 0)], start=start)
+    status, verdict = site.gate("--db", tmp_path / "other.db")
+    assert (status, verdict["session"]) == (0, last)
+    started = datetime.fromtimestamp(made.FIRST + 2 * made.NIGHT)
+    assert verdict["time"] == started.isoformat(timespec="seconds")
+    assert f"run      {verdict['time']}, 3600 s" in site.acceptance(
+        "gate", "--db", tmp_path / "other.db"
+    ).output  # fmt: skip
+
+
+EXPECTED = """
+        reference = {"*": {"latency": rfm.core.builtins.xfail("a bug", (1, -0.1, 0.1, "us"))}}
+"""
+
+
+def test_a_failure_that_its_check_expects_is_told_and_fails_nothing(site):
+    expected = plain("Known", EXPECTED + MEASURES).replace(
+        "import reframe as rfm", "import reframe as rfm\n    import reframe.core.builtins"
+    )
+    folder = write_checks(site, good=plain("Good", MEASURES), known=expected)
+    done = site.reframe("-c", folder, "-r")
+    assert "1 expected failure(s)" in done.output
+    status, verdict = site.gate()
+    assert (status, verdict["problems"]) == (0, [])
+    assert (verdict["ran"], verdict["passed"], verdict["expected_failures"]) == (2, 1, 1)
+    assert verdict["notes"] == ["failed, as its check expects: Known @replay:default+recorded"]
+    assert "1 passed, 0 failed, 1 failed as expected, 0 skipped" in site.acceptance("gate").output
+    (folder / "good.py").unlink()
+    site.reframe("-c", folder, "-r")
+    status, verdict = site.gate()
+    assert (status, kinds(verdict)) == (1, ["nothing-measured"])
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
         (lambda path: path.unlink(), "no such file"),
+        (lambda path: path.unlink() or path.mkdir(), "no file; a results database"),
+        (lambda path: path.write_bytes(b""), "no results database of ReFrame"),
         (lambda path: path.write_text("no database"), "file is not a database"),
         (lambda path: path.write_bytes(path.read_bytes()[:5000]), "cannot be read"),
     ],
@@ -336,6 +377,6 @@ def test_a_database_of_another_schema_cannot_be_judged(replay):
 
 
 def test_check_files_are_found_by_their_tests():
-    found = gate.check_files([ROOT / "checks"], recursive=False)
+    found = checkfiles.check_files([ROOT / "checks"], recursive=False)
     assert ROOT / "checks/imb.py" in found
     assert ROOT / "checks/base.py" not in found

@@ -69,6 +69,82 @@ def test_the_gate_of_a_session_in_the_past_knows_its_past_only(site, databases):
     assert gate(site, databases / "dropped.db", "--session", uuid(DROP + 8))[0] == 1
 
 
+def test_another_database_is_judged_with_the_history_of_all_its_systems(site, tmp_path):
+    database = made.Database(tmp_path / "two.db")
+    for night in range(DROP + 10):
+        sick = [made.one_night(night, number, worse, SIZES) for number in range(3)]
+        sick_night = database.add(sick, start=made.FIRST + made.NIGHT * night)
+        well = [made.one_night(night, number, system="well") for number in range(3)]
+        database.add(well, start=made.FIRST + made.NIGHT * night + 4000)
+    status, verdict = gate(site, tmp_path / "two.db")
+    assert (status, verdict["system"]) == (1, "well")
+    assert {alert["system"] for alert in verdict["alerts"]} == {"made"}
+    assert any("of made the history was judged, no session" in note for note in verdict["notes"])
+    status, verdict = gate(site, tmp_path / "two.db", "--session", sick_night)
+    assert (status, verdict["system"]) == (1, "made")
+    assert verdict["notes"] == []
+
+
+def test_references_that_cannot_be_read_are_no_green_history(site, databases, tmp_path):
+    site.environment["ACCEPTANCE_REFERENCE"] = str(tmp_path)
+    status, verdict = gate(site, databases / "good.db")
+    assert status == 1
+    (problem,) = verdict["problems"]
+    assert problem["kind"] == "references"
+    assert "no drift can be found: " in problem["message"]
+
+
+def test_a_malformed_session_of_the_past_is_a_note(site, tmp_path):
+    database = made.nights(tmp_path / "results.db", 3, cases=1)
+    database.store("bad", made.FIRST - 1e6, made.FIRST - 1e6, "{")
+    database.add([made.one_night(3, 0)])
+    status, verdict = gate(site, tmp_path / "results.db")
+    assert (status, verdict["problems"]) == (0, [])
+    assert any("session bad is malformed" in note for note in verdict["notes"])
+
+
+def test_a_number_that_no_float_holds_is_no_measurement(site, tmp_path):
+    def huge(night, number, case):
+        case.metrics["latency_8"] = (10**400 if night == 2 else 1.0, "us")
+        return case
+
+    made.nights(tmp_path / "results.db", 3, change=huge, cases=1)
+    status, verdict = gate(site, tmp_path / "results.db")
+    assert status == 1
+    assert "latency_8 is 1000" in verdict["problems"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--run", "7", "--db", "x.db"),
+        ("--confirm", "2", "--db", "x.db"),
+        ("--confirm", "2", "--session", "7"),
+    ],
+)
+def test_options_that_do_not_go_together_are_not_ignored(site, options):
+    done = site.acceptance("gate", *options)
+    assert done.status == 2
+    assert f"{options[0]} is of this clone's runs, not for {options[2]}" in done.errors
+
+
+def test_a_terminal_that_does_not_know_the_letters_of_a_name(site, tmp_path):
+    made.Database(tmp_path / "results.db").add(
+        [made.Case(name="Größe", metrics={"zeit_8": (1.0, "µs")})]
+    )
+    ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    for command in ("gate", "history"):
+        done = site.acceptance(command, "--db", tmp_path / "results.db", **ascii_only)
+        assert (done.status, done.errors) == (0, ""), done.errors
+    assert "Gr\\xf6\\xdfe" in done.output
+
+
+def test_a_reader_that_goes_away_early(site, databases):
+    line = f"acceptance gate --db {databases / 'good.db'} | true; echo ${{PIPESTATUS[0]}} >&2"
+    done = site.run("bash", "-c", line, PYTHONUNBUFFERED="")
+    assert done.errors == "0\n"
+
+
 def test_a_history_that_is_too_short_says_when_it_can_judge(site, databases):
     status, verdict = gate(site, databases / "young.db")
     assert status == 0
@@ -93,6 +169,17 @@ def test_an_acknowledged_alert_is_listed_and_fails_nothing(site, databases):
     (acknowledged,) = verdict["acknowledged"]
     assert acknowledged["id"] == alert["id"]
     assert any("cable ordered" in note for note in verdict["notes"])
+
+
+def test_what_is_open_on_another_system_is_not_ended(site, databases, tmp_path):
+    made.nights(tmp_path / "other.db", 3, cases=1, system="other")
+    (alert,) = gate(site, databases / "dropped.db", "--send")[1]["alerts"]
+    status, verdict = gate(site, tmp_path / "other.db", "--send")
+    assert (status, verdict["alerts"]) == (0, [])
+    assert not any("ended: " in note for note in verdict["notes"])
+    (still,) = site.acceptance("alerts", "--format", "json").data["open"]
+    assert still["id"] == alert["id"]
+    assert any("ended: " in n for n in gate(site, databases / "good.db", "--send")[1]["notes"])
 
 
 def test_without_send_nothing_is_written(site, databases):
@@ -277,10 +364,13 @@ def test_a_suspicion_of_another_night_is_not_measured_again(tmp_path):
     database = made.Database(tmp_path / "results.db")
     for night in range(20):
         database.add([made.one_night(night, 0)])
-    database.add([made.one_night(20, 1, lambda *_: 3.0)])
-    judgement = regressions.for_gate(tmp_path / "results.db")
-    assert confirm.suspects(judgement.suspected, judgement.newest) == {}
-    worse = made.one_night(21, 0, lambda *_: 3.0)
+    worse = made.one_night(20, 0, lambda *_: 3.0)
     uuid = database.add([worse])
+    database.add([made.one_night(21, 1)])
+    judgement = regressions.for_gate(tmp_path / "results.db")
+    assert {one.case.key.check for one in judgement.suspected} == {worse.name}
+    assert confirm.suspects(judgement.suspected, judgement.newest) == {}
+    database.connection.execute("DELETE FROM sessions WHERE rowid = 22")
+    database.connection.commit()
     judgement = regressions.for_gate(tmp_path / "results.db")
     assert confirm.suspects(judgement.suspected, judgement.newest) == {uuid: [worse.name]}

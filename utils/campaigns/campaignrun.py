@@ -1,41 +1,33 @@
 """Running the steps of a campaign that are left, each as one ReFrame."""
 
-import contextlib
-import ctypes
 import os
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from utils import results, runlog
-from utils.campaigns import leftovers
+from utils.alerting import targets
+from utils.campaigns import campaign, leftovers
 from utils.campaigns.campaign import (
     DONE,
     INTERRUPTED,
     NOT_PROVIDED,
     RUNNING,
     Attempt,
-    Interrupted,
     Progress,
     State,
     now,
     stamp,
 )
+from utils.campaigns.child import Child
 from utils.campaigns.steps import LINKS
 from utils.paths import LOGS, ROOT, VAR
 from utils.results import Case
 
-#: Seconds that ReFrame has to end its jobs and store what it has, once it is told to stop.
-GRACE = 120.0
 #: Jobs of the link check that a partition has at once. It loads nothing, so that they may.
 LINK_JOBS = 64
 #: Characters of one pattern of names; Linux takes arguments of up to 128 KiB.
 _LONGEST = 60_000
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Runner:
@@ -43,36 +35,27 @@ class Runner:
 
     def __init__(self, state: State, lock: int) -> None:
         self.state = state
-        self.lock = lock
-        self.child: subprocess.Popen[bytes] | None = None
-        self.stopped = 0
-        self.killed_at = float("inf")
+        self.child = Child(hold=[lock])
         self.shown = True
 
     def run(self) -> None:
         """Run what is left, and store each change; raises Interrupted."""
-        before = {
-            number: signal.signal(number, self._stop)
-            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        }
-        try:
+        with self.child.heeding():
+            self._end_given_up()
             for step in self.state.steps:
                 if step.state in (RUNNING, INTERRUPTED):
                     self._look_back(step)
                 if step.state in (DONE, NOT_PROVIDED):
                     continue
-                self._check_stopped()
+                self.child.check()
                 self._attempt(step)
-            self._check_stopped()
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            self.child.check()
 
     def say(self, text: str) -> None:
         """Write a line to the log and to the terminal."""
+        self._show(f"{text}\n".encode())
         with self.state.log.open("a", encoding="utf-8") as log:
             log.write(f"{text}\n")
-        self._show(f"{text}\n".encode())
 
     def _show(self, data: bytes) -> None:
         if not self.shown:
@@ -80,26 +63,25 @@ class Runner:
         try:
             sys.stdout.buffer.write(data)
             sys.stdout.flush()
-        except (BrokenPipeError, OSError):  # nobody reads any more: the log has it all
+        except OSError:  # nobody reads any more: the log has it all
             self.shown = False
 
-    def _stop(self, number: int, _: object) -> None:
-        first, self.stopped = not self.stopped, self.stopped or number
-        if self.child is not None:
-            self.killed_at = min(self.killed_at, time.monotonic() + GRACE)
-            with contextlib.suppress(ProcessLookupError):
-                self.child.send_signal(signal.SIGTERM if first else signal.SIGKILL)
+    def _end_given_up(self) -> None:
+        """End what campaigns have left that nobody went on with: it would disturb this one."""
+        for state, step in campaign.given_up(besides=self.state):
+            self._end_left(step.attempts[-1].run)
+            step.state = INTERRUPTED
+            state.save()
 
-    def _check_stopped(self) -> None:
-        if self.stopped:
-            raise Interrupted(self.stopped)
+    def _end_left(self, run: str) -> None:
+        for line in leftovers.end(run):
+            self.state.notes.append(line)
+            self.say(f"=== {line}")
 
     def _look_back(self, step: Progress) -> None:
         """See how far a step came that the campaign did not see the end of."""
         last = step.attempts[-1]
-        for line in leftovers.end(last.run):
-            self.state.notes.append(line)
-            self.say(f"=== {line}")
+        self._end_left(last.run)
         run = run_of(last.run)
         last.session = (run and run.stored) or ""
         if run is not None and came_to_its_end(run):
@@ -139,44 +121,23 @@ class Runner:
         run = run_of(label)
         attempt.session = (run and run.stored) or ""
         attempt.empty = bool(done) and run is not None and run.ran == (0, 0)
-        step.state = INTERRUPTED if self.stopped and not _ended(run) else DONE
+        if not _ended(run):  # it crashed, or was killed
+            self._end_left(label)
+        step.state = INTERRUPTED if self.child.stopped and not _ended(run) else DONE
         self.state.save()
-        self._check_stopped()
+        self.child.check()
 
     def _reframe(self, command: Sequence[str], variables: dict[str, str]) -> int:
         """Run a command with its output in the log, which is shown as it grows."""
-        parent = os.getpid()
-
-        def prepare() -> None:
-            # However this process ends, ReFrame is told to stop, cancels its jobs and stores.
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-            if os.getppid() != parent:
-                os._exit(1)
-
         with self.state.log.open("ab") as log, self.state.log.open("rb") as reader:
             reader.seek(0, os.SEEK_END)
-            self.child = subprocess.Popen(
+            return self.child.run(
                 command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
                 cwd=ROOT,
                 env=variables,
-                pass_fds=(self.lock,),
-                # An interrupt from the keyboard comes through this process.
-                start_new_session=True,
-                preexec_fn=prepare,
+                output=log,
+                meanwhile=lambda: self._show(reader.read()),
             )
-            if self.stopped:  # the signal came before there was a child
-                self.child.terminate()
-            while (status := self.child.poll()) is None:
-                self._show(reader.read())
-                if time.monotonic() > self.killed_at:
-                    self.child.kill()
-                time.sleep(0.1)
-            self.child = None
-            self._show(reader.read())
-        return status
 
 
 def environment(many: bool = False) -> dict[str, str]:
@@ -187,7 +148,8 @@ def environment(many: bool = False) -> dict[str, str]:
     programs = str(Path(sys.executable).parent)
     path = os.environ.get("PATH", os.defpath)
     return {
-        **os.environ,
+        # The URLs of targets are secret; jobs inherit what ReFrame has.
+        **{name: value for name, value in os.environ.items() if name != targets.VARIABLE},
         "RFM_CONFIG_FILES": os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config/settings.py"),
         "ACCEPTANCE_VAR": str(VAR),
         **({"ACCEPTANCE_MAX_JOBS": str(LINK_JOBS)} if many else {}),
@@ -201,8 +163,9 @@ def run_of(label: str) -> runlog.Run | None:
 
 
 def came_to_its_end(run: runlog.Run) -> bool:
-    """Tell whether ReFrame ended by itself, whatever came of its cases."""
-    return run.ran is not None and not any("run session stopped" in line for line in run.errors)
+    """Tell whether ReFrame ended by itself, whatever came of its cases, and stored them."""
+    stored = run.stored is not None or run.ran == (0, 0)
+    return stored and not any("run session stopped" in line for line in run.errors)
 
 
 def _ended(run: runlog.Run | None) -> bool:
