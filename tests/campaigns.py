@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from tests.conftest import BIN, DATA
-from utils.campaigns.campaignrun import GRACE
+from utils.campaigns.child import GRACE
 from utils.paths import ROOT
 
 #: Two cases, of one step.
@@ -50,8 +50,11 @@ class Held:
         path = self.folder / "ran"
         return path.read_text().split() if path.exists() else []
 
-    def start(self, *arguments):
-        """Start a campaign beside the test; wait until its second case runs."""
+    def start(self, *arguments, before=()):
+        """Start a campaign beside the test; wait until its second case runs.
+
+        `before` are words before the command.
+        """
         (self.folder / "hold").touch()
         environment = {
             key: value
@@ -60,7 +63,7 @@ class Held:
         }
         with (self.folder / "out").open("ab") as out:
             process = subprocess.Popen(
-                ["acceptance", *arguments, "--", *CASES],
+                [*before, "acceptance", *arguments, "--", *CASES],
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=out,

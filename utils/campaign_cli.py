@@ -9,8 +9,9 @@ from typing import Any
 
 from utils import protocol_cli, results, site
 from utils.campaigns import campaign, campaignverdict, conclusions, protocol, steps
-from utils.campaigns.campaign import Busy, CampaignFault, Interrupted, State
+from utils.campaigns.campaign import Busy, CampaignFault, State
 from utils.campaigns.campaignrun import Runner
+from utils.campaigns.child import Interrupted
 from utils.campaigns.steps import Step
 from utils.gate import CANNOT_JUDGE, PASSED, Verdict
 from utils.options import positive
@@ -21,12 +22,15 @@ from utils.report import verdict_text
 BUSY = 3
 _SIGNALLED = 128
 
+_PEOPLE = ("operator", "vendor", "customer")
+
 
 class NothingToDo(Exception):
     """There is nothing to go on with, and that is no fault."""
 
 
-_Finish = Callable[[State, Verdict, argparse.Namespace], int]
+_Say = Callable[[str], None]
+_Finish = Callable[[State, Verdict, _Say], int]
 
 
 def add_commands(
@@ -65,7 +69,7 @@ def add_commands(
     which = command.add_mutually_exclusive_group()
     which.add_argument("--resume", action="store_true", help="go on, or fail if there is nothing")
     which.add_argument("--new", action="store_true", help="go on with nothing, start anew")
-    for who in ("operator", "vendor", "customer"):
+    for who in _PEOPLE:
         command.add_argument(f"--{who}", default="", metavar="NAME", help="for the protocol")
     command.add_argument("--output", type=Path, metavar="FOLDER", help="of the protocol")
     command.set_defaults(run=lambda options: _guarded("accept", _accept, options, config_files()))
@@ -98,18 +102,24 @@ def _guarded(
     except (CampaignFault, site.SiteFault, results.ResultsFault) as err:
         print(f"acceptance {name}: {err}", file=sys.stderr)
         return CANNOT_JUDGE
+    except BrokenPipeError:
+        raise
+    except OSError as err:  # a full disk, most likely
+        print(f"acceptance {name}: {err}; the same command goes on", file=sys.stderr)
+        return CANNOT_JUDGE
     except KeyboardInterrupt:
         print(f"acceptance {name}: stopped; the same command goes on", file=sys.stderr)
         return _SIGNALLED + signal.SIGINT
 
 
 def _nightly(options: argparse.Namespace, files: Sequence[Path]) -> int:
-    asked = {"mode": options.mode, "system": options.system or "", "reframe": options.reframe}
+    configuration = site.load(files)
     plan = steps.plan(
-        options.mode, site.load(files), system=options.system, extra=tuple(options.reframe)
+        options.mode, configuration, system=options.system, extra=tuple(options.reframe)
     )
     if options.dry_run:
         return _show(plan)
+    asked = _asked(options.mode, configuration, options)
 
     def resumed() -> State | None:
         found = campaign.unfinished("nightly", asked, campaign.now(), campaign.SAME_NIGHT)
@@ -117,7 +127,7 @@ def _nightly(options: argparse.Namespace, files: Sequence[Path]) -> int:
             raise NothingToDo("no night of these arguments was stopped")
         return found
 
-    def finish(state: State, given: Verdict, _: argparse.Namespace) -> int:
+    def finish(state: State, given: Verdict, say: _Say) -> int:
         return given.status
 
     send = not options.no_alerts
@@ -125,16 +135,19 @@ def _nightly(options: argparse.Namespace, files: Sequence[Path]) -> int:
 
 
 def _accept(options: argparse.Namespace, files: Sequence[Path]) -> int:
-    asked = {"mode": "acceptance", "system": options.system or "", "reframe": options.reframe}
+    configuration = site.load(files)
     plan = steps.plan(
         "acceptance",
-        site.load(files),
+        configuration,
         system=options.system,
         everywhere=True,
         extra=tuple(options.reframe),
     )
     if options.dry_run:
         return _show(plan)
+    asked = _asked("acceptance", configuration, options)
+    if options.output:
+        protocol_cli.check_folder(options.output)
 
     def resumed() -> State | None:
         found = campaign.unfinished("accept", asked, campaign.now())
@@ -142,15 +155,22 @@ def _accept(options: argparse.Namespace, files: Sequence[Path]) -> int:
             raise CampaignFault("there is no unfinished acceptance of these arguments to resume")
         return found
 
-    def finish(state: State, given: Verdict, options: argparse.Namespace) -> int:
-        people = {who: getattr(options, who) for who in ("operator", "vendor", "customer")}
-        data = protocol.build(state, given, files, people)
+    def finish(state: State, given: Verdict, say: _Say) -> int:
+        data = protocol.build(state, given, files, state.people)
         folder = options.output or state.folder
         written = protocol_cli.write(data, folder)
-        print(protocol_cli.last_lines(data, written))
+        say(protocol_cli.last_lines(data, written))
         return conclusions.status(data)
 
     return _campaign("accept", asked, plan, resumed, finish, False, options, files)
+
+
+def _asked(
+    mode: str, configuration: site.Site, options: argparse.Namespace
+) -> dict[str, str | list[str]]:
+    """Return what a campaign must share to be gone on with; login nodes may share `var/`."""
+    system = configuration.system(options.system)["name"]
+    return {"mode": mode, "system": system, "reframe": options.reframe}
 
 
 def _campaign(
@@ -168,21 +188,23 @@ def _campaign(
         state = None if options.new else resumed()
         started = state is None
         state = state or campaign.begin(kind, asked, plan, campaign.now())
+        named = {who: getattr(options, who, "") for who in _PEOPLE}
+        state.people |= {who: name for who, name in named.items() if name}
         runner = Runner(state, lock)
         if not started:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
             runner.run()
+            given = campaignverdict.conclude(
+                state, files, send=send, times=getattr(options, "confirm", 0), hold=[lock]
+            )
         except Interrupted as err:
             runner.say(f"=== {state.id}: {err}; the same command goes on with it")
             return _SIGNALLED + err.signal
-        given = campaignverdict.conclude(
-            state, files, send=send, times=getattr(options, "confirm", 0)
-        )
         given.notes += state.notes
         summary = campaignverdict.summary(state, given)
         runner.say(f"\n{verdict_text(given)}\n\n{summary}")
-        status = finish(state, given, options)
+        status = finish(state, given, runner.say)
         state.ended, state.status, state.summary = campaign.stamp(campaign.now()), status, summary
         state.save()
         return status

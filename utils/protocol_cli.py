@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,16 @@ def write(data: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
     except OSError as err:
         raise CampaignFault(f"{folder}: the protocol cannot be written: {err}") from None
     return paths
+
+
+def check_folder(folder: Path) -> None:
+    """Make the folder of a protocol, before all is measured; raises CampaignFault."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as err:
+        raise CampaignFault(f"{folder}: no protocol can be written there: {err.strerror}") from None
 
 
 def last_lines(data: Mapping[str, Any], written: tuple[Path, Path]) -> str:

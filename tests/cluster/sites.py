@@ -9,8 +9,16 @@ from utils.paths import ROOT, WHEELS
 #: What a site copies: its partitions have `slurm`, `srun`, a constraint, and the nodes alone.
 TEMPLATE = runpy.run_path(str(ROOT / "config/systems/koop2008.py"))
 
-#: MPI -> how `srun` starts its processes.
-STARTS = {"openmpi": "pmix", "mpich": "pmi2", "intel-mpi": "pmi2"}
+#: What the project adds to the partitions of any system in `config/systems/`.
+SETTINGS = runpy.run_path(str(ROOT / "config/settings.py"))
+
+#: MPI -> environment variables with which `srun` starts its processes. The data of PMIx 4.2.2 are
+#: in shared memory unless it is told otherwise, and one start in eighty crashed in there.
+STARTS = {
+    "openmpi": {"SLURM_MPI_TYPE": "pmix", "PMIX_MCA_gds": "hash"},
+    "mpich": {"SLURM_MPI_TYPE": "pmi2"},
+    "intel-mpi": {"SLURM_MPI_TYPE": "pmi2"},
+}
 
 #: Jobs of different partitions would share the cores of this machine.
 SERIAL = "--exec-policy=serial"
@@ -36,7 +44,7 @@ class ClusterSite:
     def environment(self, mpi="intel-mpi", over=netns.DEVICE, **suites):
         """Return an environment with an MPI, started by srun; `suites` are folders of programs."""
         folders = {name: str(folder) for name, folder in suites.items()}
-        needed = {"SLURM_MPI_TYPE": STARTS[mpi], **netns.messages(mpi, over)}
+        needed = {**STARTS[mpi], **netns.messages(mpi, over)}
         if mpi == "intel-mpi":
             folders.setdefault("imb", f"{WHEELS}/bin")
             needed |= {
@@ -113,7 +121,7 @@ class ClusterSite:
             "name": "cluster",
             "hostnames": [".*"],
             "prefix": str(self.site.var),
-            "partitions": list(partitions),
+            "partitions": [*map(SETTINGS["on_slurm"], partitions)],
         }
         found = {"systems": [system], "environments": [environment]}
         self.site.add_system(f"site_configuration = {found!r}\n")

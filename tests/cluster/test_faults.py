@@ -39,9 +39,10 @@ def prints(recorded):
     return {name: recorded(f"imb/IMB-MPI1_{name}.impi.txt") for name in ("Barrier", "Allreduce")}
 
 
-def prepare(measured, prints, scheduler="squeue", **more):
+def prepare(measured, prints, scheduler="squeue", access=None, **more):
     environment = measured.recorded(**prints, **more)
     part = measured.partition("ten", environment, scheduler=scheduler)
+    part["access"] = access or part["access"]
     # On one host all nodes have the name of the machine.
     part["extras"]["verify_placement"] = bool(measured.cluster.nodes)
     measured.configure(environment, part)
@@ -57,6 +58,125 @@ def outcome(measured):
 
 def messages(verdict):
     return " | ".join(problem["message"] for problem in verdict["problems"])
+
+
+@pytest.mark.parametrize(
+    ("change", "back", "reason"),
+    [
+        ("MaxTime=5", "MaxTime=INFINITE", "PartitionTimeLimit"),
+        ("State=DOWN", "State=UP", "PartitionDown"),
+        ("AllowAccounts=others", "AllowAccounts=ALL", "Job's account not known"),
+    ],
+)
+def test_a_job_that_slurm_would_let_wait_for_ever_ends_and_says_why(
+    at, one_host, prints, change, back, reason
+):
+    measured, cluster = at(one_host), one_host
+    prepare(measured, prints)
+    cluster.run("scontrol", "update", "PartitionName=main", change)
+    try:
+        with running(measured, "Barrier%np=2%placement=inter-node") as done:
+            cluster.wait_for(lambda: done, "the end of the run")
+    finally:
+        cluster.run("scontrol", "update", "PartitionName=main", back)
+    status, verdict = measured.site.gate()
+    assert (done[0].status, status) == (1, 1), done[0].output
+    assert f"it was blocked due to reason: {reason}" in messages(verdict)
+    assert cluster.jobs() == {}
+
+
+SHUT_OUT = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority"
+
+
+def reasons(cluster):
+    """Return why the jobs of a cluster wait."""
+    return cluster.run("squeue", "-h", "-o", "%r").stdout
+
+
+def submit(cluster, *options):
+    """Submit a job that waits; return its number."""
+    script = ("--wrap=sleep 600", "--output=/dev/null", *options)
+    return cluster.run("sbatch", "--parsable", "--exclusive", "-N2", *script).stdout.strip()
+
+
+def test_a_job_behind_those_of_a_higher_partition_waits_and_runs(at, one_host, prints):
+    measured, cluster = at(one_host), one_host
+    prepare(measured, prints)
+    cluster.run(
+        "scontrol", "create", "PartitionName=urgent", f"Nodes={','.join(cluster.names)}",
+        "PriorityTier=10",
+    )  # fmt: skip
+    jobs = [submit(cluster, "--partition=main")]
+    cluster.wait_for(lambda: "RUNNING" in cluster.jobs().values(), "the first job")
+    jobs.append(submit(cluster, "--partition=urgent"))
+    done = []
+    run = threading.Thread(
+        target=lambda: done.append(measured.imb("Barrier%np=2%placement=inter-node"))
+    )
+    run.start()
+    try:
+        cluster.wait_for(lambda: done or SHUT_OUT in reasons(cluster), "the reason")
+        # By then ReFrame has looked at the queue; it does so every ten seconds at least.
+        run.join(timeout=12)
+        assert not done, done[0].output
+    finally:
+        measured.go()
+        for job in jobs:
+            cluster.run("scancel", job)
+        run.join()
+        cluster.wait_for(lambda: not cluster.jobs(), "the end of the jobs")
+        cluster.run("scontrol", "delete", "PartitionName=urgent")
+    status, _ = measured.site.gate()
+    assert (done[0].status, status) == (0, 0), done[0].output
+
+
+def test_a_job_whose_nodes_are_all_down_does_not_wait_for_them(at, one_host, prints):
+    measured, cluster = at(one_host), one_host
+    prepare(measured, prints)
+    for name in cluster.names:
+        cluster.drain(name)
+    try:
+        done = measured.imb("Barrier%np=2%placement=inter-node")
+    finally:
+        for name in cluster.names:
+            cluster.resume(name)
+    status, verdict = measured.site.gate()
+    assert (done.status, status) == (1, 1), done.output
+    assert f"it was blocked due to reason: {SHUT_OUT}" in messages(verdict)
+    assert cluster.jobs() == {}
+
+
+def test_a_rank_that_fails_does_not_let_the_others_wait_for_the_time_limit(at, anywhere, prints):
+    measured = at(anywhere)
+    prepare(measured, prints)
+    program = measured.site.folder / "program/IMB-MPI1"
+    program.write_text(program.read_text().replace("|| exit 0", "|| exit 3"))
+    with running(measured, "Barrier%np=2%placement=inter-node") as done:
+        measured.cluster.wait_for(lambda: done, "the end of the run")
+    status, verdict = measured.site.gate()
+    assert (done[0].status, status) == (1, 1), done[0].output
+    assert "FAILED (NonZeroExitCode)" in messages(verdict)
+    assert measured.cluster.jobs() == {}
+
+
+def test_a_node_that_fails_in_the_middle_is_named_though_others_could_take_its_job(
+    at, cluster, prints
+):
+    measured = at(cluster)
+    prepare(measured, prints, access=["--exclusive"])
+    with running(measured, "Barrier%np=2%placement=inter-node") as done:
+        states = cluster.states()
+        node = max(name for name, state in states.items() if state == "allocated")
+        assert "idle" in states.values()
+        cluster.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
+        try:
+            cluster.wait_for(lambda: done, "the end of the run")
+        finally:
+            cluster.resume(node)
+    status, verdict = measured.site.gate()
+    assert (done[0].status, status) == (1, 1), done[0].output
+    assert "DUE TO NODE FAILURE" in messages(verdict)
+    assert cluster.jobs() == {}
 
 
 def test_a_node_drained_in_the_middle_ends_what_waits_for_it_and_is_named(at, anywhere, prints):

@@ -1,29 +1,25 @@
-"""Campaigns: in order, one at a time, and gone on with after every kind of end."""
+"""Campaigns: what is run, what is gone on with, and the lock."""
 
+import argparse
+import errno
+import fcntl
 import json
 import os
 import re
 import runpy
-import signal
-from dataclasses import asdict
+import socket
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.campaigns import CASES, NAMES, Held
-from utils import gate
+from utils import campaign_cli, checkfiles, results
 from utils import site as sites
-from utils.campaigns import campaign, campaignrun, steps
+from utils.campaigns import campaign, campaignrun, campaignverdict, steps
 from utils.paths import ROOT
+from utils.runlog import Run
 
-NIGHT = ("nightly", "--no-alerts")
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
-
-
-@pytest.fixture
-def held(site):
-    return Held(site)
 
 
 # What is run
@@ -38,7 +34,7 @@ def configuration(*features):
 def test_every_check_file_is_in_one_step_and_the_links_come_first():
     plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb"))
     files = [path for step in plan for path in step.files]
-    assert sorted(files) == gate.check_files([ROOT / "checks"], recursive=False)
+    assert sorted(files) == checkfiles.check_files([ROOT / "checks"], recursive=False)
     assert plan[0].name == "links"
     assert plan[0].arguments[2:] == ("-r", "--mode=maintenance")
     assert all("--mode=nightly" in step.arguments for step in plan[1:])
@@ -157,6 +153,135 @@ def test_only_the_same_that_has_not_ended_is_gone_on_with(folder):
     assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) is None
 
 
+def test_what_a_newer_one_has_taken_the_place_of_is_not_gone_on_with(folder):
+    for night in (NOW, NOW, NOW - timedelta(hours=1)):
+        begin(night, mode="nightly")
+    # Of the same second, as with --new; the third one began before both.
+    newest = campaign.load(folder / "nightly-2026-11-21T220000.2/state.json")
+    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) == newest
+    newest.ended = campaign.stamp(NOW)
+    newest.save()
+    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) is None
+
+
+def test_the_system_of_this_host_is_part_of_what_is_asked():
+    options = argparse.Namespace(system=None, reframe=["-n", "x"])
+    # A folder may be shared by login nodes of two clusters.
+    assert campaign_cli._asked("nightly", configuration("imb"), options) == {
+        "mode": "nightly",
+        "system": "made",
+        "reframe": ["-n", "x"],
+    }
+
+
+def test_steps_that_nobody_saw_the_end_of_are_those_of_other_campaigns(folder):
+    own, other, over = begin(mode="a"), begin(mode="b"), begin(mode="c")
+    for state in (own, other, over):
+        state.steps[0].state = campaign.RUNNING
+        state.ended = "long ago" if state is over else ""
+        state.save()
+    assert [(state.id, step.name) for state, step in campaign.given_up(besides=own)] == [
+        (other.id, "links")
+    ]
+
+
+def held_lock(folder, **changes):
+    """Hold the lock as another process, with changes in what that says of itself."""
+    (folder / "lock").touch()
+    lock = (folder / "lock").open("r+")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": "22:00", "what": "W"}
+    lock.write(json.dumps(holder | changes))
+    lock.flush()
+    return lock
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "W runs since 22:00 (PID <own>); wait for it, or end it: kill <own>"),
+        ({"pid": 2**22 + 1}, f"W runs since 22:00 (PID {2**22 + 1}) was killed, and its ReFrame"),
+        # A process of another host cannot be seen, and has not been killed.
+        ({"host": "login2", "pid": 2**22 + 1},
+         f"W runs since 22:00 (PID {2**22 + 1}) on login2; wait for it, or end it there: kill"),
+        ({"what": None, "host": 5}, "None runs since 22:00"),
+    ],
+)  # fmt: skip
+def test_who_holds_the_lock_is_named(folder, changes, said):
+    said = said.replace("<own>", str(os.getpid()))
+    with (
+        held_lock(folder, **changes),
+        pytest.raises(campaign.Busy, match=re.escape(said)),
+        campaign.locked("mine"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}'])
+def test_a_lock_that_does_not_say_who_holds_it_is_named(folder, text):
+    with held_lock(folder) as lock:
+        lock.seek(0)
+        lock.truncate()
+        lock.write(text)
+        lock.flush()
+        with pytest.raises(campaign.Busy, match="lock is held by another"), campaign.locked("mine"):
+            pass
+
+
+def test_a_file_system_without_locks_is_named(folder, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(campaign.fcntl, "flock", refuse)
+    with pytest.raises(campaign.CampaignFault, match="cannot be locked: Function not impl"):  # noqa: SIM117
+        with campaign.locked("mine"):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "ended"),
+    [
+        ({"ran": (2, 2), "stored": "1234"}, True),
+        ({"ran": (0, 0)}, True),
+        # Killed, or told to stop, while it stored its results.
+        ({"ran": (2, 2)}, False),
+        ({}, False),
+        ({"ran": (2, 2), "stored": "1234", "errors": ["run session stopped: keyboard"]}, False),
+    ],
+)
+def test_a_run_has_come_to_its_end_once_its_results_are_stored(changes, ended):
+    assert campaignrun.came_to_its_end(Run("t", 1, **changes)) == ended
+
+
+def test_a_full_disk_is_told_and_no_traceback(capsys):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "log.txt")
+
+    assert campaign_cli._guarded("nightly", full, argparse.Namespace(), []) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("acceptance nightly: [Errno 28] No space left on device: 'log.txt'; the")
+
+
+def test_what_a_later_attempt_has_again_counts_once(folder, monkeypatch):
+    def case(where, result):
+        return SimpleNamespace(name="X", where=where, result=result)
+
+    found = {
+        "first": [case("a", "pass"), case("b", "abort"), case("c", "fail")],
+        # Of one test, all of which is repeated as long as a part of it is left.
+        "second": [case("a", "pass"), case("b", "pass")],
+    }
+    monkeypatch.setattr(
+        campaignverdict.results, "session",
+        lambda _, uuid: results.Session(uuid, 0, 0, "", "", {}, 0, tuple(found[uuid])),
+    )  # fmt: skip
+    state = begin()
+    state.steps[0].state = campaign.DONE
+    state.steps[0].attempts = [campaign.Attempt(uuid, "", session=uuid) for uuid in found]
+    (session,) = campaignverdict.stopped(state)
+    assert [(one.where, one.result) for one in session.cases] == [("c", "fail")]
+
+
 def test_two_that_begin_in_one_second_have_two_names(folder):
     first, second = begin(), begin()
     assert first.id != second.id
@@ -170,162 +295,3 @@ def test_a_state_that_cannot_be_read_is_none_and_names_its_file(folder, text):
     assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) is None
     with pytest.raises(campaign.CampaignFault, match=re.escape(str(path))):
         campaign.load(path)
-
-
-# What happens to real ones
-
-
-def test_a_night_runs_in_order_and_says_what_came_of_it(held):
-    done = held.run(*NIGHT)
-    assert done.status == 0, done.output
-    (state,) = held.states
-    assert [(step["name"], step["state"]) for step in state["steps"]] == [
-        ("links", "done"),
-        ("osu+balance", "not provided"),
-        ("hpcc", "not provided"),
-        ("imb", "done"),
-        ("npb", "not provided"),
-    ]
-    assert (state["status"], state["summary"][:8]) == (0, "nightly-")
-    assert sorted(held.ran) == sorted(NAMES)
-    last = done.output.strip().splitlines()[-1]
-    assert last == state["summary"]
-    assert "3 of 3 cases run: 3 passed, 0 failed" in last
-    assert "not provided here: osu+balance, hpcc, npb" in last
-    # All that was printed is in the log.
-    assert held.log.read_text() == done.output
-    # It has ended: there is nothing to go on with.
-    again = held.run(*NIGHT, "--resume")
-    assert (again.status, len(held.states)) == (0, 1)
-    assert again.output == "acceptance nightly: no night of these arguments was stopped\n"
-
-
-def test_killed_it_holds_the_lock_until_its_reframe_has_ended_and_repeats_nothing(held):
-    process = held.start(*NIGHT)
-    second = held.site.acceptance(*NIGHT)
-    assert second.status == 3
-    (line,) = second.errors.strip().splitlines()
-    since = held.states[0]["started"][:16]
-    assert f"acceptance nightly runs since {since}" in line
-    assert f"(PID {process.pid}); wait for it, or end it: kill {process.pid}" in line
-    (first,) = held.ran[:1]
-    reframe = held.reframe_of(process)
-    held.kill(process)
-    held.wait_for_lock()
-    # A process that ends lets go of its files first.
-    held.wait_for(lambda: not held.runs(reframe))
-    assert held.step("imb")["state"] == "running"
-    done = held.run(*NIGHT)
-    assert done.status == 0, done.output
-    assert len(held.states) == 1
-    # What had passed was stored, and only what was under way ran again.
-    assert [held.ran.count(name) for name in (first, *set(NAMES) - {first})] == [1, 2]
-    assert [len(held.step(name)["attempts"]) for name in ("links", "imb")] == [1, 2]
-    assert "3 of 3 cases run: 3 passed, 0 failed" in held.states[0]["summary"]
-    assert "1 times gone on with" in held.states[0]["summary"]
-
-
-def test_when_reframe_is_killed_too_the_step_is_repeated_and_nothing_is_left_of_it(held):
-    process = held.start(*NIGHT)
-    reframe = held.reframe_of(process)
-    stage = held.site.var / "stage"
-    # As when the power fails: neither can do anything more.
-    process.send_signal(signal.SIGSTOP)
-    os.kill(reframe, signal.SIGKILL)
-    held.kill(process)
-    left = [
-        number.name
-        for number in Path("/proc").glob("[0-9]*")
-        if _cwd(number).startswith(str(stage))
-    ]
-    assert left
-    done = held.run(*NIGHT, go=False)
-    assert done.status == 0, done.output
-    assert sorted(held.ran) == sorted(NAMES * 2)
-    assert any(f"process {number} of " in done.output for number in left)
-    assert not any(held.runs(number) for number in left)
-    assert [step["state"] for step in held.states[0]["steps"][:1]] == ["done"]
-
-
-def _cwd(process):
-    try:
-        return os.readlink(process / "cwd")
-    except OSError:
-        return ""
-
-
-def test_told_to_stop_it_ends_reframe_and_what_had_failed_stays_failed(held):
-    for name in NAMES:
-        path = held.folder / f"{name}.txt"
-        path.rename(path.with_suffix(".good"))
-        path.write_text("no output of IMB\n")
-    process = held.start(*NIGHT)
-    (first,) = held.ran[:1]
-    assert held.kill(process, signal.SIGTERM) == 128 + signal.SIGTERM
-    assert held.step("imb")["state"] == "interrupted"
-    assert "stopped by SIGTERM; the same command goes on with it" in held.log.read_text()
-    for name in NAMES:
-        path = held.folder / f"{name}.good"
-        path.rename(path.with_suffix(".txt"))
-    done = held.run(*NIGHT)
-    # To stop it is no way to a second try.
-    assert done.status == 1, done.output
-    assert held.ran.count(first) == 1
-    assert "3 of 3 cases run: 2 passed, 1 failed" in held.states[0]["summary"]
-    assert f"benchmark={first}" in held.states[0]["summary"]
-
-
-def test_stopped_between_the_last_case_and_the_verdict_only_the_verdict_is_left(held):
-    held.run(*NIGHT)
-    path = held.log.with_name("state.json")
-    state = campaign.load(path)
-    state.ended, state.status, state.summary = "", None, ""
-    imb = next(step for step in state.steps if step.name == "imb")
-    imb.state = campaign.RUNNING
-    path.write_text(json.dumps(asdict(state)))
-    done = held.run(*NIGHT)
-    assert done.status == 0, done.output
-    assert len(held.ran) == 2
-    assert len(held.states) == 1
-
-
-def test_dry_it_runs_nothing(held):
-    done = held.run(*NIGHT, "--dry-run")
-    assert done.status == 0
-    assert not (held.site.var / "campaigns").exists()
-    assert [line.partition(":")[0] for line in done.output.splitlines()] == [
-        *("links", "osu+balance", "hpcc", "imb", "npb", "verdict")
-    ]
-
-
-def test_maintenance_looks_at_the_links_only(held):
-    done = held.run("nightly", "--no-alerts", "--mode=maintenance")
-    assert (done.status, held.ran) == (0, []), done.output
-    assert [step["name"] for step in held.states[0]["steps"]] == ["links"]
-
-
-def test_the_mode_maintenance_of_reframe_looks_at_the_links_only_and_is_green(held):
-    listed = held.site.reframe("-l", "--mode=maintenance")
-    assert "Found 1 check(s)" in listed.output
-    done = held.site.reframe("-c", "checks", "-r", "--mode=maintenance")
-    assert done.status == 0, done.output
-    status, verdict = held.site.gate()
-    assert (status, verdict["selected"], verdict["unprovided"]) == (0, 1, [])
-    assert held.ran == []
-
-
-def test_a_configuration_that_cannot_be_read_is_named(site):
-    site.add_system("raise RuntimeError('half edited')")
-    done = site.acceptance(*NIGHT)
-    assert done.status == 2
-    assert "half edited" in done.errors
-    assert len(done.errors.strip().splitlines()) == 1
-
-
-def test_a_reader_that_has_seen_enough_stops_nothing(held):
-    command = f"acceptance nightly --no-alerts -- {CASES[0]} '{CASES[1]}' | head -1"
-    done = held.site.run("sh", "-c", command)
-    assert done.output.startswith("=== ")
-    held.wait_for(lambda: held.states and held.states[0]["ended"])
-    assert held.states[0]["status"] == 0
-    assert len(held.ran) == 2

@@ -13,8 +13,9 @@ import yaml
 from tests.utils.slurms import Slurm
 from utils import cli, host, spack
 from utils.fabric import Facts
+from utils.links import deviations
 from utils.paths import ROOT
-from utils.siteguide import adapters, initsite, mpis, probe
+from utils.siteguide import adapters, initsite, modules, mpis, probe
 
 RUFF = shutil.which("ruff", path=str(Path(sys.executable).parent))
 
@@ -207,6 +208,42 @@ def test_a_busy_cluster_gets_the_links_of_this_machine_and_says_so(slurm, made, 
     assert "as this machine has it" in said
 
 
+@pytest.mark.parametrize(
+    ("name", "legal"), [("1day", "part-1day"), ("-x.y", "part--x-y"), ("_gpu", "_gpu")]
+)
+def test_a_partition_gets_a_name_that_reframe_takes(slurm, made, site, tmp_path, name, legal):
+    slurm.edit("partition", "PartitionName=debug", f"PartitionName={name}")
+    slurm.edit("node", "Partitions=batch,debug", f"Partitions=batch,{name}")
+    system, *_ = made(f"--partition={name}")
+    assert parts(system)[legal]["access"][0] == f"--partition={name}"
+    where = {"ACCEPTANCE_SYSTEMS": str(tmp_path / "site")}
+    run = site.reframe("--system=mine", "--show-config=systems/0/partitions/0/name", **where)
+    assert (run.status, run.output.strip()) == (0, f'"{legal}"'), run.errors
+
+
+def test_a_hidden_partition_is_taken_when_it_is_named(slurm, made):
+    slurm.edit("partition", "PartitionName=debug", "PartitionName=debug Hidden=YES")
+    assert list(parts(made()[0])) == ["batch-ib", "batch-eth"]
+    assert "left out   debug: it is hidden; --partition debug takes it" in made("--force")[3]
+    assert list(parts(made("--force", "--partition", "debug")[0])) == ["debug"]
+
+
+def test_memory_that_slurm_was_never_told_is_not_made_up(slurm, made):
+    slurm.edit("node", "RealMemory=257000", "RealMemory=1")
+    system, _, text, _ = made("--partition", "debug")
+    assert parts(system)["debug"]["extras"]["memory"] == 0
+    assert "fill in: bytes of a node; Slurm has no RealMemory of it." in text
+
+
+def test_modules_as_red_hat_names_them_are_several_mpis(tmp_path):
+    command = tmp_path / "lmod"
+    names = "mpi/mpich-x86_64", "mpi/openmpi-x86_64", "openmpi/4.0.5", "openmpi/4.1.4"
+    command.write_text("#!/bin/sh\n" + "".join(f"echo {name} >&2\n" for name in names))
+    command.chmod(0o755)
+    system = modules.Modules(str(command), "lmod", "Lmod")
+    assert modules.candidates(system) == [*names[:2], names[3]]
+
+
 def test_a_partition_that_takes_no_job_is_left_out(slurm, made):
     slurm.says("batch", "Unable to allocate resources: Invalid account or account/partition")
     system, _, _, said = made()
@@ -226,6 +263,7 @@ def test_a_job_whose_output_is_cut_is_no_look(slurm, made):
     [
         (("a/b",), "is no name of a system"),
         (("-x",), "is no name of a system"),
+        (("2024",), "is no name of a system: a letter, then letters, digits, - and _"),
         (("koop2008",), "is a system of this name; choose another one"),
         (("mine", "--partition", "nope"), "no partition nope; it has: debug, batch"),
         (("mine", "--partition", "old"), "old: it is not up"),
@@ -390,6 +428,19 @@ def fabric(sysfs, address="", route=""):
     return adapters.fabric(probe.read(said, address, "node17"))
 
 
+def test_nodes_of_equal_processors_and_other_links_are_two_kinds(slurm, made):
+    lines = (slurm.folder / "node.txt").read_text().splitlines()
+    (first,) = [line for line in lines if line.startswith("NodeName=cn001 ")]
+    other = first.replace("cn001", "cn009").replace("ib,hdr,rack1", "old,rack1")
+    (slurm.folder / "node.txt").write_text("\n".join([first, other]) + "\n")
+    sysfs = slurm.node("cn009")
+    sysfs.adapter()
+    sysfs.port(rate="40 Gb/sec (4X QDR)")
+    system, *_ = made("--partition", "debug")
+    rates = {name: part["extras"]["fabric"]["rate"] for name, part in parts(system).items()}
+    assert rates == {"debug-ib": "HDR", "debug-old": "QDR"}
+
+
 def test_the_fastest_link_that_is_up_is_the_fabric(slurm):
     sysfs = slurm.node("node9")
     sysfs.adapter("mlx5_0")
@@ -408,16 +459,19 @@ def test_the_fastest_link_that_is_up_is_the_fabric(slurm):
     assert "the adapter can do 5 GT/s x8 (2.0), but runs at 5 GT/s x4 (2.0)" in todo
 
 
-def test_roce_has_no_device_whose_bytes_are_counted(slurm):
+def test_of_roce_the_port_is_the_device(slurm):
     sysfs = slurm.node("node9")
     sysfs.adapter()
     sysfs.port(rate="100 Gb/sec (4X EDR)", link_layer="Ethernet")
     sysfs.interface("eth2", speed=100000, address="0000:03:00.0")
     found = fabric(sysfs)
-    assert (found.facts["technology"], found.facts["rate"]) == ("ethernet", "100")
-    assert "device" not in found.facts
-    assert found.variables == {}
-    assert any("RoCE" in line for line in found.todo)
+    assert found.facts == {
+        "technology": "ethernet", "rate": "100", "device": "mlx5_0/1",
+        "pcie": "2.0", "pcie_lanes": 8,
+    }  # fmt: skip
+    assert (found.variables, found.todo) == ({}, ())
+    # Its bytes are counted there, and the link check knows it.
+    assert deviations(sysfs.node(), found.facts) == []
 
 
 def test_the_speed_of_what_is_no_hardware_is_no_fact(slurm):

@@ -3,12 +3,13 @@
 import copy
 import json
 import signal
+from types import SimpleNamespace
 
 import pytest
 
 from tests.campaigns import NAMES, Held
 from utils import remedies
-from utils.campaigns import conclusions
+from utils.campaigns import conclusions, protocol
 from utils.campaigns.protocoltext import markdown
 
 ACCEPT = ("accept", "--vendor", "Maker | Sons", "--customer", "University")
@@ -148,6 +149,23 @@ def test_a_claim_that_must_hold_and_fails_rejects_it():
         "CLAIM:made:contract:made:new:made:old:>=", "12.0 %", ">= 20.0 %",
     )  # fmt: skip
     assert make(claims=[{**claim, "expected": False}])["outcome"] == "accepted"
+    assert make(claims=[{**claim, "state": "holds"}])["outcome"] == "accepted"
+    unmeasured = {**claim, "state": "not measured", "ours": None, "detail": "no result of made:old"}
+    data = make(claims=[unmeasured])
+    assert data["outcome"] == "accepted with reservations"
+    (found,) = data["findings"]
+    assert (found["id"], found["found"], found["expected"]) == (
+        "CLAIM-OPEN:made:contract:made:new:made:old:>=",
+        "not measured: no result of made:old",
+        ">= 20.0 %",
+    )
+
+
+def test_a_value_that_is_no_number_is_no_part_of_it():
+    metrics = [METRIC, {**METRIC, "name": "latency", "value": float("nan")}]
+    case = conclusions.case_of({**CASE, "metrics": metrics})
+    told = protocol._case(SimpleNamespace(uuid="1234"), case)
+    assert conclusions.plain(told) == CASE
 
 
 # What a change shows
@@ -176,6 +194,8 @@ def change(path, value):
         (("measured", 1, "result"), "pass", "passed, with bandwidth_peak outside its reference"),
         (("measured", 0, "nodes"), ["node1"], "NOT-MEASURED:nodes:made:qdr follows"),
         (("counts", "passed"), 2, "counts: "),
+        (("findings",), make(failed())["findings"] * 2, "of 2 only 1 have an id of their own"),
+        (("verdict", "problems"), [{"kind": "error", "message": "m"}], "pass is written, with 1"),
     ],
 )
 def test_a_change_with_a_checksum_of_its_own_is_seen(path, value, said):
@@ -235,7 +255,12 @@ def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
     process = held.start(*ACCEPT)
     held.kill(process, signal.SIGTERM)
     folder = site.folder / "signed"
-    done = held.run(*ACCEPT, "--resume", "--output", folder)
+    # Where no protocol can be written nothing is measured for hours before.
+    refused = held.run("accept", "--resume", "--output", held.log / "nowhere")
+    assert refused.status == 2
+    assert "no protocol can be written there: Not a directory" in refused.errors
+    # Who signs it need not be said again.
+    done = held.run("accept", "--resume", "--output", folder)
     assert done.status == 0, done.output
     assert len(held.states) == 1
     data = json.loads((folder / "protocol.json").read_text())

@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
-import signal
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -42,14 +42,6 @@ class CampaignFault(Exception):
 
 class Busy(CampaignFault):
     """Another campaign runs."""
-
-
-class Interrupted(Exception):
-    """The campaign was told to stop; `signal` is the number of the signal."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"stopped by {signal.Signals(number).name}")
-        self.signal = number
 
 
 @dataclass
@@ -92,7 +84,10 @@ class Progress:
 
 @dataclass
 class State:
-    """A campaign; `asked` are the arguments that a campaign must share to be gone on with."""
+    """A campaign; `asked` are the arguments that a campaign must share to be gone on with.
+
+    `people` are operator, vendor and customer, as they were last named.
+    """
 
     id: str
     kind: str
@@ -103,6 +98,7 @@ class State:
     status: int | None = None
     summary: str = ""
     notes: list[str] = field(default_factory=list)
+    people: dict[str, str] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -130,6 +126,7 @@ def load(path: Path) -> State:
             Progress(**{**one, "attempts": [Attempt(**run) for run in one["attempts"]]})
             for one in data["steps"]
         ]
+        datetime.fromisoformat(data["started"])
         return State(**{**data, "steps": steps})
     except (stored.StoredFault, ValueError, TypeError, KeyError) as err:
         raise CampaignFault(f"{path}: no state of a campaign: {err}; use --new") from None
@@ -138,19 +135,34 @@ def load(path: Path) -> State:
 def unfinished(
     kind: str, asked: Mapping[str, Any], now: datetime, hours: float | None = None
 ) -> State | None:
-    """Return the newest campaign of a kind that has not ended and was asked for the same; or None.
+    """Return the newest campaign of a kind that was asked for the same, if it has not ended.
 
-    `hours` is how old it may be. A state that cannot be read is none.
+    An older one that has not ended was given up when the newest one began. `hours` is how old it
+    may be. A state that cannot be read is none.
     """
-    found: list[State] = []
-    for path in FOLDER.glob(f"{kind}-*/state.json"):
-        with contextlib.suppress(CampaignFault, ValueError):
-            state = load(path)
-            age = now - datetime.fromisoformat(state.started)
-            young = hours is None or age <= timedelta(hours=hours)
-            if not state.ended and state.asked == dict(asked) and young:
-                found.append(state)
-    return max(found, key=lambda state: state.started, default=None)
+    found = [state for state in _states(f"{kind}-*") if state.asked == dict(asked)]
+    # Of two that began in one second the second one has a number.
+    newest = max(found, key=lambda state: (state.started, len(state.id), state.id), default=None)
+    if newest is None or newest.ended:
+        return None
+    age = now - datetime.fromisoformat(newest.started)
+    return newest if hours is None or age <= timedelta(hours=hours) else None
+
+
+def given_up(besides: State) -> Iterator[tuple[State, Progress]]:
+    """Yield the steps of other campaigns whose ReFrame no campaign has seen the end of.
+
+    For whoever holds the lock: nobody waits for them any more, but their jobs may still be there.
+    """
+    for state in _states("*"):
+        if not state.ended and state.id != besides.id:
+            yield from ((state, step) for step in state.steps if step.state == RUNNING)
+
+
+def _states(pattern: str) -> Iterator[State]:
+    for path in FOLDER.glob(f"{pattern}/state.json"):
+        with contextlib.suppress(CampaignFault):
+            yield load(path)
 
 
 def begin(kind: str, asked: Mapping[str, Any], steps: Sequence[Step], now: datetime) -> State:
@@ -207,9 +219,21 @@ def locked(what: str) -> Iterator[int]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Busy(_holder(os.pread(descriptor, 4096, 0).decode(errors="replace"))) from None
-        holder = {"pid": os.getpid(), "since": stamp(now()), "what": what}
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+        except OSError as err:
+            raise CampaignFault(
+                f"{path}: cannot be locked: {err.strerror or err}; mount it with locks "
+                "(Lustre: -o flock), or let ACCEPTANCE_VAR name a folder that has them"
+            ) from None
+        holder = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "since": stamp(now()),
+            "what": what,
+        }
+        # Who holds it is for people; a full disk is told where something has to be kept.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(holder).encode(), 0)
         yield descriptor
         os.ftruncate(descriptor, 0)
     finally:
@@ -220,9 +244,13 @@ def _holder(text: str) -> str:
     try:
         holder = json.loads(text)
         who = f"{holder['what']} runs since {holder['since']} (PID {holder['pid']})"
+        host = holder["host"]
         gone = not Path(f"/proc/{holder['pid']}").exists()
     except (ValueError, KeyError, TypeError):
         return f"{FOLDER / 'lock'} is held by another process; try again later"
+    if host != socket.gethostname():
+        # Several login nodes may share a folder; their processes cannot be seen from here.
+        return f"{who} on {host}; wait for it, or end it there: kill {holder['pid']}"
     if gone:
         return f"{who} was killed, and its ReFrame is still ending; try again in a minute"
     return f"{who}; wait for it, or end it: kill {holder['pid']}"

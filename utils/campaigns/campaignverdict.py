@@ -20,12 +20,22 @@ _LONGEST = 300
 WORDS = {PASSED: "pass", FAILED: "FAIL", CANNOT_JUDGE: "cannot judge"}
 
 
-def conclude(state: State, config_files: Sequence[Path], *, send: bool, times: int = 0) -> Verdict:
-    """Judge all steps together; with `send` alerts are sent, `times` as in `verdict.conclude`."""
+def conclude(
+    state: State,
+    config_files: Sequence[Path],
+    *,
+    send: bool,
+    times: int = 0,
+    hold: Sequence[int] = (),
+) -> Verdict:
+    """Judge all steps together; with `send` alerts are sent, the rest is as in `verdict.conclude`.
+
+    Raises Interrupted when this process is told to stop while it measures again.
+    """
     runs = [step.last.run for step in state.steps if step.last]
     given = Verdict()
     if runs:
-        given = verdict.conclude(runs, config_files=config_files, send=send, times=times)
+        given = verdict.conclude(runs, config_files=config_files, send=send, times=times, hold=hold)
     try:
         left = stopped(state)
         parts = [_judge_part(session) for session in left]

@@ -118,17 +118,19 @@ def _of_claims(data: Mapping[str, Any]) -> Iterator[Finding]:
             yield remedies.make(
                 "SET-UP", ("claims", data["system"]), "claims", found=claim["reason"]
             )
-        elif claim["expected"] and claim["state"] == claims.FAILS:
+        elif claim["expected"] and claim["state"] != claims.HOLDS:
             told = claim["claimed"]
             stated = " ".join(
                 filter(None, (told["relation"], "..".join(map(str, told["value"])), told["unit"]))
             )
             ours = claim["ours"] or {}
+            failed = claim["state"] == claims.FAILS
+            value = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
             yield remedies.make(
-                "CLAIM",
+                "CLAIM" if failed else "CLAIM-OPEN",
                 (claim["paper"], claim["where"], told["left"], told["right"], told["relation"]),
                 f"{told['left']} against {told['right']}",
-                found=f"{ours.get('value', '?')} {ours.get('unit', '')}".strip(),
+                found=value if failed else f"{claim['state']}: {claim['detail']}",
                 expected=stated,
                 source=f"{claim['paper']}, {claim['where']}",
             )
@@ -197,9 +199,14 @@ def _differences(data: Mapping[str, Any]) -> Iterator[str]:
     for name in ("counts", "outcome"):
         if data[name] != again[name]:
             yield f"{name}: {data[name]} is written, {again[name]} follows from the results"
+    told = data["verdict"]
+    if told["verdict"] == "pass" and told["problems"]:
+        yield f"verdict: pass is written, with {len(told['problems'])} problems"
     told_ids, own_ids = (
         {finding["id"]: finding for finding in source["findings"]} for source in (data, again)
     )
+    if len(told_ids) != len(data["findings"]):
+        yield f"findings: of {len(data['findings'])} only {len(told_ids)} have an id of their own"
     for key in own_ids.keys() - told_ids.keys():
         yield f"finding {key} follows from the results, and is missing"
     for key in told_ids.keys() - own_ids.keys():

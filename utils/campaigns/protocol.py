@@ -5,6 +5,7 @@ It is plain data; `utils.campaigns.conclusions` says what follows from it.
 
 import hashlib
 import importlib.metadata
+import math
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -126,14 +127,20 @@ def _case(session: Session, case: Case) -> dict[str, Any]:
     return {
         **asdict(case),
         "session": session.uuid,
+        # JSON has no other numbers; the gate tells of those (`impossible-value`).
         "metrics": [
-            {**asdict(metric), "verdict": metric_verdict(metric)} for metric in case.metrics
+            {**asdict(metric), "verdict": metric_verdict(metric)}
+            for metric in case.metrics
+            if math.isfinite(metric.value)
         ],
     }
 
 
 def _claims(config_files: Sequence[Path], system: str) -> list[dict[str, Any]]:
-    """Return what became of the claims that this system's results can tell of."""
+    """Return what became of the claims that this system's results can tell of.
+
+    Of those that they cannot, the ones that a site wrote down and expects are there, too.
+    """
     try:
         library = references.load(REFERENCE)
         found = claims_cli.outcomes(library, RESULTS_DB, config_files, system, claims.WINDOW)
@@ -142,7 +149,11 @@ def _claims(config_files: Sequence[Path], system: str) -> list[dict[str, Any]]:
     except (references.ReferenceFault, ToleranceFault, results.ResultsFault) as err:
         return [{"state": "not measured", "reason": str(err), "expected": True}]
     told = claims_cli.as_data(found)["claims"]
-    return [one for one in told if one["state"] != claims.NOT_MEASURED]
+    return [
+        one
+        for one in told
+        if one["state"] != claims.NOT_MEASURED or (one["source"] == "site" and one["expected"])
+    ]
 
 
 def _versions(sessions: Sequence[Session]) -> dict[str, Any]:

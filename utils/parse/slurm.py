@@ -34,7 +34,7 @@ _POWERED_OFF = {"POWERED_DOWN", "POWERING_UP"}
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """A node as Slurm has it: `cores` are those that jobs get, `memory` is in bytes.
+    """A node as Slurm has it: `cores` are those that jobs get, `memory` is in bytes, 0 if unknown.
 
     `address` is where its slurmd is reached.
     """
@@ -80,6 +80,7 @@ class PartitionRecord:
     root_only: bool
     groups: frozenset[str]
     most_nodes: int | None
+    hidden: bool = False
 
 
 def nodes(text: str, source: str = "scontrol show node") -> list[NodeRecord]:
@@ -169,7 +170,8 @@ def _node(record: dict[str, str]) -> NodeRecord:
         cores_per_socket=max(1, _count(record, "CoresPerSocket")),
         threads=threads,
         cores=max(1, cpus // threads),
-        memory=max(0, mebibytes) * 2**20,
+        # 1 is what Slurm takes where slurm.conf says nothing.
+        memory=mebibytes * 2**20 if mebibytes > 1 else 0,
         features=_words(record.get("ActiveFeatures", record.get("AvailableFeatures", ""))),
         partitions=_words(record.get("Partitions", "")),
     )
@@ -184,6 +186,7 @@ def _partition(record: dict[str, str]) -> PartitionRecord:
         root_only=record.get("RootOnly") == "YES",
         groups=_words(record.get("AllowGroups", "ALL")) - {"ALL"},
         most_nodes=None if most == "UNLIMITED" else _count(record, "MaxNodes"),
+        hidden=record.get("Hidden") == "YES",
     )
 
 

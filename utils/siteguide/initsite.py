@@ -31,7 +31,8 @@ NODES = 4
 #: Patterns of host names; a site with more kinds of name writes its own.
 _MOST_PATTERNS = 8
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z", re.ASCII)
+#: As ReFrame's schema has it.
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z", re.ASCII)
 _PACKAGES_HEAD = """\
 # What this machine provides to Spack 1.x. Written on {date} by `{command}`, and yours to edit:
 # spack-envs/README.md tells what becomes of it, systems/koop2008/packages.yaml shows more that can
@@ -118,7 +119,7 @@ def _paths(request: Request) -> tuple[Path, Path]:
     """Return the files of a system; raises InitFault for a bad name, or one that is taken."""
     if not _NAME.match(request.name):
         raise InitFault(
-            f"{request.name!r} is no name of a system: letters, digits, - and _, and no sign first"
+            f"{request.name!r} is no name of a system: a letter, then letters, digits, - and _"
         )
     folder = f"spack-envs/systems/{request.name}"
     files = (f"config/systems/{request.name}.py", f"{folder}/packages.yaml")

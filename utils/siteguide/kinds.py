@@ -3,6 +3,7 @@
 Slurm knows processors and features of every node; a look at one node of each kind tells the rest.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -122,7 +123,8 @@ def _look(partition: str, alike: list[NodeRecord], paths: list[str]) -> Look:
 def _named(
     partition: PartitionRecord, groups: list[tuple[Look, list[NodeRecord], list[str]]]
 ) -> Iterator[Kind]:
-    plain = _legal(partition.name)
+    # No name of ReFrame's begins with a digit or a sign.
+    plain = re.sub(r"^(?![A-Za-z_])", "part-", _legal(partition.name))
     everyone = [node for _, nodes, _ in groups for node in nodes]
     for number, (look, nodes, taken) in enumerate(groups, 1):
         own = tuple(sorted(nodes, key=lambda node: node.name))
@@ -147,4 +149,5 @@ def _telling(nodes: list[NodeRecord], others: list[NodeRecord]) -> str:
 
 
 def _legal(name: str) -> str:
+    """Return a name of Slurm with the signs only that ReFrame's may have."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)

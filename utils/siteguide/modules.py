@@ -43,14 +43,16 @@ def find(environ: Mapping[str, str] = os.environ) -> Modules | None:
 
 def candidates(system: Modules) -> list[str]:
     """Return the modules that may be MPIs by their names: of each name the default one, else the
-    last, as both systems list versions in order."""
+    last, as both systems list versions in order. `mpi/openmpi-x86_64` and `mpi/mpich-x86_64`, as
+    Red Hat names them, are two names."""
     words = ["-t", "avail"] if system.reframe == "lmod" else ["avail", "-t"]
     out, err = _run([system.command, "bash", *words])
-    chosen: dict[str, tuple[str, bool]] = {}
+    chosen: dict[tuple[str, str], tuple[str, bool]] = {}
     for module, default in mpi.modules(err or out):
-        name = module.rpartition("/")[0] or module
-        if mpi.mpi_of(module) and (default or not chosen.get(name, ("", False))[1]):
-            chosen[name] = module, default
+        if kind := mpi.mpi_of(module):
+            name = module.rpartition("/")[0] or module, kind
+            if default or not chosen.get(name, ("", False))[1]:
+                chosen[name] = module, default
     return [module for module, _ in chosen.values()]
 
 

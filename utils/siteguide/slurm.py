@@ -70,8 +70,9 @@ def ask() -> Cluster:
             "slurmctld is back; for this machine alone: --local"
         )
     try:
-        nodes = slurm.nodes(_run("scontrol", "show", "node", "--oneliner"))
-        partitions = slurm.partitions(_run("scontrol", "show", "partition", "--oneliner"))
+        # With hidden partitions, which whoever knows their names may use.
+        nodes = slurm.nodes(_run("scontrol", "show", "node", "--oneliner", "--all"))
+        partitions = slurm.partitions(_run("scontrol", "show", "partition", "--oneliner", "--all"))
     except ParseError as err:
         raise SlurmFault(f"what Slurm tells is not of a form that is known here: {err}") from None
     config = slurm.config(_run("scontrol", "show", "config"))
@@ -110,7 +111,9 @@ def choose(
     for partition in cluster.partitions:
         if wanted and partition.name not in wanted:
             continue
-        if reason := _why_not(cluster, partition, mine):
+        if partition.hidden and not wanted:
+            left.append(f"{partition.name}: it is hidden; --partition {partition.name} takes it")
+        elif reason := _why_not(cluster, partition, mine):
             left.append(f"{partition.name}: {reason}")
         else:
             found.append(partition)
