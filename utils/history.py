@@ -6,7 +6,6 @@ none. The database is read one session after the other, straight into arrays: it
 """
 
 import gc
-import json
 from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from utils import results
+from utils.trend import blobs
+from utils.trend.blobs import StoredCase
 from utils.trend.perflogs import Row, read
 from utils.trend.series import Case, CaseKey, History, Run, Series, Session, Software, add, day
 
@@ -46,7 +47,7 @@ def load(
     with _no_collection():
         for uuid, blob in results.blobs(database, until):
             try:
-                reader.take(uuid, json.loads(blob))
+                reader.take(uuid, blob)
             except (ValueError, KeyError, TypeError, AttributeError) as err:
                 reader.history.notes.append(f"{database}: session {uuid} is malformed: {err!r}")
         if perflogs is not None:
@@ -85,21 +86,21 @@ class _Reader:
         self.latest_end = 0.0
         self.repeated: dict[str, int] = {}
 
-    def take(self, uuid: str, data: Mapping[str, Any]) -> None:
+    def take(self, uuid: str, blob: str) -> None:
         """Take a session of the database."""
-        info = data["session_info"]
+        info, cases = blobs.decode(blob)
         notes = self.history.notes
-        if info["uuid"] in self.uuids:
+        if info.uuid in self.uuids:
             notes.append(f"session {uuid} is stored twice; the second one is left out")
             return
-        self.uuids.add(info["uuid"])
+        self.uuids.add(info.uuid)
         session = Session(
             number=0,
             uuid=uuid,
-            start=float(info["time_start_unix"]),
-            end=float(info["time_end_unix"]),
-            command=info.get("cmdline", ""),
-            aborted=bool(info.get("num_aborted")),
+            start=info.time_start_unix,
+            end=info.time_end_unix,
+            command=info.cmdline,
+            aborted=bool(info.num_aborted),
         )
         if session.end < self.latest_end - SLACK:
             notes.append(
@@ -109,30 +110,29 @@ class _Reader:
             self.latest_end = session.end  # a single session of the future is told once
         self.latest_end = max(self.latest_end, session.end)
         self.history.sessions.append(session)
-        for run in data["runs"]:
-            for case in run["testcases"]:
-                if self.system in (None, case["system"]):
-                    self._case(session, case)
+        for case in cases:
+            if self.system in (None, case.system):
+                self._case(session, case)
 
-    def _case(self, session: Session, data: Mapping[str, Any]) -> None:
-        name = data.get("display_name") or data["name"]
-        system, partition, environment = data["system"], data["partition"], data["environ"]
+    def _case(self, session: Session, data: StoredCase) -> None:
+        name = data.display_name or data.name
+        system, partition, environment = data.system, data.partition, data.environ
         where = f"{system}:{partition}+{environment}"
-        time = data.get("job_completion_time_unix")
+        time = data.job_completion_time_unix
         if self.known is not None and time is not None:
             self.known.add((where, name, int(time)))
         session.partitions.add((system, partition))
-        if data["result"] != "pass" or (where, name) in session.unfit:
+        if data.result != "pass" or (where, name) in session.unfit:
             # What passes when it is repeated has failed nevertheless.
             session.unfit.add((where, name))
             return
-        if data.get("fixture"):
+        if data.fixture:
             return
-        keys = tuple(sorted(_table(data.get("keys")).items()))
+        keys = tuple(sorted(_table(data.keys).items()))
         key = CaseKey(system, partition, environment, name, keys)
         case = self.cases.get(key)
         if case is None:
-            case = self._new_case(key, _text(data.get("suite")), _text(data.get("benchmark_name")))
+            case = self._new_case(key, _text(data.suite), _text(data.benchmark_name))
         if time is None:
             time = session.end
         elif time in case.times:
@@ -143,11 +143,11 @@ class _Reader:
         run = Run(
             session,
             time,
-            self._software(_table(data.get("provenance")), data.get("modules")),
-            self._share(_words(data.get("job_nodelist"))),
-            self._share(_words(data.get("findings"))),
+            self._software(_table(data.provenance), data.modules),
+            self._share(_words(data.job_nodelist)),
+            self._share(_words(data.findings)),
         )
-        add(case, run, (data.get("perfvalues") or {}).items())
+        add(case, run, (data.perfvalues or {}).items())
 
     def _new_case(self, key: CaseKey, suite: str, benchmark: str) -> Case:
         case = self.cases[key] = Case(key, suite, benchmark)

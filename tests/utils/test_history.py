@@ -13,6 +13,7 @@ from tests.made import COMMAND, FIRST, NIGHT, SOFTWARE, Case, Database
 from utils import results
 from utils.history import load
 from utils.results import ResultsFault, blobs
+from utils.trend.blobs import decode
 from utils.trend.series import selection
 
 BANDWIDTH = {"bandwidth_8": (10.0, "MB/s")}
@@ -428,3 +429,26 @@ def test_the_real_perflogs_of_a_session_that_was_never_stored(real, database):
     ]
     assert dict(history.series[0].software[0]) == {"mpi": "x@1"}
     assert history.notes[0].startswith("2 cases are in the perflogs only, of a session of ")
+
+
+def test_what_is_no_json_is_decoded_like_the_rest():
+    info = {"uuid": "u", "time_start_unix": 1, "time_end_unix": 2.5, "more": {"x": [1]}}
+    case = {"name": "n", "system": "s", "partition": "p", "environ": "e", "result": "pass"}
+    values = {"s:p:m": [1.5, None, None, None, "us", "pass"]}
+    blob = {"session_info": info, "runs": [{"testcases": [{**case, "perfvalues": values}, case]}]}
+    plain = decode(json.dumps(blob))
+    values["s:p:n"] = [float("nan"), 0, 0, 0, "us", "pass"]
+    text = json.dumps(blob)
+    assert "NaN" in text
+    loose = decode(text)
+    assert plain[0] == loose[0]
+    (one, second), (other, same) = map(list, (plain[1], loose[1]))
+    assert math.isnan(other.perfvalues.pop("s:p:n")[0])
+    assert (one, second) == (other, same)
+    assert one.perfvalues == {"s:p:m": [1.5, None, None, None, "us", "pass"]}
+
+
+@pytest.mark.parametrize("info", ["{}", '{"uuid": 3, "time_start_unix": 1, "time_end_unix": 2}'])
+def test_what_is_no_session_is_refused(info):
+    with pytest.raises(ValueError, match="uuid"):
+        decode(f'{{"session_info": {info}, "runs": []}}')
