@@ -6,9 +6,18 @@ from utils.trend.directions import better
 from utils.units import UNITS
 
 
-@pytest.mark.parametrize("unit", [unit for unit, way in UNITS.items() if way])
+@pytest.mark.parametrize(
+    "unit", [unit for unit, way in UNITS.items() if way and "flop" not in unit.partition("/")[2]]
+)
 def test_units_of_the_project_have_their_own_direction(unit):
     assert better(unit) == UNITS[unit]
+
+
+@pytest.mark.parametrize("unit", ["B/kflop", "B/flop", "update/flop"])
+def test_of_a_rate_over_another_one_neither_way_is_better(unit):
+    # Not even where a reference bounds it: a faster HPL makes it less.
+    assert UNITS[unit] == "higher"
+    assert better(unit, lower=-0.1) is None
 
 
 @pytest.mark.parametrize(

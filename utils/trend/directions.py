@@ -7,6 +7,9 @@ from utils.units import UNITS, Direction
 _UNIT_OF_TIME = (
     r"([num\u00b5\u03bc]?s|[num]?secs?|(nano|micro|milli)?seconds?|min|minutes?|h|hours?|days?)"
 )
+#: Of a rate over another one, both of which are metrics with a past of their own: a faster HPL
+#: makes all that is counted per flop of it less, and nothing worse.
+_OVER_ANOTHER = ("B/kflop", "B/flop", "update/flop")
 #: Something per time (also simulated time, ns/day), or operations; more is better.
 _RATE = re.compile(
     rf"(?!days?/).*/ ?{_UNIT_OF_TIME}|[kmgtpe]?flops?|[kmgt]?i?ops|[kmgt]?gups"
@@ -23,6 +26,8 @@ def better(unit: str, lower: float | None = None, upper: float | None = None) ->
     A reference that only a lower value fails (`lower` alone) is one of which more is better. None:
     nothing tells.
     """
+    if unit in _OVER_ANOTHER:
+        return None
     if known := UNITS.get(unit):
         return known
     if unit not in UNITS:
