@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -19,6 +20,13 @@ DATA = ROOT / "tests/data"
 BIN = Path(sys.executable).parent
 #: Sources for Spack.
 MIRROR = Path(os.environ.get("SPACK_MIRROR", "~/spack-mirror")).expanduser()
+
+
+# Programs that are started where a signal is ignored ignore it, too: behind nohup, or with &. Where
+# it is handled they do not.
+for _number in (signal.SIGHUP, signal.SIGINT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 
 @dataclass
