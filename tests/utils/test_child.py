@@ -18,6 +18,15 @@ STORES = (
 DEAF = 'trap "" TERM; touch ready; while :; do sleep 0.1; done'
 
 
+@pytest.fixture(autouse=True)
+def handlers():
+    """Give back to the tests the signals that a stopped child's process keeps."""
+    before = {number: signal.getsignal(number) for number in children._STOPS}
+    yield before
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture
 def run(tmp_path):
     """Run a script as a child that gets signals once it is ready, one at each look."""
@@ -39,19 +48,20 @@ def run(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_told_to_stop_it_tells_its_child_and_waits_for_it(run, tmp_path, number):
-    before = signal.getsignal(number)
     child = Child()
     # Twice at once, as a terminal that is closed does.
     assert run(child, STORES, number, number) == 7
     assert (tmp_path / "stored").exists()
-    assert signal.getsignal(number) == before
+    # A third one does not kill the process, which says how it ended.
+    os.kill(os.getpid(), number)
     with pytest.raises(Interrupted, match=f"stopped by {number.name}"):
         child.check()
 
 
-def test_not_told_to_stop_it_goes_on(run):
+def test_not_told_to_stop_it_goes_on(run, handlers):
     child = Child()
     assert run(child, "exit 3") == 3
+    assert {number: signal.getsignal(number) for number in handlers} == handlers
     child.check()
 
 

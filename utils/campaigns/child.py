@@ -38,7 +38,10 @@ class Child:
 
     @contextlib.contextmanager
     def heeding(self) -> Iterator[None]:
-        """Pass on what tells this process to stop; what it ignores it goes on to ignore (nohup)."""
+        """Pass on what tells this process to stop; what it ignores it goes on to ignore (nohup).
+
+        Once it was told, it ends: until then nothing that tells it again may kill it.
+        """
         before = {
             number: signal.signal(number, self._stop)
             for number in _STOPS
@@ -47,8 +50,9 @@ class Child:
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            if not self.stopped:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
 
     def check(self) -> None:
         """Raise Interrupted where this process was told to stop."""
