@@ -74,8 +74,8 @@ def let_stops_through(handler, record, report=logging.Handler.handleError):
     """Report a fault of a log's handler, unless it is the end of the session that came there.
 
     ReFrame 4.10 answers SIGTERM and SIGHUP with an exception where it happens to be, and ignores
-    them from then on. `logging` keeps an exception that arises while it writes a line: one stop
-    in sixty was lost for good, and only SIGKILL, which loses the results, could end the session.
+    them from then on. `logging` keeps an exception that arises while it writes a line: one stop in
+    some sixty is lost for good, and only SIGKILL, which loses the results, can end the session.
     """
     if isinstance(sys.exc_info()[1], ForceExitError):
         raise

@@ -42,9 +42,8 @@ def conclude(
     `database` and `session` are those of `gate.judge`; of a database without a session the history
     of all its systems is judged, else that of the systems of the runs. With `send` new alerts are
     sent and noted as sent; without it nothing is written but, to `keep` it, the verdict itself, and
-    that only of a run. What is
-    suspected to be worse is measured again so many `times` before it is judged; `hold` is as in
-    `confirm.repeat`.
+    that only of a run. What is suspected to be worse is measured again so many `times` before it is
+    judged; `hold` is as in `confirm.repeat`.
     """
     ids: list[str | None] = [*run_ids] or [None]
     verdicts = [gate.judge(LOGS, database, run_id=run_id, session=session) for run_id in ids]

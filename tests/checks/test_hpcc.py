@@ -17,11 +17,13 @@ needs_hpcc = pytest.mark.skipif(
 )
 
 
-def replay(site, output, *, extras='"memory": 2**34, "cache": 2**25, "mode": "smoke"', nodes=1):
-    """Make a site of two cores whose HPCC writes this output; None: none at all."""
+def replay(
+    site, output, *, extras='"memory": 2**34, "cache": 2**25, "mode": "smoke"', nodes=1, then=""
+):
+    """Make a site of two cores whose HPCC writes this output, None: none, and then runs a line."""
     script = site.replay(output or "", "hpcc", "hpcc")
     write = f"cat {site.folder}/output.txt >> hpccoutf.txt" if output is not None else "true"
-    script.write_text(f"#!/bin/sh\n{write}\n")
+    script.write_text(f"#!/bin/sh\n{write}\n{then}\n")
     path = site.folder / "site.py"
     path.write_text(
         path.read_text().replace(
@@ -126,9 +128,7 @@ def test_a_run_that_is_not_the_one_asked_for_fails(site, recorded, mutilate, mes
 
 
 def test_wrong_data_that_a_rank_tells_on_standard_error_fails(site, recorded):
-    replay(site, recorded(N500))
-    script = site.folder / "bin/hpcc"
-    script.write_text(script.read_text() + 'echo "[3]: ERROR: expected 7, found 0" >&2\n')
+    replay(site, recorded(N500), then='echo "[3]: ERROR: expected 7, found 0" >&2')
     _, (status, verdict) = run(site)
     assert status == 1
     assert ":1: [3]: ERROR: expected 7, found 0" in only_problem(verdict)
@@ -167,9 +167,7 @@ def test_the_matrix_follows_memory_share_and_nodes(site, recorded, nodes, mode):
 
 
 def test_the_blas_has_one_thread_where_nobody_can_tell_the_placement(site, recorded):
-    replay(site, recorded(N500))
-    script = site.folder / "bin/hpcc"
-    script.write_text(script.read_text() + '[ "$OMP_NUM_THREADS" = 1 ] || exit 5\n')
+    replay(site, recorded(N500), then='[ "$OMP_NUM_THREADS" = 1 ] || exit 5')
     _, (status, _) = run(site)
     assert status == 0
 
