@@ -1,5 +1,6 @@
 """Compilers, MPIs and libraries that this machine has, as Spack externals."""
 
+import contextlib
 import os
 import platform
 import re
@@ -154,9 +155,11 @@ def _openblas(prefixes: Path, root: Path) -> dict[str, Any] | None:
 def _make_links(prefix: Path, links: Mapping[str, Path]) -> None:
     for name, target in links.items():
         path = prefix / name
-        if target.exists() and not path.is_symlink():
+        if target.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.symlink_to(target)
+            # Each process that reads the configuration comes here; another may be just before us.
+            with contextlib.suppress(FileExistsError):
+                path.symlink_to(target)
 
 
 def _version(command: list[str], pattern: str) -> str | None:

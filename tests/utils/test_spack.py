@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
@@ -210,3 +212,25 @@ def test_an_mpi_of_debian_gets_a_prefix_of_its_own(tmp_path):
     assert mpi.version == "4.0.2"
     assert (mpi.prefix / "bin/mpicc").resolve() == root / "bin/mpicc.mpich"
     assert not (mpi.prefix / "bin/mpif90").is_symlink(), "nothing points to what is not there"
+
+
+def test_who_makes_the_prefix_of_an_mpi_at_the_same_moment_does_not_trip_over_the_other(tmp_path):
+    root = tmp_path / "usr"
+    (root / "bin").mkdir(parents=True)
+    for name in ("mpicc", "mpicxx", "mpif77", "mpif90", "mpirun", "mpiexec"):
+        (root / "bin" / f"{name}.mpich").touch()
+    start = threading.Barrier(4)
+
+    def link(_):
+        for number in range(100):
+            start.wait(timeout=60)
+            try:
+                host.link(host.Mpi("mpich", "4.0.2", tmp_path / f"prefix/{number}"), root)
+            except BaseException:
+                start.abort()
+                raise
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(link, range(4)))
+    for number in range(100):
+        assert (tmp_path / f"prefix/{number}/bin/mpirun").resolve() == root / "bin/mpirun.mpich"
