@@ -18,7 +18,7 @@ SLEEP = "#!/bin/sh\nexec sleep 600\n"
 
 
 def wait_until(true):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not true() and time.monotonic() < end:
         time.sleep(0.05)
     return true()
