@@ -122,11 +122,9 @@ class PlacedCheck(JudgedCheck):
         mapping, path = self.ways()
         self.layout = Layout(self.np, self.num_tasks_per_node, self.placement, mapping)
         self.verified = part.extras.get("verify_placement", True)
-        if not self.verified:
-            self.env_vars.update(self.needed_variables())
-            return
         mpi = self.current_environ.extras.get("mpi", "")
         technology = part.extras.get("fabric", {}).get("technology", "")
+        self.place_options = []
         try:
             family = table.family(part.launcher_type.registered_name, mpi)
             launch = table.place(family, self.layout)
@@ -137,14 +135,19 @@ class PlacedCheck(JudgedCheck):
                 **table.path(mpi, path, technology),
             }
         except table.PlacementFault as err:
-            raise SanityError(f"{self.benchmark_name}: {err}") from None
-        if self.layout.nodes > 1:
+            if self.verified or self.layout.chosen or path != "shared":
+                raise SanityError(f"{self.benchmark_name}: {err}") from None
+            # A launcher of the site's own, which places ranks as it does.
+            self.env_vars.update(self.needed_variables())
+            return
+        if self.verified and self.layout.nodes > 1:
             variables["ACCEPTANCE_LINKS"] = LINKS
             self.keep_files = [*self.keep_files, LINKS]
         self.env_vars.update(variables)
         self.num_tasks_per_socket = launch.per_socket
         self.place_options = table.exported(family, launch.options, variables)
-        self.job.launcher.options = [*self.place_options, "sh", str(RANK)]
+        teller = ["sh", str(RANK)] if self.verified else []
+        self.job.launcher.options = [*self.place_options, *teller]
 
     @run_before("sanity")
     def tell_nodes(self):
@@ -174,7 +177,7 @@ class PlacedCheck(JudgedCheck):
         self.job.num_tasks = self.num_tasks
         self.job.num_tasks_per_node = self.num_tasks_per_node
         wrapped = self.job.launcher.options
-        self.job.launcher.options = self.place_options if self.verified else wrapped
+        self.job.launcher.options = self.place_options
         command = self.job.launcher.run_command(self.job)
         self.job.launcher.options = wrapped
         return command

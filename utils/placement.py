@@ -55,6 +55,11 @@ class Layout:
         """Tell whether each node has the same number of ranks."""
         return self.processes % self.per_node == 0
 
+    @property
+    def chosen(self) -> bool:
+        """Tell whether a launcher that is told nothing but the numbers may well do otherwise."""
+        return self.mapping != "block" or self.placement in ("intra-socket", "inter-socket")
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -68,12 +73,13 @@ class Launch:
 def family(launcher: str, mpi: str) -> str:
     """Return the row of the table for ReFrame's launcher and the MPI of an environment.
 
-    Raises PlacementFault for an MPI whose launcher is not known.
+    Raises PlacementFault for an MPI whose launcher is not known, and for ReFrame's `local`, which
+    starts the program itself.
     """
     if launcher in _SLURM:
         return "srun"
     try:
-        return _LAUNCHERS[mpi]
+        return _LAUNCHERS["" if launcher == "local" else mpi]
     except KeyError:
         raise PlacementFault(
             f"no launch options are known for {launcher} with the MPI {mpi!r}; "

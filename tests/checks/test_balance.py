@@ -38,6 +38,7 @@ def replay(site, inside, outside, *, nodes=2, program="osu_latency"):
     )
     path = site.folder / "site.py"
     path.write_text(path.read_text().replace('"nodes": 2', f'"nodes": {nodes}'))
+    site.launch_replay()
     return script
 
 

@@ -99,9 +99,34 @@ def test_a_recorded_output_is_measured_completely(site, recorded, name):
 
 def test_loopback_is_a_case_of_its_own(site, recorded):
     replay(site, recorded("npb/3.4_cg.S.2.openmpi.txt"), "cg.S.x")
+    site.launch_replay()
     done, (status, _) = run(site, "cg.S.2", "-S", "all_ways=yes", path="loopback")
     assert (done.status, status) == (0, 0), done.output
-    assert only_case(site)[0].metrics
+    case, _ = only_case(site)
+    assert case.metrics
+    assert case.provenance["placement"] == "not verified"
+    script = next((site.var / "output").rglob("rfm_job.sh")).read_text()
+    assert "OMPI_MCA_btl=self,tcp" in script
+
+
+@pytest.mark.parametrize(
+    ("extras", "placement", "mapping", "path"),
+    [
+        (SMOKE, "intra-node", "block", "loopback"),
+        ('"nodes": 2, "cores": 2, "mode": "acceptance"', "inter-node", "cyclic", "shared"),
+    ],
+)
+def test_what_a_launcher_cannot_be_asked_for_is_not_measured(
+    site, recorded, extras, placement, mapping, path
+):
+    """Else what went through shared memory would be stored as having gone through the network."""
+    replay(site, recorded("npb/3.4_cg.S.2.openmpi.txt"), "cg.S.x", extras)
+    name = rf"%program=cg\.\w\.[24]%placement={placement}%mapping={mapping}%path={path}"
+    site.reframe("-c", "checks/npb.py", "-r", "-n", name, "-S", "all_ways=yes")
+    status, verdict = site.gate()
+    assert status == 1
+    assert verdict["problems"][0]["kind"] == "case-failed"
+    assert "npb.cg: no launch options are known for local" in verdict["problems"][0]["message"]
 
 
 @pytest.fixture
@@ -172,10 +197,14 @@ def test_table_7_does_not_judge_what_the_paper_did_not_run(site, recorded, mappi
     extras = '"nodes": 16, "cores": 8, "mode": "acceptance"'
     replay(site, ft_of_class_c(recorded, 128, 85.0, 4664.2), "ft.C.128", extras)
     as_kandadai2009(site)
+    site.launch_replay()
     name = rf"%program=ft\.C\.128%placement=inter-node%mapping={mapping}%path={path}"
     done = site.reframe("-c", "checks/npb.py", "-r", "-n", name)
     status, verdict = site.gate()
     assert (done.status, status) == (0, 0), done.output
+    ranks = {"block": "slot", "cyclic": "node"}[mapping]
+    told = (site.folder / "launched.txt").read_text()
+    assert f"--map-by ppr:8:node --rank-by {ranks} --bind-to core" in told
     assert judged(only_case(site)[0]) == {}
     assert verdict["recorded"] == 3
 

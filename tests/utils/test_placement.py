@@ -127,6 +127,8 @@ def test_the_row_of_a_launcher():
     assert family("mpirun", "intel-mpi") == "intel-mpi"
     with pytest.raises(PlacementFault, match=r"options are known for mpirun .* 'foo-mpi'"):
         family("mpirun", "foo-mpi")
+    with pytest.raises(PlacementFault, match="known for local"):
+        family("local", "openmpi")
 
 
 def test_an_mpi_is_kept_from_binding_ranks_anew():
