@@ -2,15 +2,13 @@
 
 import fcntl
 import json
-import os
 import signal
 import subprocess
 import time
 from pathlib import Path
 
-from tests.conftest import BIN, DATA
+from tests.conftest import DATA
 from utils.campaigns.child import GRACE
-from utils.paths import ROOT
 
 #: Two cases, of one step.
 CASES = ("-n", "(Barrier|Allreduce)%np=2%placement=intra-node")
@@ -56,11 +54,6 @@ class Held:
         `before` are words before the command.
         """
         (self.folder / "hold").touch()
-        environment = {
-            key: value
-            for key, value in os.environ.items()
-            if not key.startswith(("RFM_", "ACCEPT"))
-        }
         with (self.folder / "out").open("ab") as out:
             process = subprocess.Popen(
                 [*before, "acceptance", *arguments, "--", *CASES],
@@ -68,13 +61,7 @@ class Held:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                env={
-                    **environment,
-                    "PATH": f"{BIN}:{os.environ['PATH']}",
-                    "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
-                    "ACCEPTANCE_VAR": str(self.site.var),
-                    **self.site.environment,
-                },
+                env=self.site.variables(),
             )
         before = len(self.ran)
         self.wait_for(lambda: len(self.ran) >= before + 2 or process.poll() is not None)

@@ -57,6 +57,18 @@ class Site:
     def database(self):
         return self.var / "results.db"
 
+    def variables(self, **environment):
+        """Return the environment of a user in this clone."""
+        return {
+            **{k: v for k, v in os.environ.items() if not k.startswith(("RFM_", "ACCEPT", "MAKE"))},
+            "PATH": f"{BIN}:{os.environ['PATH']}",
+            "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
+            "RFM_COLORIZE": "0",
+            "ACCEPTANCE_VAR": str(self.var),
+            **self.environment,
+            **environment,
+        }
+
     def run(self, *command, **environment):
         done = subprocess.run(
             [str(word) for word in command],
@@ -65,19 +77,7 @@ class Site:
             timeout=540,
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
-            env={
-                **{
-                    k: v
-                    for k, v in os.environ.items()
-                    if not k.startswith(("RFM_", "ACCEPT", "MAKE"))
-                },
-                "PATH": f"{BIN}:{os.environ['PATH']}",
-                "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
-                "RFM_COLORIZE": "0",
-                "ACCEPTANCE_VAR": str(self.var),
-                **self.environment,
-                **environment,
-            },
+            env=self.variables(**environment),
         )
         return Result(done.returncode, done.stdout, done.stderr)
 

@@ -1,14 +1,17 @@
 """`utils/verdict.py` and `utils/junit.py`: the gate with history, guidelines and alerts."""
 
+import fcntl
 import json
 import shlex
 import sqlite3
+import subprocess
 import xml.etree.ElementTree as xml
 
 import pytest
 
 from tests import made
-from utils import confirm, regressions
+from tests.campaigns import Held
+from utils import confirm, regressions, results
 
 DROP = 30
 CASES, SIZES = 12, (8, 1024, 65536, 4194304)
@@ -273,10 +276,11 @@ def suspicious(site, recorded):
     """A site with twenty nights as ever, whose program is now five times as slow."""
     script = site.replay(recorded("osu/osu_latency.openmpi.txt"), "osu_latency", "osu")
     script.write_text(
-        f'#!/bin/sh\necho "$*" >> {site.folder}/runs.txt\n'
-        f"awk -v f=$(cat {site.folder}/factor) "
-        f"'/^[0-9]/ {{ printf \"%s  %.2f\\n\", $1, $2 * f + 10; next }} 1' "
-        f"{site.folder}/output.txt\n"
+        f'#!/bin/sh\ncd {site.folder}; echo "$*" >> runs.txt\n'
+        # It holds from the second run on until `go` is there.
+        'while [ -e hold ] && [ ! -e go ] && [ "$(wc -l < runs.txt)" -gt 1 ]; do sleep 0.05; done\n'
+        "awk -v f=$(cat factor) "
+        "'/^[0-9]/ { printf \"%s  %.2f\\n\", $1, $2 * f + 10; next } 1' output.txt\n"
     )
     system = site.folder / "site.py"
     system.write_text(system.read_text().replace('"nodes": 2', '"nodes": 1'))
@@ -310,7 +314,8 @@ def earlier(connection, report, night, days):
 
 
 def ran(site):
-    return (site.folder / "runs.txt").read_text().splitlines()
+    path = site.folder / "runs.txt"
+    return path.read_text().splitlines() if path.exists() else []
 
 
 def test_what_looks_worse_is_measured_again_in_the_same_night(suspicious):
@@ -335,6 +340,25 @@ def test_the_night_measures_again_too(suspicious):
     assert "measured again, 6 times in all: OsuBenchmark %benchmark=latency" in done.output
     assert "worse since" in done.output
     assert len(ran(suspicious)) == 7
+
+
+def test_a_night_killed_while_it_measures_again_is_locked_until_reframe_has_stored_it(suspicious):
+    (suspicious.folder / "hold").touch()
+    words = ("acceptance", "nightly", "--no-alerts", "--confirm", "2", "--", *LATENCY)
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=suspicious.variables()
+    )
+    try:
+        Held.wait_for(lambda: len(ran(suspicious)) == 2 or process.poll() is not None)
+    finally:
+        process.kill()
+        process.wait()
+    # The ReFrame that measures again is told when its parent dies, and ends.
+    with (suspicious.var / "campaigns/lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    last = results.session(suspicious.database)
+    assert last.extras["run"].endswith(".again1")
+    assert last.aborted == 1
 
 
 def test_measuring_again_wants_a_number(suspicious):
