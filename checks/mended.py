@@ -3,8 +3,10 @@
 import logging
 import sys
 
-import reframe.core.schedulers.slurm as slurm
 from reframe.core.exceptions import ForceExitError
+from reframe.core.schedulers import slurm
+from reframe.frontend import executors
+from reframe.frontend.executors import policies
 
 #: How Slurm begins to say that nodes are down or drained, or that jobs of a partition of higher
 #: priority wait for them: the first lasts until somebody mends it, the second ends by itself.
@@ -70,13 +72,38 @@ def has_ended(state, completed=slurm.slurm_state_completed):
 slurm.slurm_state_completed = has_ended
 
 
-def let_stops_through(handler, record, report=logging.Handler.handleError):
-    """Report a fault of a log's handler, unless it is the end of the session that came there.
+#: Signals by which this session was told to stop.
+_TOLD = []
+
+
+def stop(number, frame, answer=executors._force_exit):
+    """Answer a signal that ends the session, and remember it.
 
     ReFrame 4.10 answers SIGTERM and SIGHUP with an exception where it happens to be, and ignores
-    them from then on. `logging` keeps an exception that arises while it writes a line: one stop in
-    some sixty is lost for good, and only SIGKILL, which loses the results, can end the session.
+    them from then on. What keeps exceptions loses the stop for good, some one in fifty, and only
+    SIGKILL, which loses the results, can end the session: `logging` does while it writes a line,
+    `shutil` while it copies a file.
     """
+    _TOLD.append(number)
+    answer(number, frame)
+
+
+executors._force_exit = stop
+
+
+def snooze(controller, rest=policies._PollController.snooze):
+    """Rest before jobs are looked at again, unless the session was told to stop."""
+    if not _TOLD:
+        rest(controller)
+    if _TOLD:
+        raise ForceExitError(f"received signal {_TOLD[0]}")
+
+
+policies._PollController.snooze = snooze
+
+
+def let_stops_through(handler, record, report=logging.Handler.handleError):
+    """Report a fault of a log's handler, unless it is the end of the session that came there."""
     if isinstance(sys.exc_info()[1], ForceExitError):
         raise
     report(handler, record)

@@ -6,6 +6,7 @@ import pytest
 from reframe.core.schedulers import slurm
 
 from tests.conftest import DATA
+from utils import results
 
 CASE = ("-c", "checks", "-r", "-n", r"Barrier%np=2%placement=intra-node")
 
@@ -35,6 +36,42 @@ def test_reframe_stops_though_it_was_writing_its_log(site, name):
     assert done.status == 1
     assert "Logging error" not in done.errors
     assert "force exit error: received signal" in done.output + done.errors
+
+
+#: Sends ReFrame a signal while it keeps a case's output, where its exception is kept: so does
+#: `shutil.copy` of Python 3.11 when it comes while it asks a file for its number.
+KEPT = """
+
+import os, shutil, signal
+
+def copy(*names, real=shutil.copy, **options):
+    try:
+        if not os.environ.pop("SENT", ""):
+            os.environ["SENT"] = "yes"
+            os.kill(os.getpid(), signal.{name})
+    except Exception:
+        pass
+    return real(*names, **options)
+
+shutil.copy = copy
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_reframe_stops_though_what_told_it_so_was_kept(site, name):
+    program = site.replay((DATA / "imb/IMB-MPI1_Allreduce.impi.txt").read_text())
+    # The second case runs while the first one's output is kept.
+    program.write_text(
+        program.read_text().replace("cat ", 'case "$*" in *Barrier*) sleep 30;; esac\ncat ')
+    )
+    system = site.folder / "site.py"
+    system.write_text(system.read_text() + KEPT.format(name=name))
+    done = site.reframe("-c", "checks", "-r", "-n", "(Barrier|Allreduce)%np=2%placement=intra-node")
+    assert done.status == 1
+    assert "force exit error: received signal" in done.output + done.errors
+    session = results.session(site.database)
+    assert session.aborted == 1
+    assert [case.result for case in session.cases] == ["pass", "abort"]
 
 
 def test_other_faults_of_a_log_are_told_and_stop_nothing(site):
