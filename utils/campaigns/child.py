@@ -40,7 +40,8 @@ class Child:
     def heeding(self) -> Iterator[None]:
         """Pass on what tells this process to stop; what it ignores it goes on to ignore (nohup).
 
-        Once it was told, it ends: until then nothing that tells it again may kill it.
+        Once it was told, it ends: until then nothing that tells it again may kill it. A handler
+        would not do: Python puts the defaults back while it ends, except for what is ignored.
         """
         before = {
             number: signal.signal(number, self._stop)
@@ -50,9 +51,8 @@ class Child:
         try:
             yield
         finally:
-            if not self.stopped:
-                for number, handler in before.items():
-                    signal.signal(number, handler)
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_IGN if self.stopped else handler)
 
     def check(self) -> None:
         """Raise Interrupted where this process was told to stop."""
