@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.campaigns import CASES, NAMES, Held
+from tests.conftest import Site
 from utils.campaigns import campaign
 
 NIGHT = ("nightly", "--no-alerts")
@@ -97,6 +99,25 @@ def test_what_a_reframe_leaves_that_was_killed_alone_is_ended_and_the_night_is_r
     assert not working_in(stage)
     assert " was still there: killed" in held.log.read_text()
     assert "ReFrame stopped before its run was over" in held.states[0]["summary"]
+
+
+def test_what_another_clone_runs_since_the_same_second_is_left_alone(held, tmp_path_factory):
+    other = Held(Site(tmp_path_factory.mktemp("other")))
+    other.run(*NIGHT)
+    mark = other.step("imb")["attempts"][0]["run"].rpartition(".")[2]
+    process = held.start(*NIGHT)
+    reframe = held.reframe_of(process)
+    process.send_signal(signal.SIGSTOP)
+    os.kill(reframe, signal.SIGKILL)
+    held.kill(process)
+    own = held.step("imb")["attempts"][0]["run"].rpartition(".")[0]
+    folder = other.site.var / f"stage/{own}.{mark}/replay"
+    folder.mkdir(parents=True)
+    with subprocess.Popen(["sleep", "600"], cwd=folder) as theirs:
+        done = held.run(*NIGHT, go=False)
+        assert "was still there: killed" in done.output
+        assert theirs.poll() is None
+        theirs.kill()
 
 
 def working_in(folder):
