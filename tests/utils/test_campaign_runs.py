@@ -114,10 +114,12 @@ def test_what_another_clone_runs_since_the_same_second_is_left_alone(held, tmp_p
     folder = other.site.var / f"stage/{own}.{mark}/replay"
     folder.mkdir(parents=True)
     with subprocess.Popen(["sleep", "600"], cwd=folder) as theirs:
-        done = held.run(*NIGHT, go=False)
-        assert "was still there: killed" in done.output
-        assert theirs.poll() is None
-        theirs.kill()
+        try:
+            done = held.run(*NIGHT, go=False)
+            assert "was still there: killed" in done.output
+            assert theirs.poll() is None
+        finally:
+            theirs.kill()
 
 
 def working_in(folder):
