@@ -7,9 +7,9 @@ performance at each message size; 1 is balanced.
 import reframe as rfm
 from reframe.core.exceptions import SanityError
 
-from utils import metrics
-from utils.suites import osu
-from utils.topology import process_counts
+from acceptance.core import metrics
+from acceptance.launch.topology import process_counts
+from acceptance.suites.osu import benchmarks as osu
 
 from .base import JudgedCheck, largest_job, nodes_of
 from .osu import LOOPBACK, OsuBenchmark, OsuLoopback

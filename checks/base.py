@@ -9,11 +9,13 @@ import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import PerformanceError, SanityError
 
-from utils import jobs, metrics, references
-from utils.paths import REFERENCE
-from utils.programs import find_program
-from utils.tolerances import SOURCES, ToleranceFault
-from utils.units import is_measured
+from acceptance.core import metrics
+from acceptance.core.paths import REFERENCE
+from acceptance.core.units import is_measured
+from acceptance.launch import slurm_jobs
+from acceptance.references import library as references
+from acceptance.references.tolerances import SOURCES, ToleranceFault
+from acceptance.software.programs import find_program
 
 from . import mended  # noqa: F401
 
@@ -145,7 +147,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         """Read the output once; a metric that is missing or impossible fails the case."""
         self.keys = self.parameters()
         # A job that was cut short may have the exit status 0, and may have printed all.
-        if reason := jobs.cut_short(self.errors(), self.job.state):
+        if reason := slurm_jobs.cut_short(self.errors(), self.job.state):
             raise SanityError(reason)
         # None where the scheduler does not tell; an output that was cut tells then.
         if self.job.exitcode:
@@ -177,7 +179,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         """Ask Slurm about the job where ReFrame takes one that it does not see for completed."""
         if self.current_partition.scheduler.registered_name != "squeue":
             return []
-        return [jobs.ask(self.job.jobid), f"its last words: {self.last_words()}"]
+        return [slurm_jobs.ask(self.job.jobid), f"its last words: {self.last_words()}"]
 
     @run_before("performance")
     def judge(self):

@@ -8,9 +8,9 @@ import reframe.core.runtime as runtime
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from utils import spack
-from utils.programs import find_program
-from utils.suites import SUITES
+from acceptance.software import spack
+from acceptance.software.programs import find_program
+from acceptance.suites.registry import SUITES
 
 #: Ends a build that failed, so that what Spack said can be told in one line.
 FAILED = "this build of the suite failed"
@@ -33,7 +33,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
     `provenance`. Any other environment has the suite already and names its folder.
     """
 
-    #: The suite, a key of `utils.suites.SUITES`.
+    #: The suite, a key of `acceptance.suites.registry.SUITES`.
     suite = variable(str, loggable=True)
     #: As that of the checks: how much they measure.
     mode = variable(str, value="", loggable=True)

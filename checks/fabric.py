@@ -1,20 +1,14 @@
 """The link itself: what every port, slot and interface of a node trained at, against the facts."""
 
-from pathlib import Path
-
 import reframe as rfm
 from reframe.core.backends import getlauncher
 
-from utils import links
-from utils.linkfacts import TECHNOLOGIES
-from utils.parse.links import parse_all
-from utils.placement import Layout
+from acceptance.fabric import link_check, link_report
+from acceptance.fabric.link_facts import TECHNOLOGIES
+from acceptance.launch.placement import Layout
 
 from .base import nodes_of
 from .placed import PlacedCheck, partitions
-
-#: Prints what a node's links say.
-LINK = Path(__file__).parent / "src/link.sh"
 
 
 @rfm.simple_test
@@ -63,7 +57,7 @@ class LinkCheck(PlacedCheck):
 
     def locate(self):
         """Run our own script."""
-        self.executable, self.executable_opts = "sh", [str(LINK)]
+        self.executable, self.executable_opts = "sh", [str(link_report.SCRIPT)]
 
     def expected(self):
         """Return metric -> unit: the nodes that answered, and their slowest link if one counts."""
@@ -74,13 +68,13 @@ class LinkCheck(PlacedCheck):
 
     def measure(self):
         """Return metric -> (value, unit) from what the nodes said."""
-        self.read = parse_all(self.output(), self.stdout.evaluate())
+        self.read = link_report.parse_all(self.output(), self.stdout.evaluate())
         names = sorted({node.name for node in self.read})
         if len(names) != self.np or len(self.read) != self.np:
             raise ValueError(f"{len(names)} of {self.np} nodes answered: {', '.join(names)}")
         measured = {"nodes": (self.np, "1")}
         if "rate_min" in self.declared:
-            rates = [rate for node in self.read for rate in links.rates(node, self.fabric())]
+            rates = [rate for node in self.read for rate in link_check.rates(node, self.fabric())]
             if not rates:
                 raise ValueError("; ".join(map(str, self.deviating())) or "no link is up")
             measured["rate_min"] = (min(rates), "Mbit/s")
@@ -96,7 +90,7 @@ class LinkCheck(PlacedCheck):
         if facts.get("technology") not in TECHNOLOGIES:
             # Nothing is known of their links; slots can still be below their maximum.
             facts = {}
-        return [one for node in self.read for one in links.deviations(node, facts)]
+        return [one for node in self.read for one in link_check.deviations(node, facts)]
 
     def troubles(self):
         """Return a line for each deviation."""

@@ -5,18 +5,18 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.exceptions import SanityError
 
-from utils import hpl
-from utils.parse import hpcc as parse
-from utils.suites import hpcc
-from utils.tolerances import SOURCES
-from utils.topology import last_level_cache, process_counts
+from acceptance.launch.topology import CACHE_SCRIPT, last_level_cache, process_counts
+from acceptance.references.tolerances import SOURCES
+from acceptance.suites.hpcc import benchmarks as hpcc
+from acceptance.suites.hpcc import input_file as hpl
+from acceptance.suites.hpcc import output as parse
 
 from .base import cores_of, largest_job, memory_of, mode_of, nodes_of, stated
 from .build import SuiteBuild, uses_spack
 from .placed import PlacedCheck, partitions, placements
 
-#: The script that tells a node's caches, and what it said.
-CACHE, CACHE_OUT = Path(__file__).parent / "src/cache.sh", "cache.out"
+#: What the script said that tells a node's caches.
+CACHE_OUT = "cache.out"
 INPUT, OUTPUT = "hpccinf.txt", "hpccoutf.txt"
 #: Mode -> share of the memory that the matrix takes; none: the smallest that gives numbers.
 SHARES = {"smoke": 0.0, "nightly": 0.05, "acceptance": 0.8}
@@ -101,7 +101,7 @@ class Hpcc(PlacedCheck):
                 mode = "nightly" if small else "acceptance"
             self.time_limit = TIME_LIMITS[mode]
         Path(self.stagedir, INPUT).write_text(text)
-        self.prerun_cmds = [f"rm -f {OUTPUT}", f"sh {CACHE} > {CACHE_OUT}"]
+        self.prerun_cmds = [f"rm -f {OUTPUT}", f"sh {CACHE_SCRIPT} > {CACHE_OUT}"]
         if not self.current_partition.extras.get("cache"):
             # Told by the check at once, not a day later: nobody knew what STREAM has measured.
             self.prerun_cmds.append(f"grep -q '^cache ' {CACHE_OUT} || exit 0")

@@ -2,9 +2,9 @@
 
 import reframe as rfm
 
-from utils.parse import imb as parse
-from utils.suites import imb
-from utils.topology import process_counts
+from acceptance.launch.topology import process_counts
+from acceptance.suites.imb import benchmarks as imb
+from acceptance.suites.imb import output as parse
 
 from .base import largest_job
 from .build import SuiteBuild, uses_spack

@@ -6,10 +6,10 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from utils import spack
-from utils.parse import npb as parse
-from utils.suites import npb
-from utils.tolerances import SOURCES
+from acceptance.references.tolerances import SOURCES
+from acceptance.software import spack
+from acceptance.suites.npb import benchmarks as npb
+from acceptance.suites.npb import output as parse
 
 from .base import cores_of, mode_of, nodes_for, nodes_of, stated
 from .build import SuiteBuild, uses_spack

@@ -5,9 +5,9 @@ from pathlib import Path
 import reframe as rfm
 import reframe.utility.typecheck as typ
 
-from utils.parse import osu as parse
-from utils.suites import osu
-from utils.topology import process_counts
+from acceptance.launch.topology import process_counts
+from acceptance.suites.osu import benchmarks as osu
+from acceptance.suites.osu import output as parse
 
 from .base import largest_job, nodes_of
 from .build import SuiteBuild, uses_spack
@@ -173,7 +173,7 @@ class OsuLoopback(OsuBenchmark):
 
     descr = "OSU Micro-Benchmarks through the loopback of the network"
     valid_prog_environs = LOOPBACK
-    #: The way of the messages inside a node, as `utils.placement` calls it.
+    #: The way of the messages inside a node, as `acceptance.launch.placement` calls it.
     path = "loopback"
 
     def takes(self, part):

@@ -5,17 +5,16 @@ from pathlib import Path
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
-from utils import metrics, plausible
-from utils import placement as table
-from utils import ranks as stood
-from utils.fabric import FabricFault, Facts
-from utils.peaks import FACTORS
-from utils.placement import Layout
+from acceptance.core import metrics
+from acceptance.fabric import link_report, plausibility
+from acceptance.fabric.bandwidth_shares import FACTORS
+from acceptance.fabric.facts import FabricFault, Facts
+from acceptance.launch import placement as table
+from acceptance.launch import rank_report as stood
+from acceptance.launch.placement import Layout
 
 from .base import JudgedCheck, cores_of, library, nodes_for, nodes_of
 
-#: Runs in place of the program on every rank and tells where it stands.
-RANK = Path(__file__).parent / "src/rank.sh"
 #: Bytes of the largest message without which a sweep shows no peak that could be judged.
 LARGE = 2**20
 #: The folder, below that of the run, for what the links of each node say.
@@ -67,8 +66,8 @@ class PlacedCheck(JudgedCheck):
     """A check whose ranks stand where its parameters say, or which fails as misplaced.
 
     A subclass has the parameters `np` and `placement`, and may have `mapping` and `path`
-    (`utils.placement`; without them block and shared). It overrides `most_nodes()` where it wants
-    fewer nodes than there are, and `takes()` where not every case makes sense.
+    (`launch/placement.py`; without them block and shared). It overrides `most_nodes()` where it
+    wants fewer nodes than there are, and `takes()` where not every case makes sense.
     """
 
     @run_after("init")
@@ -142,11 +141,12 @@ class PlacedCheck(JudgedCheck):
             return
         if self.verified and self.layout.nodes > 1:
             variables["ACCEPTANCE_LINKS"] = LINKS
+            variables["ACCEPTANCE_LINK_SCRIPT"] = str(link_report.SCRIPT)
             self.keep_files = [*self.keep_files, LINKS]
         self.env_vars.update(variables)
         self.num_tasks_per_socket = launch.per_socket
         self.place_options = table.exported(family, launch.options, variables)
-        teller = ["sh", str(RANK)] if self.verified else []
+        teller = ["sh", str(stood.SCRIPT)] if self.verified else []
         self.job.launcher.options = [*self.place_options, *teller]
 
     @run_before("sanity")
@@ -198,7 +198,9 @@ class PlacedCheck(JudgedCheck):
         """Read what the links of these nodes said before and after the run."""
         least = max(self.sizes_of_messages(), default=0) if self.is_bandwidth() else 0
         try:
-            self.links = plausible.evidence(Path(self.stagedir, LINKS), nodes, self.fabric(), least)
+            self.links = plausibility.evidence(
+                Path(self.stagedir, LINKS), nodes, self.fabric(), least
+            )
         except ValueError as err:
             raise SanityError(str(err)) from None
         if self.links.bytes:
@@ -224,7 +226,7 @@ class PlacedCheck(JudgedCheck):
         """Return which results between nodes cannot be true, by what the fabric can do."""
         if self.layout.nodes == 1 or not self.fabric():
             return []
-        return plausible.implausible(
+        return plausibility.implausible(
             self.benchmark_name, self.measurements, self.facts(), self.layout
         )
 
@@ -242,7 +244,7 @@ class PlacedCheck(JudgedCheck):
         found = super().reference_of(name, unit)
         if found or self.layout.nodes == 1 or not self.fabric():
             return found
-        bound = plausible.limit_of(self.benchmark_name, name, unit, self.facts())
+        bound = plausibility.limit_of(self.benchmark_name, name, unit, self.facts())
         tolerances = library().tolerances.thresholds("limit", "=", unit, name)
         if bound is None or tolerances is None or "limit" not in self.sources(name):
             return None
@@ -253,7 +255,7 @@ class PlacedCheck(JudgedCheck):
         found = self.findings
         if not found and self.layout.nodes > 1 and self.fabric():
             within = library().tolerances.thresholds("limit", "=", "MB/s", "bandwidth_peak")
-            slower = within and plausible.slower_link(
+            slower = within and plausibility.slower_link(
                 self.benchmark_name, self.measurements, self.facts(), -within[0]
             )
             found = [slower] if slower else []

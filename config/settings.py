@@ -12,7 +12,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from utils.paths import LOGS, RESULTS_DB, ROOT, SYSTEMS, VAR
+from acceptance.core.paths import LOGS, RESULTS_DB, ROOT, SYSTEMS, VAR
 
 CHECKS = str(ROOT / "checks")
 FOLDERS = [Path(__file__).resolve().parent, *(root / "config" for root in SYSTEMS if root != ROOT)]

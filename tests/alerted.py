@@ -3,9 +3,8 @@
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
-from utils import alerts
-from utils.alerting import targets
-from utils.incidents import Alert
+from acceptance.alerts import notify, targets
+from acceptance.alerts.alert import Alert
 
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
@@ -41,4 +40,4 @@ def named(*urls):
 
 def update(folder, found, *urls, now=NOW, **more):
     """Take note of the alerts found, and send to these URLs."""
-    return alerts.update(found, now, to=named(*urls), folder=folder, **more)
+    return notify.update(found, now, to=named(*urls), folder=folder, **more)

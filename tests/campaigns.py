@@ -7,8 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from acceptance.rfm.process import GRACE
 from tests.conftest import DATA
-from utils.campaigns.child import GRACE
 
 #: Two cases, of one step.
 CASES = ("-n", "(Barrier|Allreduce)%np=2%placement=intra-node")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from acceptance.core.paths import ROOT, WHEELS
+from acceptance.rfm import database as results
 from tests import netns
-from utils import results
-from utils.paths import ROOT, WHEELS
 
 DATA = ROOT / "tests/data"
 BIN = Path(sys.executable).parent
@@ -168,7 +168,7 @@ GROUPS = {
     "tests/cluster/": "cluster",
     "tests/checks/test_npb.py": "",
     "tests/checks/test_two_nodes.py": "",
-    "tests/utils/test_gate.py": "",
+    "tests/utils/verdict/test_session.py": "",
     "tests/checks/": "",
 }
 

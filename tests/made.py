@@ -1,6 +1,7 @@
 """Results databases that ReFrame could have written, of any number of nights; and perflogs of it.
 
-`tests/utils/test_history.py` holds the form against a database that ReFrame did write.
+`tests/utils/regressions/history/test_reader.py` holds the form against a database that ReFrame did
+write.
 """
 
 import json

@@ -32,9 +32,9 @@ import sys
 import time
 from pathlib import Path
 
-from utils import host
-from utils.paths import WHEELS
-from utils.topology import usable_memory
+from acceptance.core.paths import WHEELS
+from acceptance.launch.topology import usable_memory
+from acceptance.software import externals
 
 NAMES = ("node1", "node2")
 #: The interfaces of a node: for messages, and for control. Sysfs calls both 10 Gbit/s.
@@ -310,7 +310,7 @@ class Pair(Nodes):
                 ["I_MPI_ROOT", str(WHEELS)],
             ]
         else:
-            name, programs, needed = mpi, host.launcher_of(mpi, self.folder / "prefix"), []
+            name, programs, needed = mpi, externals.launcher_of(mpi, self.folder / "prefix"), []
         return {
             "name": name,
             "target_systems": ["pair"],

@@ -1,14 +1,14 @@
-"""Made trees of sysfs with adapters and interfaces, and `checks/src/link.sh` run on them."""
+"""Made trees of sysfs with adapters and interfaces, and `fabric/link.sh` run on them."""
 
 import os
 import subprocess
 from pathlib import Path
 
-from utils.node import Node
-from utils.parse.links import parse
-from utils.paths import ROOT
+from acceptance.core.paths import ROOT
+from acceptance.fabric.link_report import parse
+from acceptance.fabric.node import Node
 
-SCRIPT = ROOT / "checks/src/link.sh"
+SCRIPT = ROOT / "utils/acceptance/fabric/link.sh"
 
 ERRORS = (
     "symbol_error link_error_recovery link_downed port_rcv_errors local_link_integrity_errors "

@@ -6,7 +6,7 @@ otherwise. A template: see koop2008.py. This one shows processors that Spack has
 (Itanium, Cray X1): their suites are built by hand, and an environment says where they are.
 """
 
-from utils.paths import VAR
+from acceptance.core.paths import VAR
 
 NAME = "fatoohi2006"
 

@@ -6,7 +6,7 @@ otherwise. A template: see koop2008.py. This one shows partitions that are the s
 in the network that the MPI is told to use.
 """
 
-from utils.paths import VAR
+from acceptance.core.paths import VAR
 
 NAME = "kandadai2009"
 

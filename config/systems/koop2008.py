@@ -6,7 +6,7 @@ copy the file, give the system its name and your hosts, and write your nodes ins
 `reframe --system koop2008` takes it as it is, and judges by the numbers that the paper prints.
 """
 
-from utils.paths import VAR
+from acceptance.core.paths import VAR
 
 NAME = "koop2008"
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from reframe.utility.cpuinfo import cpuinfo
 
-from utils import host, spack
-from utils.paths import VAR, WHEELS
-from utils.topology import usable_cores, usable_memory
+from acceptance.core.paths import VAR, WHEELS
+from acceptance.launch.topology import usable_cores, usable_memory
+from acceptance.software import externals, spack
 
 ENVIRONMENTS = []
 
@@ -31,14 +31,14 @@ if (WHEELS / "bin").is_dir():
     )
 
 # Debian has HPCC, too, built for its default MPI.
-if "openmpi" in host.mpi_names() and Path("/usr/bin/hpcc").exists():
+if "openmpi" in externals.mpi_names() and Path("/usr/bin/hpcc").exists():
     ENVIRONMENTS.append(
         {
             "name": "debian-openmpi",
             "features": ["hpcc", "mpi"],
             "extras": {"suites": {"hpcc": "/usr/bin"}, "mpi": "openmpi"},
             "env_vars": [
-                ["PATH", f"{host.launcher_of('openmpi', spack.PREFIXES)}:$PATH"],
+                ["PATH", f"{externals.launcher_of('openmpi', spack.PREFIXES)}:$PATH"],
                 *AS_ROOT,
             ],
         }
@@ -57,7 +57,7 @@ if spack.find():
             "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
             "env_vars": [["PATH", f"{spack.PREFIXES / mpi}/bin:$PATH"], *AS_ROOT],
         }
-        for mpi in host.mpi_names()
+        for mpi in externals.mpi_names()
     ]
 
 SYSTEM = {

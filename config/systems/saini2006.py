@@ -6,7 +6,7 @@ one shows processors that Spack has no target for (Itanium, Cray X1, NEC SX-8): 
 built by hand, and an environment says where they are.
 """
 
-from utils.paths import VAR
+from acceptance.core.paths import VAR
 
 NAME = "saini2006"
 

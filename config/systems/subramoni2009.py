@@ -5,7 +5,7 @@ DDR/QDR on Intel Computing Platforms", 2009; facts are those of the slides on pl
 adapters unless a comment says otherwise. A template: see koop2008.py.
 """
 
-from utils.paths import VAR
+from acceptance.core.paths import VAR
 
 NAME = "subramoni2009"
 

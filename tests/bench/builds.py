@@ -8,10 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from acceptance.core.paths import ROOT
+from acceptance.software import externals, spack
+from acceptance.verdict.text import table
 from tests.bench.harness import Bench
-from utils import host, spack
-from utils.paths import ROOT
-from utils.report import table
 
 CHECKS = 20
 
@@ -49,7 +49,7 @@ SHARED = """
 EACH = """
     import shutil
     from pathlib import Path
-    from utils import spack
+    from acceptance.software import spack
 
     @rfm.simple_test
     class Each(rfm.RegressionTest):
@@ -82,7 +82,7 @@ def wall(bench: Bench, name: str, body: str, **values: object) -> float:
     """Return the wall time (s) of a run of checks written for this."""
     path = bench.write(f"{name}.py", HEAD + body.format(**values))
     environ = {"PYTHONPATH": str(ROOT)}
-    return bench.reframe("-c", path, "-r", "-p", f"spack-{host.mpi_names()[0]}", **environ)[0]
+    return bench.reframe("-c", path, "-r", "-p", f"spack-{externals.mpi_names()[0]}", **environ)[0]
 
 
 def compare(bench: Bench, what: str, body: str, checks: int, **values: object) -> list[object]:
@@ -93,7 +93,7 @@ def compare(bench: Bench, what: str, body: str, checks: int, **values: object) -
 
 
 def main() -> None:
-    if spack.find() is None or not host.mpi_names():
+    if spack.find() is None or not externals.mpi_names():
         print("no Spack, or no MPI of Debian, here: what Spack costs a check is not measured")
         return
     with tempfile.TemporaryDirectory() as folder:

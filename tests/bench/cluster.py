@@ -17,12 +17,12 @@ import textwrap
 import time
 from pathlib import Path
 
+from acceptance.verdict.text import table
 from tests import netns
 from tests.bench.harness import spread
 from tests.cluster import slurm
 from tests.cluster.sites import ClusterSite
 from tests.conftest import DATA, Site
-from utils.report import table
 
 NAMES = ("head", "node1", "node2")
 RECORDED = DATA / "imb/IMB-MPI1_Barrier.impi.txt"

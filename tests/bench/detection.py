@@ -1,4 +1,4 @@
-"""False alarms and nights to detect of `utils/changepoint.py`, beside what else is in use.
+"""False alarms and nights to detect of `detection/changepoint.py`, beside what else is in use.
 
 Run by `make bench`; asserts nothing. `python -m tests.bench.detection --calibrate` measures how
 the evidence of a change and the average run length between false alarms belong together.
@@ -18,9 +18,8 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from utils import changepoint, watch
-from utils.report import table
-from utils.trend import commonmode
+from acceptance.detection import changepoint, common_mode, detector
+from acceptance.verdict.text import table
 
 Floats = NDArray[np.float64]
 NIGHTS = 365
@@ -356,10 +355,10 @@ def slow(common: Floats, rng: np.random.Generator, size: Floats | float = 0.0) -
     """Return the nights that stand out; `common` and `size` are (nights, 1)."""
     own = 0.01 * rng.standard_normal((len(common), 8))
     samples = np.maximum((1 + own + common) * (1 + size), 0.05)
-    off = commonmode.deviations(samples, np.zeros(samples.shape[1], np.bool_))
+    off = common_mode.deviations(samples, np.zeros(samples.shape[1], np.bool_))
     night, case = np.indices(samples.shape)
     parts = (night, case, off.spreads, off.relative)
-    return [one.night for one in commonmode.outstanding(*(part.ravel() for part in parts))]
+    return [one.night for one in common_mode.outstanding(*(part.ravel() for part in parts))]
 
 
 def costs() -> Iterator[list[object]]:
@@ -378,12 +377,12 @@ def costs() -> Iterator[list[object]]:
 def calibrate(count: int = 3_000) -> None:
     """Print how often evidence of each strength comes about, and the line that holds for all.
 
-    The line is `_OFFSET` and `_SLOPE` of `utils/watch.py`: with `_SLOPE` 1 the offset is the
+    The line is `_OFFSET` and `_SLOPE` of `detection/detector.py`: with `_SLOPE` 1 the offset is the
     largest that keeps the measured average run lengths above the requested ones for every family.
     """
     evidence = (6.0, 7.0, 8.0, 9.0, 9.2)
     rows = []
-    with mock.patch.multiple(watch, _OFFSET=0.0, _SLOPE=1.0):
+    with mock.patch.multiple(detector, _OFFSET=0.0, _SLOPE=1.0):
         for family in FAMILIES:
             values, _ = series(family, NIGHTS, count, 11)
             lengths = []

@@ -13,9 +13,9 @@ import textwrap
 import time
 from pathlib import Path
 
-from utils import results
-from utils.paths import ROOT, WHEELS
-from utils.report import table
+from acceptance.core.paths import ROOT, WHEELS
+from acceptance.rfm import database
+from acceptance.verdict.text import table
 
 PAIRS = 5
 SELECT = "PingPong.*%placement=intra-node"
@@ -134,7 +134,7 @@ class Bench:
         metrics = {"latency_1024": [], "bandwidth_65536": [], "bandwidth_4194304": []}
         for _ in range(PAIRS):
             self.ours()
-            case = results.session(self.folder / "var/results.db").cases[0]
+            case = database.session(self.folder / "var/results.db").cases[0]
             output = self.by_hand()
             for name, ratios in metrics.items():
                 stem, size = name.split("_")

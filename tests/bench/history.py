@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from acceptance.verdict.text import table
 from tests.made import Case, Database
-from utils.report import table
 
 METRICS = 20
 SIZES = ((1000, 365), (10_000, 365))
@@ -21,8 +21,8 @@ JUDGE = """
 import resource, sys, time
 start, began = time.perf_counter(), time.process_time()
 from pathlib import Path
-from utils.history import load
-from utils.regressions import judge
+from acceptance.regressions.history.reader import load
+from acceptance.regressions.judge import judge
 history = load(Path(sys.argv[1]))
 read = time.perf_counter() - start
 judgement = judge(history)

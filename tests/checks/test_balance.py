@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from utils import results
-from utils.paths import ROOT
+from acceptance.core.paths import ROOT
+from acceptance.rfm import database as results
 
 LATENCY = "osu/osu_latency.openmpi.txt"
 CHECKS = ("-c", "checks/osu.py", "-c", "checks/balance.py")

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.launch.topology import usable_cores
+from acceptance.rfm import database as results
+from acceptance.software import externals, spack
+from acceptance.suites.hpcc import benchmarks as hpcc
+from acceptance.suites.npb import benchmarks as npb
 from tests.conftest import MIRROR, Site
-from utils import host, results, spack
-from utils.suites import hpcc, npb
-from utils.topology import usable_cores
 
 SHA_OF_OSU = "1edd0c2efa61"
 SHA_OF_HPCC = "0a6fef7ab9f3"
@@ -44,7 +46,7 @@ needs_mirror = pytest.mark.skipif(
     reason="no sources: set SPACK_MIRROR to a source mirror, or make one in ~/spack-mirror",
 )
 needs_mpi = pytest.mark.skipif(
-    not host.mpi_names(),
+    not externals.mpi_names(),
     reason="no MPI of Debian: install openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev",
 )
 pytestmark = [needs_spack, needs_mirror, needs_mpi]
@@ -62,7 +64,7 @@ def imb(site, environment):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("mpi", host.mpi_names())
+@pytest.mark.parametrize("mpi", externals.mpi_names())
 def test_imb_is_built_once_and_runs(built, mpi):
     done, cases = imb(built, f"spack-{mpi}")
     assert done.status == 0, done.output
@@ -97,7 +99,7 @@ def trees(site):
 
 
 @pytest.mark.skipif(archive(SHA_OF_OSU) is None, reason=f"{MIRROR} has no OSU 7.4")
-@pytest.mark.parametrize("mpi", host.mpi_names())
+@pytest.mark.parametrize("mpi", externals.mpi_names())
 def test_osu_is_built_and_runs(built, mpi):
     done, (fixture, *consumers) = run(
         built, "osu", f"spack-{mpi}", "-n", r"benchmark=(latency|mbw_mr|allreduce|put_bw)\b",
@@ -110,7 +112,7 @@ def test_osu_is_built_and_runs(built, mpi):
 
 
 @pytest.mark.skipif(archive(SHA_OF_OSU) is None, reason=f"{MIRROR} has no OSU 7.4")
-@pytest.mark.skipif("openmpi" not in host.mpi_names(), reason="no Open MPI: openmpi-bin")
+@pytest.mark.skipif("openmpi" not in externals.mpi_names(), reason="no Open MPI: openmpi-bin")
 @pytest.mark.skipif(usable_cores() < 2, reason="two ranks want two cores, this machine has one")
 def test_the_balance_of_this_machine_is_that_of_its_two_results(built):
     done = built.reframe(
@@ -132,7 +134,7 @@ def test_the_balance_of_this_machine_is_that_of_its_two_results(built):
 
 
 @pytest.mark.skipif(archive(SHA_OF_HPCC) is None, reason=f"{MIRROR} has no HPCC 1.5.0")
-@pytest.mark.parametrize("mpi", host.mpi_names())
+@pytest.mark.parametrize("mpi", externals.mpi_names())
 def test_hpcc_is_built_with_an_mpi_of_version_3_and_runs(built, mpi):
     """Without the overlay recipe this does not compile with Open MPI 4."""
     # What a user gets to see is what is built.
@@ -153,8 +155,11 @@ def test_hpcc_is_built_with_an_mpi_of_version_3_and_runs(built, mpi):
 #: Version of NPB, MPI, and classes. Each takes a minute and a half: only one is of the old release,
 #: with a program for each number of processes, and one has a class that runs for seconds.
 NPB_BUILDS = [
-    *(("3.4.1", mpi, "S,W" if mpi == host.mpi_names()[-1] else "S") for mpi in host.mpi_names()),
-    *(("3.3.1", mpi, "S") for mpi in host.mpi_names()[:1]),
+    *(
+        ("3.4.1", mpi, "S,W" if mpi == externals.mpi_names()[-1] else "S")
+        for mpi in externals.mpi_names()
+    ),
+    *(("3.3.1", mpi, "S") for mpi in externals.mpi_names()[:1]),
 ]
 
 
@@ -274,7 +279,7 @@ def fresh(site, built):
 
 
 def test_a_build_that_was_killed_is_completed_by_the_next_run(fresh):
-    environment = f"spack-{host.mpi_names()[0]}"
+    environment = f"spack-{externals.mpi_names()[0]}"
     process = subprocess.Popen(
         ["reframe", "-c", "checks/imb.py", "-r", "-p", environment, "-n", "Barrier"],
         start_new_session=True,
@@ -323,7 +328,7 @@ def test_a_wrong_checksum_is_refused(fresh, tmp_path):
     copy.write_bytes(source.read_bytes() + b"changed on the way")
     fresh.environment["SPACK_MIRROR"] = str(tmp_path / "mirror")
     done = fresh.reframe(
-        "-c", "checks/imb.py", "-r", "-p", f"spack-{host.mpi_names()[0]}", "-n", "Barrier"
+        "-c", "checks/imb.py", "-r", "-p", f"spack-{externals.mpi_names()[0]}", "-n", "Barrier"
     )
     assert done.status == 1
     status, verdict = fresh.gate()
@@ -341,12 +346,12 @@ def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
     found = spack.find()
     done = fresh.run(
         "python", "-c",
-        "import sys; from pathlib import Path; from utils import spack;"
+        "import sys; from pathlib import Path; from acceptance.software import spack;"
         "f = Path(sys.argv[1]); f.mkdir(); s = spack.find();"
         "t = spack.compose('imb', 'local', sys.argv[2], s).replace('@2021.7', '@1999');"
         "(f / 'spack.yaml').write_text(t); d = s.run('-e', str(f), 'concretize');"
         "print(spack.complaint(d.stderr + d.stdout)); sys.exit(d.returncode)",
-        fresh.folder / "env", host.mpi_names()[0],
+        fresh.folder / "env", externals.mpi_names()[0],
     )  # fmt: skip
     assert found is not None
     assert done.status != 0
@@ -356,7 +361,7 @@ def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
 
 
 def test_a_mirror_is_enough_for_another_machine(built, fresh, tmp_path):
-    mpi = host.mpi_names()[0]
+    mpi = externals.mpi_names()[0]
     imb(built, f"spack-{mpi}")
     mirror = tmp_path / "portable"
     made = built.acceptance("mirror", mirror, "--suite", "imb", SPACK_MIRROR=str(MIRROR))

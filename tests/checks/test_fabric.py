@@ -8,8 +8,8 @@ import socket
 
 import pytest
 
+from acceptance.rfm import database as results
 from tests.sysfs import Sysfs
-from utils import results
 
 QDR = '{"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}'
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"

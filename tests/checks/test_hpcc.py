@@ -4,15 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.core.paths import REFERENCE
+from acceptance.references import library as references
+from acceptance.rfm import database as results
+from acceptance.software import externals
+from acceptance.suites.hpcc import benchmarks as hpcc
+from acceptance.suites.hpcc import input_file as hpl
 from tests.conftest import only_case, only_problem
-from utils import host, hpl, references, results
-from utils.paths import REFERENCE
-from utils.suites import hpcc
 
 N500 = "hpcc/hpccoutf_n500.openmpi.txt"
 BLOCK = ("-S", "Hpcc.block=80")
 needs_hpcc = pytest.mark.skipif(
-    not Path("/usr/bin/hpcc").exists() or "openmpi" not in host.mpi_names(),
+    not Path("/usr/bin/hpcc").exists() or "openmpi" not in externals.mpi_names(),
     reason="Debian's HPCC is not installed: install hpcc, openmpi-bin and libopenmpi-dev",
 )
 

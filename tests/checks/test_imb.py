@@ -5,10 +5,10 @@ import sqlite3
 
 import pytest
 
+from acceptance.launch.topology import process_counts, usable_cores
+from acceptance.rfm import database as results
+from acceptance.suites.imb import benchmarks as imb
 from tests.conftest import needs_wheels
-from utils import results
-from utils.suites import imb
-from utils.topology import process_counts, usable_cores
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
 
@@ -171,7 +171,7 @@ def references(tmp_path):
     """A copy of the project's references that a test may add to."""
     import shutil
 
-    from utils.paths import ROOT
+    from acceptance.core.paths import ROOT
 
     return shutil.copytree(ROOT / "reference", tmp_path / "reference")
 

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from acceptance.core.paths import REFERENCE
+from acceptance.suites.npb import benchmarks as npb
 from tests.conftest import Site, only_case, only_problem
-from utils.paths import REFERENCE
-from utils.suites import npb
 
 SMOKE = '"nodes": 1, "cores": 2, "mode": "smoke"'
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from acceptance.suites.osu import benchmarks as osu
 from tests.conftest import only_case, only_problem
-from utils.suites import osu
 
 LATENCY = "osu/osu_latency.openmpi.txt"
 VERIFY = "-c -i 10 -x 1 -u 0"

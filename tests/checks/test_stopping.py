@@ -5,8 +5,8 @@ import importlib
 import pytest
 from reframe.core.schedulers import slurm
 
+from acceptance.rfm import database as results
 from tests.conftest import DATA
-from utils import results
 
 CASE = ("-c", "checks", "-r", "-n", r"Barrier%np=2%placement=intra-node")
 

@@ -12,17 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.core.paths import ROOT, WHEELS
+from acceptance.fabric import link_check
+from acceptance.fabric.link_report import parse as read_links
+from acceptance.launch.placement import Layout, exported, family, place
+from acceptance.launch.rank_report import misplaced, read
+from acceptance.launch.topology import usable_cores
+from acceptance.rfm import database as results
+from acceptance.software import externals
+from acceptance.suites.imb import output as imb
 from tests.conftest import needs_wheels
 from tests.netns import CONTROL, DEVICE, MEMORY, NAMES, TOOLS, Pair, why_not
-from utils import host, links, results
-from utils.parse import imb
-from utils.parse.links import parse as read_links
-from utils.paths import ROOT, WHEELS
-from utils.placement import Layout, exported, family, place
-from utils.ranks import misplaced, read
-from utils.topology import usable_cores
 
-RANK = ROOT / "checks/src/rank.sh"
+RANK = ROOT / "utils/acceptance/launch/rank.sh"
 MPIS = ("openmpi", "mpich", "intel-mpi")
 LAYOUTS = {kind: Layout(4, 2, "inter-node", kind) for kind in ("block", "cyclic")}
 #: Two nodes of one core: a rank on each.
@@ -62,7 +64,7 @@ def mpi(request):
     if mpi == "intel-mpi":
         if not (WHEELS / "bin/mpiexec").exists():
             pytest.skip("Intel MPI is not in var/wheels; `make setup` installs it on x86_64")
-    elif mpi not in host.mpi_names():
+    elif mpi not in externals.mpi_names():
         pytest.skip(f"no {mpi} of Debian is installed")
     return mpi
 
@@ -117,7 +119,7 @@ def moved(site, device):
             read_links(kept(site, f"{node}.{when}"), when) for when in ("before", "after")
         )
         assert before.name == node
-        found[node] = links.moved(before, after, device=device)
+        found[node] = link_check.moved(before, after, device=device)
     return found
 
 
@@ -144,7 +146,7 @@ def test_a_node_has_its_own_name_and_network_and_the_cores_of_the_machine(two_no
         assert two_nodes.run(node, "hostname") == f"{node}\n"
         interfaces = two_nodes.run(node, "ls", "/sys/class/net").split()
         assert sorted(interfaces) == [CONTROL, DEVICE, "lo"]
-        said = read_links(two_nodes.run(node, "sh", ROOT / "checks/src/link.sh"))
+        said = read_links(two_nodes.run(node, "sh", ROOT / "utils/acceptance/fabric/link.sh"))
         assert (said.name, said.interfaces[DEVICE].up) == (node, True)
         for folder in ("/sys/fs/cgroup", "/sys/devices/system/cpu/cpu0/topology"):
             assert two_nodes.run(node, "ls", folder).split() == sorted(os.listdir(folder))

@@ -4,10 +4,10 @@ import contextlib
 
 import pytest
 
+from acceptance.launch.topology import usable_cores
 from tests import netns
 from tests.cluster import slurm
 from tests.cluster.sites import ClusterSite
-from utils.topology import usable_cores
 
 HEAD = "head"
 #: Node -> its feature in slurm.conf, after the rate (Gb/s) of its message network.

@@ -2,9 +2,9 @@
 
 import runpy
 
+from acceptance.core.paths import ROOT, WHEELS
+from acceptance.software import externals
 from tests import netns
-from utils import host
-from utils.paths import ROOT, WHEELS
 
 #: What a site copies: its partitions have `slurm`, `srun`, a constraint, and the nodes alone.
 TEMPLATE = runpy.run_path(str(ROOT / "config/systems/koop2008.py"))
@@ -136,4 +136,4 @@ class ClusterSite:
 
 def programs_of(mpi, folder):
     """Return the folder in which the programs of one of Debian's MPIs have their usual names."""
-    return host.launcher_of(mpi, folder / "prefix")
+    return externals.launcher_of(mpi, folder / "prefix")

@@ -5,16 +5,17 @@ import subprocess
 
 import pytest
 
+from acceptance.core.paths import ROOT, WHEELS
+from acceptance.launch.placement import Layout, exported, family, place
+from acceptance.launch.rank_report import misplaced, read
+from acceptance.rfm import database as results
+from acceptance.software import externals
 from tests.checks.test_two_nodes import SWING
 from tests.cluster.sites import STARTS, programs_of
 from tests.conftest import needs_wheels
 from tests.netns import CONTROL, DEVICE, MEMORY, messages
-from utils import host, results
-from utils.paths import ROOT, WHEELS
-from utils.placement import Layout, exported, family, place
-from utils.ranks import misplaced, read
 
-RANK = ROOT / "checks/src/rank.sh"
+RANK = ROOT / "utils/acceptance/launch/rank.sh"
 LAYOUTS = {kind: Layout(4, 2, "inter-node", kind) for kind in ("block", "cyclic")}
 ONE_EACH = Layout(2, 1, "inter-node")
 #: The smallest run of a case, and one with a peak.
@@ -94,7 +95,7 @@ def program(mpi, folder):
 def test_an_mpi_that_srun_started_crosses_the_network_that_it_is_told(cluster, tmp_path, mpi, over):
     if mpi == "intel-mpi" and not (WHEELS / "bin/IMB-MPI1").exists():
         pytest.skip("Intel MPI is not in var/wheels; `make setup` installs it on x86_64")
-    if mpi != "intel-mpi" and mpi not in host.mpi_names():
+    if mpi != "intel-mpi" and mpi not in externals.mpi_names():
         pytest.skip(f"no {mpi} of Debian is installed")
 
     def sent(interface):

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.rfm import database as results
 from tests.config.test_nightly_files import here, scron
 from tests.conftest import BIN
-from utils import results
 
 NAMES = ("Allreduce", "Barrier", "PingPong")
 CASES = ("-n", "(Barrier|Allreduce)%np=2%placement=inter-node")

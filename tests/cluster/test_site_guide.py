@@ -5,9 +5,9 @@ import runpy
 
 import pytest
 
+from acceptance.core.paths import ROOT
+from acceptance.rfm import database as results
 from tests.conftest import needs_wheels
-from utils import results
-from utils.paths import ROOT
 
 TITLE = "## A new site in ten minutes"
 #: What makes the clone, in which the tests already stand.

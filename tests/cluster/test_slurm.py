@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.core.paths import ROOT
 from tests.cluster import slurm
 from tests.cluster.keeper import descendants
-from utils.paths import ROOT
 
 SLEEP = "#!/bin/sh\nexec sleep 600\n"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from acceptance.core.paths import ROOT
 from tests.conftest import BIN
-from utils.paths import ROOT
 
 FOLDER = ROOT / "config/nightly"
 #: Where the files say that the clone is.

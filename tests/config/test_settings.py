@@ -9,11 +9,11 @@ from collections import defaultdict
 import pytest
 import yaml
 
+from acceptance.core.paths import REFERENCE, ROOT
+from acceptance.fabric.facts import Facts
+from acceptance.references import library
+from acceptance.rfm import configuration as sites
 from checks.mended import Beginnings
-from utils import references
-from utils import site as sites
-from utils.fabric import Facts
-from utils.paths import REFERENCE, ROOT
 
 SETTINGS = ROOT / "config/settings.py"
 FILES = sorted((ROOT / "config/systems").glob("*.py"))
@@ -38,7 +38,7 @@ def printed():
     """Return what systems.csv says: (system, partition) -> {column: text}, of the five papers."""
     return {
         (found.system, found.partition): found.facts
-        for found in references.load(REFERENCE).partitions.values()
+        for found in library.load(REFERENCE).partitions.values()
         if found.system in PAPERS
     }
 
@@ -55,7 +55,7 @@ def partitions():
 @pytest.fixture(autouse=True)
 def _own_log(tmp_path, monkeypatch):
     """Loading settings.py makes the folder of the log."""
-    monkeypatch.setattr("utils.paths.LOGS", tmp_path / "log")
+    monkeypatch.setattr("acceptance.core.paths.LOGS", tmp_path / "log")
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
+from acceptance.alerts import apprise_process, targets
 from tests import endpoints
-from utils.alerting import deliver, targets
 
 
 @pytest.fixture
@@ -23,6 +23,6 @@ def in_process(monkeypatch):
     """Send from this process: apprise and the endpoints are real, the start of Python is saved."""
 
     def send(target, subject, body):
-        return deliver.deliver(target.url, subject, body)
+        return apprise_process.deliver(target.url, subject, body)
 
     monkeypatch.setattr(targets, "send", send)

@@ -1,0 +1,234 @@
+"""Acknowledgements: what they silence, for how long, and what is refused."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from acceptance.alerts import acknowledgements, notify
+from acceptance.alerts.acknowledgements import AckFault
+from acceptance.core.paths import ROOT
+from tests.alerted import ALERT, DAY, NOW, OTHER, update
+
+SECOND = timedelta(seconds=1)
+END = "2026-12-01"
+AFTER = NOW.replace(month=12, day=2)
+
+
+def acknowledge(folder, what="3fa2c1", until=END, now=NOW + SECOND):
+    there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
+    return acknowledgements.add(what, "the switch is being replaced", until, there, now, folder)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "var/alerts"
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch):
+    monkeypatch.setenv("TZ", "UTC")
+
+
+def test_an_acknowledged_alert_is_listed_not_sent_until_its_end_date(folder, http, in_process):
+    update(folder, [ALERT], http.url)
+    ack, covered = acknowledge(folder)
+    assert covered == [ALERT]
+    for night in (1, 10):
+        outcome = update(folder, [ALERT], http.url, now=NOW + night * DAY)
+        assert outcome.acknowledged == [(ALERT, ack)]
+        assert outcome.open == []
+    assert outcome.as_data()["acknowledged"][0]["acknowledgement"]["until"] == END
+    assert f"{ack.text}: {ALERT.line} [3fa2c1]" in outcome.lines()
+    assert len(http.posts) == 1
+    outcome = update(folder, [ALERT], http.url, now=AFTER)
+    assert (outcome.lapsed, outcome.open) == ([ALERT], [ALERT])
+    assert len(http.posts) == 2
+    assert "Still open, no longer acknowledged:" in http.posts[1]["message"]
+    assert f"was {ack.text}" in http.posts[1]["message"]
+    assert update(folder, [ALERT], http.url, now=AFTER + DAY).standing == [ALERT]
+    assert len(http.posts) == 2
+
+
+def test_one_that_lapses_without_a_target_is_sent_when_there_is_one(folder, http, in_process):
+    update(folder, [ALERT], http.url)
+    acknowledge(folder)
+    update(folder, [ALERT], now=NOW + DAY)
+    update(folder, [ALERT], now=AFTER)
+    update(folder, [ALERT], http.url, now=AFTER + DAY)
+    assert len(http.posts) == 2
+
+
+def test_one_that_is_taken_back_is_sent_again(folder, http, in_process):
+    update(folder, [ALERT], http.url)
+    acknowledge(folder)
+    update(folder, [ALERT], http.url, now=NOW + DAY)
+    acknowledgements.remove("3fa2c1", folder)
+    assert update(folder, [ALERT], http.url, now=NOW + 2 * DAY).lapsed == [ALERT]
+    assert len(http.posts) == 2
+
+
+def test_the_end_of_an_acknowledged_alert_is_sent_to_those_who_know_of_it(folder, http, in_process):
+    update(folder, [ALERT], http.url)
+    acknowledge(folder)
+    acknowledge(folder, "*bandwidth_peak")
+    update(folder, [ALERT, OTHER], http.url, now=NOW + DAY)
+    update(folder, [], http.url, now=NOW + 2 * DAY)
+    assert http.subjects[1:] == ["1 ended on local: ImbMpi1 PingPong latency_8"]
+
+
+def test_a_new_incident_of_the_same_id_is_not_acknowledged(folder, http, in_process):
+    update(folder, [ALERT], http.url)
+    acknowledge(folder)
+    update(folder, [], http.url, now=NOW + DAY)
+    assert update(folder, [ALERT], http.url, now=NOW + 2 * DAY).new == [ALERT]
+
+
+def test_a_pattern_is_of_all_that_match_later_ones_too(folder, http, in_process):
+    acknowledge(folder, "local:default+* ImbMpi1 * latency_*")
+    outcome = update(folder, [ALERT, OTHER], http.url, now=NOW + DAY)
+    assert [alert for alert, _ in outcome.acknowledged] == [ALERT]
+    assert outcome.new == [OTHER]
+    assert http.subjects[0].startswith("1 regression on local: ImbMpi1 PingPong bandwidth_peak")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matches"),
+    [
+        ("local:*", True),
+        ("*latency_?", True),
+        ("*Latency_8", False),
+        ("*latency_", False),
+        ("local:default+wheels ImbMpi1 PingPong latency_8", True),
+        ("*Ping[P]ong*", False),
+    ],
+)
+def test_patterns(pattern, matches):
+    ack = acknowledgements.Ack(pattern, "r", END, "me", NOW.isoformat())
+    assert ack.covers(ALERT) == matches
+
+
+def test_brackets_stand_for_themselves():
+    ack = acknowledgements.Ack("*Check[1] *", "r", END, "me", NOW.isoformat())
+    assert ack.covers(replace(ALERT, check="Check[1]"))
+
+
+def test_of_several_the_longest_counts():
+    short = acknowledgements.Ack("local:*", "short", "2026-11-25", "me", NOW.isoformat())
+    long = acknowledgements.Ack("*latency_8", "long", END, "me", NOW.isoformat())
+    assert acknowledgements.find([short, long], ALERT, NOW) == long
+    assert acknowledgements.find([long, short], ALERT, NOW + 9 * DAY) == long
+    assert acknowledgements.find([short, long], ALERT, AFTER) is None
+
+
+def test_the_last_day_belongs_to_it():
+    ack = acknowledgements.Ack("x", "r", END, "me", NOW.isoformat())
+    assert ack.holds(AFTER - DAY)
+    assert not ack.holds(AFTER)
+
+
+@pytest.mark.parametrize(
+    ("what", "reason", "until", "said"),
+    [
+        ("3fa2c1", "", END, "say why: --reason"),
+        ("3fa2c1", " \n", END, "say why: --reason"),
+        ("", "r", END, "say what"),
+        ("3fa2c1", "r", "2026-11-21", "not in the future; today is 2026-11-21"),
+        ("3fa2c1", "r", "2025-01-01", "not in the future"),
+        ("3fa2c1", "r", "2026-13-01", "no date; write it like 2026-12-05"),
+        ("3fa2c1", "r", "tomorrow", "no date"),
+        ("3fa2c1", "r", "2027-11-23", "more than a year away; the latest is 2027-11-22"),
+        ("3fa2", "r", END, "no open alert has the id '3fa2'; open are:\n  3fa2c1  local:default"),
+    ],
+)
+def test_what_cannot_be_acknowledged(folder, what, reason, until, said):
+    with pytest.raises(AckFault) as caught:
+        acknowledgements.add(what, reason, until, [ALERT, OTHER], NOW, folder)
+    assert said in str(caught.value)
+    assert acknowledgements.load(folder) == []
+
+
+def test_an_unknown_id_when_none_is_open(folder):
+    with pytest.raises(AckFault, match=r"none is open\n`acceptance gate --send` takes note"):
+        acknowledgements.add("3fa2c1", "r", END, [], NOW, folder)
+
+
+def test_another_one_of_the_same_alert_replaces_it(folder):
+    for until in ("2026-11-30", END):
+        acknowledgements.add("3fa2c1", "r", until, [ALERT], NOW, folder)
+    assert [ack.until for ack in acknowledgements.load(folder)] == [END]
+
+
+def test_removing_what_is_not_there_names_what_is(folder):
+    acknowledgements.add("local:*", "r", END, [], NOW, folder)
+    with pytest.raises(AckFault, match=r"as 'x'; there are: 'local:\*'"):
+        acknowledgements.remove("x", folder)
+    assert acknowledgements.remove("local:*", folder).reason == "r"
+    assert acknowledgements.load(folder) == []
+
+
+GOOD = {"what": "x", "reason": "r", "until": END, "who": "me", "when": NOW.isoformat()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"a": 1}',
+        "[1]",
+        '[{"what": "x"}]',
+        json.dumps([{**GOOD, "until": "soon"}]),
+        json.dumps([{**GOOD, "when": "2026-11-21"}]),
+        json.dumps([GOOD, {**GOOD, "reason": 1}]),
+    ],
+)
+def test_malformed_acknowledgements_are_refused_and_kept(folder, text):
+    folder.mkdir(parents=True)
+    path = folder / "acks.json"
+    path.write_text(text)
+    with pytest.raises(AckFault, match=r"acks\.json: malformed"):
+        acknowledgements.load(folder)
+    with pytest.raises(AckFault, match=r"acks\.json: malformed"):
+        acknowledgements.add("3fa2c1", "r", END, [ALERT], NOW, folder)
+    assert path.read_text() == text
+
+
+def test_many_at_once_lose_none(folder):
+    script = (
+        "import sys; from pathlib import Path; from tests.alerted import NOW;"
+        "from acceptance.alerts import acknowledgements as acks;"
+        f"acks.add(sys.argv[1] + '*', 'r', {END!r}, [], NOW, Path({str(folder)!r}))"
+    )
+    names = [f"a{number}" for number in range(4)]
+    running = [subprocess.Popen([sys.executable, "-c", script, name], cwd=ROOT) for name in names]
+    assert [process.wait(timeout=60) for process in running] == [0] * len(names)
+    assert sorted(ack.what for ack in acknowledgements.load(folder)) == [
+        f"{name}*" for name in names
+    ]
+
+
+def test_the_command(site):
+    folder = site.var / "alerts"
+    environment = {"XDG_CONFIG_HOME": str(site.folder), "USER": "jo"}
+
+    def ack(*arguments):
+        return site.acceptance("ack", *arguments, **environment)
+
+    unknown = ack("3fa2c1", "--reason", "r", "--until", "2126-01-01")
+    assert (unknown.status, "more than a year" in unknown.errors) == (1, True)
+    assert "say until when" in ack("3fa2c1", "--reason", "r").errors
+    update(folder, [ALERT])
+    until = str((datetime.now() + 30 * DAY).date())
+    done = ack("3fa2c1", "--reason", "known\nalready", "--until", until)
+    said = f"acknowledged until {until} by jo: known already"
+    assert (done.status, done.output) == (0, f"3fa2c1  {ALERT.line}\n{said}\n")
+    listed = json.loads(ack("--list", "--format", "json").output)
+    assert [(one["what"], one["who"], one["holds"]) for one in listed] == [("3fa2c1", "jo", True)]
+    assert "known already" in ack().output
+    assert said in site.acceptance("alerts", **environment).output
+    assert "no open alert matches now" in ack("x*", "--reason", "r", "--until", until).output
+    assert ack("--remove", "3fa2c1").output == f"removed: {said}\n"
+    assert ack("--remove", "3fa2c1").status == 1

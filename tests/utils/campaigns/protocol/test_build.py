@@ -1,0 +1,290 @@
+"""Protocols: what they say, that anybody can check them, and what a change of them shows."""
+
+import copy
+import json
+import signal
+from types import SimpleNamespace
+
+import pytest
+
+from acceptance.campaigns.protocol import build, conclusions, remedies
+from acceptance.campaigns.protocol.markdown import markdown
+from tests.campaigns import NAMES, Held
+
+ACCEPT = ("accept", "--vendor", "Maker | Sons", "--customer", "University")
+
+METRIC = {
+    "name": "bandwidth_peak", "value": 3000.0, "unit": "MB/s", "reference": 3849.6,
+    "lower": -0.35, "upper": None, "judged_by": "limit of infiniband QDR 4x", "passed": True,
+    "verdict": "pass",
+}  # fmt: skip
+CASE = {
+    "name": "OsuMpi %benchmark=bw %np=2", "system": "made", "partition": "qdr",
+    "environment": "first", "filename": "/checks/osu.py", "suite": "osu", "run_index": 0,
+    "result": "pass", "fail_phase": "", "fail_reason": "", "nodes": ["node1", "node2"],
+    "fixture": False, "benchmark": "osu.bw", "keys": {"np": "2", "placement": "inter-node"},
+    "declared": {"bandwidth_peak": "MB/s"}, "provenance": {"suite": "OSU 7.5", "mpi": "openmpi"},
+    "findings": [], "session": "1234", "metrics": [METRIC],
+}  # fmt: skip
+LINKS = {
+    **CASE, "name": "LinkCheck %part=qdr", "suite": "fabric", "benchmark": "fabric.link",
+    "keys": {"nodes": "2"}, "provenance": {},
+    "metrics": [{
+        **METRIC, "name": "nodes", "value": 2, "unit": "1", "reference": None, "lower": None,
+        "judged_by": "", "verdict": "recorded",
+    }],
+}  # fmt: skip
+
+
+def make(*cases, **changes):
+    """Return a sound protocol of two nodes with these cases."""
+    data = {
+        "format": conclusions.FORMAT, "version": conclusions.VERSION, "campaign": "accept-1",
+        "system": "made", "started": "s", "ended": "e", "operator": "", "vendor": "",
+        "customer": "",
+        "asked": {
+            "mode": "acceptance", "reframe": [], "steps": [], "environments": [],
+            "partitions": [{"name": "qdr", "extras": {"nodes": 2}}],
+            "references": {}, "checks": {}, "tolerances": {},
+        },
+        "measured": [LINKS, *(cases or [CASE])],
+        "verdict": {
+            "verdict": "pass", "system": "made", "problems": [], "unprovided": [], "notes": [],
+            "alerts": [],
+        },
+        "guidelines": {}, "claims": [],
+        "versions": {"project": "0", "suites": {}},
+        **changes,
+    }  # fmt: skip
+    return sealed(copy.deepcopy(data))
+
+
+def sealed(data):
+    """Draw the conclusions of a protocol, and compute its checksum."""
+    data |= conclusions.plain(conclusions.conclusions(data))
+    return {**data, "sha256": conclusions.checksum(data)}
+
+
+def failed(**changes):
+    metric = {**METRIC, "value": 100.0, "verdict": "fail", "passed": False}
+    return {
+        **CASE, "result": "fail", "fail_reason": "performance error: failed to meet reference",
+        "metrics": [metric], **changes,
+    }  # fmt: skip
+
+
+def ids(data):
+    return [finding["id"] for finding in data["findings"]]
+
+
+# What follows
+
+
+def test_a_sound_system_is_accepted():
+    data = make()
+    assert (data["outcome"], data["findings"]) == ("accepted", [])
+    assert data["counts"] == {"cases": 2, "passed": 2, "judged": 1, "recorded": 1}
+    assert conclusions.differences(data) == []
+    assert conclusions.status(data) == 0
+
+
+def test_a_missed_reference_rejects_it():
+    told = {"kind": "case-failed", "message": "m"}
+    verdict = {**make()["verdict"], "verdict": "fail", "problems": [told]}
+    data = make(failed(), verdict=verdict)
+    assert data["outcome"] == "rejected"
+    assert conclusions.status(data) == 1
+    assert ids(data) == [
+        "BELOW-LIMIT:made:qdr+first:osu.bw:np=2;placement=inter-node:bandwidth_peak"
+    ]
+    assert data["findings"][0]["nodes"] == ["node1", "node2"]
+
+
+def test_a_suite_that_nothing_provides_is_a_reservation():
+    verdict = {**make()["verdict"], "unprovided": [{"check": "npb.py", "reason": "r"}]}
+    data = make(verdict=verdict)
+    assert (data["outcome"], ids(data)) == (
+        "accepted with reservations",
+        ["NOT-PROVIDED:made:npb.py"],
+    )
+    assert conclusions.status(data) == 0
+
+
+def test_nothing_that_judges_is_a_reservation_and_part_of_it_is_none():
+    silent = {**CASE, "metrics": [{**LINKS["metrics"][0], "name": "latency_8"}]}
+    assert make(silent)["outcome"] == "accepted with reservations"
+    assert make(CASE, silent)["outcome"] == "accepted"
+    assert ids(make(CASE, silent)) == ["NOT-JUDGED:made:qdr:osu"]
+
+
+def test_a_node_that_did_not_answer_rejects_it():
+    asked = {**make()["asked"], "partitions": [{"name": "qdr", "extras": {"nodes": 3}}]}
+    data = make(asked=asked)
+    assert (data["outcome"], ids(data)) == ("rejected", ["NOT-MEASURED:nodes:made:qdr"])
+    assert data["findings"][0]["found"] == "2 answered: node1, node2"
+
+
+def test_options_that_restrict_it_are_a_reservation():
+    data = make(asked={**make()["asked"], "reframe": ["-n", "bw"]})
+    assert (data["outcome"], ids(data)) == ("accepted with reservations", ["RESTRICTED:made"])
+
+
+def test_what_cannot_be_judged_is_not_decided():
+    data = make(verdict={**make()["verdict"], "verdict": "cannot-judge"})
+    assert (data["outcome"], conclusions.status(data)) == ("not decided", 2)
+
+
+def test_a_claim_that_must_hold_and_fails_rejects_it():
+    claim = {
+        "paper": "made", "where": "contract", "expected": True, "state": "fails",
+        "claimed": {"left": "made:new", "right": "made:old", "relation": ">=", "value": [20.0],
+                    "unit": "%", "printed": "20"},
+        "ours": {"value": 12.0, "unit": "%"},
+    }  # fmt: skip
+    data = make(claims=[claim])
+    assert data["outcome"] == "rejected"
+    (found,) = data["findings"]
+    assert (found["id"], found["found"], found["expected"]) == (
+        "CLAIM:made:contract:made:new:made:old:>=", "12.0 %", ">= 20.0 %",
+    )  # fmt: skip
+    assert make(claims=[{**claim, "expected": False}])["outcome"] == "accepted"
+    assert make(claims=[{**claim, "state": "holds"}])["outcome"] == "accepted"
+    unmeasured = {**claim, "state": "not measured", "ours": None, "detail": "no result of made:old"}
+    data = make(claims=[unmeasured])
+    assert data["outcome"] == "accepted with reservations"
+    (found,) = data["findings"]
+    assert (found["id"], found["found"], found["expected"]) == (
+        "CLAIM-OPEN:made:contract:made:new:made:old:>=",
+        "not measured: no result of made:old",
+        ">= 20.0 %",
+    )
+
+
+def test_a_value_that_is_no_number_is_no_part_of_it():
+    metrics = [METRIC, {**METRIC, "name": "latency", "value": float("nan")}]
+    case = conclusions.case_of({**CASE, "metrics": metrics})
+    told = build._case(SimpleNamespace(uuid="1234"), case)
+    assert conclusions.plain(told) == CASE
+
+
+# What a change shows
+
+
+def change(path, value):
+    """Return a protocol with something else at a path, and the checksum of that."""
+    data = make(failed())
+    place = data
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return {**data, "sha256": conclusions.checksum(data)}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("outcome",), "accepted", "outcome: accepted is written, rejected follows"),
+        (("findings",), [], "follows from the results, and is missing"),
+        (("findings", 0, "severity"), "info", "says something else than follows"),
+        (("findings", 0, "nodes"), ["node9"], "says something else than follows"),
+        (("findings", 0, "id"), "LINK-RATE:node9", "LINK-RATE:node9 does not follow"),
+        (("measured", 1, "metrics", 0, "verdict"), "pass", "is said to pass; by its value: fail"),
+        (("measured", 1, "metrics", 0, "value"), 3000.0, "is said to fail; by its value: pass"),
+        (("measured", 1, "result"), "pass", "passed, with bandwidth_peak outside its reference"),
+        (("measured", 0, "nodes"), ["node1"], "NOT-MEASURED:nodes:made:qdr follows"),
+        (("counts", "passed"), 2, "counts: "),
+        (("findings",), make(failed())["findings"] * 2, "of 2 only 1 have an id of their own"),
+        (("verdict", "problems"), [{"kind": "error", "message": "m"}], "pass is written, with 1"),
+    ],
+)
+def test_a_change_with_a_checksum_of_its_own_is_seen(path, value, said):
+    found = conclusions.differences(change(path, value))
+    assert any(said in line for line in found), found
+    assert not any(line.startswith("checksum") for line in found)
+
+
+def test_any_change_without_is_seen_by_the_checksum():
+    data = make()
+    data["vendor"] = "another"
+    (line,) = conclusions.differences(data)
+    assert line.startswith(f"checksum: {data['sha256']} is written, its content has ")
+
+
+def test_the_checksum_does_not_hang_on_the_order_of_keys_or_on_blanks():
+    data = make()
+    again = json.loads(json.dumps(dict(reversed(data.items())), indent=7))
+    assert conclusions.checksum(again) == data["sha256"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "x"}'])
+def test_what_is_no_protocol_is_refused(site, text):
+    path = site.folder / "p.json"
+    path.write_text(text)
+    done = site.acceptance("protocol", "verify", path)
+    assert done.status == 2
+    assert str(path) in done.errors
+    assert "Traceback" not in done.errors
+
+
+def test_a_protocol_without_its_parts_is_malformed():
+    data = make()
+    del data["measured"][0]["keys"]
+    with pytest.raises(ValueError, match="malformed"):
+        conclusions.differences(data)
+
+
+def test_the_markdown_has_all_metrics_and_keeps_its_tables_whole():
+    data = make(failed(name="a | b"))
+    data["vendor"] = "Maker | Sons"
+    text = markdown(sealed(data))
+    assert "**Rejected**" in text
+    assert "| bandwidth_peak | 100 | MB/s | fail | >= 2502.24 MB/s (limit of" in text
+    assert "Maker \\| Sons" in text
+    assert remedies.CODES["BELOW-LIMIT"].remedy in text
+
+
+# A real one
+
+
+def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
+    held = Held(site)
+    refused = site.acceptance("accept", "--resume")
+    assert refused.status == 2
+    assert "no unfinished acceptance" in refused.errors
+    process = held.start(*ACCEPT)
+    held.kill(process, signal.SIGTERM)
+    folder = site.folder / "signed"
+    # Where no protocol can be written nothing is measured for hours before.
+    refused = held.run("accept", "--resume", "--output", held.log / "nowhere")
+    assert refused.status == 2
+    assert "no protocol can be written there: Not a directory" in refused.errors
+    # Who signs it need not be said again.
+    done = held.run("accept", "--resume", "--output", folder)
+    assert done.status == 0, done.output
+    assert len(held.states) == 1
+    data = json.loads((folder / "protocol.json").read_text())
+    assert data["outcome"] == "accepted with reservations"
+    codes = [one.partition(":")[0] for one in ids(data)]
+    # What was recorded of Allreduce has a value that stands out, more or less by the other one.
+    assert set(codes) - {"GUIDELINE"} == {"NOT-JUDGED", "NOT-PROVIDED", "RESTRICTED"}
+    # Both cases of both sessions are in it, each once.
+    ran = [one["benchmark"] for one in data["measured"] if one["suite"] == "imb"]
+    assert sorted(ran) == sorted(f"imb.{name}" for name in NAMES)
+    links = [step["command"] for step in data["asked"]["steps"] if step["name"] == "links"]
+    assert "--distribute=all" in links[0]
+    assert data["versions"]["suites"]["imb"][0]["suite"] == "IMB 2021.11"
+    assert set(data["asked"]["references"]) >= {"koop2008.csv", "tolerances.yaml"}
+    assert data["sha256"] in (folder / "protocol.md").read_text()
+    assert data["sha256"] in done.output
+    checked = site.acceptance("protocol", "verify", folder / "protocol.json")
+    assert checked.status == 0, checked.output
+    assert checked.output.endswith("agrees with itself\n")
+    # What was changed by hand is seen, in either file.
+    path = folder / "protocol.md"
+    path.write_text(path.read_text().replace("Reservations".lower(), "joy"))
+    checked = site.acceptance("protocol", "verify", folder / "protocol.json")
+    assert checked.status == 1
+    assert f"DIFFERS  {path} is not what protocol.json gives" in checked.output
+    shown = site.acceptance("protocol", "show", folder / "protocol.json")
+    assert shown.output.startswith("# Acceptance of replay\n")
+    assert "For the vendor, Maker | Sons: ____" in shown.output

@@ -1,0 +1,335 @@
+"""Findings: every row of the tables, ids that stay the same, and the lines of links read back."""
+
+import re
+
+import pytest
+
+from acceptance.campaigns.protocol import case_findings, link_lines, remedies
+from acceptance.core.paths import ROOT
+from acceptance.fabric.counters import ERRORS
+from acceptance.fabric.node import Deviation
+from acceptance.rfm.database import Case, Metric
+from acceptance.verdict.session import Problem, Unprovided, Verdict
+
+
+def case(reason="", result="fail", metrics=(), **more):
+    fields = {
+        "name": "OsuMpi %benchmark=bw %np=2",
+        "system": "made",
+        "partition": "qdr",
+        "environment": "first",
+        "filename": "/checks/osu.py",
+        "suite": "osu",
+        "run_index": 0,
+        "result": result,
+        "fail_phase": "performance" if result == "fail" else "",
+        "fail_reason": reason,
+        "nodes": ("node1", "node2"),
+        "fixture": False,
+        "benchmark": "osu.bw",
+        "keys": {"np": "2", "nodes": "2", "placement": "inter-node"},
+        "declared": {},
+        "provenance": {},
+        "findings": (),
+        "metrics": tuple(metrics),
+    }
+    return Case(**{**fields, **more})
+
+
+def metric(name, value, judged_by, reference=100.0, lower=-0.1, upper=None, unit="MB/s"):
+    return Metric(name, value, unit, reference, lower, upper, judged_by, False)
+
+
+# Links
+
+DEVIATIONS = [
+    Deviation("n1", "mlx5_0/1", "", "10 Gb/sec (4X SDR)", "40 Gb/sec (4X QDR)", "port-rate"),
+    Deviation("n1", "mlx5_0/1", "", "no rate", "40 Gb/sec (4X QDR)", "port-rate"),
+    Deviation("n1", "mlx5_0/1", "", "DOWN (Disabled)", "ACTIVE (LinkUp)", "port-state"),
+    Deviation(
+        "n1", "mlx5_0/1", "", "no state (physical state not known)", "ACTIVE (LinkUp)", "port-state"
+    ),
+    Deviation(
+        "n1", "mlx5_0/1", "", "link layer Ethernet", "link layer InfiniBand", "port-state"
+    ),
+    Deviation("n1", "eth2", "", "down", "10000 Mb/s full", "port-state"),
+    Deviation("n1", "eth2", "", "no state", "full duplex", "port-state"),
+    Deviation("n1", "", "", "no InfiniBand adapter", "40 Gb/sec (4X QDR)", "no-adapter"),
+    Deviation("n1", "", "", "no InfiniBand port", "an active port", "no-adapter"),
+    Deviation("n1", "eth9", "", "no such interface", "10000 Mb/s full", "no-adapter"),
+    Deviation("n1", "", "", "no Ethernet adapter", "full duplex", "no-adapter"),
+    Deviation("n1", "mlx5_0", "PCIe", "2.5 GT/s x8 (1.1)", "5 GT/s x8 (2.0)", "slot-speed"),
+    Deviation("n1", "mlx5_0", "PCIe", "2.5 GT/s x4 (1.1)", "5 GT/s x8 (2.0)", "slot-speed"),
+    Deviation("n1", "mlx5_0", "PCIe", "5 GT/s x4 (2.0)", "5 GT/s x8 (2.0)", "slot-width"),
+    Deviation("n1", "mlx5_0", "PCIe", "5 GT/s x4 (2.0)", "x8", "slot-width"),
+    Deviation("n1", "eth2", "", "1000 Mb/s full", "10000 Mb/s full", "interface-speed"),
+    Deviation("n1", "eth2", "", "unknown speed full", "10000 Mb/s full", "interface-speed"),
+    Deviation("n1", "eth2", "", "10000 Mb/s half", "10000 Mb/s full", "duplex"),
+    Deviation("n1", "eth2", "", "1000 Mb/s unknown duplex", "full duplex", "duplex"),
+    Deviation("n1", "eth2", "MTU", "1500", "9000", "mtu"),
+    Deviation("n1", "eth2", "MTU", "not known", "9000", "mtu"),
+    Deviation("n1", "mlx5_0/1", "symbol_error", "7 more (0 to 7)", "no more", "errors"),
+    Deviation(
+        "n1", "mlx5_0/1", "symbol_error", "stands at 65535, where it stops counting",
+        "a counter with room", "full",
+    ),
+    Deviation(
+        "n1", "eth2", "counters", "went back (rx_errors 5 to 0): reset in between",
+        "counters that only grow", "reset",
+    ),
+    Deviation("n1", "eth2", "rx_errors", "is no longer told", "a number", "vanished"),
+    Deviation("n1", "eth2", "", "has vanished", "what was there before", "vanished"),
+    Deviation(
+        "n1", "", "", "the later reading is of n2", "a reading of the same node", "vanished"
+    ),
+    Deviation(
+        "n1", "mlx5_0/1", "", "/sys/class/infiniband/mlx5_0/ports/1/rate cannot be read",
+        "a file that can be read", "unreadable",
+    ),
+    Deviation(
+        "n1", "mlx5_0/1", "", "link layer InfiniBand", "link layer Ethernet", "port-state"
+    ),
+    Deviation("n1", "mlx5_0/1", "", "40 Gb/sec (4X QDR)", "100 Gb/sec", "port-rate"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
+def test_the_line_of_a_deviation_is_read_back(deviation):
+    assert link_lines.read(str(deviation)) == deviation
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "misplaced: asked for 1 ranks on each of 2 nodes, had 2 on node1",
+        "bandwidth_peak is 5 MB/s, expected 10",
+        "IMB-MPI1: exited with status 1, expected 0",
+        "node1 mlx5_0/1 something new: 5, expected 6",
+    ],
+)
+def test_other_lines_are_no_deviations(line):
+    assert link_lines.read(line) is None
+
+
+def test_every_kind_of_deviation_has_a_code_and_is_tried_here():
+    kinds = set(re.findall(r"[a-z]+(?:-[a-z]+)?", Deviation.__doc__.split("Kinds:")[1]))
+    kinds -= {"and", "between", "two", "readings"}
+    assert kinds == set(remedies.OF_DEVIATIONS) == {one.kind for one in DEVIATIONS}
+    assert "symbol_error" in ERRORS
+
+
+@pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
+def test_a_deviation_is_a_finding_of_its_node(deviation):
+    found = remedies.of_deviation(deviation, "LinkCheck")
+    assert found.code == remedies.OF_DEVIATIONS[deviation.kind]
+    assert found.nodes == ("n1",)
+    assert (found.found, found.expected) == (deviation.found, deviation.expected)
+    assert "n1" in found.id.split(":")
+    assert deviation.device in found.id
+    assert " " not in found.id
+    # What it says is what differs from night to night; the id does not.
+    assert "7" not in found.id
+
+
+def test_a_remedy_names_the_device():
+    (down,) = (one for one in DEVIATIONS if one.found == "1000 Mb/s full")
+    assert "ethtool eth2" in remedies.of_deviation(down).remedy
+
+
+def test_a_case_of_the_link_check_gives_a_finding_for_each_line():
+    lines = [DEVIATIONS[0], DEVIATIONS[13]]
+    reason = f"performance error: {'; '.join(map(str, lines))}"
+    found = case_findings.of_case(case(reason, suite="fabric", benchmark="fabric.link"))
+    assert [one.id for one in found] == [
+        "LINK-RATE:n1:mlx5_0/1",
+        "PCIE-WIDTH:n1:mlx5_0",
+    ]
+
+
+def test_what_a_passed_case_saw_of_its_links_is_told_once():
+    seen = str(DEVIATIONS[21])
+    found = [case_findings.of_case(case(result="pass", findings=(seen,)))] * 2
+    (finding,) = remedies.merged(one for several in found for one in several)
+    assert (finding.code, finding.severity) == ("LINK-ERRORS", "minor")
+
+
+# Cases
+
+REASONS = [
+    ("performance error: misplaced: asked for 1 ranks on each of 2 nodes, had 2", "MISPLACED"),
+    (
+        "performance error: implausible: bandwidth_4 is 9 MB/s, infiniband QDR carries at most 3: "
+        "not measured over this fabric",
+        "IMPLAUSIBLE",
+    ),
+    (
+        "performance error: only 400 bytes went over fast0 of node1, the benchmark sends 4194304 "
+        "at least: not measured over this fabric",
+        "NO-BYTES",
+    ),
+    (
+        "performance error: the link failed while it was measured: n1 mlx5_0/1 link_downed: 3 more "
+        "(0 to 3), expected no more",
+        "LINK-FAILED",
+    ),
+    ("sanity error: the job 7 on node1 was CANCELLED DUE TO TIME LIMIT (a check's)", "TIMEOUT"),
+    ("job error: [jobid=7] job timed out", "TIMEOUT"),
+    ("sanity error: the job 7 on node1 was CANCELLED DUE TO NODE FAILURE", "JOB-ENDED"),
+    (
+        "job blocked error: [jobid=7] job cancelled because it was blocked due to reason: "
+        "ReqNodeNotAvail, UnavailableNodes:node2",
+        "JOB-BLOCKED",
+    ),
+    (
+        "job blocked error: [jobid=7] job cancelled because it was blocked due to reason: "
+        "PartitionTimeLimit",
+        "JOB-BLOCKED",
+    ),
+    ("sanity error: exited with status 1: assertion failed", "CASE-FAILED"),
+    ("", "CASE-FAILED"),
+]
+
+
+@pytest.mark.parametrize(("reason", "code"), REASONS, ids=[code for _, code in REASONS])
+def test_the_reason_of_a_failed_case_gives_its_code(reason, code):
+    (found,) = case_findings.of_case(case(reason))
+    assert found.code == code
+    assert found.nodes == (("n1",) if code == "LINK-FAILED" else ("node1", "node2"))
+    # The same case that fails in other words is the same finding.
+    (again,) = case_findings.of_case(case(reason.replace("400", "500").replace("7", "8")))
+    assert again.id == found.id
+
+
+@pytest.mark.parametrize(
+    ("judged_by", "code"),
+    [
+        ("baseline made, session of 2026-11-20", "BELOW-BASELINE"),
+        ("published koop2008, Table 1", "BELOW-PUBLISHED"),
+        ("limit of infiniband QDR 4x, 8 lanes", "BELOW-LIMIT"),
+        ("a reference of the check", "BELOW-REFERENCE"),
+    ],
+)
+def test_what_judged_a_metric_gives_its_code(judged_by, code):
+    own = [metric("bandwidth_8", 50.0, judged_by), metric("bandwidth_16", 20.0, judged_by)]
+    (found,) = case_findings.of_case(
+        case("performance error: failed to meet reference", "fail", own)
+    )
+    assert found.id == (f"{code}:made:qdr+first:osu.bw:np=2;placement=inter-node:bandwidth")
+    assert found.found == "bandwidth_16 20 MB/s, and at 1 more sizes"
+    assert found.expected == f">= 90 MB/s ({judged_by})"
+
+
+def test_better_than_the_reference_allows_is_another_thing():
+    one = metric("latency_8", 0.1, "baseline made", 1.0, -0.5, 0.1, "us")
+    (found,) = case_findings.of_case(case("performance error: x", "fail", [one]))
+    assert (found.code, found.severity) == ("ABOVE-REFERENCE", "minor")
+    assert found.expected == ">= 0.5 and <= 1.1 us (baseline made)"
+
+
+@pytest.mark.parametrize(
+    ("value", "reference", "lower", "upper", "side"),
+    [
+        (89.9, 100.0, -0.1, None, -1),
+        (90.0, 100.0, -0.1, None, 0),
+        (1e9, 100.0, -0.1, None, 0),
+        (110.1, 100.0, None, 0.1, 1),
+        (-111.0, -100.0, -0.1, 0.1, -1),
+        (0.2, 0.0, -0.1, 0.1, 1),
+        (5.0, None, None, None, 0),
+    ],
+)
+def test_a_value_lies_within_its_thresholds_or_outside(value, reference, lower, upper, side):
+    assert case_findings.outside(value, reference, lower, upper) == side
+
+
+def test_a_build_that_failed_and_a_case_that_never_ran():
+    (built,) = case_findings.of_case(case("sanity error: no compiler", fixture=True))
+    assert built.code == "BUILD-FAILED"
+    left = [
+        case_findings.of_case(case(result="fail_deps", name=f"OsuMpi {n}", keys={}))[0]
+        for n in "ab"
+    ]
+    assert [one.id for one in left] == ["NOT-MEASURED:made:qdr+first:osu"] * 2
+    (aborted,) = case_findings.of_case(case(result="abort"))
+    assert (aborted.code, aborted.found) == ("NOT-MEASURED", "abort")
+    assert case_findings.of_case(case(result="pass")) == []
+
+
+# Verdicts
+
+
+def test_every_problem_of_the_gate_has_a_code():
+    files = (
+        ROOT / "utils/acceptance" / f"{name}.py"
+        for name in ("verdict/session", "verdict/conclude", "campaigns/verdict")
+    )
+    source = "".join(path.read_text() for path in files)
+    kinds = set(re.findall(r'\.fail\(\s*"([a-z-]+)"', source))
+    assert len(kinds) > 15
+    assert kinds <= set(remedies.OF_PROBLEMS)
+
+
+def test_a_problem_has_the_same_id_on_the_next_run():
+    def of(message):
+        verdict = Verdict(system="made", problems=[Problem("fewer-cases", message)])
+        (found,) = case_findings.of_verdict(verdict)
+        return found
+
+    first, second = (of(f"only {n} of 17 selected cases were run") for n in (3, 4))
+    assert first.id == second.id == "NOT-MEASURED:fewer-cases:made"
+    assert first.severity == "major"
+
+
+def test_what_the_cases_tell_is_not_told_twice():
+    problems = [Problem("case-failed", "x"), Problem("regression", "y"), Problem("guideline", "z")]
+    assert case_findings.of_verdict(Verdict(problems=problems)) == []
+
+
+def test_suites_that_are_missing_incidents_and_guidelines_are_findings():
+    verdict = Verdict(
+        system="made",
+        unprovided=[Unprovided("npb.py", "nothing provides it; get it with: make spack")],
+        alerts=[
+            {"id": "ab12", "kind": "regression", "system": "made", "partition": "qdr",
+             "check": "OsuMpi", "metric": "bandwidth_8", "before": 5.0, "after": 4.0,
+             "unit": "MB/s", "since": "2026-11-20", "cause": ""},
+        ],
+        guidelines={"findings": [
+            {"id": "g1", "guideline": "Allgather <= Gather + Bcast", "text": "t", "fails": fails}
+            for fails in (False,)
+        ]},
+    )  # fmt: skip
+    found = {one.id: one.severity for one in case_findings.of_verdict(verdict)}
+    assert found == {
+        "NOT-PROVIDED:made:npb.py": "minor",
+        "REGRESSION:made:qdr:ab12": "major",
+        "GUIDELINE:g1": "info",
+    }
+    verdict.guidelines["findings"][0]["fails"] = True
+    assert case_findings.of_verdict(verdict)[-1].severity == "major"
+
+
+def test_codes_that_tables_name_exist_and_all_have_a_remedy():
+    named = {
+        *remedies.OF_DEVIATIONS.values(),
+        *(code for _, code in remedies.OF_REASONS),
+        *remedies.OF_SOURCES.values(),
+        *(code for code in remedies.OF_PROBLEMS.values() if code),
+    }
+    assert named <= set(remedies.CODES)
+    for code in remedies.CODES.values():
+        assert code.severity in remedies.SEVERITIES
+        assert 20 < len(code.remedy) < 400
+
+
+def test_merged_are_the_worst_first_with_all_nodes():
+    one = remedies.make("TIMEOUT", ("x",), "t", nodes=("n1",))
+    two = remedies.make("TIMEOUT", ("x",), "t", nodes=("n2",))
+    info = remedies.make("NOT-JUDGED", ("y",), "t")
+    critical = remedies.make("LINK-RATE", ("z",), "t")
+    assert [(f.code, f.nodes) for f in remedies.merged([info, one, two, critical])] == [
+        ("LINK-RATE", ()),
+        ("TIMEOUT", ("n1", "n2")),
+        ("NOT-JUDGED", ()),
+    ]

@@ -1,0 +1,300 @@
+"""Campaigns: what is run, what is gone on with, and the lock."""
+
+import argparse
+import errno
+import fcntl
+import json
+import os
+import re
+import runpy
+import socket
+from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
+
+import pytest
+
+from acceptance.campaigns import runner, steps, verdict
+from acceptance.campaigns import state as campaign
+from acceptance.cli import campaigns as campaign_cli
+from acceptance.core.paths import ROOT
+from acceptance.rfm import check_files as checkfiles
+from acceptance.rfm import configuration as sites
+from acceptance.rfm import database
+from acceptance.rfm.run_log import Run
+
+NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
+
+
+# What is run
+
+
+def configuration(*features):
+    """Return a system of one partition, whose environment provides suites."""
+    system = {"name": "made", "hostnames": [".*"], "partitions": [{"name": "p", "environs": ["e"]}]}
+    return sites.Site((system,), ({"name": "e", "features": features},))
+
+
+def test_every_check_file_is_in_one_step_and_the_links_come_first():
+    plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb"))
+    files = [path for step in plan for path in step.files]
+    assert sorted(files) == checkfiles.check_files([ROOT / "checks"], recursive=False)
+    assert plan[0].name == "links"
+    assert plan[0].arguments[2:] == ("-r", "--mode=maintenance")
+    assert all("--mode=nightly" in step.arguments for step in plan[1:])
+    assert all(step.reason == "" for step in plan)
+
+
+def test_what_waits_for_results_of_another_file_is_in_its_step():
+    plan = {step.name: step for step in steps.plan("nightly", configuration("osu"))}
+    assert [path.name for path in plan["osu+balance"].files] == ["osu.py", "balance.py"]
+    assert plan["osu+balance"].arguments.count("-c") == 2
+
+
+def test_a_step_that_nothing_provides_says_how_to_get_it():
+    plan = {step.name: step.reason for step in steps.plan("nightly", configuration("imb"))}
+    assert plan["imb"] == plan["links"] == ""
+    assert plan["osu+balance"].startswith("nothing provides OSU Micro-Benchmarks here; get it")
+
+
+def test_files_of_a_site_are_steps_and_helpers_are_none(tmp_path):
+    test = (
+        "import reframe as rfm\n{}\n@rfm.simple_test\nclass T(rfm.RunOnlyRegressionTest):\n  pass"
+    )
+    sources = {
+        "first": "from .second import T",
+        "second": "from . import third, helper",
+        "third": "",
+        "alone": "from .helper import f",
+        "absolute": "import os",
+    }
+    for name, head in sources.items():
+        (tmp_path / f"{name}.py").write_text(test.format(head))
+    (tmp_path / "helper.py").write_text("def f(): pass\n")
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    plan = steps.plan("nightly", configuration(), checks=tmp_path)
+    names = [step.name for step in plan]
+    # A file that cannot be read may hold a test: ReFrame will say what is wrong with it.
+    assert names == ["links", "absolute", "alone", "broken", "third+second+first"]
+
+
+def test_options_of_reframe_are_for_the_benchmarks_only():
+    plan = steps.plan(
+        "nightly", configuration("imb"), system="made", everywhere=True, extra=("-n", "x y")
+    )
+    assert plan[0].arguments[-2:] == ("--distribute=all", "--system=made")
+    assert all(step.arguments[-3:] == ("--system=made", "-n", "x y") for step in plan[1:])
+
+
+def test_a_system_that_is_not_there_is_refused():
+    with pytest.raises(sites.SiteFault, match="nowhere"):
+        steps.plan("nightly", configuration(), system="nowhere")
+
+
+def test_exclusions_fit_into_arguments_and_match_whole_names_only():
+    names = [f"ImbMpi1 %benchmark=Reduce_scatter %np={n} (a+b) %x=1.5" for n in range(5000)]
+    options = runner.exclusions(names)
+    assert set(options[::2]) == {"-x"}
+    assert all(len(pattern) < 100_000 for pattern in options[1::2])
+    patterns = [re.compile(pattern) for pattern in options[1::2]]
+    for name in names:
+        assert sum(bool(one.search(name.replace(" ", ""))) for one in patterns) == 1
+    assert not any(one.search(f"{names[0]}5".replace(" ", "")) for one in patterns)
+    assert runner.exclusions([]) == []
+
+
+def test_the_link_check_has_many_jobs_at_once_but_never_on_this_machine(monkeypatch, tmp_path):
+    monkeypatch.setattr("acceptance.core.paths.LOGS", tmp_path / "log")
+    monkeypatch.setenv("ACCEPTANCE_MAX_JOBS", runner.environment(True)["ACCEPTANCE_MAX_JOBS"])
+    found = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["systems"]
+    most = {
+        (part["scheduler"] == "local", part["max_jobs"])
+        for system in found
+        for part in system["partitions"]
+    }
+    assert most == {(True, 1), (False, runner.LINK_JOBS)}
+
+
+def test_templates_of_clusters_have_their_nodes_alone(monkeypatch, tmp_path):
+    monkeypatch.setattr("acceptance.core.paths.LOGS", tmp_path / "log")
+    found = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["systems"]
+    partitions = [part for system in found for part in system["partitions"]]
+    assert all(part["max_jobs"] == 1 for part in partitions)
+    assert all(
+        "--exclusive" in part["access"] for part in partitions if part["scheduler"] != "local"
+    )
+
+
+# What is gone on with
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def begin(now=NOW, **asked):
+    return campaign.begin("nightly", asked, steps.plan("nightly", configuration("imb")), now)
+
+
+def test_a_night_is_gone_on_with_for_20_hours(folder):
+    state = begin(mode="nightly")
+    found = [
+        campaign.unfinished("nightly", {"mode": "nightly"}, NOW + timedelta(hours=hours), 20.0)
+        for hours in (1, 20, 20.1)
+    ]
+    assert found == [state, state, None]
+    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW + timedelta(days=9)) == state
+
+
+def test_only_the_same_that_has_not_ended_is_gone_on_with(folder):
+    state = begin(mode="nightly")
+    assert campaign.unfinished("nightly", {"mode": "smoke"}, NOW) is None
+    assert campaign.unfinished("accept", {"mode": "nightly"}, NOW) is None
+    state.ended = campaign.stamp(NOW)
+    state.save()
+    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) is None
+
+
+def test_what_a_newer_one_has_taken_the_place_of_is_not_gone_on_with(folder):
+    for night in (NOW, NOW, NOW - timedelta(hours=1)):
+        begin(night, mode="nightly")
+    # Of the same second, as with --new; the third one began before both.
+    newest = campaign.load(folder / "nightly-2026-11-21T220000.2/state.json")
+    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) == newest
+    newest.ended = campaign.stamp(NOW)
+    newest.save()
+    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) is None
+
+
+def test_the_system_of_this_host_is_part_of_what_is_asked():
+    options = argparse.Namespace(system=None, reframe=["-n", "x"])
+    # A folder may be shared by login nodes of two clusters.
+    assert campaign_cli._asked("nightly", configuration("imb"), options) == {
+        "mode": "nightly",
+        "system": "made",
+        "reframe": ["-n", "x"],
+    }
+
+
+def test_steps_that_nobody_saw_the_end_of_are_those_of_other_campaigns(folder):
+    own, other, over = begin(mode="a"), begin(mode="b"), begin(mode="c")
+    for state in (own, other, over):
+        state.steps[0].state = campaign.RUNNING
+        state.ended = "long ago" if state is over else ""
+        state.save()
+    assert [(state.id, step.name) for state, step in campaign.given_up(besides=own)] == [
+        (other.id, "links")
+    ]
+
+
+def held_lock(folder, **changes):
+    """Hold the lock as another process, with changes in what that says of itself."""
+    (folder / "lock").touch()
+    lock = (folder / "lock").open("r+")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": "22:00", "what": "W"}
+    lock.write(json.dumps(holder | changes))
+    lock.flush()
+    return lock
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "W runs since 22:00 (PID <own>); wait for it, or end it: kill <own>"),
+        ({"pid": 2**22 + 1}, f"W runs since 22:00 (PID {2**22 + 1}) was killed, and its ReFrame"),
+        # A process of another host cannot be seen, and has not been killed.
+        ({"host": "login2", "pid": 2**22 + 1},
+         f"W runs since 22:00 (PID {2**22 + 1}) on login2; wait for it, or end it there: kill"),
+        ({"what": None, "host": 5}, "None runs since 22:00"),
+    ],
+)  # fmt: skip
+def test_who_holds_the_lock_is_named(folder, changes, said):
+    said = said.replace("<own>", str(os.getpid()))
+    with (
+        held_lock(folder, **changes),
+        pytest.raises(campaign.Busy, match=re.escape(said)),
+        campaign.locked("mine"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}'])
+def test_a_lock_that_does_not_say_who_holds_it_is_named(folder, text):
+    with held_lock(folder) as lock:
+        lock.seek(0)
+        lock.truncate()
+        lock.write(text)
+        lock.flush()
+        with pytest.raises(campaign.Busy, match="lock is held by another"), campaign.locked("mine"):
+            pass
+
+
+def test_a_file_system_without_locks_is_named(folder, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(campaign.fcntl, "flock", refuse)
+    with pytest.raises(campaign.CampaignFault, match="cannot be locked: Function not impl"):  # noqa: SIM117
+        with campaign.locked("mine"):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "ended"),
+    [
+        ({"ran": (2, 2), "stored": "1234"}, True),
+        ({"ran": (0, 0)}, True),
+        # Killed, or told to stop, while it stored its results.
+        ({"ran": (2, 2)}, False),
+        ({}, False),
+        ({"ran": (2, 2), "stored": "1234", "errors": ["run session stopped: keyboard"]}, False),
+    ],
+)
+def test_a_run_has_come_to_its_end_once_its_results_are_stored(changes, ended):
+    assert runner.came_to_its_end(Run("t", 1, **changes)) == ended
+
+
+def test_a_full_disk_is_told_and_no_traceback(capsys):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "log.txt")
+
+    assert campaign_cli._guarded("nightly", full, argparse.Namespace(), []) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("acceptance nightly: [Errno 28] No space left on device: 'log.txt'; the")
+
+
+def test_what_a_later_attempt_has_again_counts_once(folder, monkeypatch):
+    def case(where, result):
+        return SimpleNamespace(name="X", where=where, result=result)
+
+    found = {
+        "first": [case("a", "pass"), case("b", "abort"), case("c", "fail")],
+        # Of one test, all of which is repeated as long as a part of it is left.
+        "second": [case("a", "pass"), case("b", "pass")],
+    }
+    monkeypatch.setattr(
+        verdict.database, "session",
+        lambda _, uuid: database.Session(uuid, 0, 0, "", "", {}, 0, tuple(found[uuid])),
+    )  # fmt: skip
+    state = begin()
+    state.steps[0].state = campaign.DONE
+    state.steps[0].attempts = [campaign.Attempt(uuid, "", session=uuid) for uuid in found]
+    (session,) = verdict.stopped(state)
+    assert [(one.where, one.result) for one in session.cases] == [("c", "fail")]
+
+
+def test_two_that_begin_in_one_second_have_two_names(folder):
+    first, second = begin(), begin()
+    assert first.id != second.id
+    assert campaign.load(folder / first.id / "state.json") == first
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"steps": [{}]}'])
+def test_a_state_that_cannot_be_read_is_none_and_names_its_file(folder, text):
+    path = begin(mode="nightly").folder / "state.json"
+    path.write_text(text)
+    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) is None
+    with pytest.raises(campaign.CampaignFault, match=re.escape(str(path))):
+        campaign.load(path)

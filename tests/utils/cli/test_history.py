@@ -1,0 +1,159 @@
+"""`acceptance history`: the series of a terminal and as data."""
+
+import json
+
+import pytest
+
+from acceptance.cli.history import fits
+from acceptance.cli.main import main
+from acceptance.cli.sparkline import BLOCKS, PLAIN, sparkline
+from acceptance.detection.changepoint import FEWEST
+from acceptance.regressions.history.reader import load
+from acceptance.regressions.history.series import day
+from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "results.db"
+
+
+@pytest.fixture
+def run(path, capsys):
+    """Run the command; return status, output and errors."""
+
+    def run(*arguments):
+        status = main(["history", "--db", str(path), *arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def stepped(path, count=80, at=60):
+    database = Database(path)
+    level = noisy("x", 1.5)
+    for night in range(count):
+        software = {**SOFTWARE, "mpi": "openmpi@5.0.3"} if night >= at else SOFTWARE
+        value = level(night, 1.1 if night >= at else 1.0)
+        database.add([Case(metrics={"latency_8": (value, "us")}, provenance=software)])
+
+
+def test_one_series_with_its_change_and_its_samples(path, run):
+    stepped(path)
+    status, output, _ = run("latency_8")
+    assert status == 0
+    assert "latency_8 (us, lower is better)" in output
+    assert "80 samples, 2026-01-" in output
+    (change,) = [line for line in output.splitlines() if "decided" in line]
+    assert change.strip().startswith(f"{day(FIRST + 60 * NIGHT)}  1.5 -> 1.6")
+    assert " % worse), decided " in change
+    assert "openmpi@4.1.6" in change
+    assert "openmpi@5.0.3" in change
+    assert "change, software" in output
+    assert "50 samples before these: --values shows all" in output
+    assert "node01 node02" in output
+
+
+def test_all_values(path, run):
+    stepped(path)
+    _, output, _ = run("--values")
+    assert output.count("node01 node02") == 80
+
+
+def test_several_series_are_a_line_each(path, run):
+    nights(path, 20, cases=2)
+    status, output, _ = run("b1")
+    assert status == 0
+    assert output.count("20 samples") == 6
+    assert "node03" not in output
+
+
+def test_many_series_are_cut_off_and_counted(path, run):
+    nights(path, 12, cases=5)
+    _, output, _ = run()
+    assert output.count("12 samples") == 20
+    assert "... and 10 more series: --format json has all" in output
+
+
+def test_nothing_that_fits(path, run):
+    stepped(path, 12)
+    status, output, errors = run("bandwidth*")
+    assert (status, output) == (1, "")
+    assert errors == "acceptance history: no series fits bandwidth*\n"
+
+
+def test_a_short_series_says_when_it_can_be_judged(path, run):
+    stepped(path, 3)
+    assert f"cannot judge yet; can after {FEWEST - 3} more nights" in run()[1]
+
+
+def test_no_database(run):
+    status, output, errors = run()
+    assert (status, output) == (1, "")
+    assert "no such file" in errors
+
+
+def test_notes_of_the_database_are_shown(path, run):
+    database = Database(path)
+    database.add([Case(metrics={"latency_8": (1.0, "us")})])
+    database.store("broken", FIRST, FIRST, "{")
+    assert "note     " in run()[1]
+    assert "session broken is malformed" in run()[1]
+
+
+def test_as_data(path, run):
+    stepped(path)
+    status, output, _ = run("--format", "json")
+    (series,) = json.loads(output)
+    assert status == 0
+    assert (series["system"], series["metric"], series["unit"]) == ("made", "latency_8", "us")
+    assert (series["direction"], series["needed"]) == ("lower", 0)
+    assert len(series["samples"]) == 80
+    assert series["samples"][0]["software"] == SOFTWARE
+    assert series["samples"][0]["source"] == "database"
+    (change,) = series["changes"]
+    assert change["worse"] is True
+    assert change["change"] == pytest.approx(0.1, abs=0.03)
+
+
+def test_a_short_series_as_data_is_valid_json(path, run):
+    stepped(path, 2)
+    (series,) = json.loads(run("--format", "json")[1])
+    assert (series["spread"], series["changes"]) == (None, [])
+    assert series["needed"] > 0
+
+
+@pytest.mark.parametrize(
+    ("patterns", "fitting"),
+    [
+        (["made:*+spack-openmpi OsuMpi*"], True),
+        (["made:*+spack-mpich OsuMpi*"], False),
+        ([], True),
+        (["latency_8"], True),
+        (["latency_*"], True),
+        (["latency"], False),
+        (["OsuMpi"], True),
+        (["OsuMpi*inter-node"], True),
+        (["osu.bw"], True),
+        (["bw"], True),
+        (["made:compute"], True),
+        (["made:compute+*"], True),
+        (["bw/latency_8"], True),
+        (["bw/latency_9"], False),
+        (["bandwidth*", "lat*"], True),
+        (["bandwidth*", "gpu"], False),
+    ],
+)
+def test_patterns(path, patterns, fitting):
+    stepped(path, 1)
+    (series,) = load(path).series
+    assert fits(series, patterns) is fitting
+
+
+def test_a_sparkline_is_between_the_smallest_and_the_largest():
+    assert sparkline([1, 2, 8], 10) == f"{BLOCKS[0]}{BLOCKS[1]}{BLOCKS[7]}"
+    assert sparkline([1, 8], 10, utf8=False) == f"{PLAIN[0]}{PLAIN[7]}"
+    assert sparkline([5, 5], 10) == BLOCKS[4] * 2
+    assert len(sparkline(range(100), 40)) == 40
+    assert sparkline([], 10) == ""

@@ -1,0 +1,155 @@
+"""The balance of machines: measured and published ratios side by side."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from acceptance.cli import hpcc_balance
+from acceptance.cli import main as cli
+from acceptance.core.paths import REFERENCE
+from acceptance.references import library as references
+from acceptance.rfm.database import Case, Metric, Session
+from acceptance.suites.hpcc.benchmarks import RATIOS
+
+RING = "RandomRing-bandwidth/G-HPL"
+
+
+def case(
+    np, value, *, result="pass", metric=RING, unit="B/kflop", benchmark="hpcc", nodes=1, filled=0.8
+):
+    return Case(
+        name="Hpcc", system="here", partition="all", environment="e", filename="", suite="hpcc",
+        run_index=0, result=result, fail_phase="", fail_reason="", nodes=(), fixture=False,
+        benchmark=benchmark, keys={"np": str(np), "nodes": str(nodes), "order": "500"}, declared={},
+        provenance={"filled": str(filled)} if filled is not None else {},
+        findings=(),
+        metrics=(Metric(metric, value, unit, None, None, None, "", True),),
+    )  # fmt: skip
+
+
+def session(uuid, *cases):
+    return Session(uuid, 1.7e9, 1.7e9, "host", "", {}, 0, cases)
+
+
+@pytest.fixture(scope="module")
+def library():
+    return references.load(REFERENCE)
+
+
+def test_published_ratios_are_divided_by_the_largest(library):
+    found = {(p.partition, p.np): p for p in hpcc_balance.points([], library) if p.metric == RING}
+    # saini2006, Section 4.1.1: 203.12 of 506 CPUs is the largest, 24.41 that of the Opteron.
+    assert found["altix-nl4", "506"].normalised == 1
+    assert found["cray-opteron", "64"].normalised == pytest.approx(24.41 / 203.12)
+    assert found["nec-sx8", "576"].source == "published saini2006, Section 4.1.1"
+    assert {p.metric for p in hpcc_balance.points([], library)} == {"G-HPL", *RATIOS}
+
+
+def test_the_largest_values_of_the_paper_are_compared_with(library):
+    table = [
+        p for p in hpcc_balance.points([], library) if p.source == "published saini2006, Table 2"
+    ]
+    # Two other systems have a better FFT and RandomAccess, one a better DGEMM, in other papers.
+    assert {p.metric for p in table if p.normalised == 1} == {
+        "G-HPL", "G-PTRANS/G-HPL", "EP-STREAM-Copy/G-HPL", "1/RandomRing-latency"
+    }  # fmt: skip
+    assert {p.partition for p in table} == {""}
+    assert len(table) == 8
+
+
+def test_ratios_follow_from_what_a_paper_prints_of_one_run(library):
+    found = {
+        p.metric: p
+        for p in hpcc_balance.points([], library, "kandadai2009")
+        if p.partition == "ib-ddr"
+    }
+    # Table 13, by hand: 0.130035 GB/s x 128 / 591.754 Gflop/s, 8.02071 x 128 / 591.754.
+    assert found[RING].value == pytest.approx(28.127, rel=1e-4)
+    assert found["EP-DGEMM/G-HPL"].value == pytest.approx(1.7349, rel=1e-4)
+    assert found["G-PTRANS/G-HPL"].value == pytest.approx(11.3455 / 591.754)
+    assert found["1/RandomRing-latency"].value == pytest.approx(1 / 7.30212)
+    assert found[RING].source == "computed from published kandadai2009, Table 13"
+    assert found["G-HPL"].source == "published kandadai2009, Table 13"
+    # The table has Triad, and no Copy.
+    assert found.keys() == {"G-HPL", *RATIOS} - {"EP-STREAM-Copy/G-HPL"}
+
+
+def test_the_newest_passing_result_counts_once(library):
+    sessions = [
+        session("failed", case(2, 999.0, result="fail")),
+        session("new", case(2, 406.24), case(4, 5.0), case(2, 1.0, metric="G-FFTE")),
+        session("old", case(2, 800.0)),
+        session("other", case(2, 7.0, benchmark="osu.bw")),
+    ]
+    own = [p for p in hpcc_balance.points(sessions, library) if p.system == "here"]
+    assert [(p.np, p.value, p.source) for p in own] == [
+        ("2", 406.24, "session new of 2023-11-14"),
+        ("4", 5.0, "session new of 2023-11-14"),
+    ]
+    assert own[0].normalised == 1
+    published = next(
+        p for p in hpcc_balance.points(sessions, library) if p.metric == RING and p.np == "506"
+    )
+    assert published.normalised == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("filled", [None, 0.0, 0.49])
+def test_a_small_problem_is_shown_and_compared_with_nothing(library, filled):
+    ring = case(2, 4e6, filled=filled)
+    latency = case(4, 2.0, metric="1/RandomRing-latency", unit="1/us", filled=filled)
+    found = hpcc_balance.points([session("a", ring, latency)], library)
+    small, fixed = (p for p in found if p.system == "here")
+    assert (small.value, small.normalised) == (4e6, None)
+    # Eight bytes in a ring are the same whatever the matrix.
+    assert fixed.normalised == 1
+    assert next(p for p in found if p.np == "506").normalised == 1
+    assert hpcc_balance.problems(found, "results.db", None) == [
+        "not normalised: problems that fill less than 50% of the memory; the mode acceptance "
+        "fills it"
+    ]
+
+
+def test_one_node_and_two_are_two_results(library):
+    found = hpcc_balance.points(
+        [session("a", case(4, 5.0), case(4, 3.0, nodes=2))], library, "here"
+    )
+    assert [(p.np, p.nodes, p.value, p.normalised) for p in found] == [
+        ("4", "1", 5.0, 1.0),
+        ("4", "2", 3.0, 0.6),
+    ]
+
+
+def test_a_stream_in_the_cache_is_left_out(library):
+    sessions = [session("a", case(2, 9.0, metric="EP-STREAM-Copy-in-cache/G-HPL"))]
+    assert not [p for p in hpcc_balance.points(sessions, library) if p.system == "here"]
+
+
+def test_the_command_prints_csv_and_json_alike(tmp_path, capsys):
+    database = str(tmp_path / "none.db")
+    assert cli.main(["hpcc-balance", "--db", database, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert cli.main(["hpcc-balance", "--db", database, "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [{key: str(value) for key, value in row.items()} for row in data] == rows
+    assert tuple(rows[0]) == hpcc_balance.COLUMNS
+
+
+def test_the_command_says_what_there_is_not(tmp_path, capsys):
+    database = str(tmp_path / "none.db")
+    assert cli.main(["hpcc-balance", "--db", database, "--system", "kandadai2009"]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2 + 3 * len(RATIOS)
+    assert f"{database} has no result of HPCC of kandadai2009 that passed" in err
+    assert cli.main(["hpcc-balance", "--db", database, "--system", "nope"]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2
+    assert err == "acceptance hpcc-balance: no result of HPCC of nope is known\n"
+
+
+def test_a_database_that_cannot_be_read_is_said(tmp_path, capsys):
+    database = tmp_path / "results.db"
+    database.write_text("no database")
+    assert cli.main(["hpcc-balance", "--db", str(database)]) == 1
+    assert "results.db: cannot be read" in capsys.readouterr().err

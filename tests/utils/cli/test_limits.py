@@ -1,0 +1,251 @@
+"""`cli/limits.py` and `fabric/bandwidth_shares.py` on the project's own systems and references."""
+
+import json
+
+import pytest
+
+from acceptance.cli import limits
+from acceptance.cli import main as cli
+from acceptance.core.paths import REFERENCE, ROOT
+from acceptance.fabric import bandwidth_shares
+from acceptance.fabric.facts import FabricFault, Facts, exceeds, latency_floor
+from acceptance.references import library as references
+from acceptance.rfm import configuration
+
+
+@pytest.fixture(scope="module")
+def library():
+    return references.load(REFERENCE)
+
+
+@pytest.fixture(scope="module")
+def systems(tmp_path_factory):
+    """Load the configuration; that makes the folder of the log."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("acceptance.core.paths.LOGS", tmp_path_factory.mktemp("log"))
+        return configuration.load([ROOT / "config/settings.py"]).systems
+
+
+@pytest.fixture(scope="module")
+def found(systems, library):
+    return {row.partition: row for row in limits.rows(systems, library)}
+
+
+@pytest.fixture(autouse=True)
+def _own_log(tmp_path, monkeypatch):
+    monkeypatch.setattr("acceptance.core.paths.LOGS", tmp_path / "log")
+    monkeypatch.delenv("RFM_CONFIG_FILES", raising=False)
+
+
+def system(name, **partitions):
+    return {
+        "name": name,
+        "partitions": [
+            {"name": key, "extras": {"fabric": fabric} if fabric else {}}
+            for key, fabric in partitions.items()
+        ],
+    }
+
+
+def test_every_partition_that_states_a_fabric_has_a_row(found, library):
+    assert found.keys() >= {part.fullname for part in library.partitions.values()}
+
+
+@pytest.mark.parametrize(
+    ("partition", "compared"),
+    [
+        ("koop2008:ddr-pcie1", 2),
+        ("koop2008:ddr-pcie2", 3),
+        ("koop2008:qdr-pcie2", 7),
+        ("subramoni2009:nh-qdr", 2),
+        ("kandadai2009:ib-ddr", 12),
+        ("kandadai2009:eth-10g", 12),
+        ("kandadai2009:eth-1g", 12),
+    ],
+)
+def test_no_published_value_is_above_its_limit(partition, compared, found, library):
+    row = found[partition]
+    published = bandwidth_shares.peaks(library, partition, row.limit.bandwidth)
+    published = [peak for peak in published if peak.where.startswith("published ")]
+    assert len(published) >= compared
+    for peak in published:
+        assert not exceeds(peak.ratio, 1), peak
+    assert row.peak == published[0]
+    # A bound that no peak comes near to is no use.
+    assert row.peak.ratio > 0.6
+
+
+def test_no_other_partition_with_a_limit_has_a_published_value_to_compare(found, library):
+    papers = [row for row in found.values() if row.partition.split(":")[0] in library.papers]
+    compared = [row.partition for row in papers if row.peak and row.peak.ratio]
+    assert [name.split(":")[1] for name in compared] == [
+        *("ib-ddr", "eth-10g", "eth-1g", "ddr-pcie1", "ddr-pcie2", "qdr-pcie2", "nh-qdr")
+    ]
+
+
+def test_no_published_latency_is_below_its_floor(found, library):
+    compared = 0
+    for row in library.values:
+        fullname = f"{row.system}:{row.partition}"
+        if row.metric == "latency" and row.unit == "us" and fullname in found:
+            assert row.value > latency_floor(found[fullname].facts, size=1)
+            compared += 1
+    assert compared > 5
+
+
+@pytest.mark.parametrize(
+    ("partition", "peak", "ratio"),
+    [
+        ("koop2008:ddr-pcie1", "osu.bw", 1301 / (2000 * 512 / 532)),
+        ("koop2008:ddr-pcie2", "osu.bw", 1942 / (2000 * 4096 / 4122)),
+        ("koop2008:qdr-pcie2", "osu.bw", 2575 / (4000 * 512 / 532)),
+        ("kandadai2009:eth-1g", "netperf.TCP_STREAM", 949 / (1000 * 8960 / 9038)),
+    ],
+)
+def test_the_nearest_published_value_stands_in_the_row(partition, peak, ratio, found):
+    assert found[partition].peak.benchmark == peak
+    assert found[partition].peak.ratio == pytest.approx(ratio)
+
+
+def test_tcp_in_packets_of_1500_bytes_is_what_kandadai2009_measured(systems, library):
+    (row,) = limits.rows(systems, library, "kandadai2009:eth-1g", {"mtu": "1500"})
+    assert row.limit.bandwidth == pytest.approx(118.66, abs=0.01)
+    assert 0.999 < row.peak.ratio < 1
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "nodes", "mapping", "expected"),
+    [
+        ("imb.PingPong", 2, "block", 1),
+        ("imb.PingPing", 2, "block", 1),
+        ("imb.Sendrecv", 2, "block", 2),
+        ("imb.Sendrecv", 16, "cyclic", 2),
+        ("imb.Exchange", 2, "block", 2),
+        ("imb.Exchange", 16, "block", 2),
+        ("imb.Uniband", 2, "block", 1),
+        ("imb.Uniband", 8, "block", 4),
+        ("imb.Biband", 2, "block", 2),
+        ("imb.Biband", 8, "block", 8),
+        ("osu.bw", 2, "block", 1),
+        ("osu.bibw", 2, "block", 2),
+        ("osu.put_bw", 2, "block", 1),
+        ("osu.get_bw", 2, "block", 1),
+        ("netperf.TCP_STREAM", 2, "block", 1),
+        ("netperf.UDP_STREAM", 2, "block", None),
+        ("imb.Allreduce", 2, "block", None),
+        ("osu.alltoall", 2, "block", None),
+        ("hpcc", 2, "block", None),
+        ("b_eff", 2, "block", None),
+        ("cbr.bw", 2, "block", None),
+    ],
+)
+def test_a_benchmark_adds_up_so_many_links(benchmark, nodes, mapping, expected):
+    assert bandwidth_shares.factor(benchmark, nodes, mapping) == expected
+
+
+@pytest.mark.parametrize(
+    ("nodes", "mapping", "pairs", "expected"),
+    [
+        (2, "block", 1, 1),
+        (2, "block", 4, 1.6),
+        (2, "block", None, 2),
+        (8, "block", 1, 4),
+        (3, "block", 3, 3),
+        (2, "cyclic", 1, 2),
+    ],
+)
+def test_pairs_that_take_turns_have_a_shorter_average_time(nodes, mapping, pairs, expected):
+    assert bandwidth_shares.factor("osu.mbw_mr", nodes, mapping, pairs) == pytest.approx(expected)
+
+
+def test_the_sum_of_pairs_in_turn_is_as_large_as_the_factor():
+    """OMB's formula, on a link of 1 that serves one pair of unit messages after the other."""
+    for pairs in (1, 2, 4, 8):
+        average = sum(range(1, pairs + 1)) / pairs
+        assert pairs / average == pytest.approx(bandwidth_shares.factor("osu.mbw_mr", pairs=pairs))
+
+
+def test_values_inside_a_node_are_not_compared(library):
+    published = bandwidth_shares.peaks(library, "subramoni2009:nh-qdr", 1000.0)
+    assert {peak.value for peak in published} == {3029, 5236}
+
+
+def test_without_a_limit_the_largest_value_comes_first(library):
+    values = [peak.value for peak in bandwidth_shares.peaks(library, "koop2008:qdr-pcie2", None)]
+    assert values == sorted(values, reverse=True)
+    assert len(values) == 7
+
+
+def test_partitions_without_a_fabric_are_left_out(library):
+    some = [system("mine", fast={"technology": "ethernet", "rate": "100"}, local=None)]
+    (row,) = limits.rows(some, library)
+    assert (row.partition, row.peak) == ("mine:fast", None)
+
+
+@pytest.mark.parametrize(
+    ("only", "stated", "words"),
+    [
+        ("mine:slow", {}, "no system or partition 'mine:slow'; there are mine:fast, mine:none"),
+        ("mine:none", {}, "mine:none: no fabric is stated"),
+        (None, {"lanes": "5"}, "mine:fast: lanes is '5'; it can be 1, 2, 4, 8, 12"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_partition(only, stated, words, library):
+    some = [system("mine", fast={"technology": "infiniband", "rate": "EDR"}, none=None)]
+    with pytest.raises(FabricFault, match=f"^{words}$"):
+        list(limits.rows(some, library, only, stated))
+
+
+def test_the_command_prints_all_partitions(capsys):
+    assert cli.main(["limits"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if line.startswith("koop2008:qdr-pcie2 ")]
+    assert line.split("  ")[0] == "koop2008:qdr-pcie2"
+    for words in ("infiniband QDR 4x", "2.0 x8", " 3974.8 ", " 3849.6 ", " pcie ", " 0.669"):
+        assert words in line
+    assert "osu.bw, published koop2008, Section 5.1" in line
+    assert not any(line.startswith("local:") for line in lines)
+
+
+def test_the_command_explains_a_single_partition(capsys):
+    assert cli.main(["limits", "kandadai2009:ib-ddr"]) == 0
+    text = capsys.readouterr().out
+    assert "note     pcie not stated\n" in text
+    assert "link     4 lanes x 5 Gb/s x 8/10 x 4096/4122\n" in text
+    assert "both     3974.8 MB/s in both directions together\n" in text
+    assert "latency  no 8 bytes take less than 0.0170 us\n" in text
+
+
+def test_the_command_takes_facts_from_the_command_line(capsys):
+    words = "--technology infiniband --rate HDR --lanes 4 --pcie 4.0 --pcie-lanes 16 --mtu 4096"
+    assert cli.main(["limits", *words.split(), "--format", "json"]) == 0
+    (data,) = json.loads(capsys.readouterr().out)
+    assert data["binds"] == "link"
+    assert data["bandwidth"] == data["link"] == pytest.approx(25000 * 4096 / 4122)
+    assert data["pcie"] == pytest.approx(31507.692 * 512 / 532)
+    assert data["bidirectional"] == 2 * data["bandwidth"]
+    assert Facts.read(data["facts"]).lanes == 4
+    assert data["peak"] is None
+
+
+def test_the_command_puts_stated_facts_in_place_of_a_partitions_own(capsys):
+    assert cli.main(["limits", "koop2008:qdr-pcie2", "--pcie", "3.0", "--format", "json"]) == 0
+    (data,) = json.loads(capsys.readouterr().out)
+    assert (data["partition"], data["binds"]) == ("koop2008:qdr-pcie2", "link")
+    assert data["peak"]["ratio"] == pytest.approx(2575 / (4000 * 4096 / 4122))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "no system or partition 'nowhere'; there are "),
+        (["koop2008", "--rate", "fast"], "koop2008:sdr-pcie1: unknown rate of infiniband: 'fast'"),
+        (["--rate", "HDR"], "no technology is stated; known: infiniband, "),
+    ],
+)
+def test_the_command_refuses_in_one_line(arguments, words, capsys):
+    assert cli.main(["limits", *arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"acceptance limits: {words}")
+    assert captured.err.count("\n") == 1

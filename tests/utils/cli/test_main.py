@@ -1,0 +1,164 @@
+"""The command `acceptance` as a user meets it."""
+
+import csv
+import io
+import subprocess
+
+import pytest
+
+from acceptance.core.paths import ROOT
+from tests.conftest import needs_wheels
+
+
+def test_doctor_names_what_is_there_and_what_is_missing(site, recorded):
+    site.replay(recorded("imb/IMB-MPI1_PingPong.impi.txt"))
+    result = site.acceptance("doctor", "--format", "json")
+    assert result.status == 0
+    found = {(row["what"], row["state"]): row for row in result.data}
+    assert found["system", "ok"]["found"].startswith("replay")
+    assert "IMB-MPI1" in found["Intel MPI Benchmarks", "ok"]["found"]
+    for row in result.data:
+        assert row["state"] == "ok" or row["remedy"], row
+
+
+def test_doctor_fails_for_what_is_broken(site, recorded):
+    site.replay(recorded("imb/IMB-MPI1_PingPong.impi.txt")).unlink()
+    result = site.acceptance("doctor")
+    assert result.status == 1
+    (line,) = (line for line in result.output.splitlines() if "BROKEN" in line)
+    assert "IMB-MPI1: missing or not executable" in line
+
+
+def test_doctor_survives_a_configuration_that_does_not_load(site):
+    site.add_system("raise RuntimeError('half edited')")
+    result = site.acceptance("doctor")
+    assert result.status == 1
+    assert "half edited" in result.output
+    assert "site.py" in result.output
+
+
+def test_references_of_a_partition(site):
+    result = site.acceptance("references", "--partition", "koop2008:qdr-pcie2", "--format", "json")
+    peaks = {
+        row["benchmark"]: row["value"]
+        for row in result.data
+        if row["metric"] == "bandwidth_peak" and row["relation"] == "="
+    }
+    assert peaks == {"osu.bw": 2575.0, "osu.bibw": 5023.0}
+
+
+def test_references_as_csv_are_the_file_of_the_paper(site):
+    result = site.acceptance("references", "--paper", "kandadai2009", "--format", "csv")
+    assert result.output == (ROOT / "reference/kandadai2009.csv").read_text()
+
+
+def test_coverage_has_a_line_for_each_published_value(site):
+    result = site.acceptance("references", "--coverage", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(result.output)))
+    papers = (ROOT / "reference").glob("*20*.csv")
+    published = sum(len(list(csv.reader(path.open()))) - 1 for path in papers)
+    assert len(rows) == published
+    assert {row["check"] for row in rows if row["benchmark"] == "imb.PingPong"} == {"checks/imb.py"}
+    assert {row["check"] for row in rows if row["benchmark"] == "himeno"} == {"none yet"}
+    for suite in ("hpcc", "npb"):
+        checks = {row["check"] for row in rows if row["benchmark"].split(".")[0] == suite}
+        assert checks == {f"checks/{suite}.py"}
+
+
+def test_coverage_counts_the_claims_whose_sides_are_produced(site):
+    result = site.acceptance("references", "--coverage", "--paper", "koop2008")
+    with (ROOT / "reference/claims.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["paper"] == "koop2008"]
+    # All that koop2008 compares is of OSU and NPB.
+    assert result.output.splitlines()[-1] == (
+        f"{len(rows)} of {len(rows)} claims have checks that produce both of their sides"
+    )
+
+
+@pytest.mark.parametrize("option", [("--paper", "nobody"), ("--partition", "koop2008:edr")])
+def test_references_of_nothing_name_what_there_is(site, option):
+    result = site.acceptance("references", *option)
+    assert result.status == 1
+    assert "there are" in result.errors
+    assert "koop2008" in result.errors
+
+
+def test_malformed_references_are_refused_with_file_and_line(site, tmp_path):
+    (tmp_path / "tolerances.yaml").write_text("published: {}\n")
+    (tmp_path / "papers.bib").write_text("@misc{koop2008, title={x}}\n")
+    (tmp_path / "systems.csv").write_text("system,partition\n")
+    result = site.acceptance("references", ACCEPTANCE_REFERENCE=str(tmp_path))
+    assert result.status == 1
+    assert f"{tmp_path}/systems.csv:1: the header is not" in result.errors
+
+
+def shell(site, script):
+    return site.run("bash", "-c", script, RFM_CONFIG_FILES="")
+
+
+def test_env_sh_makes_plain_reframe_work(site):
+    result = shell(site, f". {ROOT}/env.sh && reframe --show-config=storage/0/sqlite_db_file")
+    assert result.status == 0, result.errors
+    assert str(site.var / "results.db") in result.output
+
+
+def test_env_sh_sourced_twice_changes_nothing_more(site):
+    result = shell(site, f'. {ROOT}/env.sh; a=$PATH; . {ROOT}/env.sh; [ "$a" = "$PATH" ]')
+    assert result.status == 0
+
+
+def test_env_sh_of_a_clone_that_is_not_set_up_says_what_to_do(site, tmp_path):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/settings.py").touch()
+    (tmp_path / "env.sh").write_text((ROOT / "env.sh").read_text())
+    result = shell(site, f". {tmp_path}/env.sh")
+    assert "run 'make setup' once" in result.errors
+
+
+def test_make_without_a_target_shows_the_targets(site):
+    result = site.run("make")
+    for target in ("run", "test", "check", "bench", "spack", "mirror"):
+        assert any(line.startswith(target) for line in result.output.splitlines())
+
+
+def test_make_mirror_without_a_place_says_so(site):
+    result = site.run("make", "mirror")
+    assert result.status == 2
+    assert "make mirror DEST=folder" in result.errors
+
+
+@needs_wheels
+def test_make_run_ends_with_a_verdict(site):
+    """The whole walk: ReFrame, real IMB, the database and the gate."""
+    result = site.run(
+        "make", "run",
+        "ARGS=-p wheels -n 'PingPong|Barrier' -S ImbMpi1.msglog=0:4",
+    )  # fmt: skip
+    assert result.status == 0, result.output + result.errors
+    assert result.output.rstrip().splitlines()[-1].startswith("VERDICT: pass")
+    assert "suite    imb (IMB 2021.11): 2 cases, provided by local:default+wheels" in result.output
+
+
+def test_make_run_fails_when_nothing_matches(site):
+    result = site.run("make", "run", "ARGS=-n nothing")
+    assert result.status == 2, "make's own status for a failed recipe"
+    assert "VERDICT: FAIL" in result.output
+
+
+def test_make_run_is_no_earlier_run_when_reframe_does_not_start(site, recorded):
+    site.replay(recorded("imb/IMB-MPI1_PingPong.impi.txt"))
+    site.reframe("-c", "checks", "-r", "-n", "PingPong.*intra-node")
+    assert site.gate()[0] == 0
+    result = site.run("make", "run", "ARGS=--no-such-option")
+    assert result.status == 2
+    assert "it did not start" in result.output
+
+
+def test_the_tree_names_no_machine_and_no_registry():
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    words = ("files.python" + "hosted", "pypi" + ".org", "/ro" + "ot/", "/wo" + "rk/")
+    for name in filter(None, tracked):
+        text = (ROOT / name).read_text(errors="replace")
+        assert not [word for word in words if word in text], name

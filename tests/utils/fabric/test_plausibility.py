@@ -1,0 +1,241 @@
+"""Whether results between nodes can be true: limits, floors, and the bytes on the wire."""
+
+import re
+
+import pytest
+
+from acceptance.fabric.facts import Facts
+from acceptance.fabric.plausibility import evidence, implausible, limit_of, slower_link
+from acceptance.launch.placement import Layout
+from tests.sysfs import Sysfs
+
+ETH = {"technology": "ethernet", "rate": "10"}
+QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
+TWO = Layout(2, 1, "inter-node")
+
+
+def test_a_fraction_of_the_limit_judges_the_peak_of_one_way():
+    value, citation = limit_of("osu.bw", "bandwidth_peak", "MB/s", Facts.read(QDR))
+    # 8 lanes of 5 GT/s, 8b/10b, 512 bytes of payload and 20 of overhead in a packet.
+    assert value == pytest.approx(8 * 5000 * 0.8 / 8 * 512 / 532, abs=0.05)
+    assert citation.startswith("limit of infiniband QDR 4x, 8 lanes x 5 GT/s")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "metric", "facts"),
+    [
+        ("osu.bw", "bandwidth_65536", QDR),
+        ("osu.latency", "latency_8", QDR),
+        ("osu.bibw", "bandwidth_peak", QDR),
+        ("imb.Exchange", "bandwidth_peak", QDR),
+        ("osu.bw", "bandwidth_peak", {"technology": "myrinet"}),
+        ("osu.bw", "bandwidth_peak", {"technology": "infiniband", "rate": "QDR"}),
+    ],
+)
+def test_nothing_else_is_judged_by_it(benchmark, metric, facts):
+    assert limit_of(benchmark, metric, "MB/s", Facts.read(facts)) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "peak", "said"),
+    [
+        (ETH, 117.0, "ethernet 1 Gb/s (123.92 MB/s at most)"),
+        (ETH, 290.0, "ethernet 2.5 Gb/s"),
+        # 4 lanes of SDR.
+        (QDR, 950.0, "infiniband SDR 4x"),
+        # As stated, only not well; or slower than anything of its kind.
+        (ETH, 810.0, ""),
+        (ETH, 20.0, ""),
+        ({"technology": "ethernet", "rate": "1"}, 50.0, ""),
+        ({"technology": "ethernet"}, 117.0, ""),
+        ({"technology": "myrinet", "rate": "2000"}, 50.0, ""),
+        # The slot gives a limit, the technology no rates that could be slower.
+        ({**QDR, "technology": "myrinet", "rate": "2000"}, 50.0, ""),
+        # Half of the lanes, whatever the port has.
+        ({**QDR, "rate": "HDR", "pcie": "4.0", "pcie_lanes": 16}, 12000.0, "HDR100 2x (12421"),
+    ],
+)
+def test_a_peak_that_is_right_for_a_slower_link_names_it(facts, peak, said):
+    measured = {"bandwidth_peak": (peak, "MB/s"), "bandwidth_8": (1.0, "MB/s")}
+    found = slower_link("imb.PingPong", measured, Facts.read(facts), 0.35)
+    assert said in found
+    assert bool(found) == bool(said)
+    assert slower_link("imb.Allreduce", measured, Facts.read(facts), 0.35) == ""
+    assert slower_link("imb.PingPong", {}, Facts.read(facts), 0.35) == ""
+
+
+def test_shared_memory_in_place_of_the_fabric_is_implausible():
+    # 10 Gb/s in frames of 9000 bytes are 1239 MB/s.
+    measured = {
+        "bandwidth_1024": (900.0, "MB/s"),
+        "bandwidth_65536": (9000.0, "MB/s"),
+        "bandwidth_peak": (13800.0, "MB/s"),
+    }
+    (line,) = implausible("imb.PingPong", measured, Facts.read(ETH), TWO)
+    assert re.match(
+        r"implausible: bandwidth_peak is 13800 MB/s \(2 metrics\), .*ethernet 10.* carries at most "
+        r"1239\.\d \(.*\): not measured over this fabric",
+        line,
+    ), line
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "layout", "value", "true"),
+    [
+        ("osu.bw", TWO, 1263, True),  # 2 % more than 1239.2
+        ("osu.bw", TWO, 1265, False),
+        ("osu.bibw", TWO, 2500, True),
+        ("osu.bibw", TWO, 2540, False),
+        ("osu.mbw_mr", Layout(4, 1, "inter-node"), 2 * 1239 * 4 / 3, True),
+        ("osu.mbw_mr", Layout(4, 1, "inter-node"), 2 * 1239 * 4 / 3 * 1.03, False),
+        ("osu.alltoall", TWO, 1e9, True),
+    ],
+)
+def test_a_bandwidth_is_held_against_what_the_benchmark_adds_up(benchmark, layout, value, true):
+    measured = {"bandwidth_peak": (value, "MB/s")}
+    assert (implausible(benchmark, measured, Facts.read(ETH), layout) == []) is true
+
+
+def test_a_latency_below_the_floor_is_implausible():
+    facts = Facts.read({**ETH, "cable": 30})
+    # 30 m of cable are 0.1 us of light; 8 bytes in the smallest frame 0.0576.
+    measured = {"latency_0": (0.01, "us"), "latency_8": (0.15, "us"), "latency_64": (0.2, "us")}
+    (line,) = implausible("osu.latency", measured, facts, TWO)
+    assert line.startswith("implausible: latency_8 is 0.15 us, over ")
+    assert "no message of its size takes less than 0.1577" in line
+    assert implausible("osu.latency", {"latency_8": (0.16, "us")}, facts, TWO) == []
+    assert implausible("osu.allreduce", measured, facts, TWO) == []
+
+
+@pytest.mark.parametrize(
+    ("layout", "measured", "said"),
+    [
+        (TWO, {"PingPong-bandwidth-max": (1.26, "GB/s")}, None),
+        (TWO, {"PingPong-bandwidth-min": (1.27, "GB/s")}, "PingPong-bandwidth-min is 1.27 GB/s"),
+        (TWO, {"PingPong-latency-avg": (0.05, "us")}, "PingPong-latency-avg is 0.05 us"),
+        # A ring's neighbours may share a node, and so may a pair of two ranks a node.
+        (TWO, {"RandomRing-bandwidth": (9.0, "GB/s"), "RandomRing-latency": (0.01, "us")}, None),
+        (
+            Layout(4, 2, "inter-node"),
+            {"PingPong-bandwidth-max": (9.0, "GB/s"), "PingPong-latency-min": (0.01, "us")},
+            None,
+        ),
+    ],
+)
+def test_the_pairs_of_hpcc_are_held_against_the_wire(layout, measured, said):
+    found = implausible("hpcc", measured, Facts.read(ETH), layout)
+    assert bool(found) == bool(said)
+    assert said is None or (said in found[0] and "not measured over this fabric" in found[0])
+
+
+def test_facts_without_a_formula_bound_nothing():
+    measured = {"bandwidth_peak": (1e9, "MB/s"), "latency_8": (1e-9, "us")}
+    assert implausible("osu.bw", measured, Facts.read({"technology": "cray"}), TWO) == []
+
+
+@pytest.fixture
+def links(tmp_path):
+    """Write what a made node with a port says, before and after some of its counters grew."""
+
+    def write(node, *, after=None, **port):
+        folder = tmp_path / "links"
+        folder.mkdir(exist_ok=True)
+        tree = Sysfs(tmp_path / node, node)
+        tree.adapter()
+        tree.port(**port)
+        (folder / f"{node}.before").write_text(tree.text())
+        counters = tree.root / "class/infiniband/mlx5_0/ports/1/counters"
+        for key, value in (after or {}).items():
+            (counters / key).write_text(f"{value}\n")
+        (folder / f"{node}.after").write_text(tree.text())
+        return folder
+
+    return write
+
+
+def test_bytes_are_counted_on_every_node(links):
+    links("node1", after={"port_xmit_data": 10, "port_rcv_data": 15})
+    folder = links("node2", after={"port_xmit_data": 30})
+    found = evidence(folder, {"node1", "node2"}, QDR, 90)
+    assert found.bytes == {"node1": 100, "node2": 120}
+    assert (found.faults, found.unknown, found.deviations) == ([], [], [])
+    (fault,) = evidence(folder, {"node1", "node2"}, QDR, 101).faults
+    assert fault.startswith("only 100 bytes went over the infiniband of node1")
+
+
+def test_a_device_that_is_not_there_is_no_proof(links):
+    folder = links("node1")
+    found = evidence(folder, {"node1"}, {**QDR, "device": "mlx5_7"}, 1)
+    assert found.unknown == ["node1 has no mlx5_7"]
+    assert found.bytes == {}
+    assert any("mlx5_7" in str(deviation) for deviation in found.deviations)
+
+
+def test_a_node_that_told_nothing_is_said(links):
+    folder = links("node1")
+    assert evidence(folder, {"node1", "node2"}, QDR, 0).unknown == [
+        "node2 told nothing of its links"
+    ]
+
+
+def test_counters_that_went_back_prove_nothing(links):
+    folder = links("node1", port_xmit_data=50, after={"port_xmit_data": 10})
+    found = evidence(folder, {"node1"}, QDR, 1)
+    assert "went back from 50 to 10" in found.unknown[0]
+
+
+def test_a_link_that_went_down_is_a_fault_and_symbol_errors_are_none(links):
+    folder = links("node1", after={"link_downed": 1, "symbol_error": 4})
+    found = evidence(folder, {"node1"}, QDR, 0)
+    assert len(found.deviations) == 2
+    (fault,) = found.faults
+    assert "link_downed: 1 more (0 to 1)" in fault
+
+
+def test_a_counter_that_is_full_tells_of_no_failure_now(links):
+    folder = links("node1", link_downed=255, link_error_recovery=255)
+    found = evidence(folder, {"node1"}, QDR, 0)
+    assert [one.kind for one in found.deviations] == ["full", "full"]
+    assert found.faults == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "faults"),
+    [
+        (QDR, ["eth2", "mlx5_0/2"]),
+        (QDR | {"device": "mlx5_0/1"}, ["eth2", "mlx5_0/2"]),
+        (QDR | {"device": "mlx5_0/2"}, ["eth2"]),
+        (ETH, ["mlx5_0/2"]),
+        (ETH | {"device": "mlx5_0/1"}, ["eth2", "mlx5_0/2"]),
+        (ETH | {"device": "eth3"}, ["eth2", "mlx5_0/2"]),
+    ],
+    ids=str,
+)
+def test_a_link_of_another_network_that_went_down_is_no_fault_of_this_one(tmp_path, facts, faults):
+    tree = Sysfs(tmp_path / "node1", "node1")
+    tree.adapter()
+    tree.port()
+    tree.port(2, state="4: ACTIVE" if facts.get("device") == "mlx5_0/2" else "1: DOWN")
+    tree.interface()
+    (tmp_path / "node1.before").write_text(tree.text())
+    tree.add("class/infiniband/mlx5_0/ports/2/counters", link_downed=1)
+    tree.add("class/net/eth2", carrier_changes=3)
+    (tmp_path / "node1.after").write_text(tree.text())
+    found = evidence(tmp_path, {"node1"}, facts, 0)
+    grown = {one.device for one in found.deviations if one.kind == "errors"}
+    assert grown == {"eth2", "mlx5_0/2"}
+    failed = {one for one in grown if any(f"node1 {one} " in fault for fault in found.faults)}
+    assert failed == grown - set(faults)
+
+
+def test_a_reading_that_was_cut_is_refused(links):
+    folder = links("node1")
+    path = folder / "node1.after"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(ValueError, match=r"node1\.after"):
+        evidence(folder, {"node1"}, QDR, 0)
+
+
+def test_of_fabrics_that_linux_does_not_show_nothing_is_asked(tmp_path):
+    found = evidence(tmp_path, {"node1"}, {"technology": "numalink"}, 1)
+    assert (found.bytes, found.unknown, found.faults) == ({}, [], [])

@@ -1,0 +1,121 @@
+"""What Slurm says of jobs that did not end by themselves; its words are recorded ones of 22.05."""
+
+import pytest
+
+from acceptance.launch import slurm_jobs
+
+LIMIT = """\
+placement rank=0 node=node1 cpus=1 sockets=0 cores=0:1
+srun: Job step aborted: Waiting up to 3 seconds for job step to finish.
+slurmstepd-node1: error: *** STEP 16.0 ON node1 CANCELLED AT 2026-11-21T15:48:26 DUE TO TIME LIMIT ***
+slurmstepd-node1: error: *** JOB 16 ON node1 CANCELLED AT 2026-11-21T15:48:26 DUE TO TIME LIMIT ***
+srun: error: node1: task 0: Terminated
+"""  # noqa: E501
+CANCELLED = "slurmstepd-node1: error: *** JOB 7 ON node1 CANCELLED AT 2026-11-21T15:48:26 ***\n"
+NODE = (
+    "slurmstepd-node1: error: *** STEP 9.0 ON node1 CANCELLED AT 2026-11-21T15:48:26 DUE TO NODE "
+    "FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n"
+)
+CRASH = """\
+srun: error: node2: task 1: Segmentation fault
+slurmstepd-node1: error: *** STEP 3.0 ON node1 CANCELLED AT 2026-11-21T15:48:26 ***
+"""
+SHOWN = (
+    "JobId=5 JobName=rfm JobState=TIMEOUT Reason=TimeLimit Dependency=(null) "
+    "NodeList=node[1-2] BatchHost=node1"
+)
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        (
+            LIMIT,
+            "the job 16 on node1 was CANCELLED DUE TO TIME LIMIT "
+            "(a check's limit: -S time_limit=30m)",
+        ),
+        (CANCELLED, "the job 7 on node1 was CANCELLED"),
+        (
+            NODE,
+            "the step 9.0 on node1 was CANCELLED DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR "
+            "DETAILS",
+        ),
+        # The rank that crashed says more.
+        (CRASH, ""),
+        ("srun: got SIGCONT\n*** a program's own stars ***\n", ""),
+        ("", ""),
+    ],
+)
+def test_what_slurmstepd_writes_to_the_standard_error(errors, said):
+    assert slurm_jobs.cut_short(errors) == said
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("TIMEOUT", "the job did not end by itself: it reached its time limit (TIMEOUT)"),
+        ("CANCELLED by 0", "the job did not end by itself: somebody cancelled it (CANCELLED by 0)"),
+        ("OUT_OF_MEMORY", "it used more memory than it may"),
+        ("COMPLETED", ""),
+        ("FAILED", ""),
+        ("SUCCESS", ""),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_what_the_scheduler_says(state, said):
+    found = slurm_jobs.cut_short("", state)
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SHOWN, "TIMEOUT (TimeLimit) on node[1-2]"),
+        ("JobId=5 JobState=RUNNING Reason=None NodeList=node1", "RUNNING on node1"),
+        ("JobId=5 JobState=PENDING Reason=Resources NodeList=(null)", "PENDING (Resources)"),
+        ("", "no state"),
+    ],
+)
+def test_what_scontrol_shows_of_a_job(text, said):
+    assert slurm_jobs.answer(text) == said
+
+
+def command(monkeypatch, folder, name, text):
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+def test_a_controller_that_does_not_answer_is_told(monkeypatch, tmp_path):
+    said = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+    command(monkeypatch, tmp_path, "scontrol", f"echo '{said}' >&2; exit 1")
+    assert slurm_jobs.ask("12") == f"Slurm cannot be asked about job 12: {said}"
+    command(monkeypatch, tmp_path, "scontrol", f"echo '{SHOWN}'")
+    assert slurm_jobs.ask("5") == "of job 5 Slurm says: TIMEOUT (TimeLimit) on node[1-2]"
+    monkeypatch.setenv("PATH", "")
+    assert "No such file" in slurm_jobs.ask("5")
+    assert "No such file" in slurm_jobs.controller_fault()
+
+
+def test_accounts_that_are_not_kept_are_told(monkeypatch, tmp_path):
+    command(
+        monkeypatch, tmp_path, "sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1"
+    )
+    assert slurm_jobs.accounting_fault() == "Slurm accounting storage is disabled"
+    command(monkeypatch, tmp_path, "sacct", "exit 0")
+    assert slurm_jobs.accounting_fault() == ""
+    command(monkeypatch, tmp_path, "sacct", "exit 3")
+    assert slurm_jobs.accounting_fault() == "sacct ends with status 3"
+
+
+def test_a_run_that_ended_for_want_of_sacct_is_known():
+    assert slurm_jobs.lacks_accounting(
+        "run session stopped: spawned process error: command 'sacct -S 2026-11-21 -P -j 15 -o "
+        "jobid,state,exitcode,end,nodelist' failed with exit code 1:"
+    )
+    assert not slurm_jobs.lacks_accounting(
+        "run session stopped: force exit error: received signal 15"
+    )

@@ -1,0 +1,99 @@
+"""ReFrame as a child: told to stop, given time, killed at last; and what it holds."""
+
+import os
+import shlex
+import signal
+
+import pytest
+
+from acceptance.rfm import process as children
+from acceptance.rfm.process import Child, Interrupted
+from acceptance.rfm.run_log import Run
+from acceptance.verdict import remeasure
+
+#: Is ready, and when it is told to stop takes its time for a last thing.
+STORES = (
+    'trap "sleep 0.3; echo yes > stored; exit 7" TERM; touch ready; while :; do sleep 0.1; done'
+)
+DEAF = 'trap "" TERM; touch ready; while :; do sleep 0.1; done'
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    """Give back to the tests the signals that a stopped child's process keeps."""
+    before = {number: signal.getsignal(number) for number in children._STOPS}
+    yield before
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a script as a child that gets signals once it is ready, one at each look."""
+
+    def ran(child, script, *signals):
+        left = list(signals)
+
+        def meanwhile():
+            if left and (tmp_path / "ready").exists():
+                os.kill(os.getpid(), left.pop(0))
+
+        with child.heeding(), (tmp_path / "out").open("wb") as out:
+            return child.run(
+                ["sh", "-c", script], cwd=tmp_path, env=os.environ, output=out, meanwhile=meanwhile
+            )
+
+    return ran
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_told_to_stop_it_tells_its_child_and_waits_for_it(run, tmp_path, number):
+    child = Child()
+    # Twice at once, as a terminal that is closed does.
+    assert run(child, STORES, number, number) == 7
+    assert (tmp_path / "stored").exists()
+    # A third one does not kill the process, which says how it ended.
+    os.kill(os.getpid(), number)
+    with pytest.raises(Interrupted, match=f"stopped by {number.name}"):
+        child.check()
+
+
+def test_not_told_to_stop_it_goes_on(run, handlers):
+    child = Child()
+    assert run(child, "exit 3") == 3
+    assert {number: signal.getsignal(number) for number in handlers} == handlers
+    child.check()
+
+
+def test_a_child_that_does_not_end_in_time_is_killed(run, monkeypatch):
+    monkeypatch.setattr(children, "GRACE", 0.3)
+    assert run(Child(), DEAF, signal.SIGTERM) == -signal.SIGKILL
+
+
+def test_told_again_later_it_kills_its_child(run, monkeypatch):
+    monkeypatch.setattr(children, "TOGETHER", 0.0)
+    assert run(Child(), DEAF, signal.SIGINT, signal.SIGINT) == -signal.SIGKILL
+
+
+def test_a_signal_that_comes_before_its_child_is_passed_on(run, tmp_path):
+    child = Child()
+    with child.heeding():
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert run(child, "sleep 9") == -signal.SIGTERM
+
+
+def test_what_measures_again_holds_the_lock_of_the_campaign(tmp_path, monkeypatch, capfd):
+    program = tmp_path / "bin/reframe"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nreadlink /proc/$$/fd/*\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(remeasure.sys, "executable", str(tmp_path / "bin/python"))
+    words = ["reframe", "-c", "checks", "-r", "--session-extras", "run=night"]
+    fields = {"command": repr(shlex.join(words)), "working directory": repr(str(tmp_path))}
+    monkeypatch.setattr(
+        remeasure.run_log, "runs", lambda logs: [Run("t", 1, fields, ran=(1, 1), stored="uuid")]
+    )
+    with (tmp_path / "lock").open("w") as lock:
+        done = remeasure.repeat(tmp_path, {"uuid": ["A %b=1"]}, 2, "uuid", hold=[lock.fileno()])
+    assert done.runs == ["uuid.again1", "uuid.again2"]
+    assert capfd.readouterr().err.count(f"{tmp_path}/lock\n") == 2

@@ -1,0 +1,20 @@
+"""ReFrame's log, as it is after a disk was full or the power failed."""
+
+import pytest
+
+from acceptance.rfm import run_log
+
+RUN = """\
+2026-11-21T22:00:0{0}.1+0000|{0}|info|[ReFrame Setup]
+2026-11-21T22:00:0{0}.2+0000|{0}|info|  command:    'reframe -r --session-extras run=night{0}'
+2026-11-21T22:00:0{0}.3+0000|{0}|info|Ran 2/2 test case(s) from 2 check(s) (0 failure(s), 0 skipped)
+2026-11-21T22:00:0{0}.4+0000|{0}|info|Current session stored with UUID: uuid{0}
+"""
+
+
+@pytest.mark.parametrize("left", [0, 1, 20, 30, 60, 150], ids=str)
+@pytest.mark.parametrize("zeros", ["", "\0" * 40])
+def test_a_line_that_was_cut_off_does_not_hide_the_next_run(tmp_path, left, zeros):
+    (tmp_path / "reframe_2026-11-21.log").write_text(RUN.format(1)[:left] + zeros + RUN.format(2))
+    newest = next(run_log.runs(tmp_path))
+    assert (newest.label, newest.ran, newest.stored) == ("night2", (2, 2), "uuid2")

@@ -1,0 +1,56 @@
+"""`software/mpi_versions.py`: names and versions as MPIs tell them, and lists of modules."""
+
+import pytest
+
+from acceptance.software import mpi_versions
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Open MPI v4.1.4\n\nhttps://www.open-mpi.org/community/help/\n", ("openmpi", "4.1.4")),
+        ("mpirun (Open MPI) 4.1.6\n\nReport bugs to ...\n", ("openmpi", "4.1.6")),
+        ("MPICH Version:    \t4.0.2\nMPICH Release date:\tThu Apr  7\n", ("mpich", "4.0.2")),
+        ("MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022 ch3:mrail\n", ("mvapich2", "2.3.7")),
+        ("MVAPICH 3.0 Fri Feb 16 2024\n", ("mvapich2", "3.0")),
+        (
+            "Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307 (id: d82b3071db)\n",
+            ("intel-mpi", "2021.9"),
+        ),
+        # Hydra tells its own version, whosever it is.
+        ("HYDRA build details:\n    Version:    4.0.2\n", None),
+        ("", None),
+    ],
+)
+def test_told(text, told):
+    assert mpi_versions.told(text) == told
+
+
+def test_modules_of_lmod_and_of_environment_modules(recorded):
+    names = ["gcc/12", "mpi/mvapich2-x86_64", "mpich/4.0.2", "openmpi/4.0.5", "openmpi/4.1.4"]
+    assert mpi_versions.modules(recorded("modules/lmod.txt")) == [(name, False) for name in names]
+    assert mpi_versions.modules(recorded("modules/tcl.txt")) == [
+        (name, name == "openmpi/4.0.5") for name in names
+    ]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("openmpi/4.1.4", "openmpi"),
+        ("OpenMPI/4.1.6-GCC-13.2.0", "openmpi"),
+        ("openmpi4/4.1.6", "openmpi"),
+        ("mpi/openmpi-x86_64", "openmpi"),
+        ("mpi/mvapich2-x86_64", "mvapich2"),
+        ("mpich/4.0.2", "mpich"),
+        ("impi/2021.9.0-intel-compilers-2023.1.0", "intel-mpi"),
+        ("intel-oneapi-mpi/2021.9", "intel-mpi"),
+        ("mpi/2021.9", "intel-mpi"),
+        ("gcc/12", None),
+        ("mpifileutils/0.11", None),
+        ("py-mpi4py/3.1", None),
+        ("openmpinator/1", None),
+    ],
+)
+def test_mpi_of_a_module(module, name):
+    assert mpi_versions.mpi_of(module) == name

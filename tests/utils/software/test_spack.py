@@ -1,0 +1,236 @@
+"""Composition of Spack environments, and what is read from Spack, without running it."""
+
+import itertools
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import yaml
+
+from acceptance.core.paths import ROOT
+from acceptance.software import externals, spack
+
+IDENTITY = {"spack": "1.1.0", "spack_commit": "abc", "packages_commit": "def"}
+
+
+@pytest.fixture
+def fake(tmp_path):
+    """Make the files by which a Spack and its package repository are told."""
+    root = tmp_path / "spack"
+    (root / "bin").mkdir(parents=True)
+    (root / "bin/spack").write_text("#!/bin/sh\n")
+    (root / "bin/spack").chmod(0o755)
+    (root / "lib/spack/spack").mkdir(parents=True)
+    (root / "lib/spack/spack/__init__.py").write_text('__version__ = "1.1.0"\n')
+    builtin = tmp_path / "spack-packages/repos/spack_repo/builtin"
+    builtin.mkdir(parents=True)
+    (builtin / "repo.yaml").write_text("repo: {namespace: builtin}\n")
+    return spack.Spack(root, tmp_path / "spack-packages")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setattr(spack, "HOME", tmp_path / "home")
+    monkeypatch.setattr(spack, "PREFIXES", tmp_path / "home/prefix")
+
+
+def mpis_of(system):
+    packages = yaml.safe_load((spack.ENVS / f"systems/{system}/packages.yaml").read_text())
+    known = ("openmpi", "mpich", "mvapich", "mvapich2")
+    return [name for name in known if name in packages["packages"]]
+
+
+SYSTEMS = sorted(path.name for path in (ROOT / "spack-envs/systems").iterdir())
+SUITES = sorted(path.stem for path in (ROOT / "spack-envs/suites").iterdir())
+BUILDS = [
+    (system, suite, mpi)
+    for system, suite in itertools.product(SYSTEMS, SUITES)
+    for mpi in (externals.mpi_names() if system == "local" else mpis_of(system))
+]
+
+
+@pytest.mark.parametrize(("system", "suite", "mpi"), BUILDS)
+def test_every_system_suite_and_mpi_gives_an_environment(system, suite, mpi, fake, home):
+    data = yaml.safe_load(spack.compose(suite, system, mpi, fake, {}))["spack"]
+    roots = yaml.safe_load((ROOT / f"spack-envs/suites/{suite}.yaml").read_text())["specs"]
+    assert data["specs"] == [f"{spec} ^{mpi}" for spec in roots]
+    assert all("@" in spec.split()[0] for spec in roots), "versions are pinned"
+    assert data["view"]["default"]["link"] == "roots"
+    assert data["packages"]["mpi"]["buildable"] is False
+    assert list(data["repos"]) == ["interconnect", "builtin"]
+    assert data["config"]["install_tree"]["root"] == str(spack.HOME / "opt")
+    assert "mirrors:" not in data
+
+
+def test_a_mirror_replaces_all_others(fake, home, tmp_path):
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    text = compose_on_local(fake, {"SPACK_MIRROR": str(mirror)})
+    assert yaml.safe_load(text)["spack"]["mirrors:"] == {
+        "site": {"url": mirror.as_uri(), "source": True, "binary": False, "signed": False}
+    }
+    (mirror / "v3").mkdir()
+    text = compose_on_local(fake, {"SPACK_MIRROR": str(mirror)})
+    assert yaml.safe_load(text)["spack"]["mirrors:"]["site"]["binary"] is True
+
+
+def compose_on_local(fake, environ):
+    """Compose for koop2008, which needs nothing of this machine."""
+    return spack.compose("imb", "koop2008", mpis_of("koop2008")[0], fake, environ)
+
+
+def test_a_mirror_that_is_not_there_is_named(fake, home):
+    with pytest.raises(spack.SpackFault, match="SPACK_MIRROR=/nowhere: no such folder"):
+        compose_on_local(fake, {"SPACK_MIRROR": "/nowhere"})
+
+
+def test_checksums_are_never_turned_off(fake, home):
+    settings = yaml.safe_load(compose_on_local(fake, {}))["spack"]
+    assert "checksum" not in settings["config"]
+    for path in (ROOT / "checks").glob("*.py"):
+        assert "no-checksum" not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("suite", "system", "mpi", "words"),
+    [
+        ("imb", "nowhere", "openmpi", "systems/nowhere: missing"),
+        ("lapack", "koop2008", "openmpi", "suites/lapack.yaml: cannot be read"),
+        ("imb", "koop2008", "lam", "packages have no lam"),
+    ],
+)
+def test_a_missing_part_is_named(fake, home, suite, system, mpi, words):
+    with pytest.raises(spack.SpackFault, match=words):
+        spack.compose(suite, system, mpi, fake, {})
+
+
+def test_the_lock_lives_as_long_as_its_environment(fake, home):
+    mpi = mpis_of("koop2008")[0]
+    folder = spack.source("imb", "koop2008", mpi, fake)
+    (folder / "spack.lock").write_text("{}")
+    assert spack.source("imb", "koop2008", mpi, fake) == folder
+    assert (folder / "spack.lock").exists()
+    (fake.root / "lib/spack/spack/__init__.py").write_text('__version__ = "1.2.0"\n')
+    spack.source("imb", "koop2008", mpi, fake)
+    assert not (folder / "spack.lock").exists(), "another Spack concretizes anew"
+    assert sorted(path.name for path in folder.iterdir()) == ["spack.yaml"]
+
+
+def test_spack_is_found_in_the_order_of_the_readme(fake, tmp_path, home):
+    assert spack.find({"PATH": ""}, tmp_path / "nobody") is None
+    assert spack.find({"PATH": ""}, tmp_path) == fake
+    other = spack.Spack(tmp_path / "other", None)
+    (other.root / "bin").mkdir(parents=True)
+    (other.root / "bin/spack").write_text("#!/bin/sh\n")
+    (other.root / "bin/spack").chmod(0o755)
+    on_path = {"PATH": str(other.root / "bin")}
+    assert spack.find(on_path, tmp_path) == other
+    assert spack.find({**on_path, "SPACK_ROOT": str(fake.root)}, tmp_path) == fake
+    named = {**on_path, "SPACK_PACKAGES": str(fake.packages)}
+    assert spack.find(named, tmp_path).packages == fake.packages
+
+
+def test_spack_is_kept_apart_from_the_users_own(fake, home):
+    places = fake.environment()
+    assert {key for key in places if key != "SPACK_PYTHON"} == {
+        "SPACK_USER_CONFIG_PATH",
+        "SPACK_SYSTEM_CONFIG_PATH",
+        "SPACK_USER_CACHE_PATH",
+    }
+    assert all(str(spack.HOME) in value for key, value in places.items() if key != "SPACK_PYTHON")
+
+
+LOCK = {
+    "roots": [{"hash": "h1", "spec": "imb"}],
+    "concrete_specs": {
+        "h1": {
+            "name": "intel-mpi-benchmarks",
+            "version": "2021.7",
+            "hash": "h1",
+            "arch": {"target": {"name": "nehalem"}},
+            "dependencies": [
+                {"hash": "h2", "parameters": {"virtuals": ["mpi"]}},
+                {"hash": "h3", "parameters": {"virtuals": ["c", "cxx"]}},
+            ],
+        },
+        "h2": {"name": "openmpi", "version": "4.1.4", "hash": "h2"},
+        "h3": {"name": "gcc", "version": "12.2.0", "hash": "h3"},
+    },
+}
+
+
+def test_a_lock_tells_what_was_built():
+    found = spack.built(json.dumps(LOCK), IDENTITY)
+    assert found.pop("lock")
+    assert found == {
+        "spec": "intel-mpi-benchmarks@2021.7",
+        "hash": "h1",
+        "compiler": "gcc@12.2.0",
+        "mpi": "openmpi@4.1.4",
+        "target": "nehalem",
+        **IDENTITY,
+    }
+
+
+@pytest.mark.parametrize("lock", ["", "{}", "[]", '{"roots": [], "concrete_specs": {}}'])
+def test_a_lock_of_another_form_is_refused(lock):
+    with pytest.raises(spack.SpackFault, match=r"spack\.lock: not of a form"):
+        spack.built(lock, IDENTITY)
+
+
+def test_a_complaint_is_one_line():
+    output = (
+        "==> Installing x\n==> Error: failed to concretize `x@99` for the following reasons:\n"
+        "     1. Cannot satisfy 'x@99'\n     2. more\n"
+    )
+    assert spack.complaint(output) == (
+        "failed to concretize `x@99` for the following reasons: 1. Cannot satisfy 'x@99'"
+    )
+    assert spack.complaint("") == ""
+    assert "\n" not in spack.complaint("a\nb\n")
+
+
+def test_make_spack_without_a_network_says_so_in_one_line(home, monkeypatch):
+    monkeypatch.setattr(spack, "SPACK_URL", "file:///nowhere/spack.git")
+    with pytest.raises(spack.SpackFault, match="cannot clone file:///nowhere") as caught:
+        spack.clone()
+    assert "\n" not in str(caught.value)
+    assert "No internet" in str(caught.value)
+    assert not list(spack.HOME.glob("*.part"))
+
+
+def test_an_mpi_of_debian_gets_a_prefix_of_its_own(tmp_path):
+    root = tmp_path / "usr"
+    (root / "bin").mkdir(parents=True)
+    for name in ("mpicc.mpich", "mpirun.mpich", "mpiexec.mpich", "mpichversion"):
+        (root / "bin" / name).write_text("#!/bin/sh\necho 'MPICH Version:    4.0.2'\n")
+        (root / "bin" / name).chmod(0o755)
+    assert externals.mpi_names(root) == ["mpich"]
+    (mpi,) = externals.mpis(tmp_path / "prefix", root).values()
+    externals.link(mpi, root)
+    assert mpi.version == "4.0.2"
+    assert (mpi.prefix / "bin/mpicc").resolve() == root / "bin/mpicc.mpich"
+    assert not (mpi.prefix / "bin/mpif90").is_symlink(), "nothing points to what is not there"
+
+
+def test_who_makes_the_prefix_of_an_mpi_at_the_same_moment_does_not_trip_over_the_other(tmp_path):
+    root = tmp_path / "usr"
+    (root / "bin").mkdir(parents=True)
+    for name in ("mpicc", "mpicxx", "mpif77", "mpif90", "mpirun", "mpiexec"):
+        (root / "bin" / f"{name}.mpich").touch()
+    start = threading.Barrier(4)
+
+    def link(_):
+        for number in range(100):
+            start.wait(timeout=60)
+            try:
+                externals.link(externals.Mpi("mpich", "4.0.2", tmp_path / f"prefix/{number}"), root)
+            except BaseException:
+                start.abort()
+                raise
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(link, range(4)))
+    for number in range(100):
+        assert (tmp_path / f"prefix/{number}/bin/mpirun").resolve() == root / "bin/mpirun.mpich"

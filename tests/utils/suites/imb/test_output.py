@@ -1,0 +1,556 @@
+"""`suites/imb/output.py` on recorded outputs of IMB, whole and mutilated."""
+
+import re
+
+import pytest
+
+from acceptance.core.errors import ParseError
+from acceptance.suites.imb import output as imb
+
+PINGPONG = "IMB-MPI1_PingPong.impi.txt"
+PINGPONG_P2P = "IMB-P2P_PingPong.openmpi.txt"
+SENDRECV = "IMB-MPI1_PingPong_Sendrecv_Allreduce.openmpi.txt"
+EXCHANGE = "IMB-MPI1_off_cache.openmpi.txt"
+UNIBAND = "IMB-MPI1_Uniband.impi.txt"
+ALLREDUCE = "IMB-MPI1_Allreduce.impi.txt"
+ALLTOALL = "IMB-MPI1_Alltoall_np4.openmpi.txt"
+BARRIER = "IMB-MPI1_Barrier.impi.txt"
+IBCAST = "IMB-NBC_Ibcast.openmpi.txt"
+WINDOW = "IMB-EXT_Window.openmpi.txt"
+RMA = "IMB-RMA_Unidir_put.openmpi.txt"
+
+LATENCY = ("bytes", "repetitions", "t", "mbytes")
+RATE = ("bytes", "repetitions", "mbytes", "messages")
+TIMES = ("bytes", "repetitions", "t_min", "t_max", "t_avg")
+BANDWIDTH = (*TIMES, "mbytes")
+OVERLAP = ("bytes", "repetitions", "t_ovrl", "t_pure", "t_cpu", "overlap")
+
+#: File -> version of IMB, of the MPI standard, and (benchmark, processes, mode, rows, columns).
+WHOLE = {
+    PINGPONG: ("2021.11", "4.1", [("PingPong", 2, "", 24, LATENCY)]),
+    "IMB-MPI1_PingPong.openmpi.txt": ("2021.7", "3.1", [("PingPong", 2, "", 15, LATENCY)]),
+    PINGPONG_P2P: ("2021.7", "3.1", [("PingPong", 2, "", 11, (*LATENCY, "messages"))]),
+    SENDRECV: (
+        "2021.7",
+        "3.1",
+        [
+            ("PingPong", 2, "", 22, LATENCY),
+            ("Sendrecv", 2, "", 22, BANDWIDTH),
+            ("Allreduce", 2, "", 20, TIMES),
+        ],
+    ),
+    EXCHANGE: ("2021.7", "3.1", [("Exchange", 2, "", 14, BANDWIDTH)]),
+    UNIBAND: ("2021.11", "4.1", [("Uniband", 2, "", 24, RATE)]),
+    ALLREDUCE: ("2021.11", "4.1", [("Allreduce", 2, "", 22, TIMES)]),
+    ALLTOALL: (
+        "2021.7",
+        "3.1",
+        [
+            ("Alltoall", 2, "", 12, TIMES),
+            ("Alltoall", 4, "", 12, TIMES),
+            ("Bcast", 2, "", 12, TIMES),
+            ("Bcast", 4, "", 12, TIMES),
+            ("Barrier", 2, "", 1, TIMES[1:]),
+            ("Barrier", 4, "", 1, TIMES[1:]),
+        ],
+    ),
+    BARRIER: ("2021.11", "4.1", [("Barrier", 2, "", 1, TIMES[1:])]),
+    IBCAST: ("2021.7", "3.1", [("Ibcast", 2, "", 12, OVERLAP)]),
+    WINDOW: (
+        "2021.7",
+        "3.1",
+        [
+            ("Unidir_Put", 2, "AGGREGATE", 10, LATENCY),
+            ("Unidir_Put", 2, "NON-AGGREGATE", 10, LATENCY),
+        ],
+    ),
+    RMA: (
+        "2021.7",
+        "3.1",
+        [
+            ("Unidir_put", 2, "NON-AGGREGATE", 12, LATENCY),
+            ("Unidir_put", 2, "AGGREGATE", 12, LATENCY),
+        ],
+    ),
+}
+
+#: File, number of the table and of the row in it, and all that the row holds.
+SPOTS = [
+    (PINGPONG, 0, 0, 0, 1000, {"t": 0.23, "mbytes": 0.0}),
+    (PINGPONG, 0, 23, 4194304, 10, {"t": 1341.78, "mbytes": 3125.92}),
+    ("IMB-MPI1_PingPong.openmpi.txt", 0, 1, 8, 50, {"t": 0.11, "mbytes": 73.76}),
+    (PINGPONG_P2P, 0, 0, 1, 20, {"t": 1.17, "mbytes": 0.86, "messages": 857265}),
+    (
+        SENDRECV,
+        1,
+        13,
+        4096,
+        50,
+        {"t_min": 2.46, "t_max": 2.46, "t_avg": 2.46, "mbytes": 3331.90},
+    ),
+    (SENDRECV, 2, 1, 4, 50, {"t_min": 0.14, "t_max": 0.24, "t_avg": 0.19}),
+    (EXCHANGE, 0, 13, 4096, 50, {"t_min": 6.36, "t_max": 6.37, "t_avg": 6.36, "mbytes": 2572.58}),
+    (UNIBAND, 0, 0, 0, 1000, {"mbytes": 0.0, "messages": 2516368}),
+    (UNIBAND, 0, 23, 4194304, 10, {"mbytes": 3335.66, "messages": 795}),
+    (ALLREDUCE, 0, 21, 4194304, 10, {"t_min": 2382.89, "t_max": 3493.89, "t_avg": 2938.39}),
+    (ALLTOALL, 0, 1, 1, 20, {"t_min": 0.13, "t_max": 5.92, "t_avg": 3.03}),
+    (ALLTOALL, 1, 1, 1, 20, {"t_min": 0.25, "t_max": 7.40, "t_avg": 5.53}),
+    (ALLTOALL, 5, 0, None, 20, {"t_min": 6.11, "t_max": 6.13, "t_avg": 6.12}),
+    (BARRIER, 0, 0, None, 1000, {"t_min": 0.28, "t_max": 0.28, "t_avg": 0.28}),
+    (IBCAST, 0, 1, 1, 20, {"t_ovrl": 0.80, "t_pure": 0.64, "t_cpu": 0.56, "overlap": 62.65}),
+    (WINDOW, 0, 0, 0, 20, {"t": 0.02, "mbytes": 0.0}),
+    (WINDOW, 1, 9, 1024, 20, {"t": 1.52, "mbytes": 673.35}),
+    (RMA, 1, 10, 512, 20, {"t": 2.48, "mbytes": 206.60}),
+]
+
+
+@pytest.fixture
+def read(recorded):
+    return lambda name: recorded(f"imb/{name}")
+
+
+def row_of(text, start, benchmark=""):
+    """Return the first row (a whole line) that starts with these fields, in a benchmark's table."""
+    lines = text[text.index(f"# Benchmarking {benchmark}") :].splitlines()
+    return next(line for line in lines if line.split()[: len(start.split())] == start.split())
+
+
+def refused(text, benchmark, line, words=""):
+    """Parse what must be refused; `line` is the line to blame, or its number."""
+    with pytest.raises(ParseError) as caught:
+        imb.parse(text, "run.out")
+    fault = caught.value
+    number = line if isinstance(line, int) else text.splitlines().index(line) + 1
+    place = f"run.out:{number}: " if number else "run.out: "
+    assert (fault.source, fault.number, fault.benchmark) == ("run.out", number, benchmark)
+    assert str(fault).startswith(f"{place}{benchmark}: " if benchmark else place)
+    assert words in str(fault)
+    if not isinstance(line, int):
+        assert str(fault).endswith(repr(line.strip()))
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_recorded_output_is_read_completely(read, name):
+    version, mpi_standard, tables = WHOLE[name]
+    output = imb.parse(read(name))
+    assert (output.version, output.mpi_standard) == (version, mpi_standard)
+    assert [
+        (table.benchmark, table.processes, table.mode, len(table.rows), table.columns)
+        for table in output.tables
+    ] == tables
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_rows_and_tables_know_their_lines(read, name):
+    lines = read(name).splitlines()
+    output = imb.parse(read(name))
+    for table in output.tables:
+        assert lines[table.number - 1].split() == ["#", "Benchmarking", table.benchmark]
+    rows = [row for table in output.tables for row in table.rows]
+    assert [row.number for row in rows] == [
+        number for number, line in enumerate(lines, 1) if line.strip()[:1].isdigit()
+    ]
+    for row in rows:
+        printed = [float(field) for field in lines[row.number - 1].split()]
+        head = [row.repetitions] if row.size is None else [row.size, row.repetitions]
+        assert printed == [*head, *row.values.values()]
+
+
+@pytest.mark.parametrize(("name", "table", "row", "size", "repetitions", "values"), SPOTS)
+def test_a_row_holds_the_printed_values(read, name, table, row, size, repetitions, values):
+    found = imb.parse(read(name)).tables[table].rows[row]
+    assert (found.size, found.repetitions, found.values) == (size, repetitions, values)
+
+
+def test_only_table_returns_the_table_that_was_asked_for(read):
+    output = imb.parse(read(UNIBAND))
+    assert imb.only_table(output, "Uniband", 2) is output.tables[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "processes", "number", "words"),
+    [
+        (PINGPONG, "Sendrecv", 2, 31, "the benchmark PingPong, which was not asked for"),
+        (SENDRECV, "PingPong", 2, 61, "the benchmark Sendrecv, which was not asked for"),
+        (PINGPONG, "PingPong", 4, 31, "ran with 2 processes instead of 4"),
+        (WINDOW, "Unidir_Put", 2, 0, "2 tables instead of one"),
+    ],
+)
+def test_only_table_refuses_another_run(read, name, benchmark, processes, number, words):
+    output = imb.parse(read(name))
+    with pytest.raises(ParseError) as caught:
+        imb.only_table(output, benchmark, processes, "run.out")
+    assert (caught.value.benchmark, caught.value.number) == (benchmark, number)
+    place = f"run.out:{number}: " if number else "run.out: "
+    assert str(caught.value).startswith(f"{place}{benchmark}: ")
+    assert words in str(caught.value)
+
+
+#: What replaces the row of a size (for Barrier: of a number of repetitions) in a recorded output.
+BAD_ROWS = {
+    "NaN": (PINGPONG, "PingPong", "1024", "1024 1000 nan 2155.33", "nan is no finite number"),
+    "infinite": (PINGPONG, "PingPong", "1024", "1024 1000 inf 0.00", "inf is no finite number"),
+    "no number": (PINGPONG, "PingPong", "1024", "1024 1000 0.48 ****", "'****' is no number"),
+    "negative time": (PINGPONG, "PingPong", "1024", "1024 1000 -0.48 2155.33", "negative"),
+    "negative size": (PINGPONG, "PingPong", "0", "-1 1000 0.23 0.00", "-1 is negative"),
+    "zero time": (PINGPONG, "PingPong", "1024", "1024 1000 0.00 2155.33", "t is zero"),
+    "zero time of a collective": (
+        ALLREDUCE,
+        "Allreduce",
+        "1024",
+        "1024 1000 0.00 0.00 0.00",
+        "t_max is zero",
+    ),
+    "zero time of a barrier": (BARRIER, "Barrier", "1000", "1000 0.00 0.00 0.00", "t_max is zero"),
+    "no repetitions": (PINGPONG, "PingPong", "1024", "1024 0 0.48 2155.33", "no repetitions"),
+    "missing value": (PINGPONG, "PingPong", "1024", "1024 1000 0.48", "3 fields where"),
+    "surplus value": (UNIBAND, "Uniband", "1024", "1024 1000 818.31 799129 1", "5 fields where"),
+    "stray line": (
+        PINGPONG,
+        "PingPong",
+        "1024",
+        "libibverbs: Warning: couldn't open config directory '/etc/libibverbs.d'.",
+        "7 fields where the header has 4",
+    ),
+    "stray line of as many fields": (
+        PINGPONG,
+        "PingPong",
+        "1024",
+        "PSM3 hfi not found",
+        "'PSM3' is no number",
+    ),
+    "rule of an MPI's help message": (PINGPONG, "PingPong", "1024", 74 * "-", "1 fields where"),
+    "stopped for its time": (
+        ALLREDUCE,
+        "Allreduce",
+        "0",
+        "0 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; "
+        'use "-time X" or SECS_PER_SAMPLE=X (IMB_settings.h) to increase time limit.',
+        "19 fields where the header has 5",
+    ),
+    "stopped for its memory": (
+        ALLTOALL,
+        "Alltoall",
+        "1024",
+        "1024 out-of-mem.; needed X=   0.003 GB; use flag "
+        '"-mem X" or MAX_MEM_USAGE>=X (IMB_mem_info.h)',
+        "13 fields where the header has 5",
+    ),
+    "sizes that repeat": (PINGPONG, "PingPong", "1024", "512 1000 0.38 1360.83", "do not grow"),
+    "sizes that shrink": (PINGPONG, "PingPong", "1024", "256 1000 0.26 966.49", "do not grow"),
+    "size 0 twice": (PINGPONG, "PingPong", "1", "0 1000 0.23 0.00", "do not grow"),
+    "minimum above average": (
+        ALLREDUCE,
+        "Allreduce",
+        "1024",
+        "1024 1000 0.72 0.79 0.71",
+        "t_min <= t_avg <= t_max",
+    ),
+    "average above maximum": (
+        ALLREDUCE,
+        "Allreduce",
+        "1024",
+        "1024 1000 0.63 0.70 0.71",
+        "t_min <= t_avg <= t_max",
+    ),
+    # 0.48 us is 0.475 to 0.485: 1024 B in it are 2111.34 to 2155.79 MB/s.
+    "bandwidth above the time's": (
+        PINGPONG,
+        "PingPong",
+        "1024",
+        "1024 1000 0.48 2155.80",
+        "bandwidth",
+    ),
+    "bandwidth below the time's": (
+        PINGPONG,
+        "PingPong",
+        "1024",
+        "1024 1000 0.48 2111.33",
+        "bandwidth",
+    ),
+    "megabytes of 2^20": (PINGPONG, "PingPong", "1024", "1024 1000 0.48 2055.48", "bandwidth"),
+    "one message of Sendrecv": (
+        SENDRECV,
+        "Sendrecv",
+        "1024",
+        "1024 50 0.32 0.32 0.32 3223.37",
+        "bandwidth",
+    ),
+    "two messages of Exchange": (
+        EXCHANGE,
+        "Exchange",
+        "1024",
+        "1024 50 0.53 0.53 0.53 3839.52",
+        "bandwidth",
+    ),
+    # 795 messages are 794.5 to 795.5: of 4 MiB 3332.37 to 3336.57 MB.
+    "bandwidth above the rate's": (
+        UNIBAND,
+        "Uniband",
+        "4194304",
+        "4194304 10 3336.60 795",
+        "bandwidth",
+    ),
+    "bandwidth of half the rate": (
+        UNIBAND,
+        "Uniband",
+        "1024",
+        "1024 1000 818.31 399564",
+        "bandwidth",
+    ),
+    "bandwidth of no data": (PINGPONG, "PingPong", "0", "0 1000 0.23 4.33", "bandwidth"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD_ROWS)
+def test_a_bad_row_is_refused_by_name(read, fault):
+    name, benchmark, start, row, words = BAD_ROWS[fault]
+    text = read(name)
+    before, line, after = text.partition(row_of(text, start, benchmark) + "\n")
+    assert line
+    # Set apart from equal rows of other tables by its blanks.
+    row = f"    {row}    "
+    refused(f"{before}{row}\n{after}", benchmark, row, words)
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "start", "row"),
+    [
+        (ALLREDUCE, "Allreduce", "0", "0 1000 0.00 0.00 0.00"),
+        (ALLREDUCE, "Allreduce", "1024", "1024 1000 0.00 0.01 0.01"),
+        (PINGPONG, "PingPong", "1024", "1024 1000 0.48 2155.78"),
+        (PINGPONG, "PingPong", "1024", "1024 1000 0.48 2111.35"),
+        (UNIBAND, "Uniband", "4194304", "4194304 10 3336.56 795"),
+    ],
+    ids=["no time for no data", "t_min of 0.00", "rounded up", "rounded down", "rounded rate"],
+)
+def test_what_rounding_explains_is_accepted(read, name, benchmark, start, row):
+    text = read(name)
+    output = imb.parse(text.replace(row_of(text, start), row))
+    (found,) = [found for found in output.tables[0].rows if found.size == int(start)]
+    assert list(found.values.values()) == [float(field) for field in row.split()[2:]]
+
+
+def test_every_cut_is_refused(read):
+    text = read("IMB-MPI1_PingPong.openmpi.txt").rstrip()
+    assert len(imb.parse(text).tables) == 1
+    for length in range(len(text)):
+        with pytest.raises(ParseError):
+            imb.parse(text[:length])
+
+
+def test_a_table_cut_in_a_line_names_the_line(read):
+    text = read(PINGPONG)
+    row = row_of(text, "65536")
+    cut = row[: row.index("3996")]
+    refused(text.partition(row)[0] + cut, "PingPong", cut, "3 fields where the header has 4")
+
+
+def test_a_table_cut_between_lines_names_the_last_line(read):
+    text = read(SENDRECV)
+    row = row_of(text, "512", "Sendrecv")
+    cut = text[: text.index(row) + len(row) + 1]
+    refused(cut, "Sendrecv", row, "the output ends in the middle")
+
+
+def test_an_output_that_ends_before_its_last_line_is_refused(read):
+    cut = read(PINGPONG).split("# All processes entering MPI_Finalize")[0]
+    refused(cut, "PingPong", len(cut.splitlines()), "'# All processes entering MPI_Finalize'")
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "old", "new", "words"),
+    [
+        (PINGPONG, "PingPong", "Mbytes/sec", "Gbytes/sec", "unknown column 'Gbytes/sec'"),
+        (UNIBAND, "Uniband", "Msg/sec", "t_med[usec]", "unknown column 't_med[usec]'"),
+        (BARRIER, "Barrier", "t_avg[usec]", "t_avg[nsec]", "unknown column 't_avg[nsec]'"),
+    ],
+)
+def test_an_unknown_column_is_refused(read, name, benchmark, old, new, words):
+    text = read(name).replace(old, new)
+    (line,) = [line for line in text.splitlines() if new in line]
+    refused(text, benchmark, line, words)
+
+
+def test_a_row_without_its_header_is_refused(read):
+    text = read(PINGPONG)
+    header = row_of(text, "#bytes")
+    refused(
+        text.replace(header + "\n", ""),
+        "PingPong",
+        row_of(text, "0"),
+        "a line between a benchmark's title and its header",
+    )
+
+
+def test_a_repeated_header_is_refused(read):
+    text = read(PINGPONG)
+    header = row_of(text, "#bytes")
+    again = header + " "
+    text = text.replace(header, f"{header}\n{again}")
+    refused(text, "PingPong", again, "a second header in one table")
+
+
+def test_a_table_without_rows_is_refused(read):
+    text = read(SENDRECV)
+    lines = text.splitlines()
+    start, end = (lines.index(row_of(text, size, "Sendrecv")) for size in ("0", "1048576"))
+    del lines[start : end + 1]
+    refused("\n".join(lines), "Sendrecv", 61, "a table without rows")
+
+
+def test_an_output_printed_twice_is_refused(read):
+    text = read(PINGPONG)
+    again = len(text.splitlines()) + 2
+    refused(text + text, "PingPong", again, "the output of a second run")
+
+
+def test_an_output_without_benchmarks_is_refused(read):
+    head, _, rest = read(PINGPONG).partition("# Benchmarking PingPong")
+    text = f"{head}\n# !! Benchmark PingPong invalid for 1 processes !! \n\n{rest[-40:]}"
+    refused(text, "", 0, "the program ran no benchmark at all")
+
+
+def test_arguments_that_imb_does_not_know_are_reported(read):
+    text = read("IMB-MT_PingPongMT.openmpi.txt")
+    refused(text, "", "Invalid option -msglog", "did not understand its arguments")
+    second = text.splitlines()[1]
+    refused(second, "", "Invalid benchmark name 0:10", "did not understand its arguments")
+
+
+def test_a_misspelt_benchmark_is_reported_although_others_ran(read):
+    line = "Invalid benchmark name pingpongg"
+    text = read(ALLTOALL).replace("# Alltoall\n", f"{line}\n", 1)
+    refused(text, "", line, "did not understand its arguments")
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\t\n  "], ids=["nothing", "newline", "blanks"])
+def test_an_empty_output_is_refused(text):
+    refused(text, "", 0, "the output is empty")
+
+
+def test_an_output_without_imbs_first_lines_is_refused(read):
+    _, title, rest = read(PINGPONG).partition("# Benchmarking PingPong")
+    refused(title + rest, "", 0, "this is no output of IMB")
+    refused("bash: IMB-MPI1: command not found\n", "", 0, "this is no output of IMB")
+
+
+VERSION = "Intel(R) MPI Benchmarks 2021.11, MPI-1 part"
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        "Intel (R) MPI Benchmark Suite V2.3, MPI-1 part",
+        "Intel (R) MPI Benchmark Suite V3.2, MPI-1 part",
+        "Intel (R) MPI Benchmarks 4.1, MPI-1 part",
+        "Intel (R) MPI Benchmarks 4.1 Update 1, MPI-1 part",
+    ],
+)
+def test_versions_with_other_megabytes_are_refused(read, version):
+    text = read(PINGPONG).replace(VERSION, version)
+    refused(text, "", f"#    {version}", "counts a megabyte as 2^20 bytes")
+
+
+@pytest.mark.parametrize(
+    ("version", "found"),
+    [
+        ("Intel (R) MPI Benchmarks 2018, MPI-1 part", "2018"),
+        ("Intel (R) MPI Benchmarks 2019 Update 6, MPI-1 part", "2019 Update 6"),
+        ("Intel(R) MPI Benchmarks 2021.7, MPI-1 part", "2021.7"),
+    ],
+)
+def test_versions_with_decimal_megabytes_are_read(read, version, found):
+    assert imb.parse(read(PINGPONG).replace(VERSION, version)).version == found
+
+
+def with_defects(text, defects):
+    """Add the column that IMB prints when it was built to check its data."""
+    text = text.replace("t_avg[usec]   Mbytes/sec", "t_avg[usec]   Mbytes/sec      defects")
+    text = re.sub(r"^( +\d.*)$", r"\1         0.00", text, flags=re.MULTILINE)
+    row = row_of(text, "1024")
+    return text.replace(row, row.replace("0.00", defects)), row.replace("0.00", defects)
+
+
+def test_defects_are_refused(read):
+    text, row = with_defects(read(EXCHANGE), "0.25")
+    refused(text, "Exchange", row, "the benchmark found defects")
+
+
+def test_a_column_of_no_defects_is_read(read):
+    text, _ = with_defects(read(EXCHANGE), "0.00")
+    rows = imb.parse(text).tables[0].rows
+    assert [row.values["defects"] for row in rows] == [0.0] * 14
+
+
+def test_warnings_before_the_first_table_are_no_fault(read):
+    text = read(PINGPONG)
+    assert imb.parse("libibverbs: Warning: no device\n" + text).tables[0].rows[0].number == 36
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "column"),
+    [
+        (PINGPONG, "PingPong", "#repetitions"),
+        # BUG: a header with t_min, but without t_avg or t_max, is a KeyError, not a ParseError.
+        (ALLREDUCE, "Allreduce", "t_avg[usec]"),
+        (ALLREDUCE, "Allreduce", "t_max[usec]"),
+    ],
+)
+def test_a_missing_column_is_refused(read, name, benchmark, column):
+    head, line, table = read(name).partition(row_of(read(name), "#bytes"))
+    index = line.split().index(column)
+    rows = [line.split(), *(row.split() for row in table.split("\n\n")[0].splitlines()[1:])]
+    table = "\n".join(" ".join(row[:index] + row[index + 1 :]) for row in rows)
+    with pytest.raises(ParseError, match=f": {benchmark}: "):
+        imb.parse(f"{head}{table}\n\n# All processes entering MPI_Finalize\n")
+
+
+# BUG: of two columns of one name the second silently replaces the first.
+def test_a_column_that_stands_twice_is_refused(read):
+    text = read(PINGPONG).replace("Mbytes/sec", "   t[usec]")
+    with pytest.raises(ParseError, match="PingPong"):
+        imb.parse(text)
+
+
+# BUG: sizes and repetitions are cut to integers, and `1_024` is taken for 1024.
+@pytest.mark.parametrize(
+    "row",
+    [
+        "1024.5 1000 0.48 2155.33",
+        "1024 1000.5 0.48 2155.33",
+        "1_024 1000 0.48 2155.33",
+        "1024 1000 0.4_8 2155.33",
+    ],
+)
+def test_what_imb_does_not_print_is_refused(read, row):
+    text = read(PINGPONG)
+    text = text.replace(row_of(text, "1024"), row)
+    refused(text, "PingPong", row)
+
+
+# BUG: rows after the end of the output are dropped without a word.
+def test_rows_after_the_end_are_refused(read):
+    text = read(PINGPONG)
+    row = row_of(text, "4194304")
+    text = text.replace(row, f"# All processes entering MPI_Finalize\n{row}")
+    refused(text, "PingPong", row)
+
+
+# BUG: a table without sizes has one row, but any number is accepted.
+def test_a_second_row_of_barrier_is_refused(read):
+    text = read(BARRIER)
+    row = row_of(text, "1000")
+    again = "1000 9.99 9.99 9.99"
+    refused(text.replace(row, f"{row}\n{again}"), "Barrier", again)
+
+
+def test_a_bandwidth_below_the_printed_digits_is_computed(read):
+    text = read("IMB-MPI1_PingPong_Sendrecv_Allreduce.openmpi.txt")
+    line = next(
+        line for line in text.splitlines() if line.split()[:5] == "2 50 0.18 0.18 0.18".split()
+    )
+    slow = "            2           50      1162.10      1162.11      1162.11         0.00"
+    table = imb.parse(text.replace(line, slow), "x").tables[1]
+    assert table.rows[2].values["mbytes"] == pytest.approx(2 * 2 / 1162.11)
+    assert table.rows[0].values["mbytes"] == 0, "an empty message has none"

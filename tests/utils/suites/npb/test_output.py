@@ -1,0 +1,377 @@
+"""`suites/npb/output.py` on recorded outputs of NPB 3.3.1 and 3.4.2, whole and mutilated."""
+
+import re
+
+import pytest
+
+from acceptance.core.errors import ParseError
+from acceptance.suites.npb import benchmarks as suite
+from acceptance.suites.npb import output as npb
+from tests.conftest import DATA
+
+NAMES = sorted(path.name for path in (DATA / "npb").iterdir())
+#: Runs that went wrong -> line to blame (0: the whole output), benchmark, words.
+FAULTY = {
+    "wrong_np_cg.S.2_on_4.openmpi.txt": (11, "cg", "num of procs allocated ( 4 ) is not equal to"),
+    "wrong_np_is.S.4_on_2.openmpi.txt": (9, "is", "ERROR: compiled for 4 processes Number of"),
+    "3.3_wrong_cg.S.1_on_2.mpich.txt": (11, "cg", "compiled number of procs ( 1 )"),
+    "3.3_wrong_ft.S.1_on_2.mpich.txt": (32, "ft", "the results are wrong or not verified"),
+    "3.3_wrong_ft.S.2_on_1.mpich.txt": (6, "ft", "Only 1 processors found"),
+    "3.3_wrong_is.S.1_on_2.mpich.txt": (9, "is", "ERROR: compiled for 1 processes Number of"),
+    "3.3_wrong_lu.S.2_on_1.mpich.txt": (11, "lu", "SUBDOMAIN SIZE IS TOO LARGE"),
+    "3.3_wrong_mg.S.2_on_1.mpich.txt": (0, "mg", "no final block: the program did not end"),
+    "3.4_input_mg.S.2.openmpi.txt": (24, "mg", "it is no class; U is a size that none has"),
+    "3.4_wrong_bt.S.2.openmpi.txt": (1, "", "Expecting a square number of processes (such as 1)"),
+    "3.4_wrong_bt.S.25.openmpi.txt": (10, "bt", "'Error: Cell size too small. Min size is 3'"),
+    "3.4_wrong_cg.S.3.openmpi.txt": (1, "", "processor topology for 3 processes Expecting a power"),
+    "3.4_wrong_is.S.3.openmpi.txt": (2, "", "(3) is not a power of two (2?) Exiting program!"),
+}
+#: Verified runs of which not all processes were at work, or not as many as the program is for.
+UNEQUAL = {
+    "3.3_wrong_bt.S.1_on_2.mpich.txt": (2, 1, None),
+    "3.3_wrong_ep.S.1_on_2.mpich.txt": (2, 1, None),
+    "3.3_wrong_lu.S.1_on_2.mpich.txt": (2, 1, None),
+    "3.3_wrong_mg.S.1_on_2.mpich.txt": (2, 1, None),
+    "3.4_inactive_cg.S.3.openmpi.txt": (3, None, 2),
+}
+VERIFIED = [name for name in NAMES if name not in FAULTY]
+WHOLE = [name for name in VERIFIED if name not in UNEQUAL]
+CG = "cg.S.2.openmpi.txt"
+BT = "3.4_bt.W.1.openmpi.txt"
+EP = "3.4_ep.S.4.openmpi.txt"
+IS = "is.S.4.openmpi.txt"
+
+#: Files and all that their blocks hold, but for lines.
+SPOTS = {
+    CG: ("cg", "S", (1400,), 15, 0.02, 2, 2, None, 4269.75, 2134.87, "floating point", "3.3"),
+    IS: ("is", "S", (65536,), 10, 0.0, 4, 4, None, 274.84, 68.71, "keys ranked", "3.3"),
+    "bt.S.4.openmpi.txt": (
+        *("bt", "S", (12, 12, 12), 60, 0.04, 4, 4, None),
+        *(5438.91, 1359.73, "floating point", "3.3"),
+    ),
+    EP: (
+        *("ep", "S", (33554432,), 0, 0.18, 4, None, 4),
+        *(181.76, 45.44, "Random numbers generated", "3.4.2"),
+    ),
+    "3.4_cg.S.2.openmpi.txt": (
+        *("cg", "S", (1400,), 15, 0.02, 2, None, 2),
+        *(3680.89, 1840.45, "floating point", "3.4.2"),
+    ),
+}
+
+
+@pytest.fixture
+def read(recorded):
+    return lambda name: recorded(f"npb/{name}")
+
+
+def facts(name):
+    """Return what a file's name tells: release, benchmark, class and processes."""
+    found = re.match(r"(3\.[34])?_?(?:\w+_)?(\w\w)\.(\w)\.(\d+)", name)
+    return found[1] or "3.3", found[2], found[3], int(found[4])
+
+
+def line_of(text, label):
+    """Return the line of the final block that starts with a label."""
+    block = text[text.index(" Benchmark Completed") - 3 :]
+    return next(line for line in block.splitlines() if line.startswith(f" {label}"))
+
+
+def refused(text, number, words, name="cg"):
+    """Parse what must be refused; `number` is that of the line to blame, or the line itself."""
+    with pytest.raises(ParseError) as caught:
+        npb.parse(text, "run.out")
+    fault = caught.value
+    if not isinstance(number, int):
+        number = text.split("\n").index(number) + 1
+    place = f"run.out:{number}: " if number else "run.out: "
+    assert (fault.source, fault.number, fault.benchmark) == ("run.out", number, name)
+    assert str(fault).startswith(f"{place}{name}: " if name else place)
+    assert words in str(fault)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_recorded_output_is_read_completely(read, name):
+    version, benchmark, problem_class, processes = facts(name)
+    result = npb.only_result(read(name), benchmark, problem_class, processes)
+    assert result == npb.parse(read(name))
+    assert result.version.startswith(version)
+    assert (result.compiled, result.active) == (
+        (processes, None) if version == "3.3" else (None, processes)
+    )
+    assert result.verified
+    assert result.mops_total > 0
+    assert suite.legal(benchmark, problem_class, processes, result.version)
+
+
+def test_recorded_outputs_are_of_all_benchmarks_and_releases():
+    both = {(*facts(name)[:2], facts(name)[3] > 1) for name in WHOLE}
+    assert {what[:2] for what in both if what[2]} == {
+        (version, name) for version in ("3.3", "3.4") for name in suite.NAMES
+    }
+    assert set(NAMES) >= {*FAULTY, *UNEQUAL, *SPOTS}
+
+
+@pytest.mark.parametrize("name", VERIFIED)
+def test_fields_know_their_lines(read, name):
+    lines = read(name).splitlines()
+    result = npb.parse(read(name))
+    assert "Benchmark Completed" in lines[result.number - 1]
+    labels = {field: label for label, field in npb.LABELS.items()}
+    for field, number in result.numbers.items():
+        assert lines[number - 1].startswith(f" {labels[field]}")
+    assert len(result.numbers) == 12
+
+
+@pytest.mark.parametrize("name", SPOTS)
+def test_a_result_holds_the_printed_values(read, name):
+    result = vars(npb.parse(read(name)))
+    values = [
+        value for key, value in result.items() if key not in ("verified", "number", "numbers")
+    ]
+    assert tuple(values) == SPOTS[name]
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_run_that_went_wrong_is_refused_in_its_own_words(read, name):
+    number, benchmark, words = FAULTY[name]
+    refused(read(name), number, words, benchmark)
+
+
+@pytest.mark.parametrize("name", UNEQUAL)
+def test_a_verified_run_with_other_processes_is_refused(read, name):
+    text = read(name)
+    result = npb.parse(text)
+    assert (result.processes, result.compiled, result.active) == UNEQUAL[name]
+    with pytest.raises(ParseError, match=r"(compiled|active) is \d instead of \d"):
+        npb.only_result(text, result.name, "S", result.processes)
+    with pytest.raises(ParseError, match=r"processes is \d instead of \d"):
+        npb.only_result(text, result.name, "S", result.compiled or result.active)
+
+
+@pytest.mark.parametrize(
+    ("asked", "label", "words"),
+    [
+        (("bt", "S", 2), "", "name is cg instead of bt"),
+        (("cg", "W", 2), "Class", "problem class is S instead of W"),
+        (("cg", "S", 4), "Total processes", "processes is 2 instead of 4"),
+        (("is", "E", 2), "", "name is cg instead of is"),
+    ],
+)
+def test_another_run_is_refused(read, asked, label, words):
+    text = read(CG)
+    with pytest.raises(ParseError) as caught:
+        npb.only_result(text, *asked, "run.out")
+    number = text.splitlines().index(line_of(text, label or "CG Benchmark Completed")) + 1
+    assert str(caught.value) == f"run.out:{number}: {asked[0]}: {words}"
+
+
+@pytest.mark.parametrize(
+    ("label", "old", "new", "words"),
+    [
+        ("Size", "1400", "1500", r"size is \(1500,\) instead of \(1400,\)"),
+        ("Iterations", "15", "16", "iterations is 16 instead of 15"),
+        ("Compiled procs", " 2", " 4", "compiled is 4 instead of 2"),
+    ],
+)
+def test_a_patched_program_is_refused(read, label, old, new, words):
+    line = line_of(read(CG), label)
+    text = read(CG).replace(line, line.replace(old, new))
+    assert npb.parse(text)
+    with pytest.raises(ParseError, match=words) as caught:
+        npb.only_result(text, "cg", "S", 2)
+    assert caught.value.number == read(CG).splitlines().index(line) + 1
+
+
+@pytest.mark.parametrize("name", VERIFIED)
+def test_every_cut_is_refused(read, name):
+    text = read(name)
+    last = npb.LAST[facts(name)[0]]
+    end = text.index(last) + len(last) + 1
+    for length in range(end):
+        with pytest.raises(ParseError):
+            npb.parse(text[:length])
+    assert npb.parse(text[:end]) == npb.parse(text)
+    for length in range(end + 1, len(text)):
+        if text[:length].endswith("\n"):
+            assert npb.parse(text[:length]) == npb.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("end", "name"),
+    [
+        ("NAS Par", ""),
+        ("zeta", "cg"),
+        ("Mop/s tot", "cg"),
+        ("RAND ", "cg"),
+        ("Fax: 650-604-3957", "cg"),
+    ],
+)
+def test_a_cut_in_a_line_is_named(read, end, name):
+    text = read(CG)
+    cut = text[: text.index(end) + len(end)]
+    refused(cut, cut.count("\n") + 1, "the output ends in the middle of a line", name)
+
+
+def test_a_cut_in_the_timers_after_the_block_is_refused(read):
+    text = read("3.4_timers_cg.S.2.openmpi.txt")
+    assert npb.parse(text).number == 33
+    refused(text[:-20], text.count("\n"), "the output ends in the middle of a line")
+
+
+def test_a_cut_after_a_line_is_placed(read):
+    text = read(CG)
+    cut = text[: text.index(" Mop/s total")]
+    refused(cut, 39, "the final block is cut off here")
+    refused(text[: text.index("   iteration")], 0, "no final block: the program did not end")
+
+
+@pytest.mark.parametrize("name", [CG, BT, EP, IS])
+def test_every_missing_line_of_the_block_is_refused(read, name):
+    lines = read(name).split("\n")
+    result = npb.parse(read(name))
+    for number in (result.number, *result.numbers.values()):
+        text = "\n".join([*lines[: number - 1], *lines[number:]])
+        with pytest.raises(ParseError):
+            npb.parse(text)
+
+
+@pytest.mark.parametrize("name", [CG, BT, EP, IS])
+def test_every_doubled_line_of_the_block_is_refused(read, name):
+    lines = read(name).split("\n")
+    result = npb.parse(read(name))
+    options = [n for n, line in enumerate(lines, 1) if line.startswith("    ") and " = " in line]
+    for number in (*result.numbers.values(), *options[-3:]):
+        text = "\n".join([*lines[:number], lines[number - 1] + " ", *lines[number:]])
+        refused(text, number + 1, "", result.name)
+
+
+@pytest.mark.parametrize("name", [CG, BT, EP, IS])
+def test_every_unknown_line_in_the_block_is_refused(read, name):
+    lines = read(name).split("\n")
+    result = npb.parse(read(name))
+    end = next(n for n, line in enumerate(lines) if npb.LAST[facts(name)[0]] in line)
+    for number in range(result.number, end):
+        text = "\n".join([*lines[:number], "UCX  WARN  no device = mlx5", *lines[number:]])
+        refused(text, number + 1, "an unknown line in the final block", result.name)
+
+
+def test_lines_around_the_block_are_no_fault(read):
+    text = read(CG)
+    body = " Verification    =             UNSUCCESSFUL\n Class           = U\n"
+    text = "mpirun: hello\n Version = 9\n" + text.replace(" Benchmark completed", body + " Bench")
+    assert npb.parse(text + "\n Verification    =             UNSUCCESSFUL\n").verified
+
+
+@pytest.mark.parametrize("name", [CG, BT, EP, IS])
+def test_two_runs_in_one_output_are_refused(read, name):
+    text = read(name)
+    number = text.count("\n") + next(
+        n for n, line in enumerate(text.splitlines(), 1) if "NAS Parallel" in line
+    )
+    refused(text + text, number, "a second title: two runs in one output", facts(name)[1])
+    block = text[text.index(line_of(text, facts(name)[1].upper())) :]
+    refused(text + block, text.count("\n") + 1, "a second final block", facts(name)[1])
+
+
+def test_a_run_after_one_that_was_cut_is_refused(read):
+    text = read(CG)
+    half = text[: text.index("   iteration")]
+    refused(half + text, half.count("\n") + 3, "a second title: two runs in one output")
+
+
+#: Label -> what may not stand behind it, and the words.
+BAD_FIELDS = [
+    ("Class", "U", "it is no class"),
+    ("Class", "F", "it is no class"),
+    ("Class", "", "no value"),
+    ("Size", "****x****x****", "the number is too large for its field"),
+    ("Size", "************", "the number is too large for its field"),
+    ("Size", "12x  12", "it is no size"),
+    ("Size", "-1400", "it is no size"),
+    ("Iterations", "0", "'0' is no integer above zero"),
+    ("Iterations", "1.5", "'1.5' is no integer above zero"),
+    ("Iterations", "1_5", "'1_5' is no integer above zero"),
+    ("Time in seconds", "*********", "the number is too large for its field"),
+    ("Time in seconds", "NaN", "'NaN' is no finite number from zero on"),
+    ("Time in seconds", "-0.02", "'-0.02' is no finite number from zero on"),
+    ("Time in seconds", "2", "'2' is no finite number from zero on"),
+    ("Total processes", "0", "'0' is no integer above zero"),
+    ("Total processes", "-2", "'-2' is no integer above zero"),
+    ("Compiled procs", "0", "'0' is no integer above zero"),
+    ("Mop/s total", "************", "the number is too large for its field"),
+    ("Mop/s total", "NaN", "'NaN' is no finite number above zero"),
+    ("Mop/s total", "Infinity", "'Infinity' is no finite number above zero"),
+    ("Mop/s total", "inf", "'inf' is no finite number above zero"),
+    ("Mop/s total", "0.00", "'0.00' is no finite number above zero"),
+    ("Mop/s total", "-4269.75", "'-4269.75' is no finite number above zero"),
+    ("Mop/s total", "4.26E+03", "'4.26E+03' is no finite number above zero"),
+    ("Mop/s/process", "Infinity", "'Infinity' is no finite number above zero"),
+    ("Operation type", "keys ranked", "cg counts 'floating point'"),
+    ("Verification", "UNSUCCESSFUL", "the results are wrong or not verified"),
+    ("Verification", "NOT PERFORMED", "the results are wrong or not verified"),
+    ("Verification", "SUCCESSFUL?", "the results are wrong or not verified"),
+    ("Version", "3.4.2", "version 3.4.2 under a title of 3.3"),
+    ("Version", "3.35", "version 3.35 under a title of 3.3"),
+]
+
+
+@pytest.mark.parametrize(("label", "value", "words"), BAD_FIELDS)
+def test_a_bad_field_is_refused_by_name(read, label, value, words):
+    line = line_of(read(CG), label)
+    bad = f"{line.partition('=')[0]}= {value:>24}"
+    refused(read(CG).replace(line, bad), bad, words)
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "each", "held"),
+    [
+        (CG, "4269.75", "2134.88", True),
+        (CG, "4269.75", "2134.86", False),
+        (CG, "4269.75", "2134.89", False),
+        (CG, "4269.75", "4269.75", False),
+        (EP, "181.76", "45.43", False),
+        (EP, "181.76", "45.44", True),
+        (EP, ".76", ".19", True),
+        (BT, "1234567.89", "1234567.88", True),
+        (BT, "1234567.89", "1234567.87", False),
+    ],
+)
+def test_the_rate_of_a_process_is_its_share(read, name, total, each, held):
+    text = read(name)
+    for label, value in (("Mop/s total", total), ("Mop/s/process", each)):
+        text = text.replace(line_of(text, label), f" {label:16s}=             {value:>12}")
+    if held:
+        assert npb.parse(text).mops_per_process == float(each)
+    else:
+        line = line_of(text, "Mop/s/process")
+        refused(text, line, "it is not Mop/s total over the processes", facts(name)[1])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "number", "name", "words"),
+    [
+        ("3.3 -- CG", "3.2 -- CG", 3, "", "NPB '3.2' is not known"),
+        ("3.3 -- CG", "3.3 -- UA", 3, "", "the title of a benchmark that is not known"),
+        ("3.3 -- CG", "3.3 -- MG", 33, "mg", "the final block of cg under mg title"),
+        ("NAS Parallel", "NPB", 33, "", "the final block of cg under no title"),
+        ("Compiled procs  =", "Active processes=", 39, "cg", "'Active processes' where the final"),
+        ("Total processes =", "Total threads   =", 38, "cg", "an unknown line in the final block"),
+    ],
+)
+def test_another_title_or_label_is_refused(read, old, new, number, name, words):
+    refused(read(CG).replace(old, new), number, words, name)
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\t\n "], ids=["nothing", "newline", "blanks"])
+def test_an_empty_output_is_refused(text):
+    refused(text, 0, "the output is empty", "")
+
+
+def test_an_output_without_a_title_is_refused():
+    refused("bash: cg.S.x: command not found\n", 0, "this is no output of NPB", "")
+
+
+def test_times_below_the_floor_are_read_and_left_to_the_caller(read):
+    assert npb.parse(read(IS)).seconds == 0.0 < suite.TIMING_FLOOR
+    assert npb.parse(read(BT)).seconds == 2.67 > suite.TIMING_FLOOR

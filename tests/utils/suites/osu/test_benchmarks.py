@@ -1,0 +1,152 @@
+"""`suites/osu/benchmarks.py` against the outputs of real runs."""
+
+import pytest
+
+from acceptance.suites.osu import benchmarks as osu
+from acceptance.suites.osu import output as parse
+from acceptance.suites.registry import SUITES, check_of
+
+MIB = 2**20
+
+
+@pytest.mark.parametrize(
+    ("name", "processes", "low", "high"),
+    [
+        ("osu_latency.openmpi.txt", 2, 1, 4 * MIB),
+        ("osu_latency_m8.openmpi.txt", 2, 8, 8),
+        ("osu_latency_c_validate.openmpi.txt", 2, 1, 1024),
+        ("osu_mbw_mr_np4.openmpi.txt", 4, 1, 4096),
+        ("osu_mbw_mr.openmpi.v5.6.1.txt", 2, 1, 64),
+        ("osu_alltoall.openmpi.txt", 2, 1, MIB),
+        ("osu_allreduce.openmpi.v6.2.txt", 2, 1, 64),
+        ("osu_reduce_fc.mpich.txt", 2, 4, 64),
+        ("osu_reduce_scatter_fc.mpich.txt", 2, 4, 64),
+        ("osu_get_bw.mpich.txt", 2, 1, 64),
+    ],
+)
+def test_message_sizes_are_those_that_osu_prints(recorded, name, processes, low, high):
+    found = parse.parse(recorded(f"osu/{name}"))
+    sizes = osu.message_sizes(found.program, processes, low, high)
+    assert sizes == [row.size for row in found.rows]
+
+
+@pytest.mark.parametrize("benchmark", osu.REDUCTIONS)
+def test_reductions_have_no_message_below_one_float(benchmark):
+    assert osu.message_sizes(benchmark, 2, 1, 16) == [4, 8, 16]
+    assert osu.message_sizes(benchmark, 128, 8, 32) == [8, 16, 32]
+
+
+@pytest.mark.parametrize("benchmark", osu.GROWING)
+@pytest.mark.parametrize(
+    ("processes", "largest"),
+    [(2, 4 * MIB), (32, 4 * MIB), (64, 2 * MIB), (96, MIB), (128, MIB), (1024, MIB // 8)],
+)
+def test_growing_buffers_bound_the_largest_message(benchmark, processes, largest):
+    sizes = osu.message_sizes(benchmark, processes, 1, 4 * MIB)
+    assert (sizes[:3], sizes[-1]) == ([1, 2, 4], largest)
+
+
+@pytest.mark.parametrize("benchmark", ["latency", "mbw_mr", "bcast", "allreduce", "get_bw"])
+def test_other_buffers_do_not_grow_with_the_processes(benchmark):
+    assert osu.message_sizes(benchmark, 1024, 1, 4 * MIB)[-1] == 4 * MIB
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "processes", "low", "high"),
+    [("reduce", 2, 1, 2), ("alltoall", 1024, MIB, 4 * MIB)],
+)
+def test_a_range_without_a_message_is_refused(benchmark, processes, low, high):
+    with pytest.raises(ValueError, match=f"no message of {benchmark} fits into {low}:{high}"):
+        osu.message_sizes(benchmark, processes, low, high)
+
+
+@pytest.mark.parametrize(("text", "bounds"), [("1:4194304", (1, 4 * MIB)), ("8:8", (8, 8))])
+def test_a_range_is_two_powers_of_two(text, bounds):
+    assert osu.size_range(text) == bounds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "8", ":8", "8:", "8:4", "0:8", "1:12", "3:8", "-1:8", "1:8:16", "1:8k", "1.0:8"]
+)
+def test_another_range_is_refused_with_an_example(text):
+    with pytest.raises(ValueError, match="it wants low:high, powers of two, for example 1:4194304"):
+        osu.size_range(text)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "counts"),
+    [
+        ("latency", [2]),
+        ("bibw", [2]),
+        ("put_bw", [2]),
+        ("multi_lat", [2, 4, 6, 8]),
+        ("mbw_mr", [2, 4, 6, 8]),
+        ("alltoall", [2, 3, 4, 5, 6, 7, 8]),
+        ("barrier", [2, 3, 4, 5, 6, 7, 8]),
+        ("hello", [2, 3, 4, 5, 6, 7, 8]),
+    ],
+)
+def test_processes_are_those_with_which_a_program_ends(benchmark, counts):
+    assert [processes for processes in range(1, 9) if osu.takes(benchmark, processes)] == counts
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "stems"),
+    [
+        ("latency", ("latency",)),
+        ("get_latency", ("latency",)),
+        ("bw", ("bandwidth", "bandwidth_peak")),
+        ("mbw_mr", ("bandwidth", "message_rate", "bandwidth_peak")),
+        ("alltoall", ("time",)),
+        ("init", ("time",)),
+    ],
+)
+def test_stems_name_the_metrics_and_the_peak_of_a_bandwidth(benchmark, stems):
+    assert osu.stems(benchmark) == stems
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        osu.TWO_PROCESSES,
+        osu.PAIRED,
+        osu.BUFFERED,
+        osu.UNSIZED,
+        osu.VALIDATED,
+        osu.REDUCTIONS,
+        osu.GROWING,
+    ],
+)
+def test_groups_hold_benchmarks_that_there_are(group):
+    assert group
+    assert set(group) <= set(osu.BENCHMARKS)
+
+
+def test_the_parser_knows_each_program():
+    assert set(parse.PROGRAMS.values()) == set(osu.BENCHMARKS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "osu_latency.openmpi.txt",
+        "osu_latency.openmpi.v5.4.1.txt",
+        "osu_bw.openmpi.txt",
+        "osu_mbw_mr.openmpi.txt",
+        "osu_barrier.openmpi.txt",
+        "osu_scatter.mpich.txt",
+        "osu_put_latency.openmpi.v5.3.2.txt",
+        "osu_get_bw.mpich.txt",
+        "osu_init.mpich.txt",
+    ],
+)
+def test_metrics_are_columns_that_osu_prints(recorded, name):
+    found = parse.parse(recorded(f"osu/{name}"))
+    assert {column.name for column in osu.BENCHMARKS[found.program]} <= set(found.rows[0].values)
+
+
+def test_the_suite_names_the_check_of_each_metric():
+    assert set(SUITES["osu"].metrics) == {f"osu.{name}" for name in osu.BENCHMARKS}
+    assert check_of("osu.bw", "bandwidth_peak") == "checks/osu.py"
+    assert check_of("osu.hello", "time") == "checks/osu.py"
+    assert check_of("osu.barrier", "bandwidth") is None

@@ -1,0 +1,402 @@
+"""`verdict/conclude.py` and `verdict/junit.py`: the gate with history, guidelines and alerts."""
+
+import fcntl
+import json
+import shlex
+import sqlite3
+import subprocess
+import xml.etree.ElementTree as xml
+
+import pytest
+
+from acceptance.regressions import judge
+from acceptance.rfm import database as results
+from acceptance.verdict import remeasure
+from tests import made
+from tests.campaigns import Held
+
+DROP = 30
+CASES, SIZES = 12, (8, 1024, 65536, 4194304)
+
+
+def worse(night, number, size):
+    """The benchmarks of one partition lose 30 % for good."""
+    return 1.3 if night >= DROP and number < 3 else 1.0
+
+
+@pytest.fixture(scope="module")
+def databases(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("databases")
+    made.nights(folder / "good.db", DROP + 10, cases=CASES, sizes=SIZES)
+    made.nights(folder / "dropped.db", DROP + 10, worse, cases=CASES, sizes=SIZES)
+    made.nights(folder / "young.db", 4)
+    return folder
+
+
+def gate(site, database, *options):
+    return site.gate("--db", database, *options)
+
+
+def test_a_history_that_got_worse_is_red_as_one_incident(site, databases):
+    status, verdict = gate(site, databases / "dropped.db")
+    assert (status, verdict["verdict"]) == (1, "fail")
+    (alert,) = verdict["alerts"]
+    assert alert.keys() >= {
+        *("system", "partition", "environ", "check", "metric", "unit", "direction"),
+        *("before", "after", "change", "since", "confidence", "cause"),
+    }
+    assert (alert["system"], alert["partition"]) == ("made", "compute")
+    assert alert["environ"] == "spack-openmpi"
+    latency = alert["unit"] == "us"
+    assert alert["direction"] == ("lower" if latency else "higher")
+    assert alert["change"] == pytest.approx(0.3 if latency else 1 / 1.3 - 1, abs=0.05)
+    assert alert["since"].startswith("2026-01-31")
+    assert 0.9 < alert["confidence"] <= 1
+    assert len(alert["metrics"]) == 3 * 2 * len(SIZES) - 1
+    (problem,) = verdict["problems"]
+    assert problem["kind"] == "regression"
+    assert alert["id"] in problem["message"]
+    assert verdict["history"]["judged"] == CASES * 2 * len(SIZES)
+
+
+def test_a_history_as_ever_is_green(site, databases):
+    status, verdict = gate(site, databases / "good.db")
+    assert (status, verdict["alerts"], verdict["problems"]) == (0, [], [])
+    assert verdict["history"] == {"judged": 96, "cannot_judge": "", "stale": 0}
+
+
+def test_the_gate_of_a_session_in_the_past_knows_its_past_only(site, databases):
+    def uuid(night):
+        return f"{night:08x}-0000-4000-8000-000000000000"
+
+    before = gate(site, databases / "dropped.db", "--session", uuid(DROP - 1))
+    assert (before[0], before[1]["alerts"]) == (0, [])
+    assert gate(site, databases / "dropped.db", "--session", uuid(DROP + 8))[0] == 1
+
+
+def test_another_database_is_judged_with_the_history_of_all_its_systems(site, tmp_path):
+    database = made.Database(tmp_path / "two.db")
+    for night in range(DROP + 10):
+        sick = [made.one_night(night, number, worse, SIZES) for number in range(3)]
+        sick_night = database.add(sick, start=made.FIRST + made.NIGHT * night)
+        well = [made.one_night(night, number, system="well") for number in range(3)]
+        database.add(well, start=made.FIRST + made.NIGHT * night + 4000)
+    status, verdict = gate(site, tmp_path / "two.db")
+    assert (status, verdict["system"]) == (1, "well")
+    assert {alert["system"] for alert in verdict["alerts"]} == {"made"}
+    assert any("of made the history was judged, no session" in note for note in verdict["notes"])
+    status, verdict = gate(site, tmp_path / "two.db", "--session", sick_night)
+    assert (status, verdict["system"]) == (1, "made")
+    assert verdict["notes"] == []
+
+
+def test_references_that_cannot_be_read_are_no_green_history(site, databases, tmp_path):
+    site.environment["ACCEPTANCE_REFERENCE"] = str(tmp_path)
+    status, verdict = gate(site, databases / "good.db")
+    assert status == 1
+    (problem,) = verdict["problems"]
+    assert problem["kind"] == "references"
+    assert "no drift can be found: " in problem["message"]
+
+
+def test_a_malformed_session_of_the_past_is_a_note(site, tmp_path):
+    database = made.nights(tmp_path / "results.db", 3, cases=1)
+    database.store("bad", made.FIRST - 1e6, made.FIRST - 1e6, "{")
+    database.add([made.one_night(3, 0)])
+    status, verdict = gate(site, tmp_path / "results.db")
+    assert (status, verdict["problems"]) == (0, [])
+    assert any("session bad is malformed" in note for note in verdict["notes"])
+
+
+def test_a_number_that_no_float_holds_is_no_measurement(site, tmp_path):
+    def huge(night, number, case):
+        case.metrics["latency_8"] = (10**400 if night == 2 else 1.0, "us")
+        return case
+
+    made.nights(tmp_path / "results.db", 3, change=huge, cases=1)
+    status, verdict = gate(site, tmp_path / "results.db")
+    assert status == 1
+    assert "latency_8 is 1000" in verdict["problems"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--run", "7", "--db", "x.db"),
+        ("--confirm", "2", "--db", "x.db"),
+        ("--confirm", "2", "--session", "7"),
+    ],
+)
+def test_options_that_do_not_go_together_are_not_ignored(site, options):
+    done = site.acceptance("gate", *options)
+    assert done.status == 2
+    assert f"{options[0]} is of this clone's runs, not for {options[2]}" in done.errors
+
+
+def test_a_terminal_that_does_not_know_the_letters_of_a_name(site, tmp_path):
+    made.Database(tmp_path / "results.db").add(
+        [made.Case(name="Größe", metrics={"zeit_8": (1.0, "µs")})]
+    )
+    ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    for command in ("gate", "history"):
+        done = site.acceptance(command, "--db", tmp_path / "results.db", **ascii_only)
+        assert (done.status, done.errors) == (0, ""), done.errors
+    assert "Gr\\xf6\\xdfe" in done.output
+
+
+def test_a_reader_that_goes_away_early(site, databases):
+    line = f"acceptance gate --db {databases / 'good.db'} | true; echo ${{PIPESTATUS[0]}} >&2"
+    done = site.run("bash", "-c", line, PYTHONUNBUFFERED="")
+    assert done.errors == "0\n"
+
+
+def test_a_history_that_is_too_short_says_when_it_can_judge(site, databases):
+    status, verdict = gate(site, databases / "young.db")
+    assert status == 0
+    assert verdict["history"]["judged"] == 0
+    assert "cannot judge yet; can after" in verdict["history"]["cannot_judge"]
+    assert "cannot judge yet; can after" in site.acceptance(
+        "gate", "--db", databases / "young.db"
+    ).output  # fmt: skip
+
+
+def test_an_acknowledged_alert_is_listed_and_fails_nothing(site, databases):
+    database = databases / "dropped.db"
+    sent = site.acceptance("gate", "--db", database, "--send", "--format", "json")
+    (alert,) = sent.data["alerts"]
+    until = "2026-12-31"
+    done = site.acceptance(
+        "ack", alert["id"], "--reason", "cable ordered", "--until", until
+    )  # fmt: skip
+    assert done.status == 0, done.errors
+    status, verdict = gate(site, database)
+    assert (status, verdict["alerts"]) == (0, [])
+    (acknowledged,) = verdict["acknowledged"]
+    assert acknowledged["id"] == alert["id"]
+    assert any("cable ordered" in note for note in verdict["notes"])
+
+
+def test_what_is_open_on_another_system_is_not_ended(site, databases, tmp_path):
+    made.nights(tmp_path / "other.db", 3, cases=1, system="other")
+    (alert,) = gate(site, databases / "dropped.db", "--send")[1]["alerts"]
+    status, verdict = gate(site, tmp_path / "other.db", "--send")
+    assert (status, verdict["alerts"]) == (0, [])
+    assert not any("ended: " in note for note in verdict["notes"])
+    (still,) = site.acceptance("alerts", "--format", "json").data["open"]
+    assert still["id"] == alert["id"]
+    assert any("ended: " in n for n in gate(site, databases / "good.db", "--send")[1]["notes"])
+
+
+def test_without_send_nothing_is_written(site, databases):
+    gate(site, databases / "dropped.db")
+    assert not (site.var / "alerts").exists()
+    assert not (site.var / "verdicts").exists()
+
+
+@pytest.mark.parametrize(
+    ("break_it", "words"),
+    [
+        (lambda path: path.unlink(), "no such file"),
+        (lambda path: path.write_bytes(path.read_bytes()[:5000]), "cannot be read"),
+        (
+            lambda path: sqlite3.connect(path).executescript(
+                "UPDATE metadata SET schema_version = '9.9'"
+            ),
+            "this program reads 1.0",
+        ),
+    ],
+)  # fmt: skip
+def test_a_database_that_cannot_be_read_cannot_be_judged(site, tmp_path, break_it, words):
+    path = tmp_path / "results.db"
+    made.nights(path, 3)
+    break_it(path)
+    status, verdict = gate(site, path)
+    assert (status, verdict["verdict"]) == (2, "cannot-judge")
+    assert words in verdict["problems"][0]["message"]
+    suite = xml.fromstring(site.acceptance("gate", "--db", path, "--format", "junit").output)
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+
+
+def test_junit_has_a_failure_for_what_failed_and_skips_what_is_not_known(site, databases):
+    def answers(name):
+        done = site.acceptance("gate", "--db", databases / name, "--format", "junit")
+        suite = xml.fromstring(done.output)
+        assert suite.get("tests") == str(len(suite.findall("testcase")))
+        return suite, {
+            case.get("name"): [child.tag for child in case] for case in suite.findall("testcase")
+        }
+
+    suite, found = answers("dropped.db")
+    assert found["nothing became worse"] == ["failure"]
+    assert found["every case passed"] == []
+    assert suite.get("failures") == "1"
+    assert "worse since 2026-01-31" in suite.find(".//failure").text
+    assert answers("good.db")[1]["nothing became worse"] == []
+    assert answers("young.db")[1]["nothing became worse"] == ["skipped"]
+
+
+def test_a_run_ends_with_the_guidelines_and_keeps_its_verdict(site, recorded):
+    text = recorded("osu/osu_latency.openmpi.txt")
+    site.replay(text, "osu_latency", "osu")
+    options = ["-n", "OsuBenchmark%benchmark=latency%.*intra-node", "-S", "validate=no"]
+    done = site.reframe("-c", "checks/osu.py", "-r", *options)
+    assert done.status == 0, done.output
+    status, verdict = site.gate()
+    assert status == 0
+    # PingPong's latency is held against itself: monotony, and 2n in two messages of n.
+    assert verdict["guidelines"]["compared"] > 20
+    for finding in verdict["guidelines"]["findings"]:
+        assert finding["factor"] > finding["tolerance"]
+        assert not finding["fails"]
+    kept = json.loads((site.var / f"verdicts/{verdict['session']}.json").read_text())
+    assert kept == verdict
+    assert "with what any sound MPI satisfies" in site.acceptance("gate").output
+
+
+def test_a_partition_may_have_its_guidelines_fail(site, recorded):
+    text = recorded("osu/osu_latency.openmpi.txt")
+    swapped = text
+    rows = {line.split()[0]: line for line in text.splitlines() if line[:1].isdigit()}
+    for size in ("512", "1024", "2048"):
+        swapped = swapped.replace(rows[size], f"{size}         900.00")
+    site.replay(swapped, "osu_latency", "osu")
+    path = site.folder / "site.py"
+    path.write_text(path.read_text().replace('"cores": 2', '"cores": 2, "guidelines": "fail"'))
+    options = ["-n", "OsuBenchmark%benchmark=latency%.*intra-node", "-S", "validate=no"]
+    assert site.reframe("-c", "checks/osu.py", "-r", *options).status == 0
+    status, verdict = site.gate()
+    assert status == 1
+    assert {problem["kind"] for problem in verdict["problems"]} == {"guideline"}
+    assert any(finding["fails"] for finding in verdict["guidelines"]["findings"])
+
+
+LATENCY = ("-S", "validate=no", "-n", "OsuBenchmark%benchmark=latency%.*intra-node")
+
+
+@pytest.fixture
+def suspicious(site, recorded):
+    """A site with twenty nights as ever, whose program is now five times as slow."""
+    script = site.replay(recorded("osu/osu_latency.openmpi.txt"), "osu_latency", "osu")
+    script.write_text(
+        f'#!/bin/sh\ncd {site.folder}; echo "$*" >> runs.txt\n'
+        # It holds from the second run on until `go` is there.
+        'while [ -e hold ] && [ ! -e go ] && [ "$(wc -l < runs.txt)" -gt 1 ]; do sleep 0.05; done\n'
+        "awk -v f=$(cat factor) "
+        "'/^[0-9]/ { printf \"%s  %.2f\\n\", $1, $2 * f + 10; next } 1' output.txt\n"
+    )
+    system = site.folder / "site.py"
+    system.write_text(system.read_text().replace('"nodes": 2', '"nodes": 1'))
+    (site.folder / "factor").write_text("1")
+    assert site.reframe("-c", "checks/osu.py", "-r", *LATENCY).status == 0
+    with sqlite3.connect(site.database) as connection:
+        (blob,) = connection.execute("SELECT json_blob FROM sessions").fetchone()
+        connection.execute("DELETE FROM sessions")
+        for night in range(20):
+            earlier(connection, json.loads(blob), night, 20 - night)
+    (site.folder / "factor").write_text("5")
+    (site.folder / "runs.txt").unlink()
+    return site
+
+
+def earlier(connection, report, night, days):
+    """Store a session as if it had been so many days ago, with a little noise."""
+    info, ago = report["session_info"], days * 86400
+    info["uuid"] = f"{night:08x}-0000-4000-8000-000000000000"
+    for key in ("time_start_unix", "time_end_unix"):
+        info[key] -= ago
+    for case in report["runs"][0]["testcases"]:
+        case["job_completion_time_unix"] -= ago
+        for values in case["perfvalues"].values():
+            values[0] *= 1 + night % 3 / 500
+    times = info["time_start_unix"], info["time_end_unix"]
+    connection.execute(
+        "INSERT INTO sessions VALUES(?, ?, ?, ?, ?)",
+        (info["uuid"], *times, json.dumps(report), None),
+    )
+
+
+def ran(site):
+    path = site.folder / "runs.txt"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_what_looks_worse_is_measured_again_in_the_same_night(suspicious):
+    tonight = ("-c", "checks/osu.py", "-r", *LATENCY, "--session-extras", "run=tonight")
+    assert suspicious.reframe(*tonight).status == 0
+    unsure = suspicious.gate("--run", "tonight")
+    assert (unsure[0], unsure[1]["alerts"]) == (0, [])
+    status, verdict = suspicious.gate("--run", "tonight", "--confirm", "6")
+    assert status == 1
+    (alert,) = verdict["alerts"]
+    assert alert["change"] > 0
+    assert any("measured again, 6 times in all: Osu" in note for note in verdict["notes"])
+    assert len(ran(suspicious)) == 7
+    assert len(set(ran(suspicious))) == 1  # the same arguments
+    # The raw output of each repetition is kept.
+    assert len(list(suspicious.var.glob("output/*.again*/**/rfm_job.out"))) == 6
+
+
+def test_the_night_measures_again_too(suspicious):
+    done = suspicious.acceptance("nightly", "--no-alerts", "--confirm", "6", "--", *LATENCY)
+    assert done.status == 1, done.output
+    assert "measured again, 6 times in all: OsuBenchmark %benchmark=latency" in done.output
+    assert "worse since" in done.output
+    assert len(ran(suspicious)) == 7
+
+
+def test_a_night_killed_while_it_measures_again_is_locked_until_reframe_has_stored_it(suspicious):
+    (suspicious.folder / "hold").touch()
+    words = ("acceptance", "nightly", "--no-alerts", "--confirm", "2", "--", *LATENCY)
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=suspicious.variables()
+    )
+    try:
+        Held.wait_for(lambda: len(ran(suspicious)) == 2 or process.poll() is not None)
+    finally:
+        process.kill()
+        process.wait()
+    # The ReFrame that measures again is told when its parent dies, and ends.
+    with (suspicious.var / "campaigns/lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    last = results.session(suspicious.database)
+    assert last.extras["run"].endswith(".again1")
+    assert last.aborted == 1
+
+
+def test_measuring_again_wants_a_number(suspicious):
+    done = suspicious.acceptance("gate", "--confirm", "0")
+    assert done.status == 2
+    assert "0 is less than 1" in done.errors
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            "reframe -c checks -r -n Ping --session-extras run=7 --mode=nightly",
+            "-c checks -r --mode=nightly -n ^A%b=1$ --session-extras run=x --timestamp=x",
+        ),
+        (
+            "reframe --name=Ping -r --timestamp=7 --session-extras=run=7 -S 'A.b=1 2'",
+            "-r -S 'A.b=1 2' -n ^A%b=1$ --session-extras run=x --timestamp=x",
+        ),
+    ],
+)
+def test_a_repetition_has_the_options_of_the_run_and_the_cases_in_question(words, expected):
+    assert remeasure.command(shlex.split(words), ["A %b=1"], "x") == shlex.split(expected)
+
+
+def test_a_suspicion_of_another_night_is_not_measured_again(tmp_path):
+    database = made.Database(tmp_path / "results.db")
+    for night in range(20):
+        database.add([made.one_night(night, 0)])
+    worse = made.one_night(20, 0, lambda *_: 3.0)
+    uuid = database.add([worse])
+    database.add([made.one_night(21, 1)])
+    judgement = judge.for_gate(tmp_path / "results.db")
+    assert {one.case.key.check for one in judgement.suspected} == {worse.name}
+    assert remeasure.suspects(judgement.suspected, judgement.newest) == {}
+    database.connection.execute("DELETE FROM sessions WHERE rowid = 22")
+    database.connection.commit()
+    judgement = judge.for_gate(tmp_path / "results.db")
+    assert remeasure.suspects(judgement.suspected, judgement.newest) == {uuid: [worse.name]}

@@ -1,0 +1,96 @@
+"""`verdict/junit.py` and `verdict/text.py`: verdicts for machines and for people."""
+
+import xml.etree.ElementTree as xml
+from datetime import datetime
+
+import pytest
+
+from acceptance.verdict.junit import QUESTIONS, junit
+from acceptance.verdict.session import CANNOT_JUDGE, Verdict
+from acceptance.verdict.text import verdict_text
+
+GREEN = {
+    "session": "1f3a",
+    "system": "made",
+    "host": "login1",
+    "time": "2026-11-20T22:00:00",
+    "elapsed": 12.5,
+    "history": {"judged": 3, "cannot_judge": "", "stale": 0},
+    "guidelines": {"compared": 3, "findings": []},
+}
+
+
+def read(verdict):
+    """Return the suite as the readers of the field see it, after what their schemas ask for."""
+    text = junit(verdict)
+    suite = xml.fromstring(text)
+    assert suite.tag == "testsuite"
+    assert set(suite.attrib) == {
+        *("name", "hostname", "timestamp", "time", "tests", "failures", "errors", "skipped")
+    }
+    datetime.fromisoformat(suite.get("timestamp"))
+    assert float(suite.get("time")) >= 0
+    cases = suite.findall("testcase")
+    tags = [child.tag for child in suite]
+    assert tags == ["properties", *["testcase"] * len(cases), "system-out", "system-err"]
+    for name, tag in {"failures": "failure", "errors": "error", "skipped": "skipped"}.items():
+        assert int(suite.get(name)) == len(suite.findall(f"testcase/{tag}"))
+    assert int(suite.get("tests")) == len(cases)
+    for case in cases:
+        assert {"name", "classname", "time"} <= set(case.attrib)
+        assert len(case) <= 1
+        assert all(child.get("message") for child in case)
+    return suite, {case.get("name"): [child.tag for child in case] for case in cases}
+
+
+def test_a_green_verdict_has_no_answer_but_yes():
+    _, answers = read(Verdict(**GREEN))
+    assert answers == {question: [] for question in QUESTIONS}
+
+
+def test_a_question_has_one_failure_that_tells_all_of_its_problems():
+    verdict = Verdict(**GREEN)
+    for number in range(3):
+        verdict.fail("case-failed", f"case {number}")
+    verdict.fail("left-out", "and more")
+    verdict.fail("missing-metrics", "no bandwidth")
+    suite, answers = read(verdict)
+    assert [name for name, tags in answers.items() if tags] == [
+        "every case passed",
+        "every metric was measured",
+    ]
+    first, second = suite.findall("testcase/failure")
+    assert (first.get("type"), first.get("message")) == (
+        "case-failed left-out",
+        "case 0 (and 3 more)",
+    )
+    assert first.text == "case 0\ncase 1\ncase 2\nand more"
+    assert (second.get("message"), second.text) == ("no bandwidth", "no bandwidth")
+
+
+@pytest.mark.parametrize(("status", "tag"), [(CANNOT_JUDGE, "error"), (1, "failure")])
+def test_where_no_session_was_read_no_question_is_answered_with_yes(status, tag):
+    verdict = Verdict()
+    verdict.fail("no-run", "results.db: no such file")
+    verdict.status = status
+    _, answers = read(verdict)
+    first, *others = QUESTIONS
+    assert answers == {first: [tag], **{other: ["skipped"] for other in others}}
+
+
+def test_what_xml_and_ascii_cannot_hold():
+    verdict = Verdict(**{**GREEN, "host": "login\x1b1", "system": "Köln"})
+    verdict.fail("case-failed", "\x1b[31mred\x00 & <µs> \ud800\ufffe")
+    text = junit(verdict)
+    assert text.isascii()
+    suite, _ = read(verdict)
+    assert suite.get("name").endswith("Köln")
+    assert suite.find("testcase/failure").text == "?[31mred? & <µs> ??"
+
+
+def test_the_text_has_a_line_for_each_problem_whatever_a_program_printed():
+    verdict = Verdict(**GREEN)
+    verdict.fail("case-failed", "first\nVERDICT: pass\x1b[2J µs")
+    lines = verdict_text(verdict).splitlines()
+    assert "PROBLEM  first VERDICT: pass [2J µs" in lines
+    assert lines[-1] == "VERDICT: FAIL, 1 problem"

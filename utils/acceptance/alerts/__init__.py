@@ -1,0 +1,1 @@
+"""Each alert is sent once, and its end once, to every target; who acknowledged what."""

@@ -1,0 +1,185 @@
+"""Acknowledgements: alerts that somebody has seen, with a reason and an end date.
+
+An acknowledged alert is listed, not sent, up to and including its end date; if it is still open
+then, it is sent again. One that names an alert by its id holds for the incident which was open when
+it was given, one that is a pattern for every alert that it matches. Stored in
+`var/alerts/acks.json`.
+"""
+
+import fnmatch
+import getpass
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+from acceptance.alerts.alert import Alert
+from acceptance.core import state_files
+from acceptance.core.paths import VAR
+
+#: Where acknowledgements and the state of alerts are kept.
+FOLDER = VAR / "alerts"
+
+#: The longest time for which an alert can be acknowledged.
+LONGEST = timedelta(days=366)
+
+#: Seconds to wait for another process that changes the acknowledgements.
+PATIENCE = 10.0
+
+
+class AckFault(Exception):
+    """An acknowledgement that cannot be: why, and what would be possible."""
+
+
+@dataclass(frozen=True)
+class Ack:
+    """Who has acknowledged what, why, and until when; `when` is an ISO 8601 time, `until` a date.
+
+    `what` is the id of an alert, or a pattern (`fnmatch`) of `system:partition+environ check
+    metric`. Raises ValueError for a malformed date or time.
+    """
+
+    what: str
+    reason: str
+    until: str
+    who: str
+    when: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no acknowledgement."""
+        if not all(isinstance(value, str) for value in asdict(self).values()):
+            raise ValueError("every field of an acknowledgement is a text")
+        date.fromisoformat(self.until)
+        if datetime.fromisoformat(self.when).tzinfo is None:
+            raise ValueError(f"{self.when!r} has no time zone")
+
+    def holds(self, now: datetime) -> bool:
+        """Tell whether the end date, which belongs to it, has not passed."""
+        return now.astimezone().date() <= date.fromisoformat(self.until)
+
+    def covers(self, alert: Alert, opened: datetime | None = None) -> bool:
+        """Tell whether this is of that alert, which was first seen at `opened` (default: before).
+
+        `[` stands for itself: names of checks have it more often than patterns need it.
+        """
+        if self.what == alert.id:
+            return opened is None or opened <= datetime.fromisoformat(self.when)
+        return fnmatch.fnmatchcase(alert.name, self.what.replace("[", "[[]"))
+
+    @property
+    def text(self) -> str:
+        """Say until when, by whom and why."""
+        return f"acknowledged until {self.until} by {self.who}: {self.reason}"
+
+
+def load(folder: Path = FOLDER) -> list[Ack]:
+    """Read all acknowledgements, those that have ended too.
+
+    Raises AckFault when they cannot be read.
+    """
+    path = folder / "acks.json"
+    try:
+        return [Ack(**one) for one in state_files.read(path) or []]
+    except (ValueError, TypeError) as err:
+        raise AckFault(
+            f"{path}: malformed: {err}; correct it, or remove it and acknowledge again"
+        ) from None
+    except state_files.StoredFault as err:
+        raise AckFault(str(err)) from None
+
+
+def find(
+    acks: Sequence[Ack], alert: Alert, now: datetime, opened: datetime | None = None
+) -> Ack | None:
+    """Return the acknowledgement of an alert that holds longest, or None."""
+    holding = [ack for ack in acks if ack.holds(now) and ack.covers(alert, opened)]
+    return max(holding, key=lambda ack: ack.until, default=None)
+
+
+def is_pattern(what: str) -> bool:
+    """Tell a pattern from an id: it has a wildcard, or blanks as the names of alerts have."""
+    return any(sign in what for sign in "*? ")
+
+
+def add(
+    what: str,
+    reason: str,
+    until: str,
+    alerts: Sequence[Alert],
+    now: datetime,
+    folder: Path = FOLDER,
+) -> tuple[Ack, list[Alert]]:
+    """Acknowledge one of the open `alerts` by its id, or all that match a pattern, also later ones.
+
+    One of the same alert or pattern is replaced. Returns it with the open alerts that it is of.
+    Raises AckFault for an unknown id, an empty reason, or a date that is none, past or too far.
+    """
+    what, reason = what.strip(), " ".join(reason.split())
+    if not reason:
+        raise AckFault("say why: --reason TEXT")
+    if not what:
+        raise AckFault("say what: the id of an alert, or a pattern")
+    end = _end(until, now).isoformat()
+    ack = Ack(what, reason, end, _user(), now.astimezone().isoformat(timespec="microseconds"))
+    covered = [alert for alert in alerts if ack.covers(alert)]
+    if not covered and not is_pattern(what):
+        there = "\n".join(f"  {alert.id}  {alert.line}" for alert in alerts)
+        raise AckFault(
+            f"no open alert has the id {what!r}; "
+            + (f"open are:\n{there}" if there else "none is open")
+            + "\n`acceptance gate --send` takes note of what it finds, then it has an id here"
+        )
+    with _changing(folder):
+        others = [one for one in load(folder) if one.what != what]
+        _write([*others, ack], folder)
+    return ack, covered
+
+
+def _end(until: str, now: datetime) -> date:
+    today = now.astimezone().date()
+    try:
+        end = date.fromisoformat(until)
+    except ValueError:
+        raise AckFault(f"{until!r} is no date; write it like {today + timedelta(14)}") from None
+    if end <= today:
+        raise AckFault(f"{until} is not in the future; today is {today}")
+    if end > today + LONGEST:
+        raise AckFault(f"{until} is more than a year away; the latest is {today + LONGEST}")
+    return end
+
+
+def remove(what: str, folder: Path = FOLDER) -> Ack:
+    """Take an acknowledgement back, by its id or pattern.
+
+    Raises AckFault when there is none.
+    """
+    with _changing(folder):
+        acks = load(folder)
+        found = [ack for ack in acks if ack.what == what]
+        if not found:
+            there = ", ".join(repr(ack.what) for ack in acks)
+            raise AckFault(f"nothing is acknowledged as {what!r}; there are: {there or 'none'}")
+        _write([ack for ack in acks if ack.what != what], folder)
+    return found[0]
+
+
+@contextmanager
+def _changing(folder: Path) -> Iterator[None]:
+    try:
+        with state_files.locked(folder / "acks.lock", PATIENCE):
+            yield
+    except state_files.StoredFault as err:
+        raise AckFault(str(err)) from None
+
+
+def _write(acks: Sequence[Ack], folder: Path) -> None:
+    state_files.write(folder / "acks.json", [asdict(ack) for ack in acks])
+
+
+def _user() -> str:
+    try:
+        return os.environ.get("USER") or getpass.getuser()
+    except (KeyError, OSError):  # a container without an entry for this user
+        return f"user {os.getuid()}"

@@ -1,0 +1,128 @@
+"""Incidents: what moved for one reason is one alert, however many metrics moved."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from acceptance.core.units import Direction
+
+#: Kind of an alert -> what one and several of them are called.
+KINDS = {
+    "regression": ("regression", "regressions"),
+    "drift": ("drift", "drifts"),
+    "vanished": ("vanished metric", "vanished metrics"),
+    "unit": ("changed unit", "changed units"),
+    "machine": ("change of the machine", "changes of the machine"),
+}
+
+_OPTIONAL_NUMBERS = ("before", "after", "change")
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One incident, which is one alert: the metric that shows it best, and all that moved with it.
+
+    `id` is stable as long as the incident lasts. `before` and `after` are levels in `unit`,
+    `change` is after / before - 1; they are None where there is no such number (kinds vanished and
+    unit). `direction` is the better one, None where the unit has none. `since` is the time of the
+    first sample after the change (ISO 8601), `confidence` lies in 0..1, `cause` is what the metrics
+    have in common, and `metrics` are those that moved too, without `metric` itself.
+
+    Raises ValueError for an unknown kind, an empty id and for numbers that are none.
+    """
+
+    id: str
+    kind: str
+    system: str
+    partition: str
+    environ: str
+    check: str
+    metric: str
+    unit: str
+    direction: Direction | None
+    before: float | None
+    after: float | None
+    change: float | None
+    since: str
+    confidence: float
+    cause: str
+    metrics: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what is no alert."""
+        if self.kind not in KINDS:
+            raise ValueError(f"unknown kind of alert {self.kind!r}; known: {', '.join(KINDS)}")
+        if not self.id:
+            raise ValueError(f"an alert without id: {self.name}")
+        numbers = [getattr(self, name) for name in _OPTIONAL_NUMBERS]
+        for number in (self.confidence, *(one for one in numbers if one is not None)):
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                raise ValueError(f"alert {self.id}: {number!r} is no number")
+            if not math.isfinite(number):
+                raise ValueError(f"alert {self.id}: {number} is not finite")
+
+    @property
+    def where(self) -> str:
+        """Return `system:partition+environ`, as ReFrame writes it."""
+        return f"{self.system}:{self.partition}+{self.environ}"
+
+    @property
+    def name(self) -> str:
+        """Return `system:partition+environ check metric`, which patterns are held against."""
+        return f"{self.where} {self.check} {self.metric}"
+
+    @property
+    def extent(self) -> str:
+        """Say how much changed: `34 % worse`; empty where there is no number."""
+        if self.change is None:
+            return ""
+        per_cent = f"{abs(self.change) * 100:.3g} %"
+        if self.direction is None:
+            return f"{per_cent} {'more' if self.change > 0 else 'less'}"
+        worse = (self.change > 0) == (self.direction == "lower")
+        return f"{per_cent} {'worse' if worse else 'better'}"
+
+    @property
+    def line(self) -> str:
+        """Return the incident as one sentence for people."""
+        what = self._what()
+        beside = []
+        if self.metrics:
+            plural = "" if len(self.metrics) == 1 else "s"
+            beside.append(f"with {len(self.metrics)} related metric{plural}")
+        if self.cause:
+            beside.append(self.cause)
+        return f"{self.name}: {what}" + (f" ({'; '.join(beside)})" if beside else "")
+
+    def _what(self) -> str:
+        since = f"since {self.since[:10]}"
+        if self.kind == "vanished":
+            return f"no longer measured {since}"
+        if self.kind == "unit":
+            return f"its unit changed, now {self.unit or 'none'}, {since}"
+        levels = ""
+        if self.before is not None and self.after is not None:
+            levels = f"{self.before:.4g} -> {self.after:.4g} {self.unit}".rstrip()
+        drifts = "drifting" if self.kind == "drift" else ""
+        words = ", ".join(filter(None, (levels, drifts, self.extent))) or KINDS[self.kind][0]
+        return f"{words} {since}"
+
+    def __str__(self) -> str:
+        """Return the sentence for people."""
+        return self.line
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the alert as plain data, ready for JSON."""
+        return {**asdict(self), "metrics": list(self.metrics)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "Alert":
+        """Read what `as_data` gave.
+
+        Raises ValueError for what is no alert.
+        """
+        try:
+            return cls(**{**data, "metrics": tuple(map(str, data["metrics"]))})
+        except (TypeError, KeyError) as err:
+            raise ValueError(f"no alert: {err}") from None

@@ -1,0 +1,80 @@
+"""What is sent of alerts: one message a run, with a subject and a body for people."""
+
+import shlex
+import socket
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from acceptance.alerts.alert import KINDS, Alert
+
+#: Alerts that a message spells out; the command `acceptance alerts` lists all.
+SHOWN = 20
+
+#: Characters of the longest subject.
+LONGEST = 160
+
+
+@dataclass(frozen=True)
+class News:
+    """What a run has to tell: new alerts, those no longer acknowledged with who did, ended ones."""
+
+    new: tuple[Alert, ...]
+    lapsed: tuple[tuple[Alert, str], ...]
+    ended: tuple[Alert, ...]
+
+    def __bool__(self) -> bool:
+        """Tell whether there is anything to tell."""
+        return bool(self.new or self.lapsed or self.ended)
+
+
+def subject(news: News) -> str:
+    """Return one line: how many of what, where, and the first of them."""
+    alerts = [*news.new, *(alert for alert, _ in news.lapsed)]
+    counts = Counter(alert.kind for alert in alerts)
+    parts = [f"{count} {KINDS[kind][count > 1]}" for kind, count in counts.items()]
+    if news.ended:
+        parts.append(f"{len(news.ended)} ended")
+    everything = [*alerts, *news.ended]
+    systems = ", ".join(dict.fromkeys(alert.system for alert in everything))
+    first = everything[0]
+    what = " ".join(filter(None, (first.check, first.metric, first.extent if alerts else "")))
+    more = f" and {len(everything) - 1} more" if len(everything) > 1 else ""
+    head, tail = f"{', '.join(parts)} on {systems}: ", more
+    room = max(LONGEST - len(head) - len(tail), 20)
+    return _one_line(head + (what if len(what) <= room else what[: room - 3] + "...") + tail)
+
+
+def body(news: News, now: datetime) -> str:
+    """Return the text: a paragraph an alert, with how to see more and how to acknowledge it."""
+    stamp = now.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    lines = [f"Found on {stamp} by {socket.gethostname()}."]
+    lines += _section("New", news.new, [_steps(alert) for alert in news.new])
+    lapsed = [(f"was {who}", *_steps(alert)) for alert, who in news.lapsed]
+    lines += _section("Still open, no longer acknowledged", [a for a, _ in news.lapsed], lapsed)
+    lines += _section("Ended", news.ended, [() for _ in news.ended])
+    return "\n".join(lines) + "\n"
+
+
+def _section(
+    title: str, alerts: Sequence[Alert], details: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    if alerts:
+        yield from ("", f"{title}:")
+    for alert, more in list(zip(alerts, details, strict=True))[:SHOWN]:
+        yield from ("", f"* {_one_line(alert.line)}", *(f"  {_one_line(line)}" for line in more))
+    if len(alerts) > SHOWN:
+        yield from ("", f"... and {len(alerts) - SHOWN} more: acceptance alerts")
+
+
+def _steps(alert: Alert) -> tuple[str, ...]:
+    return (
+        f"see more: acceptance history {shlex.quote(alert.metric)}",
+        f"acknowledge: acceptance ack {shlex.quote(alert.id)} --reason TEXT --until YYYY-MM-DD",
+    )
+
+
+def _one_line(text: str) -> str:
+    """Return the text without line breaks, which would end the header of a mail."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

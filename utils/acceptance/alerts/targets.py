@@ -1,0 +1,142 @@
+"""Where alerts go: URLs of apprise, from the environment and from a file outside of the clone.
+
+A URL holds passwords and tokens. It is never printed, stored or put into an exception: a target is
+spoken of by its name, which is the one given to it, or its schema and a digest (`mailto-3fa2`).
+Form of the file: a line a target, `URL` or `name = URL`; a line that starts with `#` is a comment.
+URLs: https://appriseit.com/services/
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acceptance.core.paths import ROOT, VAR
+
+#: URLs separated by white space, and a file of them.
+VARIABLE, FILE_VARIABLE = "ACCEPTANCE_ALERTS", "ACCEPTANCE_ALERTS_FILE"
+
+#: Seconds that a target may take to accept a message. apprise's own limits (4 s to connect, 4 s
+#: between two bytes; `cto` and `rto` of a URL) hold for each step of it, not for the whole.
+DEADLINE = 30.0
+
+_LINE = re.compile(
+    r"(?:(?P<name>\w[\w.-]{0,39})\s*=\s*)?(?P<url>(?P<schema>[A-Za-z][A-Za-z0-9+]*)://\S.*)"
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target by its name; the URL is secret and in no text of the object."""
+
+    name: str
+    url: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """All targets, and what is wrong with what was to name them."""
+
+    targets: tuple[Target, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the targets."""
+        return tuple(target.name for target in self.targets)
+
+
+def default_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the file that is read when none is named."""
+    home = environment.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(home) / "acceptance" / "alerts"
+
+
+def load(environment: Mapping[str, str] | None = None) -> Targets:
+    """Read the targets that environment variables and the file name.
+
+    What is malformed is left out and noted: a mistake in one target must not silence the others.
+    """
+    environment = os.environ if environment is None else environment
+    notes: list[str] = []
+    entries = [
+        (f"{VARIABLE}, word {number}", word)
+        for number, word in enumerate(environment.get(VARIABLE, "").split(), 1)
+    ]
+    named = environment.get(FILE_VARIABLE)
+    path = Path(named) if named else default_file(environment)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as err:
+        if named or not isinstance(err, FileNotFoundError):
+            why = err.strerror if isinstance(err, OSError) else "it is not UTF-8"
+            notes.append(f"{path}: no targets of alerts can be read: {why}")
+    else:
+        notes += _exposed(path)
+        entries += [
+            (f"{path}:{number}", line.strip())
+            for number, line in enumerate(lines, 1)
+            if line.strip() and not line.lstrip().startswith("#")
+        ]
+    targets = tuple(_read(entries, notes))
+    return Targets(targets, tuple(notes))
+
+
+def _exposed(path: Path) -> Iterator[str]:
+    if path.stat().st_mode & 0o077:
+        yield f"{path}: others may read the secrets in it; close it with: chmod 600 {path}"
+    inside = path.resolve()
+    if inside.is_relative_to(ROOT) and not inside.is_relative_to(VAR.resolve()):
+        yield f"{path}: lies in the clone, where it may get committed; move it elsewhere"
+
+
+def _read(entries: list[tuple[str, str]], notes: list[str]) -> Iterator[Target]:
+    urls: set[str] = set()
+    names: set[str] = set()
+    for where, text in entries:
+        found = _LINE.fullmatch(text)
+        if found is None:
+            notes.append(f"{where}: not of the form schema://... or name = schema://...; left out")
+            continue
+        url, schema = found["url"], found["schema"].lower()
+        if url in urls:
+            continue
+        urls.add(url)
+        digest = hashlib.sha256(url.encode()).hexdigest()
+        name = found["name"] or f"{schema}-{digest[:4]}"
+        if name in names:
+            other = f"{schema}-{digest[:8]}"
+            notes.append(f"{where}: another target is called {name}; this one is called {other}")
+            name = other
+        names.add(name)
+        yield Target(name, url)
+
+
+def send(target: Target, subject: str, body: str, deadline: float = DEADLINE) -> str | None:
+    """Send a message to a target within `deadline` s; return why it failed, or None.
+
+    A target that accepts a message after the deadline has it, though this tells of a failure.
+    """
+    message = json.dumps({"url": target.url, "subject": subject, "body": body})
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "acceptance.alerts.apprise_process"],
+            input=message.encode(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+            env={name: value for name, value in os.environ.items() if name != VARIABLE},
+            timeout=deadline,
+            check=False,
+        )
+        why: str | None = json.loads(done.stdout)["why"]
+    except subprocess.TimeoutExpired:
+        return f"took longer than {deadline:.0f} s"
+    except (OSError, ValueError, KeyError):
+        return "the process that sends broke down"
+    return why

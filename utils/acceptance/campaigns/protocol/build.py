@@ -1,0 +1,192 @@
+"""The protocol of an acceptance: what was asked, measured and found, so that others can check it.
+
+It is plain data; `acceptance.campaigns.protocol.conclusions` says what follows from it.
+"""
+
+import hashlib
+import importlib.metadata
+import math
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from acceptance.campaigns import state as campaign
+from acceptance.campaigns import verdict
+from acceptance.campaigns.protocol.conclusions import (
+    FORMAT,
+    VERSION,
+    checksum,
+    conclusions,
+    metric_verdict,
+    plain,
+)
+from acceptance.campaigns.state import State
+from acceptance.claims import evaluate
+from acceptance.cli import claims as claims_cli
+from acceptance.cli.claims import UnknownSystem
+from acceptance.core.paths import REFERENCE, RESULTS_DB, ROOT
+from acceptance.references import library as references
+from acceptance.references.tolerances import ToleranceFault
+from acceptance.rfm import configuration as site
+from acceptance.rfm import database
+from acceptance.rfm.database import Case, Session
+from acceptance.verdict.session import Verdict
+
+#: What of a provenance is of one run, not of a version.
+_OF_RUNS = ("bytes", "placement")
+#: What of a configuration a reader wants to see; the rest is how ReFrame is driven.
+_PARTITION = (
+    *("name", "descr", "scheduler", "launcher", "access", "environs", "max_jobs"),
+    *("processor", "extras"),
+)
+_ENVIRONMENT = ("name", "features", "extras", "env_vars")
+
+
+def build(
+    state: State, given: Verdict, config_files: Sequence[Path], people: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the protocol of a campaign that ended with a verdict, with its checksum.
+
+    Raises ResultsFault and SiteFault when results or configuration cannot be read.
+    """
+    sessions = verdict.sessions(state)
+    configuration = site.load(config_files)
+    system = configuration.system(state.asked.get("system") or None)
+    data: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "campaign": state.id,
+        "system": system["name"],
+        "started": state.started,
+        "ended": campaign.stamp(campaign.now()),
+        **{who: people.get(who, "") for who in ("operator", "vendor", "customer")},
+        "asked": _asked(state, configuration, system),
+        "measured": [_case(session, case) for session in sessions for case in session.cases],
+        "verdict": {
+            name: given.as_data()[name]
+            for name in ("verdict", "system", "problems", "unprovided", "notes", "alerts")
+        },
+        "guidelines": given.guidelines,
+        "claims": _claims(config_files, system["name"]),
+        "versions": _versions(sessions),
+    }
+    data = plain(data)
+    data |= plain(conclusions(data))
+    return {**data, "sha256": checksum(data)}
+
+
+# What was asked, and with what.
+
+
+def _asked(state: State, configuration: site.Site, system: Mapping[str, Any]) -> dict[str, Any]:
+    names = {name for partition in system["partitions"] for name in partition["environs"]}
+    try:
+        tolerances = yaml.safe_load((REFERENCE / "tolerances.yaml").read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as err:
+        tolerances = {"fault": str(err)}
+    return {
+        "mode": state.asked["mode"],
+        "reframe": list(state.asked["reframe"]),
+        "steps": [
+            {
+                "name": step.name,
+                "state": step.state,
+                "reason": step.reason,
+                "command": ["reframe", *step.arguments],
+                "runs": [asdict(attempt) for attempt in step.attempts],
+            }
+            for step in state.steps
+        ],
+        "partitions": [
+            {key: partition[key] for key in _PARTITION if key in partition}
+            for partition in system["partitions"]
+        ],
+        "environments": [
+            {key: environment[key] for key in _ENVIRONMENT if key in environment}
+            for environment in configuration.environments
+            if environment["name"] in names
+            and system["name"] in environment.get("target_systems", [system["name"]])
+        ],
+        "references": _checksums(REFERENCE, "**/*.csv", "*.yaml", "*.bib"),
+        "checks": _checksums(ROOT / "checks", "*.py", "src/*"),
+        "tolerances": tolerances,
+    }
+
+
+def _checksums(folder: Path, *patterns: str) -> dict[str, str]:
+    """Return the SHA-256 of files, by their paths below a folder."""
+    found = sorted({path for pattern in patterns for path in folder.glob(pattern)})
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in found
+        if path.is_file()
+    }
+
+
+def _case(session: Session, case: Case) -> dict[str, Any]:
+    return {
+        **asdict(case),
+        "session": session.uuid,
+        # JSON has no other numbers; the gate tells of those (`impossible-value`).
+        "metrics": [
+            {**asdict(metric), "verdict": metric_verdict(metric)}
+            for metric in case.metrics
+            if math.isfinite(metric.value)
+        ],
+    }
+
+
+def _claims(config_files: Sequence[Path], system: str) -> list[dict[str, Any]]:
+    """Return what became of the claims that this system's results can tell of.
+
+    Of those that they cannot, the ones that a site wrote down and expects are there, too.
+    """
+    try:
+        library = references.load(REFERENCE)
+        found = claims_cli.outcomes(library, RESULTS_DB, config_files, system, evaluate.WINDOW)
+    except UnknownSystem:
+        return []
+    except (references.ReferenceFault, ToleranceFault, database.ResultsFault) as err:
+        return [{"state": "not measured", "reason": str(err), "expected": True}]
+    told = claims_cli.as_data(found)["claims"]
+    return [
+        one
+        for one in told
+        if one["state"] != evaluate.NOT_MEASURED or (one["source"] == "site" and one["expected"])
+    ]
+
+
+def _versions(sessions: Sequence[Session]) -> dict[str, Any]:
+    suites: dict[str, list[dict[str, str]]] = {}
+    for session in sessions:
+        for case in session.cases:
+            own = {key: text for key, text in case.provenance.items() if key not in _OF_RUNS}
+            if own and own not in suites.setdefault(case.suite, []):
+                suites[case.suite].append(own)
+    return {
+        "project": importlib.metadata.version("interconnect-acceptance"),
+        "commit": _commit(),
+        "reframe": importlib.metadata.version("reframe-hpc"),
+        "python": platform.python_version(),
+        "host": platform.node(),
+        "kernel": platform.release(),
+        "suites": suites,
+    }
+
+
+def _commit() -> str:
+    try:
+        return subprocess.run(
+            ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

@@ -1,0 +1,197 @@
+"""Findings of what was measured: of cases, of the links that they saw, and of a verdict."""
+
+import re
+from collections.abc import Iterator
+
+from acceptance.campaigns.protocol import link_lines
+from acceptance.campaigns.protocol.remedies import (
+    MAJOR,
+    OF_PROBLEMS,
+    OF_REASONS,
+    OF_SOURCES,
+    Finding,
+    make,
+    of_deviation,
+)
+from acceptance.core import metrics
+from acceptance.core.directions import better
+from acceptance.references.records import write_parameters
+from acceptance.rfm.database import Case, Metric
+from acceptance.verdict.session import Verdict
+
+_CAUSE = "cause may be: "
+_PREFIX = re.compile(r"^(\w+ )?(performance|sanity|build|job|pipeline) error: ")
+
+
+def of_case(case: Case) -> list[Finding]:
+    """Return what a case has found: nothing when it passed and its links were as they should be.
+
+    A deviation that a case saw beside its own benchmark is a finding of its link, not of the case.
+    """
+    source = f"{case.name} @{case.where}"
+    found = [of_deviation(one, source) for text in case.findings if (one := link_lines.read(text))]
+    if case.passed:
+        return found
+    if case.fixture:
+        return [
+            *found,
+            make(
+                "BUILD-FAILED", (case.where, case.name), f"build {case.name} @{case.where}",
+                found=" ".join(case.fail_reason.split()), expected="a build", source=source,
+            ),
+        ]  # fmt: skip
+    if case.result == "fail_deps":
+        # One finding for all that waited for the same thing, on every run the same.
+        what, waited = f"{case.suite} @{case.where}", "not run, since what it needs failed"
+        return [*found, make("NOT-MEASURED", (case.where, case.suite), what, found=waited)]
+    if case.result != "fail":
+        return [
+            *found,
+            make(
+                "NOT-MEASURED", place_of(case), source, found=case.result, expected="a measurement",
+                nodes=case.nodes, source=source,
+            ),
+        ]  # fmt: skip
+    own = [*_of_metrics(case, source), *_of_reason(case, source)]
+    if not own and not found:
+        found.append(_failed(case, source))
+    return [*found, *own]
+
+
+def place_of(case: Case) -> tuple[str, ...]:
+    """Return what names a case in an id, on every run the same."""
+    keys = {key: value for key, value in case.keys.items() if key not in ("nodes", "order")}
+    if not case.benchmark or not keys:
+        return case.where, case.name
+    return case.where, case.benchmark, write_parameters(keys)
+
+
+def _failed(case: Case, source: str, code: str = "CASE-FAILED", text: str = "") -> Finding:
+    return make(
+        code, place_of(case), source, found=text or " ".join(case.fail_reason.split()),
+        expected="a run that ends well", nodes=case.nodes, source=source,
+    )  # fmt: skip
+
+
+def _of_reason(case: Case, source: str) -> Iterator[Finding]:
+    """Yield what the parts of a reason tell that metrics do not."""
+    reason = _PREFIX.sub("", " ".join(case.fail_reason.split()))
+    for part in reason.split("; "):
+        if part.startswith(_CAUSE):
+            continue  # its findings have it
+        code = next((code for pattern, code in OF_REASONS if pattern.search(part)), "")
+        if code == "LINK-FAILED":
+            change = link_lines.read(part.partition("measured: ")[2])
+            nodes = (change.node,) if change else case.nodes
+            where = (change.node, change.device, change.what) if change else place_of(case)
+            yield make(
+                code, where, source, found=part, expected="a link that stays up", nodes=nodes,
+                source=source,
+            )  # fmt: skip
+        elif code:
+            yield _failed(case, source, code, part)
+        elif deviation := link_lines.read(part):
+            yield of_deviation(deviation, source)
+
+
+def misses(metric: Metric) -> bool:
+    """Tell whether a value lies outside what its reference allows, as ReFrame reckons it."""
+    return outside(metric.value, metric.reference, metric.lower, metric.upper) != 0
+
+
+def outside(value: float, reference: float | None, lower: float | None, upper: float | None) -> int:
+    """Return -1 for a value below its range, 1 above it, 0 within, or without a reference.
+
+    Thresholds are fractions of the reference, or absolute where it is 0.
+    """
+    if reference is None:
+        return 0
+    scale = abs(reference) or 1.0
+    if lower is not None and value < reference + lower * scale:
+        return -1
+    if upper is not None and value > reference + upper * scale:
+        return 1
+    return 0
+
+
+def _of_metrics(case: Case, source: str) -> Iterator[Finding]:
+    """Yield a finding for each quantity that missed its reference, with the worst of its sizes."""
+    groups: dict[tuple[str, str], list[Metric]] = {}
+    for metric in case.metrics:
+        if misses(metric):
+            groups.setdefault((metrics.split(metric.name)[0], _code(metric)), []).append(metric)
+    for (stem, code), missed in groups.items():
+        worst = max(missed, key=lambda one: abs(one.value / (one.reference or 1) - 1))
+        more = f", and at {len(missed) - 1} more sizes" if len(missed) > 1 else ""
+        yield make(
+            code,
+            (*place_of(case), stem),
+            f"{stem} of {source}",
+            found=f"{worst.name} {worst.value:g} {worst.unit}{more}",
+            expected=expected_text(worst),
+            nodes=case.nodes,
+            source=worst.judged_by,
+        )
+
+
+def _code(metric: Metric) -> str:
+    way = better(metric.unit, metric.lower, metric.upper)
+    side = outside(metric.value, metric.reference, metric.lower, metric.upper)
+    if way is not None and (side > 0) == (way == "higher"):
+        return "ABOVE-REFERENCE"
+    return OF_SOURCES.get(
+        metric.judged_by.split()[0] if metric.judged_by else "", "BELOW-REFERENCE"
+    )
+
+
+def expected_text(metric: Metric) -> str:
+    """Write the range that a metric must lie in: `>= 2500 MB/s (published ..., Table 5)`."""
+    reference = metric.reference or 0.0
+    scale = abs(reference) or 1.0
+    bounds = [
+        f"{sign} {reference + threshold * scale:g}"
+        for sign, threshold in ((">=", metric.lower), ("<=", metric.upper))
+        if threshold is not None
+    ]
+    judged_by = f" ({metric.judged_by})" if metric.judged_by else ""
+    return f"{' and '.join(bounds)} {metric.unit}{judged_by}"
+
+
+def of_verdict(verdict: Verdict) -> list[Finding]:
+    """Return what a verdict tells beside its cases: problems, suites, history, guidelines."""
+    found: list[Finding] = []
+    for problem in verdict.problems:
+        code = OF_PROBLEMS.get(problem.kind, "NOT-MEASURED")
+        if code:
+            place = (problem.kind, verdict.system, _subject(problem.message))
+            found.append(make(code, place, problem.kind, found=problem.message, source="gate"))
+    for missing in verdict.unprovided:
+        found.append(
+            make(
+                "NOT-PROVIDED", (verdict.system, missing.check), missing.check,
+                found=missing.reason, expected="a measurement", source="gate",
+            )
+        )  # fmt: skip
+    for alert in verdict.alerts:
+        place = (alert["system"], alert["partition"], alert["id"])
+        text = f"{alert['check']} {alert['metric']}: {alert['before']} -> {alert['after']}"
+        found.append(
+            make(
+                "REGRESSION", place, f"{alert['kind']} since {alert['since']}", source="history",
+                found=" ".join((text, alert["unit"], alert["cause"])).strip(),
+            )
+        )  # fmt: skip
+    for violated in verdict.guidelines.get("findings", ()):
+        found.append(
+            make(
+                "GUIDELINE", (violated["id"],), violated["guideline"], found=violated["text"],
+                severity=MAJOR if violated["fails"] else "", source="guidelines",
+            )
+        )  # fmt: skip
+    return found
+
+
+def _subject(message: str) -> str:
+    """Return what a message of the gate is about, without what differs from run to run."""
+    head = message.partition(": ")[0]
+    return re.sub(r"\d+", "N", head)[:80] if ": " in message else ""

@@ -1,0 +1,216 @@
+"""What follows from a protocol of an acceptance, by the rest of it alone.
+
+The verdict on each metric, the findings and the outcome are functions of what was measured, so that
+whoever has a protocol can draw them again (`differences`). Its checksum is the SHA-256 of the
+canonical JSON of all but itself: sorted keys, no blanks, UTF-8.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from acceptance.campaigns.protocol import case_findings, remedies
+from acceptance.campaigns.protocol.remedies import CRITICAL, INFO, MAJOR, MINOR, Finding
+from acceptance.claims import evaluate
+from acceptance.rfm.database import Case, Metric
+from acceptance.verdict.session import CANNOT_JUDGE, FAILED, PASSED, Problem, Unprovided, Verdict
+
+FORMAT = "interconnect acceptance protocol"
+VERSION = 1
+ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "rejected"
+UNDECIDED = "not decided"
+
+
+def plain(data: Any) -> Any:
+    """Return data as JSON gives it back, with anything else than plain data as text."""
+    return json.loads(json.dumps(data, default=str, allow_nan=False))
+
+
+def checksum(data: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a protocol without its checksum."""
+    text = json.dumps(
+        {key: value for key, value in data.items() if key != "sha256"},
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def metric_verdict(metric: Metric) -> str:
+    """Return pass, fail, or recorded, by value and reference alone."""
+    if metric.reference is None:
+        return "recorded"
+    return "fail" if case_findings.misses(metric) else "pass"
+
+
+def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return counts, findings and outcome of a protocol, from the rest of it alone."""
+    cases = [case_of(one) for one in data["measured"]]
+    metrics = [metric for case in cases if case.passed for metric in case.metrics]
+    judged = sum(metric.reference is not None for metric in metrics)
+    counts = {
+        "cases": sum(not case.fixture for case in cases),
+        "passed": sum(case.passed for case in cases if not case.fixture),
+        "judged": judged,
+        "recorded": len(metrics) - judged,
+    }
+    found = [finding for case in cases for finding in case_findings.of_case(case)]
+    told = data["verdict"]
+    verdict = Verdict(
+        system=told["system"],
+        problems=[Problem(**one) for one in told["problems"]],
+        unprovided=[Unprovided(**one) for one in told["unprovided"]],
+        alerts=told["alerts"],
+        guidelines=data["guidelines"],
+    )
+    found += case_findings.of_verdict(verdict)
+    found += [*_of_nodes(data, cases), *_of_claims(data), *_of_recorded(cases, judged)]
+    if extra := data["asked"]["reframe"]:
+        found.append(
+            remedies.make(
+                "RESTRICTED", (data["system"],), "options of ReFrame", found=" ".join(extra)
+            )
+        )
+    findings = remedies.merged(found)
+    return {
+        "counts": counts,
+        "findings": [finding.as_data() for finding in findings],
+        "outcome": outcome(findings, told["verdict"]),
+    }
+
+
+def case_of(data: Mapping[str, Any]) -> Case:
+    """Return a case of a protocol; raises KeyError and TypeError for what is none."""
+    own = {key: value for key, value in data.items() if key not in ("session", "metrics")}
+    metrics = tuple(
+        Metric(**{key: value for key, value in one.items() if key != "verdict"})
+        for one in data["metrics"]
+    )
+    own |= {"nodes": tuple(own["nodes"]), "findings": tuple(own["findings"])}
+    return Case(**own, metrics=metrics)
+
+
+def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Finding]:
+    """Yield the partitions of which the link check reached fewer nodes than they state."""
+    for partition in data["asked"]["partitions"]:
+        stated = partition.get("extras", {}).get("nodes", 1)
+        own = [
+            case for case in cases if case.suite == "fabric" and case.partition == partition["name"]
+        ]
+        seen = {node for case in own for node in case.nodes if case.metrics}
+        if len(seen) < stated:
+            yield remedies.make(
+                "NOT-MEASURED",
+                ("nodes", data["system"], partition["name"]),
+                f"nodes of {data['system']}:{partition['name']}",
+                found=f"{len(seen)} answered: {', '.join(sorted(seen)) or 'none'}",
+                expected=f"{stated} nodes, as the partition states",
+                source="link check",
+            )
+
+
+def _of_claims(data: Mapping[str, Any]) -> Iterator[Finding]:
+    for claim in data["claims"]:
+        if "claimed" not in claim:
+            yield remedies.make(
+                "SET-UP", ("claims", data["system"]), "claims", found=claim["reason"]
+            )
+        elif claim["expected"] and claim["state"] != evaluate.HOLDS:
+            told = claim["claimed"]
+            stated = " ".join(
+                filter(None, (told["relation"], "..".join(map(str, told["value"])), told["unit"]))
+            )
+            ours = claim["ours"] or {}
+            failed = claim["state"] == evaluate.FAILS
+            value = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
+            yield remedies.make(
+                "CLAIM" if failed else "CLAIM-OPEN",
+                (claim["paper"], claim["where"], told["left"], told["right"], told["relation"]),
+                f"{told['left']} against {told['right']}",
+                found=value if failed else f"{claim['state']}: {claim['detail']}",
+                expected=stated,
+                source=f"{claim['paper']}, {claim['where']}",
+            )
+
+
+def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[Finding]:
+    """Yield for each suite of a partition what no reference could judge."""
+    counts: dict[tuple[str, str], int] = {}
+    for case in cases:
+        if case.passed and case.suite != "fabric":
+            key = f"{case.system}:{case.partition}", case.suite
+            counts[key] = counts.get(key, 0) + sum(one.reference is None for one in case.metrics)
+    for (partition, suite), count in counts.items():
+        if count:
+            yield remedies.make(
+                "NOT-JUDGED",
+                (partition, suite),
+                f"{suite} on {partition}",
+                found=f"{count} metrics recorded, not judged",
+                expected="a reference",
+                severity=INFO if judged else MINOR,
+            )
+
+
+def outcome(findings: Sequence[Finding], verdict: str) -> str:
+    """Return what a system is by its findings; what could not be judged is not decided."""
+    severities = {finding.severity for finding in findings}
+    if verdict == "cannot-judge":
+        return UNDECIDED
+    if severities & {CRITICAL, MAJOR} or verdict != "pass":
+        return REJECTED
+    return RESERVED if MINOR in severities else ACCEPTED
+
+
+def status(data: Mapping[str, Any]) -> int:
+    """Return the exit status of a protocol's outcome."""
+    return {ACCEPTED: PASSED, RESERVED: PASSED, REJECTED: FAILED}.get(data["outcome"], CANNOT_JUDGE)
+
+
+def differences(data: Mapping[str, Any]) -> list[str]:
+    """Return where a protocol is not what follows from itself; empty where all agrees.
+
+    Raises ValueError for what is no protocol of this version.
+    """
+    if data.get("format") != FORMAT or data.get("version") != VERSION:
+        raise ValueError(f"no {FORMAT} of version {VERSION}")
+    try:
+        return list(_differences(data))
+    except (KeyError, TypeError, AttributeError) as err:
+        raise ValueError(f"a malformed protocol: {err!r}") from None
+
+
+def _differences(data: Mapping[str, Any]) -> Iterator[str]:
+    if data["sha256"] != (own := checksum(data)):
+        yield f"checksum: {data['sha256']} is written, its content has {own}"
+    for one in data["measured"]:
+        case = case_of(one)
+        where = f"{case.name} @{case.where}"
+        for told, metric in zip(one["metrics"], case.metrics, strict=True):
+            own = metric_verdict(metric)
+            if told["verdict"] != own:
+                yield f"{where}: {metric.name} is said to {told['verdict']}; by its value: {own}"
+            if case.passed and own == "fail":
+                yield f"{where}: passed, with {metric.name} outside its reference"
+    again = plain(conclusions(data))
+    for name in ("counts", "outcome"):
+        if data[name] != again[name]:
+            yield f"{name}: {data[name]} is written, {again[name]} follows from the results"
+    told = data["verdict"]
+    if told["verdict"] == "pass" and told["problems"]:
+        yield f"verdict: pass is written, with {len(told['problems'])} problems"
+    told_ids, own_ids = (
+        {finding["id"]: finding for finding in source["findings"]} for source in (data, again)
+    )
+    if len(told_ids) != len(data["findings"]):
+        yield f"findings: of {len(data['findings'])} only {len(told_ids)} have an id of their own"
+    for key in own_ids.keys() - told_ids.keys():
+        yield f"finding {key} follows from the results, and is missing"
+    for key in told_ids.keys() - own_ids.keys():
+        yield f"finding {key} does not follow from the results"
+    for key in told_ids.keys() & own_ids.keys():
+        if told_ids[key] != own_ids[key]:
+            yield f"finding {key} says something else than follows from the results"

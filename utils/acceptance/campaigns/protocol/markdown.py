@@ -1,0 +1,227 @@
+"""A protocol as Markdown, for people to read and to sign; a function of its data alone."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from acceptance.campaigns.protocol import case_findings, conclusions
+
+_SIGNATURE = "______________________________"
+
+
+def markdown(data: Mapping[str, Any]) -> str:
+    """Return the whole protocol as Markdown; raises KeyError and TypeError for what is none."""
+    sections = (
+        _head(data),
+        _findings(data),
+        _asked(data),
+        _versions(data),
+        _claims(data),
+        _signatures(data),
+        _measured(data),
+    )
+    return "\n".join(line for section in sections for line in (*section, ""))
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    yield _row(header)
+    yield _row(["---"] * len(header))
+    for row in rows:
+        yield _row(row)
+
+
+def _row(cells: Sequence[object]) -> str:
+    texts = (" ".join(str(cell).split()).replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(texts)} |"
+
+
+def _head(data: Mapping[str, Any]) -> Iterator[str]:
+    counts = data["counts"]
+    yield f"# Acceptance of {data['system']}"
+    yield ""
+    yield f"**{data['outcome'].capitalize()}**"
+    yield ""
+    yield from _table(
+        ("", ""),
+        (
+            ("campaign", data["campaign"]),
+            ("from, to", f"{data['started']}, {data['ended']}"),
+            ("operator", data["operator"]),
+            ("vendor", data["vendor"]),
+            ("customer", data["customer"]),
+            ("cases", f"{counts['passed']} of {counts['cases']} passed"),
+            ("metrics", f"{counts['judged']} judged, {counts['recorded']} recorded, not judged"),
+            ("SHA-256", f"`{data['sha256']}`"),
+        ),
+    )
+    yield ""
+    yield (
+        "The checksum is that of the protocol's JSON. `acceptance protocol verify protocol.json` "
+        "computes it again, and draws every conclusion again from the values and references in it."
+    )
+
+
+def _findings(data: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Findings"
+    yield ""
+    if not data["findings"]:
+        yield "None."
+        return
+    yield from _table(
+        ("severity", "id", "nodes", "what", "found", "expected", "remedy"),
+        (
+            (
+                one["severity"],
+                f"`{one['id']}`",
+                _several(one["nodes"]),
+                one["what"],
+                one["found"],
+                one["expected"],
+                one["remedy"],
+            )
+            for one in data["findings"]
+        ),
+    )
+
+
+def _several(nodes: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
+    return ", ".join(nodes[:most]) + more
+
+
+def _asked(data: Mapping[str, Any]) -> Iterator[str]:
+    asked = data["asked"]
+    yield "## What was asked"
+    yield ""
+    yield from _table(
+        ("step", "state", "command", "sessions"),
+        (
+            (
+                step["name"],
+                f"{step['state']}: {step['reason']}" if step["reason"] else step["state"],
+                f"`{' '.join(step['command'])}`",
+                ", ".join(run["session"] for run in step["runs"] if run["session"]),
+            )
+            for step in asked["steps"]
+        ),
+    )
+    yield ""
+    for partition in asked["partitions"]:
+        extras = partition.get("extras", {})
+        yield f"### Partition {partition['name']}"
+        yield ""
+        facts = extras.get("fabric", {})
+        rows = [(key, value) for key, value in partition.items() if key not in ("name", "extras")]
+        rows += [(key, value) for key, value in extras.items() if key != "fabric"]
+        rows.append(("fabric", _words(facts) or "not stated"))
+        yield from _table(("", ""), ((key, _words(value)) for key, value in rows))
+        yield ""
+    yield "### Tolerances"
+    yield ""
+    yield from _table(("source", "of", "tolerance"), _tolerances(asked["tolerances"]))
+    yield ""
+    for name in ("references", "checks"):
+        yield f"### Checksums of {name}"
+        yield ""
+        yield from _table(("file", "SHA-256"), ((k, f"`{v}`") for k, v in asked[name].items()))
+        yield ""
+
+
+def _tolerances(tolerances: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for source, units in tolerances.items():
+        for of, entry in units.items() if isinstance(units, dict) else ():
+            bounds = entry if isinstance(entry, dict) else {"": entry}
+            flat = {
+                key: value["within"] if isinstance(value, dict) and "within" in value else value
+                for key, value in bounds.items()
+                if key != "reason"
+            }
+            yield source, str(of), _words(flat)
+
+
+def _words(value: object) -> str:
+    """Write plain data in a line; tables inside of tables are in the JSON only."""
+    if isinstance(value, dict):
+        plain = {key: one for key, one in value.items() if not isinstance(one, dict)}
+        return ", ".join(f"{key} {_words(one)}" for key, one in plain.items())
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "none" if value is None else str(value)
+
+
+def _versions(data: Mapping[str, Any]) -> Iterator[str]:
+    versions = data["versions"]
+    yield "## Versions"
+    yield ""
+    rows = [(name, text) for name, text in versions.items() if name != "suites"]
+    rows += [
+        (suite, ", ".join(f"{key} {text}" for key, text in own.items()))
+        for suite, several in versions["suites"].items()
+        for own in several
+    ]
+    yield from _table(("", ""), rows)
+
+
+def _claims(data: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Claims and guidelines"
+    yield ""
+    compared = data["guidelines"].get("compared", 0)
+    violated = len(data["guidelines"].get("findings", ()))
+    yield f"{compared} comparisons with what any sound MPI satisfies, {violated} violated."
+    yield ""
+    told = [claim for claim in data["claims"] if "claimed" in claim]
+    if not told:
+        yield "No stated relation could be held against these results."
+        return
+    yield from _table(
+        ("claim", "left", "right", "stated", "measured", "state"),
+        (
+            (
+                f"{claim['paper']}, {claim['where']}",
+                claim["claimed"]["left"],
+                claim["claimed"]["right"],
+                f"{claim['claimed']['relation']} {claim['claimed']['printed']}",
+                f"{claim['ours']['value']:.4g} {claim['ours']['unit']}" if claim["ours"] else "",
+                claim["state"],
+            )
+            for claim in told
+        ),
+    )
+
+
+def _signatures(data: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Signatures"
+    yield ""
+    yield f"We have checked this protocol and its checksum, and agree that it is: {data['outcome']}"
+    for who in ("vendor", "customer"):
+        yield ""
+        name = data[who] or _SIGNATURE
+        yield f"For the {who}, {name}: {_SIGNATURE} Date: ____________"
+
+
+def _measured(data: Mapping[str, Any]) -> Iterator[str]:
+    yield "## What was measured"
+    for one in data["measured"]:
+        case = conclusions.case_of(one)
+        yield ""
+        yield f"### {case.name} @{case.where}"
+        yield ""
+        yield f"{case.result}, session {one['session']}, on {_several(case.nodes) or 'no node'}"
+        if case.fail_reason:
+            yield ""
+            yield f"Reason: {' '.join(case.fail_reason.split())}"
+        if not case.metrics:
+            continue
+        yield ""
+        yield from _table(
+            ("metric", "value", "unit", "verdict", "must be"),
+            (
+                (
+                    metric.name,
+                    f"{metric.value:.6g}",
+                    metric.unit,
+                    told["verdict"],
+                    "" if metric.reference is None else case_findings.expected_text(metric),
+                )
+                for told, metric in zip(one["metrics"], case.metrics, strict=True)
+            ),
+        )

@@ -1,0 +1,220 @@
+"""Running the steps of a campaign that are left, each as one ReFrame."""
+
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from acceptance.alerts import targets
+from acceptance.campaigns import state as campaign
+from acceptance.campaigns.state import (
+    DONE,
+    INTERRUPTED,
+    NOT_PROVIDED,
+    RUNNING,
+    Attempt,
+    Progress,
+    State,
+    now,
+    stamp,
+)
+from acceptance.campaigns.steps import LINKS
+from acceptance.core.paths import LOGS, ROOT, VAR
+from acceptance.rfm import database as results
+from acceptance.rfm import leftovers, run_log
+from acceptance.rfm.database import Case
+from acceptance.rfm.process import Child
+
+#: Jobs of the link check that a partition has at once. It loads nothing, so that they may.
+LINK_JOBS = 64
+#: Characters of one pattern of names; Linux takes arguments of up to 128 KiB.
+_LONGEST = 60_000
+#: Tells runs of this clone from those of another whose campaign began in the same second: what is
+#: left of a run is found again by its name, wherever a login node has mounted the folder.
+_CLONE = hashlib.sha256(str(VAR).encode()).hexdigest()[:6]
+
+
+class Runner:
+    """Runs the steps of a campaign that are left; `lock` is the descriptor of the lock."""
+
+    def __init__(self, state: State, lock: int) -> None:
+        self.state = state
+        self.child = Child(hold=[lock])
+        self.shown = True
+
+    def run(self) -> None:
+        """Run what is left, and store each change; raises Interrupted."""
+        with self.child.heeding():
+            self._end_given_up()
+            for step in self.state.steps:
+                if step.state in (RUNNING, INTERRUPTED):
+                    self._look_back(step)
+                if step.state in (DONE, NOT_PROVIDED):
+                    continue
+                self.child.check()
+                self._attempt(step)
+            self.child.check()
+
+    def say(self, text: str) -> None:
+        """Write a line to the log and to the terminal."""
+        self._show(f"{text}\n".encode())
+        with self.state.log.open("a", encoding="utf-8") as log:
+            log.write(f"{text}\n")
+
+    def _show(self, data: bytes) -> None:
+        if not self.shown:
+            return
+        try:
+            sys.stdout.buffer.write(data)
+            sys.stdout.flush()
+        except OSError:  # nobody reads any more: the log has it all
+            self.shown = False
+
+    def _end_given_up(self) -> None:
+        """End what campaigns have left that nobody went on with: it would disturb this one."""
+        for state, step in campaign.given_up(besides=self.state):
+            self._end_left(step.attempts[-1].run)
+            step.state = INTERRUPTED
+            state.save()
+
+    def _end_left(self, run: str) -> None:
+        for line in leftovers.end(run):
+            self.state.notes.append(line)
+            self.say(f"=== {line}")
+
+    def _look_back(self, step: Progress) -> None:
+        """See how far a step came that the campaign did not see the end of."""
+        last = step.attempts[-1]
+        self._end_left(last.run)
+        run = run_of(last.run)
+        last.session = (run and run.stored) or ""
+        if run is not None and came_to_its_end(run):
+            step.state = DONE
+        else:
+            step.state = INTERRUPTED
+            step.reason = ""
+        self.state.save()
+
+    def _attempt(self, step: Progress) -> None:
+        """Run ReFrame for a step once."""
+        label = f"{self.state.id}.{step.name}.{_CLONE}"
+        if step.attempts:
+            label += f".{len(step.attempts) + 1}"
+        try:
+            done = concluded(step, _database_of(step))
+        except results.ResultsFault as err:
+            self.say(f"=== {err}; {step.name} is run as a whole")
+            done = []
+        command = [
+            str(Path(sys.executable).parent / "reframe"),
+            *step.arguments,
+            *exclusions(done),
+            "--session-extras",
+            f"run={label}",
+            # What is left of this run is found again by its folder.
+            f"--timestamp={label}",
+        ]
+        attempt = Attempt(label, stamp(now()))
+        step.attempts.append(attempt)
+        step.state = RUNNING
+        self.state.save()
+        again = f", without {len(done)} tests that were over" if done else ""
+        self.say(f"=== {attempt.started} {self.state.id}: {step.name}{again}")
+        attempt.status = self._reframe(command, environment(step.name == LINKS))
+        attempt.ended = stamp(now())
+        run = run_of(label)
+        attempt.session = (run and run.stored) or ""
+        attempt.empty = bool(done) and run is not None and run.ran == (0, 0)
+        if not _ended(run):  # it crashed, or was killed
+            self._end_left(label)
+        step.state = INTERRUPTED if self.child.stopped and not _ended(run) else DONE
+        self.state.save()
+        self.child.check()
+
+    def _reframe(self, command: Sequence[str], variables: dict[str, str]) -> int:
+        """Run a command with its output in the log, which is shown as it grows."""
+        with self.state.log.open("ab") as log, self.state.log.open("rb") as reader:
+            reader.seek(0, os.SEEK_END)
+            return self.child.run(
+                command,
+                cwd=ROOT,
+                env=variables,
+                output=log,
+                meanwhile=lambda: self._show(reader.read()),
+            )
+
+
+def environment(many: bool = False) -> dict[str, str]:
+    """Return the environment of ReFrame; it need not be that of `env.sh`.
+
+    With `many` each partition may have `LINK_JOBS` jobs at once.
+    """
+    programs = str(Path(sys.executable).parent)
+    path = os.environ.get("PATH", os.defpath)
+    return {
+        # The URLs of targets are secret; jobs inherit what ReFrame has.
+        **{name: value for name, value in os.environ.items() if name != targets.VARIABLE},
+        "RFM_CONFIG_FILES": os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config/settings.py"),
+        "ACCEPTANCE_VAR": str(VAR),
+        **({"ACCEPTANCE_MAX_JOBS": str(LINK_JOBS)} if many else {}),
+        "PATH": path if programs in path.split(":") else f"{programs}:{path}",
+    }
+
+
+def run_of(label: str) -> run_log.Run | None:
+    """Return what ReFrame's log says of the run with a label; None if it did not start."""
+    return next((run for run in run_log.runs(LOGS) if run.label == label), None)
+
+
+def came_to_its_end(run: run_log.Run) -> bool:
+    """Tell whether ReFrame ended by itself, whatever came of its cases, and stored them."""
+    stored = run.stored is not None or run.ran == (0, 0)
+    return stored and not any("run session stopped" in line for line in run.errors)
+
+
+def _ended(run: run_log.Run | None) -> bool:
+    return run is not None and came_to_its_end(run)
+
+
+def _database_of(step: Progress) -> Path | None:
+    runs = (run_of(attempt.run) for attempt in reversed(step.attempts) if attempt.session)
+    return next((run.database for run in runs if run is not None and run.database), None)
+
+
+def over(case: Case) -> bool:
+    """Tell whether a case of a run that was stopped had come to its end, good or bad."""
+    return case.result in ("pass", "fail")
+
+
+def concluded(step: Progress, database: Path | None) -> list[str]:
+    """Return the tests of a step of which nothing is left to do, by their display names.
+
+    A test that was run on several partitions or environments is one of them when all were over.
+    The link check on each node is repeated as a whole: ReFrame chooses before it distributes.
+    """
+    if database is None or step.name == LINKS or "--exec-policy=serial" in step.arguments:
+        return []
+    cases: dict[str, dict[str, bool]] = {}
+    for attempt in step.kept:
+        for case in results.session(database, attempt.session).cases:
+            if not case.fixture:
+                of = cases.setdefault(case.name, {})
+                of[case.where] = of.get(case.where, False) or over(case)
+    return [name for name, of in cases.items() if all(of.values()) and "@" not in name]
+
+
+def exclusions(names: Sequence[str]) -> list[str]:
+    """Return the options of ReFrame that leave out tests; it compares names without blanks."""
+    patterns: list[str] = []
+    for name in names:
+        own = f"^{_escaped(name.replace(' ', ''))}$"
+        if patterns and len(patterns[-1]) + len(own) < _LONGEST:
+            patterns[-1] += f"|{own}"
+        else:
+            patterns.append(own)
+    return [word for pattern in patterns for word in ("-x", pattern)]
+
+
+def _escaped(name: str) -> str:
+    return "".join(f"\\{one}" if one in r"\.^$*+?{}[]()|" else one for one in name)

@@ -1,0 +1,256 @@
+"""Campaigns: runs of ReFrame one after the other, which go on where a kill has stopped them.
+
+Everything is in `var/campaigns/`: `lock`, held by the one campaign that runs and by its ReFrame,
+and of each campaign `<id>/state.json` and `<id>/log.txt`. A step whose ReFrame came to its end is
+not repeated. Of one that was stopped, what has passed or failed by then stays, as far as ReFrame
+could store it (it can unless it was killed with SIGKILL, or the machine went down); the rest runs.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from acceptance.campaigns.steps import Step
+from acceptance.core import state_files
+from acceptance.core.paths import VAR
+
+FOLDER = VAR / "campaigns"
+
+#: States of a step.
+PENDING, RUNNING, INTERRUPTED, DONE, NOT_PROVIDED = (
+    "pending",
+    "running",
+    "interrupted",
+    "done",
+    "not provided",
+)
+
+#: Hours after which an unfinished night is no longer gone on with.
+SAME_NIGHT = 20.0
+
+
+class CampaignFault(Exception):
+    """A campaign that cannot run, or be read: why, and what to do."""
+
+
+class Busy(CampaignFault):
+    """Another campaign runs."""
+
+
+@dataclass
+class Attempt:
+    """One run of ReFrame: its label, its exit status (negative: a signal) and its session.
+
+    It is `empty` when all tests were over before, so that ReFrame had nothing to select.
+    """
+
+    run: str
+    started: str
+    ended: str = ""
+    status: int | None = None
+    session: str = ""
+    empty: bool = False
+
+
+@dataclass
+class Progress:
+    """A step, and what became of it."""
+
+    name: str
+    files: list[str]
+    arguments: list[str]
+    state: str = PENDING
+    reason: str = ""
+    attempts: list[Attempt] = field(default_factory=list)
+
+    @property
+    def last(self) -> Attempt | None:
+        """Return the attempt that came to its end, and had something to run."""
+        ended = self.attempts[-1] if self.state == DONE and self.attempts else None
+        return None if ended is None or ended.empty else ended
+
+    @property
+    def kept(self) -> list[Attempt]:
+        """Return the attempts that were stopped and whose session nevertheless counts."""
+        return [one for one in self.attempts if one.session and one is not self.last]
+
+
+@dataclass
+class State:
+    """A campaign; `asked` are the arguments that a campaign must share to be gone on with.
+
+    `people` are operator, vendor and customer, as they were last named.
+    """
+
+    id: str
+    kind: str
+    asked: dict[str, Any]
+    started: str
+    steps: list[Progress]
+    ended: str = ""
+    status: int | None = None
+    summary: str = ""
+    notes: list[str] = field(default_factory=list)
+    people: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Return where its files are."""
+        return FOLDER / self.id
+
+    @property
+    def log(self) -> Path:
+        """Return the file that all output is appended to."""
+        return self.folder / "log.txt"
+
+    def save(self) -> None:
+        """Write the state; raises CampaignFault."""
+        try:
+            state_files.write(self.folder / "state.json", asdict(self))
+        except state_files.StoredFault as err:
+            raise CampaignFault(str(err)) from None
+
+
+def load(path: Path) -> State:
+    """Read a `state.json`; raises CampaignFault, with the file."""
+    try:
+        data = state_files.read(path)
+        steps = [
+            Progress(**{**one, "attempts": [Attempt(**run) for run in one["attempts"]]})
+            for one in data["steps"]
+        ]
+        datetime.fromisoformat(data["started"])
+        return State(**{**data, "steps": steps})
+    except (state_files.StoredFault, ValueError, TypeError, KeyError) as err:
+        raise CampaignFault(f"{path}: no state of a campaign: {err}; use --new") from None
+
+
+def unfinished(
+    kind: str, asked: Mapping[str, Any], now: datetime, hours: float | None = None
+) -> State | None:
+    """Return the newest campaign of a kind that was asked for the same, if it has not ended.
+
+    An older one that has not ended was given up when the newest one began. `hours` is how old it
+    may be. A state that cannot be read is none.
+    """
+    found = [state for state in _states(f"{kind}-*") if state.asked == dict(asked)]
+    # Of two that began in one second the second one has a number.
+    newest = max(found, key=lambda state: (state.started, len(state.id), state.id), default=None)
+    if newest is None or newest.ended:
+        return None
+    age = now - datetime.fromisoformat(newest.started)
+    return newest if hours is None or age <= timedelta(hours=hours) else None
+
+
+def given_up(besides: State) -> Iterator[tuple[State, Progress]]:
+    """Yield the steps of other campaigns whose ReFrame no campaign has seen the end of.
+
+    For whoever holds the lock: nobody waits for them any more, but their jobs may still be there.
+    """
+    for state in _states("*"):
+        if not state.ended and state.id != besides.id:
+            yield from ((state, step) for step in state.steps if step.state == RUNNING)
+
+
+def _states(pattern: str) -> Iterator[State]:
+    for path in FOLDER.glob(f"{pattern}/state.json"):
+        with contextlib.suppress(CampaignFault):
+            yield load(path)
+
+
+def begin(kind: str, asked: Mapping[str, Any], steps: Sequence[Step], now: datetime) -> State:
+    """Make a new campaign and store it."""
+    name = base = f"{kind}-{now.astimezone().strftime('%Y-%m-%dT%H%M%S')}"
+    number = 1
+    while (FOLDER / name).exists():
+        number += 1
+        name = f"{base}.{number}"
+    state = State(
+        name,
+        kind,
+        dict(asked),
+        stamp(now),
+        [
+            Progress(
+                step.name,
+                [str(path) for path in step.files],
+                list(step.arguments),
+                NOT_PROVIDED if step.reason else PENDING,
+                step.reason,
+            )
+            for step in steps
+        ],
+    )
+    state.save()
+    return state
+
+
+def now() -> datetime:
+    """Return the time, with a time zone."""
+    return datetime.now(timezone.utc)
+
+
+def stamp(when: datetime) -> str:
+    """Write a time to the second, ISO 8601."""
+    return when.isoformat(timespec="seconds")
+
+
+@contextlib.contextmanager
+def locked(what: str) -> Iterator[int]:
+    """Hold the lock of all campaigns; gives the file's descriptor, for ReFrame to hold it, too.
+
+    Raises Busy, in one line, when another campaign or its ReFrame holds it.
+    """
+    path = FOLDER / "lock"
+    try:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as err:
+        raise CampaignFault(f"{path}: cannot be written: {err.strerror or err}") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(_holder(os.pread(descriptor, 4096, 0).decode(errors="replace"))) from None
+        except OSError as err:
+            raise CampaignFault(
+                f"{path}: cannot be locked: {err.strerror or err}; mount it with locks "
+                "(Lustre: -o flock), or let ACCEPTANCE_VAR name a folder that has them"
+            ) from None
+        holder = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "since": stamp(now()),
+            "what": what,
+        }
+        # Who holds it is for people; a full disk is told where something has to be kept.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+        yield descriptor
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _holder(text: str) -> str:
+    try:
+        holder = json.loads(text)
+        who = f"{holder['what']} runs since {holder['since']} (PID {holder['pid']})"
+        host = holder["host"]
+        gone = not Path(f"/proc/{holder['pid']}").exists()
+    except (ValueError, KeyError, TypeError):
+        return f"{FOLDER / 'lock'} is held by another process; try again later"
+    if host != socket.gethostname():
+        # Several login nodes may share a folder; their processes cannot be seen from here.
+        return f"{who} on {host}; wait for it, or end it there: kill {holder['pid']}"
+    if gone:
+        return f"{who} was killed, and its ReFrame is still ending; try again in a minute"
+    return f"{who}; wait for it, or end it: kill {holder['pid']}"

@@ -1,0 +1,123 @@
+"""The steps of a campaign: the link check, then the check files, those together that need another.
+
+A step is one `reframe -r`, so that what a kill loses, and what a resumed campaign repeats, is at
+most one suite. Files whose checks wait for results of another file belong to one step with it.
+"""
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acceptance.core.paths import ROOT
+from acceptance.rfm import check_files as checkfiles
+from acceptance.rfm import configuration as site
+from acceptance.suites.registry import SUITES
+
+#: The name of the first step, and the check file that it takes the place of.
+LINKS, LINK_CHECK = "links", "fabric.py"
+#: The mode of ReFrame that runs the link check only.
+MAINTENANCE = "maintenance"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run of ReFrame: `arguments` are those after `reframe`, without a label.
+
+    `reason` says why nothing is run: nothing provides the suite. It is empty else.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    arguments: tuple[str, ...]
+    reason: str = ""
+
+
+def plan(
+    mode: str,
+    configuration: site.Site,
+    *,
+    system: str | None = None,
+    everywhere: bool = False,
+    extra: Sequence[str] = (),
+    checks: Path = ROOT / "checks",
+) -> list[Step]:
+    """Return the steps of a campaign in a mode; every check file that defines tests is in one.
+
+    With `everywhere` the link check is a case for each node. `extra` are further arguments of
+    ReFrame; the link check does not get them, for most of them choose benchmarks. Raises SiteFault
+    for a system that there is none of.
+    """
+    chosen = configuration.system(system)
+    common = [f"--system={system}"] if system else []
+    distribute = ["--distribute=all"] if everywhere else []
+    found = [
+        Step(
+            LINKS,
+            (checks / LINK_CHECK,),
+            ("-c", str(checks), "-r", f"--mode={MAINTENANCE}", *distribute, *common),
+        )
+    ]
+    if mode == MAINTENANCE:
+        return found
+    files = checkfiles.check_files([checks], recursive=False)
+    for group in together(path for path in files if path.name != LINK_CHECK):
+        paths = [word for path in group for word in ("-c", str(path))]
+        found.append(
+            Step(
+                "+".join(path.stem for path in group),
+                group,
+                (*paths, "-r", f"--mode={mode}", *common, *extra),
+                _unprovided(group, configuration, chosen),
+            )
+        )
+    return found
+
+
+def together(files: Iterable[Path]) -> list[tuple[Path, ...]]:
+    """Group check files with those of them that they import; what is imported comes first."""
+    order = sorted(files)
+    by_stem = {path.stem: path for path in order}
+    needs = {path: {by_stem[s] for s in _imports(path) if s in by_stem} - {path} for path in order}
+    groups: list[set[Path]] = []
+    for path in order:
+        own = {path} | needs[path]
+        touched = [group for group in groups if group & own]
+        groups = [group for group in groups if not group & own]
+        groups.append(own.union(*touched))
+    return [
+        tuple(sorted(group, key=lambda path: (_depth(path, needs), path)))
+        for group in sorted(groups, key=min)
+    ]
+
+
+def _depth(path: Path, needs: dict[Path, set[Path]], seen: tuple[Path, ...] = ()) -> int:
+    """Return how many files in a row must come before one; a circle counts once."""
+    deeper = [_depth(one, needs, (*seen, path)) for one in needs[path] if one not in seen]
+    return 1 + max(deeper, default=0)
+
+
+def _imports(path: Path) -> set[str]:
+    """Return the stems of the files that a check file imports of its own folder."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError):
+        return set()
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        module = node.module or ""
+        if node.level == 1 or module.split(".")[0] == path.parent.name:
+            last = module.removeprefix(path.parent.name).strip(".")
+            found |= {last} if last else {alias.name for alias in node.names}
+    return found
+
+
+def _unprovided(group: Sequence[Path], configuration: site.Site, system: dict[str, object]) -> str:
+    """Say why a step has nothing to run; empty when something provides it, or is not known."""
+    for path in group:
+        suite = SUITES.get(path.stem)
+        if suite and not configuration.providers(path.stem, system):
+            return f"nothing provides {suite.title} here; get it with: {suite.how_to_get}"
+    return ""

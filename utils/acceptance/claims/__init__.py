@@ -1,0 +1,1 @@
+"""Whether a relation that a paper or a site states holds in the results."""

@@ -1,0 +1,1 @@
+"""The command `acceptance`: a file a subcommand; parses options and prints, decides nothing."""

@@ -1,0 +1,112 @@
+"""`acceptance baseline`: what to expect of the coming nights, made of past ones."""
+
+import argparse
+import sys
+
+from acceptance.cli import history as history_cli
+from acceptance.cli.arguments import positive
+from acceptance.core.paths import REFERENCE
+from acceptance.references import library as references
+from acceptance.references.records import write_parameters
+from acceptance.references.tolerances import ToleranceFault
+from acceptance.regressions import new_baseline
+from acceptance.regressions.history.series import History
+from acceptance.regressions.new_baseline import BaselineFault, Proposal
+from acceptance.rfm.database import ResultsFault
+from acceptance.verdict.text import table
+
+#: Metrics that are named of each reason of a refusal.
+NAMED = 3
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Give the subcommand its arguments."""
+    history_cli.add_sources(command)
+    chosen = command.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--from", dest="sessions", nargs="+", metavar="SESSION", help="UUIDs, or their beginnings"
+    )
+    chosen.add_argument(
+        "--nights",
+        type=positive,
+        default=new_baseline.NIGHTS,
+        help="the last nights (default: %(default)s)",
+    )
+    command.add_argument("--write", action="store_true", help="write it; else only show it")
+    command.add_argument("--yes", action="store_true", help="with --write: do not ask")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show a new baseline beside the old one, and write it if asked; returns the exit status."""
+    try:
+        history = history_cli.read(options)
+        library = references.load(REFERENCE)
+        system = options.system or _only_system(history)
+        chosen = new_baseline.select(history, options.sessions or (), options.nights)
+        proposal = new_baseline.propose(history, system, chosen, library)
+        print(proposal_text(proposal))
+        if not proposal.changes:
+            raise BaselineFault("nothing is fit to be a baseline; nothing was written")
+        if not options.write:
+            print("\nnothing was written; --write writes it")
+            return 0
+        if not options.yes and not _agreed(proposal):
+            print("nothing was written")
+            return 1
+        new_baseline.write(proposal, library)
+    except (ResultsFault, BaselineFault, references.ReferenceFault, ToleranceFault) as err:
+        print(f"acceptance baseline: {err}", file=sys.stderr)
+        return 1
+    print(f"{proposal.path}: {len(proposal.rows)} rows")
+    return 0
+
+
+def _only_system(history: History) -> str:
+    systems = sorted({one.case.key.system for one in history.series})
+    if len(systems) != 1:
+        raise BaselineFault(
+            f"which system? name one with --system: {', '.join(systems)}"
+            if systems
+            else "no result of any system is stored"
+        )
+    return systems[0]
+
+
+def _agreed(proposal: Proposal) -> bool:
+    if not sys.stdin.isatty():
+        raise BaselineFault("nobody can be asked here: --yes writes without asking")
+    try:
+        return input(f"\nwrite {proposal.path}? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl-D
+        print()
+        return False
+
+
+def proposal_text(proposal: Proposal) -> str:
+    """Return the new rows beside the old ones, and what was refused and why."""
+    header = ("partition", "benchmark", "metric", "parameters", "unit", "old", "new", "change", "")
+    rows = []
+    for change in proposal.changes:
+        new, old = change.new, change.old
+        fields = write_parameters(new.parameters)
+        rows.append(
+            (
+                new.partition,
+                new.benchmark,
+                new.metric,
+                fields,
+                new.unit,
+                old.printed if old else "-",
+                new.printed,
+                f"{100 * change.change:+.2f} %" if change.change is not None else "new",
+                new.note,
+            )
+        )
+    lines = [table(header, rows)] if rows else []
+    lines.append("")
+    if proposal.kept:
+        lines.append(f"{len(proposal.kept)} rows stay as they are: not measured, or refused, now")
+    for reason, names in proposal.refused.items():
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        lines.append(f"refused  {reason}: {', '.join(names[:NAMED])}{more}")
+    return "\n".join(lines).strip("\n")

@@ -1,0 +1,218 @@
+"""`acceptance history`: the past of metrics, and when they changed."""
+
+import argparse
+import json
+import math
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from acceptance.cli.sparkline import sparkline
+from acceptance.core.paths import RESULTS_DB, VAR
+from acceptance.detection.changepoint import Scan
+from acceptance.regressions.history.reader import load
+from acceptance.regressions.history.series import History, Series, day
+from acceptance.regressions.judge import threshold
+from acceptance.regressions.new_baseline import software_text
+from acceptance.regressions.scan import scan
+from acceptance.rfm.database import ResultsFault
+from acceptance.verdict.text import table
+
+#: Series that are shown, and samples of a table.
+SHOWN, SAMPLES = 20, 30
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Give the subcommand its arguments."""
+    command.add_argument(
+        "metric",
+        nargs="*",
+        help="pattern (*, ?) of a metric, check, benchmark, partition or environment; several of "
+        "them joined by / must all fit: 'PingPong/latency_8'",
+    )
+    add_sources(command)
+    command.add_argument("--values", action="store_true", help="all samples, not a line of them")
+    command.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def add_sources(command: argparse.ArgumentParser) -> None:
+    """Give a subcommand the arguments that say which results it reads."""
+    command.add_argument("--system", help="only this system")
+    command.add_argument("--db", type=Path, help="another results database of ReFrame")
+    command.add_argument("--perflogs", type=Path, help="a folder of perflogs beside it")
+
+
+def read(options: argparse.Namespace) -> History:
+    """Read the project's own database with its perflogs, or another one.
+
+    Raises ResultsFault when it cannot be read, and when it has nothing of `--system`.
+    """
+    perflogs = options.perflogs
+    if options.db is None and perflogs is None:
+        perflogs = VAR / "perflogs"
+    history = load(options.db or RESULTS_DB, perflogs, options.system)
+    if options.system and not history.series:
+        raise ResultsFault(f"{options.db or RESULTS_DB}: no result of a system {options.system!r}")
+    return history
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the series that fit; returns the exit status."""
+    try:
+        history = read(options)
+    except ResultsFault as err:
+        print(f"acceptance history: {err}", file=sys.stderr)
+        return 1
+    found = [one for one in history.series if fits(one, options.metric)]
+    if not found:
+        patterns = " ".join(options.metric)
+        print(f"acceptance history: no series fits {patterns or 'anything'}", file=sys.stderr)
+        return 1
+    found.sort(key=lambda one: one.name)
+    directed = sum(one.direction is not None for one in history.series)
+    scans = scan(found, threshold(directed))
+    if options.format == "json":
+        data = [as_data(one, changes) for one, changes in zip(found, scans, strict=True)]
+        print(json.dumps(data, indent=2))
+        return 0
+    for note in history.notes:
+        print(f"note     {note}")
+    # A table of one series is what was asked for, and of all of them only on demand.
+    last = None if options.values else SAMPLES if len(found) == 1 else 0
+    shown = list(zip(found, scans, strict=True))[:SHOWN]
+    print("\n\n".join(_text(one, changes, last) for one, changes in shown))
+    if len(found) > SHOWN:
+        print(f"\n... and {len(found) - SHOWN} more series: --format json has all")
+    return 0
+
+
+def fits(series: Series, patterns: Sequence[str]) -> bool:
+    """Tell whether one of the patterns fits; all parts of it, between slashes, must."""
+    key = series.case.key
+    benchmark = series.case.benchmark
+    names = [
+        series.name,
+        series.metric,
+        key.check,
+        key.check.split(" ")[0],
+        benchmark,
+        benchmark.split(".")[-1],
+        key.partition,
+        f"{key.system}:{key.partition}",
+        key.environment,
+        key.where,
+        key.system,
+    ]
+    return not patterns or any(
+        all(any(fnmatchcase(name, part) for name in names) for part in pattern.split("/"))
+        for pattern in patterns
+    )
+
+
+def as_data(series: Series, found: Scan) -> dict[str, Any]:
+    """Return a series with its samples and changes as plain data."""
+    key = series.case.key
+    return {
+        "system": key.system,
+        "partition": key.partition,
+        "environ": key.environment,
+        "check": key.check,
+        "parameters": dict(key.keys),
+        "metric": series.metric,
+        "unit": series.unit,
+        "direction": series.direction,
+        "level": _finite(found.level),
+        "spread": _finite(found.spread),
+        "needed": found.needed,
+        "samples": [
+            {
+                "time": _iso(run.time),
+                "value": value,
+                "session": run.session.uuid,
+                "source": "perflog" if run.session.perflog else "database",
+                "software": dict(run.software),
+                "nodes": list(run.nodes),
+            }
+            for value, run in zip(series.values, series.runs, strict=True)
+        ],
+        "changes": [
+            {
+                "since": _iso(series.runs[change.start].time),
+                "decided": _iso(series.runs[change.detected].time),
+                "before": float(change.before),
+                "after": float(change.after),
+                "change": float(change.after / change.before - 1),
+                "worse": bool(change.worse) if series.direction else None,
+            }
+            for change in found.changes
+        ],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _iso(time: float) -> str:
+    return datetime.fromtimestamp(time).astimezone().isoformat(timespec="seconds")
+
+
+def _text(series: Series, found: Scan, last: int | None) -> str:
+    better = f"{series.direction} is better" if series.direction else "which way is better: unknown"
+    lines = [f"{series.name} ({series.unit or 'no unit'}, {better})"]
+    if series.case.key.keys:
+        lines.append("  " + " ".join(f"{name}={value}" for name, value in series.case.key.keys))
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    width = shutil.get_terminal_size().columns
+    lines.append(f"  {sparkline(series.values, max(width - 4, 20), utf8=utf8)}")
+    spread = "" if math.isnan(found.spread) else f", spread {100 * found.spread:.2g} %"
+    begin, end = day(series.runs[0].time), day(series.runs[-1].time)
+    lines.append(
+        f"  {len(series.values)} samples, {begin} to {end}, {min(series.values):.4g} to "
+        f"{max(series.values):.4g}; level {found.level:.4g}{spread}"
+    )
+    if not found.enough:
+        lines.append(f"  cannot judge yet; can after {found.needed} more nights")
+    lines += _changes(series, found)
+    if last != 0:
+        lines += ["", *_samples(series, found, last)]
+    return "\n".join(lines)
+
+
+def _changes(series: Series, found: Scan) -> Iterable[str]:
+    for change in found.changes:
+        way = "" if series.direction is None else " worse" if change.worse else " better"
+        at = change.start
+        yield (
+            f"  {day(series.runs[at].time)}  {change.before:.4g} -> {change.after:.4g} "
+            f"{series.unit} ({100 * abs(change.after / change.before - 1):.3g} %{way}), decided "
+            f"{day(series.runs[change.detected].time)}{_software(series, at)}"
+        )
+
+
+def _software(series: Series, at: int) -> str:
+    if not at or series.runs[at].software == series.runs[at - 1].software:
+        return ""
+    old, new = (software_text(series.runs[number].software) for number in (at - 1, at))
+    return f"; software {old or 'not known'} -> {new or 'not known'}"
+
+
+def _samples(series: Series, found: Scan, last: int | None) -> Iterable[str]:
+    starts = {change.start for change in found.changes}
+    rows = []
+    for number in range(len(series.values)):
+        run = series.runs[number]
+        marks = ["change"] if number in starts else []
+        marks += ["software"] if number and run.software != series.runs[number - 1].software else []
+        marks += ["perflog"] if run.session.perflog else []
+        when = datetime.fromtimestamp(run.time).strftime("%Y-%m-%d %H:%M")
+        rows.append((when, f"{series.values[number]:.6g}", ", ".join(marks), " ".join(run.nodes)))
+    shown = rows if last is None else rows[-last:]
+    text = table(("time", series.unit or "value", "", "nodes"), shown)
+    yield from (f"  {line}" for line in text.splitlines())
+    if len(shown) < len(rows):
+        yield f"  {len(rows) - len(shown)} samples before these: --values shows all"

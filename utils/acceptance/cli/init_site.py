@@ -1,0 +1,143 @@
+"""`acceptance init-site`: a first configuration of a new site."""
+
+import argparse
+import os
+import re
+import shlex
+import socket
+import sys
+from pathlib import Path
+
+from acceptance.cli.arguments import positive
+from acceptance.core.paths import ROOT, SYSTEMS, WHEELS
+from acceptance.fabric.facts import FabricFault, Facts
+from acceptance.rfm import configuration
+from acceptance.site.init import prepare as initsite
+from acceptance.site.init.cluster import SlurmFault
+from acceptance.site.init.fabric_of_node import Fabric
+from acceptance.site.init.prepare import InitFault, Request, Written
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Give the subcommand its arguments."""
+    command.add_argument("name", help="name of the system: letters, digits, - and _")
+    command.add_argument(
+        "--partition", action="append", default=[], help="only this one of Slurm; may be repeated"
+    )
+    command.add_argument(
+        "--nodes",
+        type=positive,
+        default=initsite.NODES,
+        help="nodes of a partition that the checks use at most (default: %(default)s)",
+    )
+    command.add_argument("--local", action="store_true", help="this machine alone, without Slurm")
+    command.add_argument("--force", action="store_true", help="write files anew that are there")
+    command.add_argument("--dry-run", action="store_true", help="print the files, write nothing")
+    command.add_argument(
+        "--root",
+        type=Path,
+        default=SYSTEMS[-1],
+        help="folder with config/systems and spack-envs/systems (default: ACCEPTANCE_SYSTEMS, "
+        "else the clone)",
+    )
+
+
+def run(options: argparse.Namespace, config_files: list[Path]) -> int:
+    """Write the files, or print them; returns the exit status."""
+    request = Request(
+        name=options.name,
+        command=_command(options),
+        root=options.root.absolute(),
+        partitions=tuple(options.partition),
+        nodes=options.nodes,
+        force=options.force or options.dry_run,
+        local=options.local,
+    )
+    try:
+        written = initsite.prepare(request)
+        if options.dry_run:
+            for path, text in written.files.items():
+                print(f"# {path}\n{text}")
+            return 0
+        initsite.write(written)
+    except (InitFault, SlurmFault) as err:
+        print(f"acceptance init-site: {err}", file=sys.stderr)
+        return 1
+    print("\n".join(_summary(written)))
+    print("\n".join(["", *_next(written, request, config_files)]))
+    return 0
+
+
+def _command(options: argparse.Namespace) -> str:
+    words = ["acceptance", "init-site", options.name]
+    words += [word for name in options.partition for word in ("--partition", name)]
+    words += ["--nodes", str(options.nodes)] * (options.nodes != initsite.NODES)
+    words += ["--local"] * options.local
+    return shlex.join(words)
+
+
+def _summary(written: Written) -> list[str]:
+    plan = written.plan
+    rows = [("system", f"{plan.name}: {plan.descr}")]
+    if plan.cluster:
+        rows.append(("Slurm", f"{plan.cluster.version}, scheduler {plan.cluster.scheduler}"))
+    else:
+        rows.append(("no Slurm", plan.alone))
+    for kind in plan.kinds:
+        text = f"{kind.name}: {_count(len(kind.nodes), 'node')} of {_count(kind.cores, 'core')}, "
+        text += _text(kind.looked.fabric)
+        if kind.looked.fault:
+            text += f", as this machine has it, for no job looked ({kind.looked.fault})"
+        rows.append(("partition", text))
+    rows += [("left out", reason) for reason in plan.left_out]
+    if plan.search.module_system:
+        rows.append(("modules", plan.search.module_system.title))
+    rows += [("MPI", f"{m.name} {m.version}: {m.origin}") for m in plan.search.mpis]
+    rows += [("not used", other) for other in plan.search.others]
+    if plan.shared is False:
+        rows.append(("PROBLEM", "the nodes do not see this folder; move the clone to a shared one"))
+    rows += [("written", _short(path)) for path in written.files]
+    rows += [("fill in", f"{_short(Path(where))}") for where in written.todo]
+    return [f"{title:<10} {text}" for title, text in rows]
+
+
+def _text(fabric: Fabric) -> str:
+    try:
+        facts = Facts.read(fabric.facts)
+    except FabricFault:
+        return "fabric not known"
+    return f"{facts.text} {f'({facts.device})' if facts.device else ''}".strip()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _short(path: Path) -> str:
+    try:
+        return os.fspath(path.relative_to(Path.cwd()))
+    except ValueError:
+        return os.fspath(path)
+
+
+def _next(written: Written, request: Request, config_files: list[Path]) -> list[str]:
+    """Return the commands that follow."""
+    name = written.plan.name
+    lines = ["next:"]
+    if request.root not in (ROOT, *SYSTEMS):
+        lines.append(f"  export ACCEPTANCE_SYSTEMS={shlex.quote(str(request.root))}")
+    # Spack would build for some minutes; the wheels are there.
+    wheels = "-p wheels " if (WHEELS / "bin").is_dir() else ""
+    lines += [
+        f"  acceptance doctor --system {name}",
+        f"  reframe --system {name} -c checks -r {wheels}-n 'LinkCheck|PingPong'",
+        "  acceptance gate",
+    ]
+    if any(re.match(one, socket.gethostname()) for one in written.plan.hostnames):
+        try:
+            taken = configuration.load(config_files).system()["name"]
+        except configuration.SiteFault:
+            return lines
+        if taken == name:
+            lines.append(f"this host is taken for {name}: --system is not needed")
+    return lines

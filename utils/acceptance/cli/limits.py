@@ -1,0 +1,166 @@
+"""`acceptance limits`: what the fabrics can do at most, beside the nearest reference."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from acceptance.core.paths import REFERENCE
+from acceptance.fabric.bandwidth_shares import Peak, peaks
+from acceptance.fabric.facts import FabricFault, Facts, Limit, latency_floor, limit
+from acceptance.references import library as references
+from acceptance.references.library import Library
+from acceptance.references.tolerances import ToleranceFault
+from acceptance.rfm import configuration
+from acceptance.verdict.text import table
+
+#: Options that state facts, in place of those of the partitions.
+STATED = {
+    "technology": "infiniband, ethernet, omni-path, slingshot",
+    "rate": "SDR to XDR of InfiniBand, Gb/s of a port of the others",
+    "lanes": "lanes of an InfiniBand link",
+    "pcie": "generation of PCI Express, 1.0 to 6.0",
+    "pcie_lanes": "lanes of the slot",
+    "mtu": "bytes of the largest packet",
+}
+HEADER = (
+    "partition",
+    "fabric",
+    "PCIe",
+    "link MB/s",
+    "PCIe MB/s",
+    "binds",
+    "peak MB/s",
+    "by",
+    "ratio",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A partition with its facts, their limit, and the reference that is nearest to it."""
+
+    partition: str
+    facts: Facts
+    limit: Limit
+    peak: Peak | None
+
+    def as_data(self) -> dict[str, Any]:
+        """Return everything as data; bandwidths in MB/s, the floor of the latency in us."""
+        return {
+            "partition": self.partition,
+            "facts": {key: value for key, value in asdict(self.facts).items() if value is not None},
+            "link": self.limit.link,
+            "link_formula": self.limit.link_formula,
+            "pcie": self.limit.pcie,
+            "pcie_formula": self.limit.pcie_formula,
+            "binds": self.limit.binds,
+            "bandwidth": self.limit.bandwidth,
+            "bidirectional": self.limit.bidirectional,
+            "latency_floor": latency_floor(self.facts),
+            "note": self.limit.note,
+            "peak": asdict(self.peak) if self.peak else None,
+        }
+
+
+def rows(
+    systems: Iterable[Mapping[str, Any]],
+    library: Library,
+    only: str | None = None,
+    stated: Mapping[str, object] | None = None,
+) -> Iterator[Row]:
+    """Yield the partitions that state a fabric, with facts of `stated` in place of their own.
+
+    `only` is a system, or `system:partition`. Raises FabricFault for facts that cannot be, with the
+    partition, and where nothing is left to yield.
+    """
+    partitions = {
+        f"{system['name']}:{partition['name']}": partition.get("extras", {}).get("fabric")
+        for system in systems
+        for partition in system["partitions"]
+    }
+    wanted = [name for name in partitions if only in (None, name, name.split(":")[0])]
+    if not wanted:
+        raise FabricFault(f"no system or partition {only!r}; there are {', '.join(partitions)}")
+    if not any(partitions[name] for name in wanted):
+        raise FabricFault(f"{', '.join(wanted)}: no fabric is stated")
+    for name in wanted:
+        if partitions[name]:
+            try:
+                yield _row(name, {**partitions[name], **(stated or {})}, library)
+            except FabricFault as err:
+                raise FabricFault(f"{name}: {err}") from None
+
+
+def _row(name: str, fabric: Mapping[str, object], library: Library | None) -> Row:
+    facts = Facts.read(fabric)
+    bound = limit(facts)
+    found = peaks(library, name, bound.bandwidth) if library else []
+    return Row(name, facts, bound, found[0] if found else None)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Give the subcommand its arguments."""
+    command.add_argument(
+        "partition",
+        nargs="?",
+        metavar="SYSTEM[:PARTITION]",
+        help="only that one; without it, and without --technology, all that state a fabric",
+    )
+    for name, text in STATED.items():
+        command.add_argument(f"--{name.replace('_', '-')}", help=text)
+    command.add_argument("--format", choices=("table", "json"), default="table")
+
+
+def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
+    """Print limits; `files` are ReFrame's configuration files. Returns the exit status."""
+    stated = {name: getattr(options, name) for name in STATED if getattr(options, name) is not None}
+    try:
+        if stated and options.partition is None:
+            found = [_row("as stated", stated, None)]
+        else:
+            library = references.load(REFERENCE)
+            systems = configuration.load(files).systems
+            found = list(rows(systems, library, options.partition, stated))
+    except (FabricFault, configuration.SiteFault, references.ReferenceFault, ToleranceFault) as err:
+        print(f"acceptance limits: {err}", file=sys.stderr)
+        return 1
+    if options.format == "json":
+        print(json.dumps([row.as_data() for row in found], indent=2))
+        return 0
+    print(table(HEADER, map(_cells, found)))
+    if len(found) == 1:
+        print("\n" + _details(found[0]))
+    return 0
+
+
+def _cells(row: Row) -> list[str]:
+    peak = row.peak
+    return [
+        row.partition,
+        row.facts.text,
+        row.facts.slot_text or "-",
+        _mbs(row.limit.link),
+        _mbs(row.limit.pcie),
+        row.limit.binds or "-",
+        _mbs(peak.value if peak else None),
+        f"{peak.benchmark}, {peak.where}" if peak else "-",
+        f"{peak.ratio:.3f}" if peak and peak.ratio else "-",
+    ]
+
+
+def _mbs(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _details(row: Row) -> str:
+    bound = row.limit
+    lines = [("note", bound.note), ("link", bound.link_formula), ("PCIe", bound.pcie_formula)]
+    if bound.bidirectional is not None:
+        lines.append(("both", f"{bound.bidirectional:.1f} MB/s in both directions together"))
+    if floor := latency_floor(row.facts):
+        lines.append(("latency", f"no 8 bytes take less than {floor:.4f} us"))
+    return "\n".join(f"{name:9}{text}" for name, text in lines if text)

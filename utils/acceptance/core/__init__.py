@@ -1,0 +1,1 @@
+"""Words, paths and small tools that everything shares; knows no fabric, ReFrame or Slurm."""

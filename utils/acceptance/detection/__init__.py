@@ -1,0 +1,1 @@
+"""Arrays in, changes of level out: pure numerics, knows no session and no file."""

@@ -1,0 +1,250 @@
+"""What `fabric/link.sh` prints: what the ports, slots and interfaces of nodes trained at.
+
+Every line begins with its node, so that the lines of several nodes may come mixed; those of one
+node are in order. `link` gives the version of the form, `end` the number of lines before it::
+
+    node17 link 1
+    node17 class infiniband listed
+    node17 adapter mlx5_0 device pci
+    node17 adapter mlx5_0 driver mlx5_core
+    node17 adapter mlx5_0 pci 0000:03:00.0
+    node17 slot 0000:03:00.0 current_link_speed 5.0 GT/s PCIe
+    node17 slot 0000:03:00.0 current_link_width 8
+    node17 port mlx5_0 1 state 4: ACTIVE
+    node17 port mlx5_0 1 rate 40 Gb/sec (4X QDR)
+    node17 port mlx5_0 1 symbol_error 0
+    node17 class net listed
+    node17 net eth2 device pci
+    node17 net eth2 speed 10000
+    node17 unreadable class/net/eth3/speed
+    node17 end 14
+
+A class is `listed`, `none` (the kernel has no such class: no adapter) or `unreadable` (nobody could
+look). The values are those of Linux: `rate` in Gb/s (10^9 bits), `speed` in Mb/s, GT/s a lane for a
+slot, `mtu` and `rx_bytes`, `tx_bytes` in bytes, `port_xmit_data`, `port_rcv_data` in words of 4
+bytes, `type` a number of `linux/if_arp.h`. Sources: Linux, Documentation/ABI (sysfs-class-net,
+sysfs-class-net-statistics, sysfs-class-infiniband, sysfs-bus-pci) and drivers/infiniband/core.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from acceptance.core.errors import ParseError
+from acceptance.fabric.node import Adapter, Interface, Node, Port, Rate, Slot
+
+#: Prints what a node's links say.
+SCRIPT = Path(__file__).with_name("link.sh")
+
+#: Kernels write "no speed known" as -1, and older ones as that in 32 and in 16 bits.
+_NO_SPEED = {-1, 0, 0xFFFF, 0xFFFFFFFF}
+_NO_WIDTH = {0, 0xFF}
+
+_NODE = re.compile(r"(?P<node>\S+) (?P<kind>[a-z]+) (?P<rest>\S.*)\Z")
+_RATE = re.compile(r"(?P<gb>\d+(\.\d+)?) Gb/sec \((?P<lanes>\d+)X ?(?P<word>\w*)\)\Z", re.ASCII)
+_GT = re.compile(r"(?P<gt>\d+(\.\d+)?) GT/s( PCIe)?\Z", re.ASCII)
+_STATE = re.compile(r"\d+: \S.*\Z", re.ASCII)
+_INTEGER = re.compile(r"-?\d+\Z", re.ASCII)
+
+
+def parse(text: str, source: str = "stdout") -> Node:
+    """Read the output of one node.
+
+    Raises ParseError, as `parse_all` does, and when there are several nodes.
+    """
+    nodes = parse_all(text, source)
+    if len(nodes) > 1:
+        raise ParseError(source, f"{len(nodes)} nodes where one was asked for")
+    return nodes[0]
+
+
+def parse_all(text: str, source: str = "stdout") -> list[Node]:
+    """Read the outputs of one or more nodes, in the order of their first lines.
+
+    Raises ParseError, with the line, for anything but complete and consistent outputs.
+    """
+    readers: dict[str, _Reader] = {}
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.strip():
+                _read(readers, line)
+        except ValueError as error:
+            raise ParseError(source, str(error), number=number, line=line) from None
+    if not readers:
+        raise ParseError(source, "the output is empty")
+    for name, reader in readers.items():
+        if not reader.ended:
+            raise ParseError(source, f"the output of {name} is cut off: its line `end` is missing")
+    if not text.endswith("\n"):
+        raise ParseError(source, "the output ends in the middle of a line", number=len(lines))
+    return [reader.node for reader in readers.values()]
+
+
+def _read(readers: dict[str, "_Reader"], line: str) -> None:
+    """Give a line to the reader of its node; raises ValueError for a line that cannot be."""
+    if not (found := _NODE.match(line)):
+        raise ValueError("this is no line of link.sh")
+    node, kind = found["node"], found["kind"]
+    if kind == "link":
+        if node in readers:
+            raise ValueError(f"{node} begins twice")
+        readers[node] = _Reader(node)
+    elif node not in readers:
+        raise ValueError(f"{node} has not begun: its line `link` is missing")
+    readers[node].read(kind, found["rest"])
+
+
+def _integer(text: str) -> int:
+    if not _INTEGER.match(text):
+        raise ValueError(f"{text!r} is no integer")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if (value := _integer(text)) < 0:
+        raise ValueError(f"{text} is negative")
+    return value
+
+
+def _width(text: str) -> int | None:
+    value = _count(text)
+    return None if value in _NO_WIDTH else value
+
+
+def _mbps(text: str) -> int | None:
+    value = _integer(text)
+    if value < -1:
+        raise ValueError(f"{text} is no speed")
+    return None if value in _NO_SPEED else value
+
+
+def _gts(text: str) -> float | None:
+    if text in ("Unknown", "Unknown speed"):
+        return None
+    if not (found := _GT.match(text)):
+        raise ValueError(f"{text!r} is no speed of a PCI Express link")
+    return float(found["gt"])
+
+
+def _rate(text: str) -> Rate:
+    if not (found := _RATE.match(text)):
+        raise ValueError(f"{text!r} is no rate of a port")
+    gbps, lanes, word = float(found["gb"]), int(found["lanes"]), found["word"]
+    # Older kernels have no word for SDR.
+    return Rate(gbps, lanes, word or ("SDR" if gbps == 2.5 * lanes else ""))
+
+
+def _state(text: str) -> str:
+    if not _STATE.match(text):
+        raise ValueError(f"{text!r} is no state of a port")
+    return text
+
+
+#: Kind of line -> key -> field, and the reader of its value.
+_FIELDS: dict[str, dict[str, tuple[str, Callable[[str], object]]]] = {
+    "adapter": {key: (key, str) for key in ("device", "driver", "pci")},
+    "port": {
+        "state": ("state", _state),
+        "phys_state": ("phys_state", _state),
+        "rate": ("rate", _rate),
+        "link_layer": ("link_layer", str),
+    },
+    "slot": {
+        "current_link_speed": ("speed", _gts),
+        "current_link_width": ("width", _width),
+        "max_link_speed": ("max_speed", _gts),
+        "max_link_width": ("max_width", _width),
+    },
+    "net": {
+        **{key: (key, str) for key in ("device", "driver", "pci", "operstate", "duplex")},
+        "type": ("type", _count),
+        "speed": ("speed", _mbps),
+        "mtu": ("mtu", _count),
+    },
+}
+
+#: Kind of line -> the counters.
+_COUNTERS = {
+    "port": (
+        "symbol_error link_error_recovery link_downed port_rcv_errors local_link_integrity_errors "
+        "excessive_buffer_overrun_errors port_xmit_discards port_xmit_data port_rcv_data"
+    ).split(),
+    "net": ("carrier_changes rx_bytes tx_bytes rx_errors tx_errors rx_dropped tx_dropped").split(),
+}
+
+
+class _Reader:
+    """The state of the reading of one node; raises ValueError for a line that cannot be."""
+
+    def __init__(self, name: str) -> None:
+        self.node = Node(name)
+        self.lines = 0
+        self.ended = False
+        self.seen: set[tuple[str, ...]] = set()
+
+    def read(self, kind: str, rest: str) -> None:
+        if self.ended:
+            raise ValueError("a line after the line `end`")
+        if kind == "link":
+            if rest != "1":
+                raise ValueError(f"version {rest!r} of the form is not known")
+        elif kind == "end":
+            self.read_end(_count(rest))
+        elif kind == "unreadable":
+            self.once(kind, rest)
+            self.node.unreadable.append(rest)
+        elif kind == "class":
+            self.read_class(rest)
+        elif kind in _FIELDS:
+            self.read_fact(kind, rest)
+        else:
+            raise ValueError(f"a line of unknown kind {kind!r}")
+        self.lines += 1
+
+    def once(self, *key: str) -> None:
+        if key in self.seen:
+            raise ValueError(f"{' '.join(key)} stands twice")
+        self.seen.add(key)
+
+    def read_end(self, lines: int) -> None:
+        if lines != self.lines:
+            raise ValueError(f"{self.lines} lines before this one, which counts {lines}")
+        if self.node.classes.keys() != {"infiniband", "net"}:
+            raise ValueError("not all classes have been looked at")
+        self.ended = True
+
+    def read_class(self, rest: str) -> None:
+        name, _, how = rest.partition(" ")
+        if name not in ("infiniband", "net") or how not in ("listed", "none", "unreadable"):
+            raise ValueError("a class, or what became of it, that is not known")
+        self.once("class", name)
+        self.node.classes[name] = how
+
+    def read_fact(self, kind: str, rest: str) -> None:
+        words = rest.split(" ", 3 if kind == "port" else 2)
+        if len(words) != (4 if kind == "port" else 3):
+            raise ValueError(f"a line {kind!r} of too few words")
+        *subject, key, value = words
+        self.once(kind, *subject, key)
+        thing = self.thing(kind, subject)
+        if key in _FIELDS[kind]:
+            name, reader = _FIELDS[kind][key]
+            setattr(thing, name, reader(value))
+        elif key in _COUNTERS.get(kind, ()) and isinstance(thing, Port | Interface):
+            thing.counters[key] = _count(value)
+        else:
+            raise ValueError(f"a {kind} has no {key!r}")
+
+    def thing(self, kind: str, subject: list[str]) -> Adapter | Port | Slot | Interface:
+        """Return what the line speaks of, made when it is new."""
+        if kind == "port":
+            if subject[0] not in self.node.adapters:
+                raise ValueError(f"a port of {subject[0]}, which has no line `adapter`")
+            port = Port(subject[0], _count(subject[1]))
+            return self.node.ports.setdefault(port.name, port)
+        if kind == "adapter":
+            return self.node.adapters.setdefault(subject[0], Adapter(subject[0]))
+        if kind == "slot":
+            return self.node.slots.setdefault(subject[0], Slot(subject[0]))
+        return self.node.interfaces.setdefault(subject[0], Interface(subject[0]))

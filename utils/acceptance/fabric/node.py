@@ -1,0 +1,154 @@
+"""A node's links: what its ports, slots and interfaces run at, as the node itself tells it.
+
+`fabric/link_report.py` reads this from the output of `fabric/link.sh`, `fabric/link_check.py`
+judges.
+"""
+
+from dataclasses import dataclass, field
+
+#: GT/s of a lane -> generation of PCI Express.
+GENERATIONS = {2.5: "1.1", 5.0: "2.0", 8.0: "3.0", 16.0: "4.0", 32.0: "5.0", 64.0: "6.0"}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What an InfiniBand port runs at: Gb/s, lanes, and the word of the speed of a lane."""
+
+    gbps: float
+    lanes: int
+    word: str
+
+    def __str__(self) -> str:
+        """Write it as Linux does: `40 Gb/sec (4X QDR)`."""
+        return f"{self.gbps:g} Gb/sec ({self.lanes}X{' ' if self.word else ''}{self.word})"
+
+
+@dataclass
+class Port:
+    """A port of an adapter; an empty text or None is what the node did not tell."""
+
+    device: str
+    number: int
+    state: str = ""
+    phys_state: str = ""
+    rate: Rate | None = None
+    link_layer: str = ""
+    counters: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Return adapter and port: `mlx5_0/1`."""
+        return f"{self.device}/{self.number}"
+
+    @property
+    def infiniband(self) -> bool:
+        """Tell whether the link is InfiniBand; kernels before 2.6.37 knew, and told, no other."""
+        return self.link_layer in ("", "InfiniBand")
+
+    @property
+    def active(self) -> bool:
+        """Tell whether the subnet manager has taken the port into service."""
+        return self.state.startswith("4:")
+
+    @property
+    def down(self) -> bool:
+        """Tell whether there is no link: nothing is plugged in, or nothing answers."""
+        return self.state.startswith("1:")
+
+
+@dataclass
+class Slot:
+    """A PCI Express slot: speeds in GT/s a lane, widths in lanes; None is not known."""
+
+    address: str
+    speed: float | None = None
+    width: int | None = None
+    max_speed: float | None = None
+    max_width: int | None = None
+
+    def __str__(self) -> str:
+        """Write what the slot runs at: `5 GT/s x8 (2.0)`."""
+        return slot_text(self.speed, self.width)
+
+
+@dataclass
+class Interface:
+    """A network interface: speed in Mb/s, mtu in bytes; `device` is a bus, or "none"."""
+
+    name: str
+    device: str = "none"
+    driver: str = ""
+    pci: str = ""
+    type: int | None = None
+    operstate: str = ""
+    speed: int | None = None
+    duplex: str = ""
+    mtu: int | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def physical(self) -> bool:
+        """Tell whether there is a device behind it."""
+        return self.device != "none"
+
+    @property
+    def ethernet(self) -> bool:
+        """Tell Ethernet from others, such as IP over InfiniBand."""
+        return self.type in (None, 1)
+
+    @property
+    def up(self) -> bool:
+        """Tell whether data can pass; drivers that do not keep the state leave it unknown."""
+        return self.operstate in ("up", "unknown")
+
+
+@dataclass
+class Adapter:
+    """A device of the class infiniband, and where it sits."""
+
+    name: str
+    device: str = "none"
+    driver: str = ""
+    pci: str = ""
+
+
+@dataclass
+class Node:
+    """All that one node said; `unreadable` are paths below /sys, ports have names like mlx5_0/1."""
+
+    name: str
+    classes: dict[str, str] = field(default_factory=dict)
+    adapters: dict[str, Adapter] = field(default_factory=dict)
+    ports: dict[str, Port] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(default_factory=dict)
+    interfaces: dict[str, Interface] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Something that is not as it should be; `kind` is a stable word for programs.
+
+    Kinds: port-state, port-rate, slot-speed, slot-width, interface-speed, duplex, mtu, no-adapter,
+    unreadable, and between two readings errors, full, reset, vanished.
+    """
+
+    node: str
+    device: str
+    what: str
+    found: str
+    expected: str
+    kind: str
+
+    def __str__(self) -> str:
+        """Write the line of a report: `node17 mlx5_0/1: found, expected what`."""
+        where = " ".join(filter(None, (self.node, self.device, self.what)))
+        return f"{where}: {self.found}, expected {self.expected}"
+
+
+def slot_text(speed: float | None, width: int | None) -> str:
+    """Write GT/s and lanes of a slot: `5 GT/s x8 (2.0)`; what is None is left out."""
+    words = [f"{speed:g} GT/s"] if speed else []
+    words += [f"x{width}"] if width else []
+    words += [f"({GENERATIONS[speed]})"] if speed in GENERATIONS else []
+    return " ".join(words) or "not known"

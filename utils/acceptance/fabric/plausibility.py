@@ -1,0 +1,204 @@
+"""Whether results between nodes can be true: the wire's limits, and the bytes that crossed it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from acceptance.core.metrics import split
+from acceptance.fabric import bandwidth_shares, rates
+from acceptance.fabric.counters import grown, moved
+from acceptance.fabric.facts import SLACK, Facts, exceeds, latency_floor, limit
+from acceptance.fabric.link_check import deviations, serving
+from acceptance.fabric.link_facts import TECHNOLOGIES
+from acceptance.fabric.link_report import parse
+from acceptance.fabric.node import Deviation, Node
+from acceptance.launch.placement import Layout
+
+#: Benchmarks whose best bandwidth is one way and one pair's: a fraction of the limit can judge it.
+ONE_WAY = ("imb.PingPong", "osu.bw", "osu.put_bw", "osu.get_bw")
+#: Those whose time is that of one message on its way.
+ONE_MESSAGE = ("imb.PingPong", "osu.latency", "osu.multi_lat")
+#: The stems of HPCC's results of pairs, and the bytes of its small message. Where each node has one
+#: process, all of them are between nodes.
+HPCC_BANDWIDTH, HPCC_LATENCY, HPCC_SIZE = "PingPong-bandwidth", "PingPong-latency", 8
+#: Growth of these counters is no matter of rates: the link failed while it was measured.
+FATAL = ("link_downed", "link_error_recovery", "carrier_changes")
+
+
+def limit_of(benchmark: str, metric: str, unit: str, facts: Facts) -> tuple[float, str] | None:
+    """Return the limit that judges a metric between nodes, in its unit, and its formula.
+
+    None where a fraction of the limit says nothing about the metric, or facts set none.
+    """
+    bound = limit(facts)
+    if benchmark not in ONE_WAY or metric != "bandwidth_peak" or bound.bandwidth is None:
+        return None
+    return round(
+        bound.bandwidth / bandwidth_shares.UNITS[unit], 1
+    ), f"limit of {facts.text}, {bound.formula}"
+
+
+def implausible(
+    benchmark: str,
+    measurements: Mapping[str, tuple[float, str]],
+    facts: Facts,
+    layout: Layout,
+) -> list[str]:
+    """Return what between nodes cannot be true, a line a quantity with its worst metric."""
+    found = [
+        _too_fast(benchmark, measurements, facts, layout),
+        _too_soon(benchmark, measurements, facts, layout),
+    ]
+    return [line for line in found if line]
+
+
+def _too_fast(
+    benchmark: str,
+    measurements: Mapping[str, tuple[float, str]],
+    facts: Facts,
+    layout: Layout,
+) -> str:
+    bound = limit(facts)
+    pairs = layout.processes // 2
+    times = bandwidth_shares.factor(benchmark, layout.nodes, layout.mapping, pairs)
+    if benchmark == "hpcc" and layout.per_node == 1:
+        times = 1
+    if times is None or bound.bandwidth is None:
+        return ""
+    over = {}
+    for name, (value, unit) in measurements.items():
+        bandwidth = split(name)[0] in bandwidth_shares.METRICS or name.startswith(HPCC_BANDWIDTH)
+        if bandwidth and unit in bandwidth_shares.UNITS:
+            most = times * bound.bandwidth / bandwidth_shares.UNITS[unit]
+            if exceeds(value, most):
+                over[name] = (value / most, value, most, unit)
+    if not over:
+        return ""
+    name, (_, value, most, unit) = max(over.items(), key=lambda item: item[1])
+    more = f" ({len(over)} metrics)" if len(over) > 1 else ""
+    ways = "" if times == 1 else f"{times:g} x "
+    return (
+        f"implausible: {name} is {value:g} {unit}{more}, {facts.text} carries at most {most:.5g} "
+        f"({ways}{bound.formula}): not measured over this fabric"
+    )
+
+
+def _too_soon(
+    benchmark: str,
+    measurements: Mapping[str, tuple[float, str]],
+    facts: Facts,
+    layout: Layout,
+) -> str:
+    hpcc = benchmark == "hpcc" and layout.per_node == 1
+    if benchmark not in ONE_MESSAGE and not hpcc:
+        return ""
+    under = {}
+    for name, (value, unit) in measurements.items():
+        stem, size = split(name)
+        if name.startswith(HPCC_LATENCY):
+            stem, size = "latency", HPCC_SIZE
+        if stem == "latency" and unit == "us" and size:
+            floor = latency_floor(facts, size)
+            if value < floor / (1 + SLACK):
+                under[name] = (floor / value, value, floor)
+    if not under:
+        return ""
+    name, (_, value, floor) = max(under.items(), key=lambda item: item[1])
+    return (
+        f"implausible: {name} is {value:g} us, over {facts.text} no message of its size takes less "
+        f"than {floor:.4g}: not measured over this fabric"
+    )
+
+
+def slower_link(
+    benchmark: str,
+    measurements: Mapping[str, tuple[float, str]],
+    facts: Facts,
+    within: float,
+) -> str:
+    """Say which slower rate of a fabric's technology a peak that is too low would be right for.
+
+    A peak is right for a link when it lies at most the fraction `within` below its limit. Empty
+    where the peak is right for the link as stated, or for no slower one.
+    """
+    if benchmark not in ONE_WAY or "bandwidth_peak" not in measurements:
+        return ""
+    peak, unit = measurements["bandwidth_peak"]
+    stated = limit(facts).bandwidth
+    value = peak * bandwidth_shares.UNITS[unit]
+    if stated is None or facts.rate is None or value >= (1 - within) * stated:
+        return ""
+    known = [*(rates.INFINIBAND if facts.technology == "infiniband" else rates.PORTS.get(
+        facts.technology, ()
+    ))]  # fmt: skip
+    slower = known[: known.index(facts.rate)] if facts.rate in known else []
+    for rate in reversed(slower):
+        lanes = rates.HDR100_LANES if rate == "HDR100" else facts.lanes
+        other = replace(facts, rate=rate, lanes=lanes)
+        most = limit(other).bandwidth
+        if most and (1 - within) * most <= value and not exceeds(value, most):
+            return (
+                f"a link that runs at less than {facts.text}: bandwidth_peak is right for "
+                f"{other.text} ({most / bandwidth_shares.UNITS[unit]:.5g} {unit} at most)"
+            )
+    return ""
+
+
+@dataclass
+class Evidence:
+    """What the links of the nodes said before and after a run.
+
+    `bytes` moved by node; `unknown` why the bytes of a node cannot be told; `faults` what fails
+    the run; `deviations` what may explain a failure.
+    """
+
+    bytes: dict[str, int] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    deviations: list[Deviation] = field(default_factory=list)
+
+
+def evidence(
+    folder: Path, nodes: Iterable[str], facts: Mapping[str, object], least: int
+) -> Evidence:
+    """Read what `launch/rank.sh` left in a folder, NODE.before and NODE.after of each node.
+
+    `facts` is the `fabric` of a partition; `least` are the bytes that each node must have moved
+    over its declared device, 0 for no matter. Raises ParseError for a reading that is cut.
+    """
+    found = Evidence()
+    if facts.get("technology") not in TECHNOLOGIES:
+        return found
+    for name in sorted(set(nodes)):
+        paths = [folder / f"{name}.{when}" for when in ("before", "after")]
+        if not all(path.is_file() for path in paths):
+            found.unknown.append(f"{name} told nothing of its links")
+            continue
+        before, after = (parse(path.read_text(errors="replace"), path.name) for path in paths)
+        found.deviations += deviations(before, facts)
+        links = serving(before, facts)
+        for change in grown(before, after):
+            found.deviations.append(change)
+            # The fabric is not to blame for what another network of the node does.
+            if change.what in FATAL and change.kind == "errors" and change.device in links:
+                found.faults.append(f"the link failed while it was measured: {change}")
+        _count(found, before, after, facts, least)
+    return found
+
+
+def _count(
+    found: Evidence, before: Node, after: Node, facts: Mapping[str, object], least: int
+) -> None:
+    device = str(facts.get("device") or "") or None
+    try:
+        technology = str(facts["technology"])
+        found.bytes[before.name] = moved(before, after, device, technology, least)
+    except ValueError as err:
+        found.unknown.append(str(err))
+        return
+    if found.bytes[before.name] < least:
+        found.faults.append(
+            f"only {found.bytes[before.name]} bytes went over "
+            f"{device or 'the ' + str(facts['technology'])} of {before.name}, the benchmark sends "
+            f"{least} at least: not measured over this fabric"
+        )

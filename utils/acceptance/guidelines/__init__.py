@@ -1,0 +1,1 @@
+"""What every correct MPI satisfies, and where a session shows that one does not."""

@@ -1,0 +1,1 @@
+"""Where ranks shall stand, where they stood, and how the scheduler ended their job."""

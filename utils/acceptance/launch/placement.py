@@ -1,0 +1,208 @@
+"""Where the ranks of a job shall stand: the launch options that put them there.
+
+One table for all suites: what a launcher and an MPI must be told. Whether it came so,
+`acceptance.launch.rank_report` tells.
+
+Sources: mpirun(1) of Open MPI 4.1, `mpiexec -help` of MPICH 4.0 (Hydra), the developer reference
+of Intel MPI 2021 (I_MPI_PIN_*, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT), srun(1) of Slurm 22.05.
+"""
+
+from dataclasses import dataclass, field
+
+#: Where the partners of a pair stand.
+PLACEMENTS = ("inter-node", "intra-node", "intra-socket", "inter-socket")
+#: How consecutive ranks are laid over the nodes.
+MAPPINGS = ("block", "cyclic")
+#: Which way messages inside a node take: the MPI's shared memory, or the network.
+PATHS = ("shared", "loopback")
+
+#: MPI -> launcher of its own.
+_LAUNCHERS = {
+    "openmpi": "openmpi",
+    "mpich": "hydra",
+    "mvapich2": "hydra",
+    "intel-mpi": "intel-mpi",
+}
+_SLURM = ("srun", "srunalloc")
+
+
+class PlacementFault(ValueError):
+    """A placement that this launcher or MPI cannot be asked for, and why."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is asked of the launcher.
+
+    `per_node` ranks stand on each node; fewer on some where they cannot be spread evenly, which
+    only a block layout may be. `inter-socket` puts the first half of a node's ranks on
+    one socket and the second half on another, so that rank i and its partner i + n/2 never share
+    one; the other placements fill core by core.
+    """
+
+    processes: int
+    per_node: int
+    placement: str
+    mapping: str = "block"
+
+    @property
+    def nodes(self) -> int:
+        """Count the nodes."""
+        return -(-self.processes // self.per_node)
+
+    @property
+    def even(self) -> bool:
+        """Tell whether each node has the same number of ranks."""
+        return self.processes % self.per_node == 0
+
+    @property
+    def chosen(self) -> bool:
+        """Tell whether a launcher that is told nothing but the numbers may well do otherwise."""
+        return self.mapping != "block" or self.placement in ("intra-socket", "inter-socket")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What a launcher must be told: options, environment variables, and (Slurm) ranks a socket."""
+
+    options: tuple[str, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+    per_socket: int | None = None
+
+
+def family(launcher: str, mpi: str) -> str:
+    """Return the row of the table for ReFrame's launcher and the MPI of an environment.
+
+    Raises PlacementFault for an MPI whose launcher is not known, and for ReFrame's `local`, which
+    starts the program itself.
+    """
+    if launcher in _SLURM:
+        return "srun"
+    try:
+        return _LAUNCHERS["" if launcher == "local" else mpi]
+    except KeyError:
+        raise PlacementFault(
+            f"no launch options are known for {launcher} with the MPI {mpi!r}; "
+            f"known: srun, {', '.join(_LAUNCHERS)}"
+        ) from None
+
+
+def place(launcher: str, layout: Layout) -> Launch:
+    """Return what puts ranks where a layout wants them; each rank is bound to a core.
+
+    `launcher` is a `family`. Raises PlacementFault for what cannot be asked for.
+    """
+    if layout.placement not in PLACEMENTS or layout.mapping not in MAPPINGS:
+        raise PlacementFault(f"unknown placement {layout.placement!r} or {layout.mapping!r}")
+    if not layout.even and layout.mapping == "cyclic":
+        raise PlacementFault(
+            f"{layout.processes} ranks cannot be spread evenly, {layout.per_node} a node"
+        )
+    if (layout.nodes > 1) != (layout.placement == "inter-node"):
+        raise PlacementFault(f"{layout.placement} on {layout.nodes} nodes")
+    if layout.placement == "inter-socket" and layout.processes % 2:
+        raise PlacementFault(f"{layout.processes} ranks cannot be halved over two sockets")
+    return {"srun": _srun, "openmpi": _openmpi, "hydra": _hydra, "intel-mpi": _intel}[launcher](
+        layout
+    )
+
+
+def _srun(layout: Layout) -> Launch:
+    options = (f"--distribution={layout.mapping}:block", "--cpu-bind=cores")
+    # Else the others wait for a rank that has crashed until the job's time limit.
+    variables = {"SLURM_KILL_BAD_EXIT": "1"}
+    if layout.placement == "inter-socket":
+        return Launch(options, variables, per_socket=layout.processes // 2)
+    return Launch(options, variables)
+
+
+def _openmpi(layout: Layout) -> Launch:
+    if layout.placement == "inter-socket":
+        where = f"--map-by ppr:{layout.processes // 2}:socket --rank-by slot"
+    elif layout.nodes > 1:
+        rank = {"block": "slot", "cyclic": "node"}[layout.mapping]
+        where = f"--map-by ppr:{layout.per_node}:node --rank-by {rank}"
+    else:
+        where = "--map-by core"
+    return Launch((*where.split(), "--bind-to", "core"))
+
+
+def _hydra(layout: Layout) -> Launch:
+    options: tuple[str, ...] = ("-bind-to", "core", "-map-by", "core")
+    if layout.placement == "inter-socket":
+        if layout.processes % 4 == 0:
+            # Hydra deals ranks out to the sockets in turn: i and i + n/2 would meet on one.
+            raise PlacementFault(
+                f"Hydra cannot put {layout.processes} ranks so that partners never share a socket"
+            )
+        options = ("-bind-to", "core", "-map-by", "socket")
+    if layout.nodes > 1:
+        return Launch((*options, "-ppn", _per_turn(layout)))
+    return Launch(options)
+
+
+def _intel(layout: Layout) -> Launch:
+    order = "spread" if layout.placement == "inter-socket" else "compact"
+    variables = {
+        "I_MPI_PIN": "1",
+        "I_MPI_PIN_CELL": "core",
+        "I_MPI_PIN_DOMAIN": "core",
+        "I_MPI_PIN_ORDER": order,
+    }
+    if layout.nodes > 1:
+        # Otherwise a job manager's own count wins over -ppn.
+        variables["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] = "0"
+        return Launch(("-ppn", _per_turn(layout)), variables)
+    return Launch((), variables)
+
+
+def _per_turn(layout: Layout) -> str:
+    """Return how many ranks a node gets before the next one has its turn."""
+    return "1" if layout.mapping == "cyclic" else str(layout.per_node)
+
+
+def exported(launcher: str, options: tuple[str, ...], variables: dict[str, str]) -> list[str]:
+    """Return the options, and those that carry the variables to the other nodes.
+
+    Of all launchers only Open MPI's leaves most variables behind.
+    """
+    if launcher != "openmpi":
+        return [*options]
+    names = [name for name in variables if not name.startswith("OMPI_")]
+    return [*options, *(word for name in names for word in ("-x", name))]
+
+
+def pinned(mpi: str) -> dict[str, str]:
+    """Return the environment variables that let ranks stay where the launcher has bound them.
+
+    MVAPICH2 binds each rank anew when it starts, socket after socket, whatever the launcher did and
+    `rank.sh` saw. Source: its function MPIDI_CH3I_set_affinity.
+    """
+    return {"MV2_ENABLE_AFFINITY": "0"} if mpi == "mvapich2" else {}
+
+
+def path(mpi: str, way: str, technology: str = "") -> dict[str, str]:
+    """Return the environment variables that choose the way of messages inside a node.
+
+    `loopback` is what koop2008 calls No-SMP: through the network, over the adapter of an
+    InfiniBand fabric, else over sockets. Raises PlacementFault for an MPI that is not known.
+    """
+    if way == "shared":
+        return {}
+    infiniband = technology == "infiniband"
+    ucx = "ib,self" if infiniband else "tcp,self"
+    variables = {
+        "openmpi": (
+            {"OMPI_MCA_pml": "ucx", "UCX_TLS": ucx}
+            if infiniband
+            else {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}
+        ),
+        # NOLOCAL turns off MPICH's own shared memory, UCX_TLS that of the UCX below it.
+        "mpich": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": ucx},
+        "mvapich2": {"MV2_USE_SHARED_MEM": "0"},
+        "intel-mpi": {"I_MPI_FABRICS": "ofi", **({} if infiniband else {"FI_PROVIDER": "tcp"})},
+    }
+    try:
+        return variables[mpi]
+    except KeyError:
+        raise PlacementFault(f"how {mpi!r} is kept off shared memory is not known") from None

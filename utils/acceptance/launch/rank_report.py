@@ -1,0 +1,130 @@
+"""Where the ranks of a job stood, as `launch/rank.sh` printed it, against what was asked."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from acceptance.launch.placement import Layout
+
+#: Runs in place of the program on every rank and tells where it stands.
+SCRIPT = Path(__file__).with_name("rank.sh")
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Where a rank stood: node, logical CPUs, sockets, and cores as (socket, core)."""
+
+    rank: int
+    node: str
+    cpus: str
+    sockets: frozenset[str]
+    cores: frozenset[str]
+
+
+_LINE = re.compile(
+    r"placement rank=(?P<rank>\d+) node=(?P<node>\S+) cpus=(?P<cpus>[\d,-]+) "
+    r"sockets=(?P<sockets>[\d,?]+) cores=(?P<cores>[\d,:?]+)\Z"
+)
+
+
+def is_line(line: str) -> bool:
+    """Tell whether a line of standard error is one of `rank.sh`."""
+    return line.startswith("placement rank=")
+
+
+def read(text: str, source: str = "stderr") -> list[Rank]:
+    """Read the lines of `launch/rank.sh` among others; sorted by rank.
+
+    Raises ValueError, with file and line, for a line that is cut or garbled, or has no rank.
+    """
+    ranks = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not is_line(line.strip()):
+            continue
+        found = _LINE.match(line.strip())
+        if not found:
+            raise ValueError(f"{source}:{number}: no rank's place can be read from {line!r}")
+        ranks.append(
+            Rank(
+                int(found["rank"]),
+                found["node"],
+                found["cpus"],
+                frozenset(found["sockets"].split(",")),
+                frozenset(found["cores"].split(",")),
+            )
+        )
+    return sorted(ranks, key=lambda rank: rank.rank)
+
+
+def misplaced(ranks: list[Rank], layout: Layout) -> list[str]:
+    """Return what is wrong with where ranks stood, a line each; empty when all is as asked."""
+    numbers = [rank.rank for rank in ranks]
+    if numbers != list(range(layout.processes)):
+        return [f"{len(ranks)} ranks told where they stood ({_short(numbers)}), not "
+                f"{layout.processes}"]  # fmt: skip
+    count = Counter(rank.node for rank in ranks)
+    full = set(count.values()) == {layout.per_node}
+    if (
+        len(count) != layout.nodes
+        or (not full and layout.even)
+        or max(count.values()) > (layout.per_node)
+    ):
+        stood = ", ".join(f"{number} on {node}" for node, number in sorted(count.items()))
+        return [f"asked for {layout.per_node} ranks on each of {layout.nodes} nodes, had {stood}"]
+    return [*_off_mapping(ranks, layout), *_off_socket(ranks, layout), *_sharing(ranks)]
+
+
+def _off_mapping(ranks: list[Rank], layout: Layout) -> list[str]:
+    if layout.nodes == 1:
+        return []
+    order = list(dict.fromkeys(rank.node for rank in ranks))
+    count = Counter(rank.node for rank in ranks)
+    wanted = (
+        [node for node in order for _ in range(count[node])]
+        if layout.mapping == "block"
+        else [order[rank.rank % layout.nodes] for rank in ranks]
+    )
+    for rank, node in zip(ranks, wanted, strict=True):
+        if rank.node != node:
+            return [
+                f"mapping {layout.mapping} wants rank {rank.rank} on {node}, it stood on "
+                f"{rank.node}"
+            ]
+    return []
+
+
+def _off_socket(ranks: list[Rank], layout: Layout) -> list[str]:
+    if layout.placement not in ("intra-socket", "inter-socket"):
+        return []
+    for rank in ranks:
+        if len(rank.sockets) != 1 or "?" in rank.sockets:
+            return [f"rank {rank.rank} on {rank.node} is bound to no one socket: CPUs {rank.cpus}"]
+    half = layout.processes // 2
+    if layout.placement == "intra-socket":
+        pairs = [(ranks[0], rank) for rank in ranks[1:]]
+    else:
+        pairs = [(ranks[i], ranks[i + half]) for i in range(half)]
+    for one, other in pairs:
+        same = one.sockets == other.sockets
+        if same != (layout.placement == "intra-socket"):
+            found = "one socket" if same else "different sockets"
+            return [f"{layout.placement}: ranks {one.rank} and {other.rank} stood on {found}"]
+    return []
+
+
+def _sharing(ranks: list[Rank]) -> list[str]:
+    """Find ranks that were bound to one and the same core."""
+    seen: dict[tuple[str, frozenset[str]], int] = {}
+    for rank in ranks:
+        if len(rank.cores) == 1:
+            first = seen.setdefault((rank.node, rank.cores), rank.rank)
+            if first != rank.rank:
+                return [f"ranks {first} and {rank.rank} shared the core "
+                        f"{min(rank.cores)} of {rank.node}"]  # fmt: skip
+    return []
+
+
+def _short(numbers: list[int]) -> str:
+    text = ", ".join(map(str, numbers[:8])) or "none"
+    return f"{text}, ..." if len(numbers) > 8 else text

@@ -1,0 +1,150 @@
+"""Reference values: what `reference/` holds, typed, validated as a whole, and looked up.
+
+The columns, keys and words are documented in `reference/README.md`. Nothing is half-loaded: a
+malformed row anywhere is a `ReferenceFault` with its file and line.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from acceptance.core.units import UNITS
+from acceptance.references import csv_rows as rows
+from acceptance.references.csv_rows import RELATIONS, ReferenceFault
+from acceptance.references.records import Claim, Partition, Reference
+from acceptance.references.tolerances import SOURCES, Tolerances
+
+__all__ = ["Ambiguous", "Library", "ReferenceFault", "load"]
+
+
+class Ambiguous(LookupError):
+    """Two references that fit a result equally well."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """All references of a folder, validated against each other."""
+
+    folder: Path
+    papers: dict[str, str]
+    partitions: dict[str, Partition]
+    values: tuple[Reference, ...]
+    claims: tuple[Claim, ...]
+    tolerances: Tolerances
+    baselines: tuple[Reference, ...] = field(default=())
+
+    @cached_property
+    def _index(self) -> dict[tuple[str, ...], list[Reference]]:
+        index: dict[tuple[str, ...], list[Reference]] = {}
+        for row in (*self.baselines, *self.values):
+            key = (row.source, row.system, row.partition, row.benchmark, row.metric)
+            index.setdefault(key, []).append(row)
+        return index
+
+    def look_up(
+        self,
+        system: str,
+        partition: str,
+        benchmark: str,
+        metric: str,
+        parameters: Mapping[str, str],
+        unit: str,
+        sources: Sequence[str] = SOURCES,
+    ) -> Reference | None:
+        """Return the reference that judges a result: a baseline, else a published value.
+
+        A row fits when each of its parameters has the same value in `parameters`, and when both
+        or neither of them name a message size. The row with the most parameters wins, `=` before
+        `~` before a bound, and of two bounds that on the worse side. Raises Ambiguous when two rows
+        fit equally well, and ValueError when the row that judges has another unit than the result.
+        """
+        for source in sources:
+            rows = self._index.get((source, system, partition, benchmark, metric), [])
+            fitting = [
+                row
+                for row in rows
+                if ("message_size" in row.parameters) == ("message_size" in parameters)
+                and all(parameters.get(key) == value for key, value in row.parameters.items())
+            ]
+            if fitting:
+                return _the_one(fitting, unit)
+        return None
+
+    def stated(self, system: str, partition: str, benchmark: str) -> Iterator[dict[str, str]]:
+        """Yield the parameters under which values and claims name results of a benchmark."""
+        for row in self.values:
+            if (row.system, row.partition, row.benchmark) == (system, partition, benchmark):
+                yield row.parameters
+        for claim in self.claims:
+            for side in (claim.left, claim.right):
+                if (side.system, side.partition) == (system, partition):
+                    keys = {"benchmark": claim.benchmark, **claim.parameters, **side.keys}
+                    if keys.pop("benchmark") == benchmark:
+                        yield keys
+
+
+def _the_one(fitting: list[Reference], unit: str) -> Reference:
+    # Of a range, two bounds, it is the one on the worse side that judges.
+    judging = "<=" if UNITS[fitting[0].unit] == "lower" else ">="
+
+    def rank(row: Reference) -> tuple[int, int]:
+        bound = 2 if row.relation == judging else 3
+        return -len(row.parameters), min(RELATIONS.index(row.relation), bound)
+
+    first, *others = sorted(fitting, key=rank)
+    for row in others:
+        if rank(row) == rank(first) and row.value != first.value:
+            raise Ambiguous(
+                f"{first.path}:{first.line} and {row.path}:{row.line} fit this result equally well"
+            )
+    if first.unit != unit:
+        raise ValueError(
+            f"{first.path}:{first.line}: the reference is in {first.unit}, the result in {unit}"
+        )
+    return first
+
+
+def load(folder: Path) -> Library:
+    """Read and validate everything in a folder laid out like `reference/`.
+
+    Raises ReferenceFault for the first thing that is missing, malformed or contradictory.
+    """
+    tolerances = Tolerances.load(folder / "tolerances.yaml")
+    papers = rows.papers(folder / "papers.bib")
+    partitions = rows.partitions(folder / "systems.csv", papers)
+    values: list[Reference] = []
+    for path in sorted(folder.glob("*.csv")):
+        if path.name not in ("systems.csv", "claims.csv"):
+            if path.stem not in papers:
+                raise ReferenceFault(path, 0, f"papers.bib has no entry {path.stem!r}")
+            values += rows.values(path, "published", partitions)
+    for paper in papers:
+        if not (folder / f"{paper}.csv").is_file():
+            raise ReferenceFault(folder / "papers.bib", 0, f"{paper!r} has no {paper}.csv")
+    baselines = [
+        row
+        for path in sorted((folder / "sites").glob("*.csv"))
+        for row in rows.values(path, "baseline", None)
+    ]
+    _check_duplicates(values)
+    _check_duplicates(baselines)
+    claims = [*rows.claims(folder / "claims.csv", papers, partitions)]
+    for path in sorted((folder / "sites/claims").glob("*.csv")):
+        claims += rows.claims(path, (path.stem,), None)
+    return Library(
+        folder, papers, partitions, tuple(values), tuple(claims), tolerances, tuple(baselines)
+    )
+
+
+def _check_duplicates(references: list[Reference]) -> None:
+    exact: dict[tuple[str, ...], Reference] = {}
+    judging: dict[tuple[str, ...], Reference] = {}
+    for row in references:
+        if row.relation == "=" and (first := judging.setdefault(row.key, row)) is not row:
+            raise ReferenceFault(
+                row.path, row.line, f"line {first.line} has '=' for the same quantity, too"
+            )
+        identity = (*row.key, row.relation, row.where)
+        if (first := exact.setdefault(identity, row)) is not row:
+            raise ReferenceFault(row.path, row.line, f"a duplicate of line {first.line}")

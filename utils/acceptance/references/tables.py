@@ -1,0 +1,80 @@
+"""Reference values as tables: what there is, and which check produces each metric."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from acceptance.references.csv_rows import VALUE_COLUMNS
+from acceptance.references.library import Library
+from acceptance.references.records import Claim, Reference, write_parameters
+from acceptance.suites.registry import check_of, has_check
+
+#: What a table for people leaves out.
+SHORT_COLUMNS = tuple(
+    name for name in VALUE_COLUMNS if name not in ("system", "partition", "printed", "note")
+)
+
+
+def select(
+    library: Library,
+    paper: str | None = None,
+    partition: str | None = None,
+    benchmark: str | None = None,
+) -> list[Reference]:
+    """Return published values and baselines, narrowed down.
+
+    `partition` is `system:partition`; `benchmark` is `suite.program`, or a suite for all of its
+    programs. Raises ValueError for a paper or partition that the references do not have, with
+    the names that they have.
+    """
+    rows = [*library.values, *library.baselines]
+    if paper is not None and paper not in library.papers:
+        raise ValueError(f"no paper {paper!r}; there are {', '.join(sorted(library.papers))}")
+    known = {*library.partitions, *(f"{row.system}:{row.partition}" for row in library.baselines)}
+    if partition is not None and partition not in known:
+        raise ValueError(f"no partition {partition!r}; there are {', '.join(sorted(known))}")
+    return [
+        row
+        for row in rows
+        if paper in (None, row.origin)
+        and partition in (None, f"{row.system}:{row.partition}")
+        and benchmark in (None, row.benchmark, row.benchmark.split(".")[0])
+    ]
+
+
+def fields(row: Reference) -> dict[str, str]:
+    """Return a row as text, in the columns of `reference/<paper>.csv`."""
+    own = {name: getattr(row, name) for name in VALUE_COLUMNS}
+    return {
+        **own,
+        "parameters": write_parameters(row.parameters),
+        # No exponent, and no ".0" either.
+        "value": f"{Decimal(repr(row.value)).normalize():f}",
+    }
+
+
+def as_csv(rows: Iterable[Reference]) -> str:
+    """Return rows as CSV, in the columns of `reference/<paper>.csv`."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, VALUE_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(fields, rows))
+    return text.getvalue()
+
+
+def coverage(rows: Sequence[Reference]) -> list[tuple[Reference, str | None]]:
+    """Return each row with the check that produces its metric, or None."""
+    return [(row, check_of(row.benchmark, row.metric)) for row in rows]
+
+
+def covers(claim: Claim) -> bool:
+    """Tell whether checks produce what both sides of a claim speak of."""
+    for side in (claim.left, claim.right):
+        benchmark = side.keys.get("benchmark", claim.benchmark)
+        metric = side.keys.get("metric", claim.metric)
+        # Without a metric a paper speaks of a benchmark as a whole.
+        known = check_of(benchmark, metric) if metric else has_check(benchmark)
+        if not known:
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""What became worse: series of samples, findings in them, grouped into incidents."""

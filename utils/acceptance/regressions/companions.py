@@ -1,0 +1,58 @@
+"""What became worse together with an incident, without enough evidence to be one by itself.
+
+A site watches thousands of series on every night, and so each needs much evidence. Of the series of
+one partition, at the one time when something did happen there, less tells that they moved, too.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from acceptance.detection.common_mode import LEAST
+from acceptance.regressions.findings import Finding
+from acceptance.regressions.history.series import Series, Session
+
+#: Samples before and after the incident's beginning that are compared.
+BEFORE, AFTER, FEWEST = 30, 10, 6
+#: Standard errors that the medians must lie apart.
+APART = 4.0
+#: The standard error of a median is this times that of a mean, for normal noise.
+_MEDIAN = 1.2533
+_STEADIEST = 0.002
+
+
+def companions(series: Iterable[Series], anchor: Session) -> Iterator[Finding]:
+    """Yield the series whose last samples are worse than those before a session were."""
+    for one in series:
+        found = _companion(one, anchor)
+        if found is not None:
+            yield found
+
+
+def _companion(series: Series, anchor: Session) -> Finding | None:
+    runs = series.runs
+    at = bisect_left(runs, anchor.number, key=lambda run: run.session.number)
+    if at < FEWEST or at == len(runs):
+        return None
+    values = np.log(np.array(series.values[max(at - BEFORE, 0) :]))
+    split = at - max(at - BEFORE, 0)
+    # The newest ones tell whether it goes on.
+    before, after = values[:split], values[split:][-AFTER:]
+    middle, level = float(np.median(before)), float(np.median(after))
+    spread = max(1.4826 * float(np.median(np.abs(before - middle))), _STEADIEST)
+    worse = level - middle if series.direction == "lower" else middle - level
+    error = _MEDIAN * spread * math.sqrt(1 / len(before) + 1 / len(after))
+    if worse < LEAST or worse < APART * error:
+        return None
+    return Finding(
+        series,
+        "regression",
+        runs[at].session,
+        runs[-1].session,
+        runs[at].time,
+        before=math.exp(middle),
+        after=math.exp(level),
+        confidence=round(min(1 - math.erfc(worse / error / math.sqrt(2)), 0.9999), 4),
+    )

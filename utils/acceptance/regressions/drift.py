@@ -1,0 +1,103 @@
+"""Slow drift: what has moved away from the site's baseline, however slowly it did."""
+
+import re
+
+import numpy as np
+
+from acceptance.core.metrics import split
+from acceptance.detection.common_mode import Floats
+from acceptance.references.library import Library
+from acceptance.references.records import Reference
+from acceptance.regressions.findings import Finding
+from acceptance.regressions.history.series import Series
+
+#: The samples whose median is held against the baseline.
+SAMPLES = 5
+#: Spreads of one sample that the median must be off, and the share of the tolerance.
+SPREADS, SHARE = 3.0, 0.5
+#: The drift is over when the median is back within this share of what it takes to be one.
+BACK = 0.5
+
+_SPREAD = re.compile(r"spread (?P<percent>[\d.]+) %")
+
+
+def parameters_of(series: Series) -> dict[str, str]:
+    """Return what a reference of a series must agree with: keys of `reference/README.md`."""
+    parameters = {**dict(series.case.key.keys), "environment": series.case.key.environment}
+    size = split(series.metric)[1]
+    if size is not None:
+        parameters["message_size"] = str(size)
+    return parameters
+
+
+def baseline_of(series: Series, library: Library) -> Reference | None:
+    """Return the site's baseline of a series; None where there is none, or none that fits."""
+    key = series.case.key
+    try:
+        return library.look_up(
+            key.system,
+            key.partition,
+            series.case.benchmark,
+            split(series.metric)[0],
+            parameters_of(series),
+            series.unit,
+            ("baseline",),
+        )
+    except (LookupError, ValueError):  # ambiguous, or of another unit: the checks fail with it
+        return None
+
+
+def drifted(series: Series, library: Library, spread: float) -> list[Finding]:
+    """Return the times during which the median of the last samples was worse than the baseline.
+
+    Worse by more than `SPREADS` spreads, and by more than `SHARE` of the baseline's tolerance.
+    `spread` (relative, of one sample) serves where the baseline does not say its own.
+    """
+    found = baseline_of(series, library)
+    if found is None or len(series.values) < SAMPLES:
+        return []
+    tolerance = library.tolerances.table.get(("baseline", series.unit))
+    if tolerance is None:
+        return []
+    stated = _SPREAD.search(found.note)
+    spread = float(stated["percent"]) / 100 if stated else spread
+    limit = max(SPREADS * spread, SHARE * tolerance.worse)
+    medians = rolling(np.array(series.values))
+    worse = medians / found.value - 1
+    if series.direction == "higher":
+        worse = -worse
+    drifts: list[Finding] = []
+    start: int | None = None
+    for number, off in enumerate(worse.tolist()):
+        at = number + SAMPLES - 1
+        if start is None and off > limit:
+            start = at
+        elif start is not None and off < BACK * limit:
+            drifts.append(_drift(series, found, start, at, float(medians[number - 1])))
+            start = None
+    if start is not None:
+        drifts.append(_drift(series, found, start, None, float(medians[-1])))
+    return drifts
+
+
+def rolling(values: Floats) -> Floats:
+    """Return the medians of `SAMPLES` samples in a row."""
+    windows = np.lib.stride_tricks.sliding_window_view(values, SAMPLES)
+    return np.median(windows, axis=-1)
+
+
+def _drift(series: Series, found: Reference, start: int, end: int | None, level: float) -> Finding:
+    run = series.runs[start]
+    return Finding(
+        series,
+        "drift",
+        run.session,
+        run.session,
+        run.time,
+        before=found.value,
+        after=level,
+        # The median of five is more than five of its own spreads off, where one sample's is three.
+        confidence=0.9999,
+        over=None if end is None else series.runs[end].session,
+        text=f"against the baseline, {found.where}",
+    )

@@ -1,0 +1,46 @@
+"""What was found in one series, and on one night of a partition, before it is an alert."""
+
+from dataclasses import dataclass
+
+from acceptance.regressions.history.series import Series, Session
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """A change of one series for the worse; kinds as in `alerts/alert.py`.
+
+    `session` is the first one after the change and `time` (s since the epoch) that of its sample;
+    `decided` is the session whose sample was the evidence. It is `over` with a session, or still
+    open (None). `before` and `after` are in the series' unit, None where there are no numbers.
+    `within` is how many nights the beginning may be off.
+    """
+
+    series: Series
+    kind: str
+    session: Session
+    decided: Session
+    time: float
+    before: float | None
+    after: float | None
+    confidence: float
+    over: Session | None = None
+    text: str = ""
+    within: int = 0
+
+    @property
+    def partition(self) -> tuple[str, str]:
+        """Return system and partition."""
+        return self.series.case.key.system, self.series.case.key.partition
+
+
+@dataclass(frozen=True, eq=False)
+class Slow:
+    """A night on which nearly everything on a partition was worse, and what of it was.
+
+    `night` counts the partition's nights, `session` is the first one of that night.
+    """
+
+    partition: tuple[str, str]
+    night: int
+    session: Session
+    findings: tuple[Finding, ...]

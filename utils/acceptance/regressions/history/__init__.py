@@ -1,0 +1,1 @@
+"""Series of samples, read from ReFrame's database and perflogs."""

@@ -1,0 +1,221 @@
+"""Series of samples: what each metric of each case was in every session.
+
+Values stand in arrays, and what a run's metrics share stands in one `Run`: a site has thousands of
+metrics a night.
+"""
+
+import re
+import shlex
+import sys
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from acceptance.core.directions import better
+from acceptance.core.units import Direction
+
+#: JSON holds integers that no float can.
+_LARGEST = sys.float_info.max
+
+Software = tuple[tuple[str, str], ...]
+
+
+class CaseKey(NamedTuple):
+    """What was run: `check` is ReFrame's display name with its parameters, `keys` the sorted ones.
+
+    Two problem sizes of one check differ in their keys (`reference/README.md`).
+    """
+
+    system: str
+    partition: str
+    environment: str
+    check: str
+    keys: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def where(self) -> str:
+        """Return `system:partition+environment`, as ReFrame writes it."""
+        return f"{self.system}:{self.partition}+{self.environment}"
+
+
+class SeriesKey(NamedTuple):
+    """What a series is a series of."""
+
+    system: str
+    partition: str
+    environment: str
+    check: str
+    parameters: tuple[tuple[str, str], ...]
+    metric: str
+
+
+@dataclass(eq=False)
+class Session:
+    """One run of ReFrame: times in s since the epoch, `number` in the order of storing.
+
+    `unfit` are the cases (where, name) that failed, were skipped or were repeated, `partitions` the
+    (system, partition) that had cases.
+    """
+
+    number: int
+    uuid: str
+    start: float
+    end: float
+    command: str
+    partitions: set[tuple[str, str]] = field(default_factory=set)
+    aborted: bool = False
+    perflog: bool = False
+    unfit: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def selection(self) -> tuple[str, ...]:
+        """Return what the command selected, the same for every night of a nightly run."""
+        systems = sorted({system for system, _ in self.partitions})
+        return (*systems, *selection(self.command))
+
+
+@dataclass(eq=False, slots=True)
+class Run:
+    """One passing execution of a case; `time` is when its job was over, in s since the epoch."""
+
+    session: Session
+    time: float
+    software: Software
+    nodes: tuple[str, ...]
+    findings: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Case:
+    """A case and its series, one for each metric and unit; `newest` has that of the last sample."""
+
+    key: CaseKey
+    suite: str = ""
+    benchmark: str = ""
+    series: list["Series"] = field(default_factory=list)
+    newest: dict[str, "Series"] = field(default_factory=dict)
+    times: set[float] = field(default_factory=set)
+
+
+@dataclass(eq=False)
+class Series:
+    """One metric of a case in one unit: `values[i]` was measured by `runs[i]`.
+
+    `impossible` counts values that are no measurement: none, zero, negative, not finite. `last` is
+    the session in which the last of these stood.
+    """
+
+    case: Case
+    metric: str
+    unit: str
+    direction: Direction | None
+    stored_unit: str | None = ""
+    values: "array[float]" = field(default_factory=lambda: array("d"))
+    runs: list[Run] = field(default_factory=list)
+    impossible: int = 0
+    last: Session | None = None
+
+    @property
+    def key(self) -> SeriesKey:
+        """Return what this is a series of."""
+        return SeriesKey(*self.case.key, self.metric)
+
+    @property
+    def name(self) -> str:
+        """Return `system:partition+environment check metric`."""
+        return f"{self.case.key.where} {self.case.key.check} {self.metric}"
+
+    @property
+    def times(self) -> list[float]:
+        """Return the time of each sample, s since the epoch."""
+        return [run.time for run in self.runs]
+
+    @property
+    def sessions(self) -> list[str]:
+        """Return the UUID of the session of each sample."""
+        return [run.session.uuid for run in self.runs]
+
+    @property
+    def software(self) -> list[Software]:
+        """Return what was built, of each sample; empty where nothing tells."""
+        return [run.software for run in self.runs]
+
+    @property
+    def nodes(self) -> list[tuple[str, ...]]:
+        """Return the nodes of each sample."""
+        return [run.nodes for run in self.runs]
+
+
+@dataclass
+class History:
+    """All series, and all sessions in the order in which they were stored; what was odd, as notes.
+
+    The last session is the newest one.
+    """
+
+    cases: list[Case] = field(default_factory=list)
+    sessions: list[Session] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def series(self) -> list[Series]:
+        """Return every series that has a sample."""
+        return [one for case in self.cases for one in case.series if one.values]
+
+
+def selection(command: str) -> tuple[str, ...]:
+    """Return the words of a ReFrame command that say what is run: no program, label or folder."""
+    try:
+        words = shlex.split(command)[1:]
+    except ValueError:
+        words = command.split()[1:]
+    found: list[str] = []
+    labels = ("--session-extras", "--output", "--stage", "--prefix", "--report-file", "-o", "-s")
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in labels:
+            skip = True
+        elif word.split("=")[0] not in labels and not re.match(r"-v+\Z", word):
+            found.append(word)
+    return tuple(found)
+
+
+def add(case: Case, run: Run, perfvalues: Iterable[tuple[str, list[Any]]]) -> None:
+    """Add what a run measured: metric -> [value, reference, lower, upper threshold, unit]."""
+    newest = case.newest
+    for key, data in perfvalues:
+        value = data[0]
+        series = newest.get(key)
+        if series is None or series.stored_unit != data[4]:
+            series = _series(case, key, data)
+        # `type`, not isinstance: a bool is no measurement.
+        if (type(value) is float or type(value) is int) and 0 < value <= _LARGEST:
+            series.values.append(value)
+            series.runs.append(run)
+        elif value is not None:  # None: a case that failed before its metrics were read
+            series.impossible += 1
+            series.last = run.session
+        if series.direction is None:
+            series.direction = better(series.unit, data[2], data[3])
+
+
+def _series(case: Case, key: str, data: list[Any]) -> Series:
+    """Return the series of a metric in a unit that is not that of its last sample."""
+    metric, unit = key.split(":", 2)[-1], data[4]
+    for series in case.series:
+        if (series.metric, series.stored_unit) == (metric, unit):
+            break
+    else:
+        series = Series(case, metric, unit or "", better(unit or "", data[2], data[3]), unit)
+        case.series.append(series)
+    case.newest[key] = series
+    return series
+
+
+def day(time: float) -> str:
+    """Return the local date of a time (s since the epoch)."""
+    return datetime.fromtimestamp(time).astimezone().strftime("%Y-%m-%d")

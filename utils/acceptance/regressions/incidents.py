@@ -1,0 +1,194 @@
+"""One incident for what moved on the same partition, on the same night, for one reason.
+
+Findings of the past are grouped in the order in which they were decided. A finding joins an
+incident whose anchor, the session with which it began, is no more than a night away, or than both
+beginnings can be off; a drift joins one that was still going on. So the anchor never changes,
+whatever joins later, and the incident's identity is that of its anchor.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from acceptance.alerts.alert import Alert
+from acceptance.detection.common_mode import CASES, SHARE
+from acceptance.regressions.causes import common
+from acceptance.regressions.companions import companions
+from acceptance.regressions.findings import Finding, Slow
+from acceptance.regressions.history.nights import Nights, Partition
+from acceptance.regressions.history.series import Series, Session
+
+#: Nights that the beginnings of related changes may lie apart, if these are known exactly.
+NEAR = 1
+#: A change of the machine is over when its metrics are back by this share of the way.
+BACK = 0.7
+
+
+@dataclass(eq=False)
+class _Incident:
+    partition: Partition
+    family: str
+    anchor: Session
+    night: int
+    within: int
+    findings: list[Finding] = field(default_factory=list)
+    slow: list[Slow] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        text = f"{':'.join(self.partition)} {self.family} {self.anchor.uuid}"
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def group(
+    findings: Iterable[Finding], slow: Iterable[Slow], judged: Sequence[Series], nights: Nights
+) -> tuple[Alert, ...]:
+    """Return an alert for every incident that is not over, the largest first.
+
+    `slow` are the nights on which a partition as a whole was slow, `judged` all series that were
+    judged: they tell what sets an incident apart from the rest.
+    """
+    incidents: list[_Incident] = []
+    events: list[Finding | Slow] = [*findings, *slow]
+    for event in sorted(events, key=_order):
+        _join(event, incidents, nights)
+    taken = {id(one.series) for one in events if isinstance(one, Finding) and one.over is None}
+    alerts = []
+    for incident in incidents:
+        free = [one for one in judged if _partition(one) == incident.partition]
+        alert = _alert(incident, free, taken, nights)
+        alerts += [alert] if alert is not None else []
+    return tuple(sorted(alerts, key=lambda alert: (-len(alert.metrics), alert.id)))
+
+
+def _order(event: Finding | Slow) -> tuple[int, int, str]:
+    if isinstance(event, Slow):
+        return event.session.number, event.session.number, ""
+    return event.decided.number, event.session.number, event.series.name
+
+
+def _family(event: Finding | Slow) -> str:
+    return "regression" if isinstance(event, Slow) else event.kind
+
+
+def _join(event: Finding | Slow, incidents: list[_Incident], nights: Nights) -> None:
+    night = nights.of(event.partition, event.session)
+    family = _family(event)
+    within = 0 if isinstance(event, Slow) else event.within
+    for incident in incidents:
+        if (incident.partition, incident.family) == (event.partition, family) and _belongs(
+            event, night, max(NEAR, within, incident.within), incident
+        ):
+            break
+    else:
+        incident = _Incident(event.partition, family, event.session, night, within)
+        incidents.append(incident)
+    if isinstance(event, Slow):
+        incident.slow.append(event)
+    else:
+        incident.findings.append(event)
+
+
+def _belongs(event: Finding | Slow, night: int, near: int, incident: _Incident) -> bool:
+    if abs(incident.night - night) <= near:
+        return True
+    if isinstance(event, Slow):
+        return any(one.night == night - 1 for one in incident.slow)
+    # One thing can let many metrics drift, and each crosses its limit on a night of its own.
+    return event.kind == "drift" and any(
+        one.over is None or one.over.number > event.decided.number for one in incident.findings
+    )
+
+
+def _partition(series: Series) -> Partition:
+    return series.case.key.system, series.case.key.partition
+
+
+def _alert(
+    incident: _Incident, here: Sequence[Series], taken: set[int], nights: Nights
+) -> Alert | None:
+    """Make the alert of an incident; `here` are the judged series of its partition.
+
+    `taken` are those that have open findings, of this incident or of another one.
+    """
+    still = [one for one in incident.findings if one.over is None]
+    newest = nights.last(incident.partition)
+    slow = [one for night in incident.slow if night.night == newest for one in night.findings]
+    if incident.family == "regression" and still:
+        # Of those with evidence of their own it was decided whether they still belong to it.
+        decided = taken | {id(one.series) for one in incident.findings}
+        free = [one for one in here if id(one) not in decided]
+        still += companions(free, incident.anchor)
+    wide = incident.family == "regression" and _is_wide(still, here)
+    if wide and not slow and _recovered(still):
+        still = []
+    # What has evidence of its own tells more than one night does.
+    known = {id(one.series) for one in still}
+    members = _one_each(still + [one for one in slow if id(one.series) not in known])
+    if not members:
+        return None
+    worst = max(members, key=lambda one: (_weight(one), one.series.name))
+    key, series = worst.series.case.key, worst.series
+    cause = common(members, here)
+    if wide or slow:
+        share = f"{len(members)} of {max(len(here), len(members))} metrics of the partition"
+        cause = f"{share} moved: the machine, not the metrics" + (f"; {cause}" if cause else "")
+    change = None
+    if worst.before is not None and worst.after is not None:
+        change = worst.after / worst.before - 1
+    since = incident.anchor.start if worst.kind == "machine" else worst.time
+    return Alert(
+        id=incident.id,
+        kind="machine" if wide or slow else incident.family,
+        system=key.system,
+        partition=key.partition,
+        environ=key.environment,
+        check=key.check,
+        metric=series.metric,
+        unit=series.unit,
+        direction=series.direction,
+        before=worst.before,
+        after=worst.after,
+        change=change,
+        since=datetime.fromtimestamp(since).astimezone().isoformat(timespec="seconds"),
+        confidence=worst.confidence,
+        cause=cause,
+        metrics=tuple(sorted({one.series.name for one in members} - {series.name})),
+    )
+
+
+def _one_each(findings: Iterable[Finding]) -> list[Finding]:
+    """Return one finding of each series, the largest."""
+    best: dict[int, Finding] = {}
+    for one in findings:
+        if id(one.series) not in best or _weight(one) > _weight(best[id(one.series)]):
+            best[id(one.series)] = one
+    return list(best.values())
+
+
+def _is_wide(findings: Sequence[Finding], here: Sequence[Series]) -> bool:
+    """Tell whether most of a partition became worse."""
+    cases = len({id(one.series.case) for one in findings})
+    return cases >= CASES and len({id(one.series) for one in findings}) > SHARE * len(here)
+
+
+def _weight(finding: Finding) -> float:
+    if finding.before is None or finding.after is None:
+        return 0.0
+    return abs(math.log(finding.after / finding.before)) * finding.confidence
+
+
+def _recovered(findings: Sequence[Finding]) -> bool:
+    """Tell whether the newest samples are back, taken together.
+
+    Of one metric a sample says little, and its own evidence takes nights; of a whole machine the
+    median of all says it at once.
+    """
+    places = sorted(
+        math.log(one.series.values[-1] / one.before) / math.log(one.after / one.before)
+        for one in findings
+        if one.before and one.after and one.before != one.after
+    )
+    return bool(places) and places[len(places) // 2] < 1 - BACK

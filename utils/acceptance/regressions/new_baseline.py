@@ -1,0 +1,263 @@
+"""A site's baseline from its own history: `reference/sites/<system>.csv`.
+
+What judges every coming night must be steady itself: too few samples, samples that differ by as
+much as the baseline tolerates, and samples with a change among them are refused, with the reason.
+"""
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from acceptance.core.metrics import split
+from acceptance.core.units import UNITS
+from acceptance.references import library as references
+from acceptance.references import tables
+from acceptance.references.library import Library
+from acceptance.references.records import PARAMETERS, Reference, write_parameters
+from acceptance.regressions.drift import baseline_of, parameters_of
+from acceptance.regressions.history.series import History, Run, Series, Session, Software, day
+from acceptance.regressions.judge import threshold
+from acceptance.regressions.scan import scan
+
+#: Samples that a baseline takes at least, and the nights that it is made of unless told.
+FEWEST, NIGHTS = 5, 14
+#: Significant digits of a value.
+_DIGITS = 6
+#: A sample's spread must fit this many times into the tolerance: else good nights would fail.
+SPREADS = 3.0
+#: One sample, or this share of them, may lie further from the median than is tolerated. The spread
+#: does not see a change that has fewer samples than the level before it.
+STRAYS = 0.1
+
+
+class BaselineFault(Exception):
+    """A baseline that cannot be made: why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A row of the new baseline beside the one that it replaces (None: it is new)."""
+
+    new: Reference
+    old: Reference | None
+
+    @property
+    def change(self) -> float | None:
+        """Return by which fraction the value changes; None where there was none."""
+        return None if self.old is None else self.new.value / self.old.value - 1
+
+
+@dataclass
+class Proposal:
+    """A new baseline: its rows, what stays, and what was refused, as reason -> metrics."""
+
+    system: str
+    path: Path
+    changes: list[Change] = field(default_factory=list)
+    kept: list[Reference] = field(default_factory=list)
+    refused: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> list[Reference]:
+        """Return all rows of the new file, in a stable order."""
+        rows = [*(change.new for change in self.changes), *self.kept]
+        return sorted(rows, key=lambda row: (row.partition, row.benchmark, *_order(row)))
+
+
+def _order(row: Reference) -> tuple[str, str, int]:
+    others = {key: value for key, value in row.parameters.items() if key != "message_size"}
+    size = row.parameters.get("message_size", "-1")
+    return row.metric, write_parameters(others), int(size)
+
+
+def select(history: History, uuids: Sequence[str] = (), nights: int = NIGHTS) -> list[Session]:
+    """Return the sessions of these UUIDs (or beginnings of them), else those of the last nights.
+
+    Raises BaselineFault for a UUID that no session has, or that several have.
+    """
+    if not uuids:
+        days: list[str] = []
+        chosen: list[Session] = []
+        for session in reversed(history.sessions):
+            if day(session.start) not in days:
+                days.append(day(session.start))
+            if len(days) > nights:
+                break
+            chosen.append(session)
+        return chosen[::-1]
+    found = []
+    for uuid in uuids:
+        fitting = [session for session in history.sessions if session.uuid.startswith(uuid)]
+        if len(fitting) != 1:
+            many = "several sessions begin" if fitting else "no session begins"
+            raise BaselineFault(f"{many} with {uuid!r}")
+        found += fitting
+    return found
+
+
+def propose(
+    history: History, system: str, sessions: Iterable[Session], library: Library
+) -> Proposal:
+    """Make a baseline for a system of what its cases measured in these sessions.
+
+    Rows of the present baseline stay where nothing was measured. Raises BaselineFault where the
+    sessions have no sample of the system.
+    """
+    proposal = Proposal(system, library.folder / "sites" / f"{system}.csv")
+    numbers = {session.number for session in sessions}
+    series = [
+        one
+        for one in history.series
+        if one.case.key.system == system and any(run.session.number in numbers for run in one.runs)
+    ]
+    if not series:
+        raise BaselineFault(f"these sessions hold no result of the system {system!r}")
+    keys = [_key(one) for one in series]
+    counts = Counter(keys)
+    scans = scan(series, threshold(len(series)))
+    for one, key, found in zip(series, keys, scans, strict=True):
+        starts = [one.runs[change.start].session.number for change in found.changes]
+        reason = _unfit(one) or (
+            "another series has the same parameters, too" if counts[key] > 1 else ""
+        )
+        row = None if reason else _row(proposal, one, numbers, starts, library)
+        if isinstance(row, Reference):
+            old = baseline_of(one, library)
+            same = old is not None and old.key == row.key
+            proposal.changes.append(Change(row, old if same else None))
+        else:
+            proposal.refused.setdefault(reason or row or "", []).append(one.name)
+    replaced = {change.new.key for change in proposal.changes}
+    proposal.kept = [
+        row
+        for row in library.baselines
+        if row.system == system and (row.key not in replaced or row.relation != "=")
+    ]
+    return proposal
+
+
+def _key(series: Series) -> tuple[str, ...]:
+    parameters = sorted(f"{key}={value}" for key, value in parameters_of(series).items())
+    return series.case.key.partition, series.case.benchmark, split(series.metric)[0], *parameters
+
+
+def _unfit(series: Series) -> str:
+    """Say why a series cannot have a baseline at all; empty when it can."""
+    if not series.case.benchmark:
+        return "no check of this library: it does not say which benchmark it is"
+    if series.unit not in UNITS:
+        return f"{series.unit or 'no unit'}: not a unit that a reference can have"
+    unknown = [
+        f"{key}={value}"
+        for key, value in parameters_of(series).items()
+        if key not in PARAMETERS or not PARAMETERS[key].match(value)
+    ]
+    if unknown:
+        return f"parameters that no reference can have: {', '.join(unknown)}"
+    return ""
+
+
+def _row(
+    proposal: Proposal,
+    series: Series,
+    numbers: set[int],
+    starts: Sequence[int],
+    library: Library,
+) -> Reference | str:
+    """Return the row of a series, or why there is none."""
+    chosen = [number for number, run in enumerate(series.runs) if run.session.number in numbers]
+    runs = [series.runs[number] for number in chosen]
+    if len(chosen) < FEWEST:
+        return f"fewer than {FEWEST} samples"
+    inside = [run for run in runs[1:] if run.session.number in starts]
+    if inside:
+        return f"changed on {day(inside[-1].session.start)}: take sessions from one side of that"
+    values = np.array([series.values[number] for number in chosen])
+    value = float(np.median(values))
+    spread = 1.4826 * float(np.median(np.abs(values - value))) / value
+    tolerance = library.tolerances.table.get(("baseline", series.unit))
+    if tolerance is None:
+        return f"tolerances.yaml has no tolerance of a baseline in {series.unit}"
+    if SPREADS * spread > tolerance.worse:
+        return (
+            f"unstable: {SPREADS:g} spreads are more than the {100 * tolerance.worse:g} % that a "
+            f"baseline in {series.unit} tolerates"
+        )
+    strays = int((np.abs(values / value - 1) > tolerance.worse).sum())
+    if strays > max(1, STRAYS * len(values)):
+        return (
+            f"unstable: {strays} of {len(values)} samples are further from their median than the "
+            f"{100 * tolerance.worse:g} % that a baseline in {series.unit} tolerates"
+        )
+    printed = f"{Decimal(f'{value:.{_DIGITS}g}'):f}"
+    parameters = parameters_of(series)
+    return Reference(
+        source="baseline",
+        origin=proposal.system,
+        where=_where(runs),
+        system=proposal.system,
+        partition=series.case.key.partition,
+        benchmark=series.case.benchmark,
+        metric=split(series.metric)[0],
+        parameters={key: parameters[key] for key in PARAMETERS if key in parameters},
+        relation="=",
+        value=float(printed),
+        unit=series.unit,
+        printed=printed,
+        note=", ".join(
+            filter(
+                None,
+                (
+                    f"spread {100 * spread:.2g} %",
+                    f"{len(runs)} samples",
+                    software_text(runs[-1].software),
+                ),
+            )
+        ),
+        path=proposal.path,
+        line=0,
+    )
+
+
+def _where(runs: Sequence[Run]) -> str:
+    first, last = day(runs[0].session.start), day(runs[-1].session.start)
+    return f"sessions of {first}" if first == last else f"sessions of {first} to {last}"
+
+
+def software_text(software: Software) -> str:
+    """Name what was built in a few words; the hash short, as Spack does."""
+    found = dict(software)
+    words = [found.get(name, "") for name in ("spec", "suite", "mpi", "compiler", "modules")]
+    if "spec" in found:
+        words[1] = ""
+    if "hash" in found:
+        words.append("hash " + " ".join(one[:7] for one in found["hash"].split()))
+    return " ".join(filter(None, words))
+
+
+def write(proposal: Proposal, library: Library) -> None:
+    """Write the file at once, after it was read back beside the other references.
+
+    Raises BaselineFault when it cannot be written or would not be read.
+    """
+    text = tables.as_csv(proposal.rows)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, "reference")
+            shutil.copytree(library.folder, copy)
+            (copy / "sites").mkdir(exist_ok=True)
+            (copy / "sites" / proposal.path.name).write_text(text, encoding="utf-8")
+            references.load(copy)
+        proposal.path.parent.mkdir(parents=True, exist_ok=True)
+        part = proposal.path.with_name(f".{proposal.path.name}.{os.getpid()}")
+        part.write_text(text, encoding="utf-8")
+        part.replace(proposal.path)
+    except (OSError, references.ReferenceFault) as err:
+        raise BaselineFault(f"{proposal.path} was not written: {err}") from None

@@ -1,0 +1,94 @@
+"""Metrics that are no longer measured, or in another unit, though the same was selected."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from acceptance.regressions.findings import Finding
+from acceptance.regressions.history.series import Case, History, Series, Session
+
+#: Sessions in a row that must have measured a metric before it can vanish.
+WANTED = 3
+#: Sessions after which what vanished is how things are, and no alert any more.
+FORGOTTEN = 7
+
+
+def findings(history: History, is_old: Callable[[float, float], bool]) -> Iterator[Finding]:
+    """Yield every series that the last sessions with the same command measured and these did not.
+
+    Same command: apart from labels and folders (`Session.selection`). A case that failed, was
+    skipped or repeated has not vanished, nor has anything in a session that was aborted. `is_old`
+    tells of the usual time between sessions and of the last one's end (s) that nobody runs this
+    selection any more.
+    """
+    selections: dict[tuple[str, ...], list[Session]] = {}
+    for session in history.sessions:
+        if not session.perflog and not session.aborted and session.partitions:
+            selections.setdefault(session.selection, []).append(session)
+    for sessions in selections.values():
+        if len(sessions) <= WANTED:
+            continue
+        recent = sessions[-WANTED - FORGOTTEN :]
+        usual = (recent[-1].end - recent[0].end) / (len(recent) - 1)
+        if not is_old(usual, recent[-1].end):
+            yield from _missing(history, recent)
+
+
+def _missing(history: History, sessions: list[Session]) -> Iterator[Finding]:
+    first, last = sessions[0].number, sessions[-1].number
+    for case in history.cases:
+        name = (case.key.where, case.key.check)
+        for series in case.series:
+            if not series.runs or not first <= series.runs[-1].session.number < last:
+                continue
+            measured = set()
+            for run in reversed(series.runs):
+                if run.session.number < first:
+                    break
+                measured.add(run.session.number)
+            fit = [session for session in sessions if name not in session.unfit]
+            without = 0
+            while without < len(fit) and fit[-1 - without].number not in measured:
+                without += 1
+            before = fit[: len(fit) - without][-WANTED:]
+            if 0 < without <= FORGOTTEN and len(before) == WANTED:
+                # A sample of another selection's session says that it is there.
+                since = fit[-without]
+                if all(one.number in measured for one in before) and (max(measured) < since.number):
+                    found = _finding(history, series, since)
+                    if found is not None:
+                        yield found
+
+
+def _finding(history: History, series: Series, since: Session) -> Finding | None:
+    kind, subject, text = "vanished", series, ""
+    if series.last is not None and series.last.number >= since.number:
+        text = "it is 0, below, or no number now"
+    for other in series.case.series:
+        if other.metric == series.metric and other is not series and _goes_on(other, since):
+            kind, subject, text = "unit", other, f"was in {series.unit or 'no unit'}"
+    if kind == "vanished" and not text:
+        for case in _under_other_keys(history, series, since):
+            new, old = case.key.keys, series.case.key.keys
+            if set(old) < set(new):
+                # Only more is told of the same: an earlier release of the check did not.
+                return None
+            text = f"measured with {_only(new, old)} now, with {_only(old, new)} before"
+    return Finding(subject, kind, since, since, since.start, None, None, confidence=1.0, text=text)
+
+
+def _goes_on(series: Series, since: Session) -> bool:
+    return bool(series.runs) and series.runs[-1].session.number >= since.number
+
+
+def _under_other_keys(history: History, series: Series, since: Session) -> Iterator[Case]:
+    """Yield the cases that are the same but for their keys, another problem size say."""
+    key = series.case.key
+    for case in history.cases:
+        same = case.key._replace(keys=key.keys) == key and case is not series.case
+        if same and any(
+            one.metric == series.metric and _goes_on(one, since) for one in case.series
+        ):
+            yield case
+
+
+def _only(keys: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(set(keys) - set(others))) or "less"

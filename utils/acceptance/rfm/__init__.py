@@ -1,0 +1,1 @@
+"""The only code that reads what ReFrame writes, or starts it."""

@@ -1,0 +1,106 @@
+"""The site's configuration as data: which environments of a system provide which suite."""
+
+import re
+import runpy
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from acceptance.suites.registry import SUITES
+
+
+class SiteFault(Exception):
+    """A configuration that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Provider:
+    """An environment of a partition that provides a suite.
+
+    `folder` is where it says that the programs are; empty when Spack builds them. `alone`: there is
+    one node, and no way through its network either.
+    """
+
+    partition: str
+    environment: str
+    folder: str
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class Site:
+    """The systems and environments of ReFrame's configuration files, in ReFrame's order."""
+
+    systems: tuple[dict[str, Any], ...]
+    environments: tuple[dict[str, Any], ...]
+
+    def system(self, name: str | None = None) -> dict[str, Any]:
+        """Return the system of this name, else the first one that this host matches.
+
+        Raises SiteFault when there is none.
+        """
+        host = socket.gethostname()
+        for system in self.systems:
+            if name is None:
+                if any(re.match(pattern, host) for pattern in system["hostnames"]):
+                    return system
+            elif system["name"] == name:
+                return system
+        raise SiteFault(f"no system {name!r}" if name else f"no system matches the host {host}")
+
+    def spack_builds(self, system: dict[str, Any]) -> list[tuple[str, str]]:
+        """Return the suites that a system builds with Spack, each with its MPI."""
+        return sorted(
+            {
+                (suite, environment["extras"]["spack"]["mpi"])
+                for partition in system["partitions"]
+                for environment in self.environments
+                if self._belongs(environment, partition, system)
+                and "spack" in environment.get("features", ())
+                for suite in environment["features"]
+                if suite in SUITES
+            }
+        )
+
+    def _belongs(
+        self, environment: dict[str, Any], partition: dict[str, Any], system: dict[str, Any]
+    ) -> bool:
+        return environment["name"] in partition["environs"] and system["name"] in environment.get(
+            "target_systems", [system["name"]]
+        )
+
+    def providers(self, suite: str, system: dict[str, Any]) -> list[Provider]:
+        """Return the environments of a system that have the suite among their features."""
+        return [
+            Provider(
+                f"{system['name']}:{partition['name']}",
+                environment["name"],
+                environment.get("extras", {}).get("suites", {}).get(suite, ""),
+                partition.get("extras", {}).get("nodes", 1) == 1
+                and "no-loopback" in environment.get("features", ()),
+            )
+            for partition in system["partitions"]
+            for environment in self.environments
+            if self._belongs(environment, partition, system)
+            and suite in environment.get("features", ())
+        ]
+
+
+def load(files: Iterable[Path]) -> Site:
+    """Read ReFrame's configuration files (Python).
+
+    Raises SiteFault when one cannot be read.
+    """
+    systems: list[dict[str, Any]] = []
+    environments: list[dict[str, Any]] = []
+    for path in files:
+        try:
+            data = runpy.run_path(str(path))["site_configuration"]
+        except Exception as err:  # a configuration is a program: anything may be wrong with it
+            raise SiteFault(f"{path}: cannot be read: {err!r}") from err
+        # The systems of later files come first, as in ReFrame.
+        systems = [*data.get("systems", ()), *systems]
+        environments += data.get("environments", ())
+    return Site(tuple(systems), tuple(environments))

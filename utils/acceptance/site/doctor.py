@@ -1,0 +1,138 @@
+"""What this machine can run, what provides it, and what is missing."""
+
+import importlib.metadata
+import os
+import platform
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from acceptance.core.paths import LOGS, REFERENCE, RESULTS_DB, VAR
+from acceptance.launch import slurm_jobs
+from acceptance.launch.topology import usable_cores
+from acceptance.references import library as references
+from acceptance.references.tolerances import ToleranceFault
+from acceptance.rfm import configuration as site
+from acceptance.software import spack
+from acceptance.software.programs import find_program
+from acceptance.suites.registry import SUITES
+
+OK, MISSING, BROKEN = "ok", "missing", "BROKEN"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: what was looked at, its state, what was found, and what to do about it."""
+
+    what: str
+    state: str
+    found: str
+    remedy: str = ""
+
+
+def examine(config_files: Iterable[Path], system: str | None = None) -> list[Finding]:
+    """Look at the machine, the project's set-up, the references and every suite."""
+    findings = [*_machine(), *_storage(), _references(), _spack()]
+    try:
+        configuration = site.load(config_files)
+        chosen = configuration.system(system)
+    except site.SiteFault as err:
+        return [
+            *findings,
+            Finding("configuration", BROKEN, str(err), "mend the file, or source env.sh"),
+        ]
+    findings.append(Finding("system", OK, f"{chosen['name']}: {chosen.get('descr', '')}"))
+    findings += _schedulers(chosen)
+    for suite in SUITES:
+        findings += _suite(suite, configuration, chosen)
+    return findings
+
+
+def _machine() -> Iterator[Finding]:
+    cores = usable_cores()
+    yield Finding(
+        "cores",
+        OK if cores > 1 else MISSING,
+        f"{cores} usable, {platform.machine()}",
+        "" if cores > 1 else "a message needs two processes, and each of them a core",
+    )
+    yield Finding("Python", OK, platform.python_version())
+    yield Finding("ReFrame", OK, importlib.metadata.version("reframe-hpc"))
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    yield Finding(
+        "C compiler",
+        OK if compiler else MISSING,
+        compiler or "none",
+        "" if compiler else "needed to build suites, not to run those that come as wheels",
+    )
+
+
+def _storage() -> Iterator[Finding]:
+    for path, holds in ((RESULTS_DB, "results"), (LOGS, "log")):
+        present = path if path.exists() else VAR if VAR.exists() else VAR.parent
+        writable = os.access(present, os.W_OK)
+        yield Finding(
+            holds,
+            OK if writable else BROKEN,
+            str(path),
+            "" if writable else f"{present} is not writable; name another folder: ACCEPTANCE_VAR",
+        )
+
+
+def _spack() -> Finding:
+    found = spack.find()
+    if found is None:
+        return Finding("Spack", MISSING, "none", "make spack, or set SPACK_ROOT")
+    recipes = found.packages or "its own package repository, from the network"
+    return Finding("Spack", OK, f"{found.root} {found.identity()['spack']}, {recipes}")
+
+
+def _references() -> Finding:
+    try:
+        library = references.load(REFERENCE)
+    except (references.ReferenceFault, ToleranceFault) as err:
+        return Finding("references", BROKEN, str(err), "mend the line")
+    return Finding(
+        "references",
+        OK,
+        f"{len(library.values)} published, {len(library.baselines)} of this site, "
+        f"{len(library.claims)} claims",
+    )
+
+
+def _schedulers(system: dict[str, Any]) -> Iterator[Finding]:
+    """Look whether Slurm's commands answer that ReFrame's schedulers ask."""
+    used = {partition.get("scheduler", "local") for partition in system["partitions"]}
+    for scheduler in sorted(used & {"slurm", "squeue"}):
+        what = f"scheduler {scheduler}"
+        missing = [name for name in ("sbatch", "squeue", "scontrol") if not shutil.which(name)]
+        if missing:
+            here = f"no {', '.join(missing)} on PATH"
+            yield Finding(what, MISSING, here, "look on a login node of the cluster")
+        elif fault := slurm_jobs.controller_fault():
+            yield Finding(what, BROKEN, fault, "start slurmctld, or wait until it is back")
+        elif scheduler == "slurm" and (fault := slurm_jobs.accounting_fault()):
+            yield Finding(what, BROKEN, fault, slurm_jobs.NO_ACCOUNTING)
+        else:
+            yield Finding(what, OK, "Slurm answers")
+
+
+def _suite(suite: str, configuration: site.Site, system: dict[str, object]) -> Iterator[Finding]:
+    title, how_to_get = SUITES[suite].title, SUITES[suite].how_to_get
+    providers = configuration.providers(suite, system)
+    if not providers:
+        yield Finding(title, MISSING, "nothing provides it", how_to_get)
+    for provider in providers:
+        where = f"{provider.environment} on {provider.partition}"
+        if not provider.folder:
+            yield Finding(title, OK, f"{where}: built by Spack when it is needed")
+            continue
+        folder = Path(provider.folder)
+        try:
+            found = [find_program(folder, program) for program in SUITES[suite].programs]
+        except FileNotFoundError as err:
+            yield Finding(title, BROKEN, f"{where}: {err}", how_to_get)
+        else:
+            yield Finding(title, OK, f"{where}: {(found or [folder])[0]}")

@@ -1,0 +1,1 @@
+"""A first configuration of a new site, from what its Slurm and its nodes say."""

@@ -1,0 +1,282 @@
+"""A first configuration of a new site: Slurm, sysfs and the module system are asked, files written.
+
+The files are for a human to edit, yet they run as they are. Where nobody could be asked they say
+"fill in"; nothing is made up.
+"""
+
+import contextlib
+import os
+import re
+import runpy
+import socket
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from acceptance.core.errors import ParseError
+from acceptance.core.paths import SYSTEMS, VAR, WHEELS
+from acceptance.fabric.facts import FabricFault, Facts
+from acceptance.site.init import cluster as slurm
+from acceptance.site.init import fabric_of_node, probe, system_file
+from acceptance.site.init.node_kinds import Kind, Look, kinds
+from acceptance.site.init.system_file import Plan
+from acceptance.software import externals as host
+from acceptance.software import mpis, spack
+from acceptance.software.mpis import Found, Search
+
+#: Nodes of a partition that the checks use, unless the caller says another number: enough for a
+#: first verdict that does not wait long.
+NODES = 4
+#: Patterns of host names; a site with more kinds of name writes its own.
+_MOST_PATTERNS = 8
+
+#: As ReFrame's schema has it.
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z", re.ASCII)
+_PACKAGES_HEAD = """\
+# What this machine provides to Spack 1.x. Written on {date} by `{command}`, and yours to edit:
+# spack-envs/README.md tells what becomes of it, systems/koop2008/packages.yaml shows more that can
+# be said.
+# fill in: where the nodes have another processor than this machine, the target to build for,
+#   all: {{require: [target=...]}}
+"""
+
+
+class InitFault(Exception):
+    """Why there can be no configuration: what, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for: `nodes` is the largest number of nodes that the checks use."""
+
+    name: str
+    command: str
+    root: Path
+    partitions: tuple[str, ...] = ()
+    nodes: int = NODES
+    force: bool = False
+    local: bool = False
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is to be written: path -> text; and what it is made of."""
+
+    plan: Plan
+    files: dict[Path, str]
+
+    @property
+    def todo(self) -> list[str]:
+        """Return the lines of the files in which a human has to fill in something."""
+        return [
+            f"{path}:{number}"
+            for path, text in self.files.items()
+            for number, line in enumerate(text.splitlines(), 1)
+            if line.strip().startswith("# fill in:")
+        ]
+
+
+def prepare(request: Request) -> Written:
+    """Look at everything, and return the files; writes none of them.
+
+    Makes the prefixes of links of Debian's MPIs, as the packages of Spack name them. Raises
+    InitFault, slurm.SlurmFault.
+    """
+    paths = _paths(request)
+    search = mpis.search(spack.find())
+    date = time.strftime("%Y-%m-%d")
+    if request.local or not slurm.is_here():
+        if request.partitions:
+            raise InitFault("partitions are Slurm's, which is not asked here")
+        plan = Plan(
+            name=request.name,
+            command=request.command,
+            date=date,
+            hostnames=_patterns([socket.gethostname()]),
+            host=socket.gethostname(),
+            search=search,
+            alone="--local" if request.local else "it has no sinfo, scontrol and sbatch",
+        )
+    else:
+        plan = _of_cluster(request, search, date)
+    text = system_file.text(plan)
+    _try(text, paths[0], plan)
+    return Written(plan, {paths[0]: text, paths[1]: _packages(plan)})
+
+
+def write(written: Written) -> None:
+    """Write the files; raises InitFault where that is not allowed."""
+    for path, text in written.files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            spack.replace(path, text)
+        except OSError as err:
+            raise InitFault(f"{path}: {err.strerror or err}; --root names another folder") from None
+
+
+def _paths(request: Request) -> tuple[Path, Path]:
+    """Return the files of a system; raises InitFault for a bad name, or one that is taken."""
+    if not _NAME.match(request.name):
+        raise InitFault(
+            f"{request.name!r} is no name of a system: a letter, then letters, digits, - and _"
+        )
+    folder = f"spack-envs/systems/{request.name}"
+    files = (f"config/systems/{request.name}.py", f"{folder}/packages.yaml")
+    for root in dict.fromkeys([request.root, *SYSTEMS]):
+        for name in files:
+            path = root / name
+            if not path.exists():
+                continue
+            if root != request.root:
+                raise InitFault(f"{path} is a system of this name; choose another one")
+            if not request.force:
+                raise InitFault(f"{path} is there; --force writes it anew, and what you edited")
+    return request.root / files[0], request.root / files[1]
+
+
+def _of_cluster(request: Request, search: Search, date: str) -> Plan:
+    cluster = slurm.ask()
+    chosen, left = slurm.choose(cluster, list(request.partitions))
+    launchers = [os.fspath(found.launcher) for found in search.mpis]
+    paths = [*map(os.fspath, _clone()), *launchers]
+    found: list[Kind] = []
+    for partition in chosen:
+        try:
+            found += kinds(partition, cluster.usable(partition), paths)
+        except slurm.Refused as err:
+            if request.partitions:
+                raise slurm.SlurmFault(f"Slurm takes no job for {partition.name}: {err}") from None
+            left.append(f"{partition.name}: Slurm takes no job for it: {err}")
+    if not found:
+        raise slurm.SlurmFault("no partition can be used: " + "; ".join(left))
+    found = _with_names([_or_here(kind, paths) for kind in found])
+    looks = [kind.looked for kind in found if kind.looked.probe and not kind.looked.fault]
+    return Plan(
+        name=request.name,
+        command=request.command,
+        date=date,
+        hostnames=_patterns(
+            [socket.gethostname(), *cluster.controllers, *(node.name for node in cluster.nodes)]
+        ),
+        host=socket.gethostname(),
+        search=_on_nodes(search, looks),
+        cluster=cluster,
+        kinds=tuple(found),
+        nodes=request.nodes,
+        left_out=tuple(left),
+        shared=_all_see(looks, _clone()[0]),
+    )
+
+
+def _clone() -> tuple[Path, ...]:
+    """Return what jobs need of the clone: the folder that they run in, and the wheels."""
+    # The first run makes VAR.
+    there = next(path for path in (VAR, *VAR.parents) if path.exists())
+    return there, WHEELS
+
+
+def _all_see(looks: list[Look], path: Path) -> bool | None:
+    if not looks:
+        return None
+    return all(look.probe and os.fspath(path) in look.probe.seen for look in looks)
+
+
+def _or_here(kind: Kind, paths: list[str]) -> Kind:
+    """Take the links of this machine for a kind of node that could not be looked at."""
+    if kind.looked.probe:
+        return kind
+    with contextlib.suppress(ParseError, OSError):
+        own = probe.here(paths)
+        look = Look(kind.looked.node, own, fabric_of_node.fabric(own), kind.looked.fault)
+        return replace(kind, looked=look)
+    return kind
+
+
+def _with_names(found: list[Kind]) -> list[Kind]:
+    """Give each kind a name that no other one has: `a` with the feature b, and a partition `a-b`"""
+    names: set[str] = set()
+    renamed = []
+    for kind in found:
+        name, number = kind.name, 2
+        while name in names:
+            name, number = f"{kind.name}-{number}", number + 1
+        names.add(name)
+        renamed.append(replace(kind, name=name))
+    return renamed
+
+
+def _on_nodes(search: Search, looks: list[Look]) -> Search:
+    """Leave out MPIs that the nodes do not have."""
+    kept, others = [], list(search.others)
+    for found in search.mpis:
+        if _all_see(looks, found.launcher) is False:
+            others.append(f"{found.name} {found.version}, {found.origin}: the nodes do not have it")
+        else:
+            kept.append(found)
+    return Search(kept, others, search.module_system)
+
+
+def _patterns(names: list[str]) -> tuple[str, ...]:
+    """Return patterns of host names, in which digits stand for any digits; `localhost` for none."""
+    found: dict[str, None] = {}
+    for name in names:
+        short = name.split(".")[0]
+        if short and short != "localhost":
+            parts = (r"\d+" if part.isdigit() else re.escape(part).replace(r"\-", "-")
+                     for part in re.split(r"(\d+)", short) if part)  # fmt: skip
+            found.setdefault(f"^{''.join(parts)}(\\.|$)")
+    return tuple(found)[:_MOST_PATTERNS]
+
+
+def _packages(plan: Plan) -> str:
+    """Return packages.yaml: compilers and libraries of this machine, and the MPIs."""
+    packages: dict[str, Any] = {
+        name: value
+        for name, value in host.externals(spack.PREFIXES).items()
+        if name not in ("openmpi", "mpich")
+    }
+    packages["mpi"] = {"buildable": False}
+    for found in plan.search.mpis:
+        packages[found.package] = {"buildable": False, "externals": [_external(found)]}
+    head = _PACKAGES_HEAD.format(date=plan.date, command=plan.command)
+    if not plan.search.mpis:
+        head += "# fill in: an MPI; none was found.\n"
+    body = yaml.safe_dump({"packages": packages}, sort_keys=False, width=100)
+    return head + str(body)
+
+
+def _external(found: Found) -> dict[str, Any]:
+    prefix = found.prefix
+    if found.package == "intel-oneapi-mpi" and prefix.parent.name == "mpi":
+        # Spack counts from the folder that all of oneAPI is in.
+        prefix = prefix.parent.parent
+    external: dict[str, Any] = {"spec": f"{found.package}@{found.version}", "prefix": str(prefix)}
+    if found.module:
+        external["modules"] = [found.module]
+    return external
+
+
+def _try(text: str, path: Path, plan: Plan) -> None:
+    """Load the text as config/settings.py does; raises InitFault where that cannot be."""
+    folder = VAR / "init-site"
+    part = folder / path.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        names = runpy.run_path(str(part))
+        for partition in names["SYSTEM"]["partitions"]:
+            if facts := partition["extras"].get("fabric"):
+                Facts.read(facts)
+    except OSError as err:
+        raise InitFault(
+            f"{folder}: {err.strerror or err}; ACCEPTANCE_VAR names another folder"
+        ) from None
+    except FabricFault as err:
+        raise InitFault(f"the fabric of {plan.name}, as it was found, cannot be: {err}") from None
+    finally:
+        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            folder.rmdir()

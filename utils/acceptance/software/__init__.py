@@ -1,0 +1,1 @@
+"""How a machine gets a suite: Spack, and the MPIs, compilers and modules that are there."""

@@ -1,0 +1,286 @@
+"""Output of the Intel MPI Benchmarks (IMB) 2018 to 2021.
+
+The form, of which each run of a benchmark prints one table::
+
+    #    Intel(R) MPI Benchmarks 2021.7, MPI-1 part
+    # Benchmarking Sendrecv
+    # #processes = 2
+    # ( 2 additional processes waiting in MPI_Barrier)
+           #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
+                0           50         0.29         0.29         0.29         0.00
+                1           50         0.18         0.19         0.18        10.73
+
+    # All processes entering MPI_Finalize
+
+Times are in us; Mbytes are 10^6 bytes since IMB 2018 (2^20 up to IMB 4, which this parser
+refuses). Source of the form: outputs of IMB 2021.7 and 2021.11 and the IMB user guide.
+"""
+
+import math
+import re
+from dataclasses import dataclass, field
+
+from acceptance.core.errors import ParseError
+
+#: Header token -> name of the column. Barrier has no `#bytes`.
+COLUMNS = {
+    "#bytes": "bytes",
+    "#repetitions": "repetitions",
+    "t[usec]": "t",
+    "t_min[usec]": "t_min",
+    "t_max[usec]": "t_max",
+    "t_avg[usec]": "t_avg",
+    "Mbytes/sec": "mbytes",
+    "Msg/sec": "messages",
+    "t_ovrl[usec]": "t_ovrl",
+    "t_pure[usec]": "t_pure",
+    "t_CPU[usec]": "t_cpu",
+    "overlap[%]": "overlap",
+    "defects": "defects",
+}
+
+#: Bytes that the printed bandwidth counts, as a multiple of the message size (IMB user guide,
+#: "Benchmark definitions"): Sendrecv sends and receives one message, Exchange two each.
+BANDWIDTH_FACTOR = {"PingPong": 1, "PingPing": 1, "Sendrecv": 2, "Exchange": 4}
+
+_VERSION = re.compile(r"#\s+Intel ?\(R\) MPI Benchmarks? (?:Suite )?V?(?P<version>[\w. ]+?), ")
+_BENCHMARK = re.compile(r"# Benchmarking (?P<name>\S+)\s*\Z")
+_PROCESSES = re.compile(r"# #processes = (?P<n>\d+)")
+_MODE = re.compile(r"#\s+MODE: (?P<mode>\S+)")
+_MPI = re.compile(r"# MPI Version\s+: (?P<version>\S+)")
+#: They come together or not at all.
+_TIMES = {"t_min", "t_avg", "t_max"}
+_INTEGER = re.compile(r"\d+\Z", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*(e[+-]?\d+)?|nan|inf(inity)?)\Z", re.ASCII | re.IGNORECASE)
+_FINISHED = "# All processes entering MPI_Finalize"
+_FIRST_DECIMAL_YEAR = 2018
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: the message size in bytes (None for Barrier) and its values."""
+
+    size: int | None
+    repetitions: int
+    values: dict[str, float]
+    number: int
+
+
+@dataclass
+class Table:
+    """The table of one benchmark at one number of processes."""
+
+    benchmark: str
+    number: int
+    processes: int = 0
+    mode: str = ""
+    columns: tuple[str, ...] = ()
+    rows: list[Row] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A whole run: IMB's version, the version of the MPI standard, and the tables."""
+
+    version: str
+    mpi_standard: str
+    tables: tuple[Table, ...]
+
+
+def parse(text: str, source: str = "stdout") -> Output:
+    """Read the complete output of one run of an IMB program.
+
+    Raises ParseError, with the line, for anything but a complete and consistent output.
+    """
+    return _Reader(text, source).read()
+
+
+def only_table(output: Output, benchmark: str, processes: int, source: str = "stdout") -> Table:
+    """Return the one table of a run of one benchmark at one number of processes.
+
+    Raises ParseError when the program ran something else, or more, than it was asked for.
+    """
+    for table in output.tables:
+        if table.benchmark != benchmark:
+            raise ParseError(
+                source,
+                f"the output holds the benchmark {table.benchmark}, which was not asked for",
+                benchmark=benchmark,
+                number=table.number,
+            )
+        if table.processes != processes:
+            raise ParseError(
+                source,
+                f"ran with {table.processes} processes instead of {processes}",
+                benchmark=benchmark,
+                number=table.number,
+            )
+    if len(output.tables) != 1:
+        raise ParseError(source, f"{len(output.tables)} tables instead of one", benchmark=benchmark)
+    return output.tables[0]
+
+
+class _Reader:
+    """The state of one reading: the line it stands on, and the tables so far."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.lines = text.splitlines()
+        self.source = source
+        self.number = 0
+        self.line = ""
+        self.tables: list[Table] = []
+
+    def error(self, message: str) -> ParseError:
+        name = self.tables[-1].benchmark if self.tables else ""
+        return ParseError(self.source, message, benchmark=name, number=self.number, line=self.line)
+
+    def read(self) -> Output:
+        if not any(line.strip() for line in self.lines):
+            raise ParseError(self.source, "the output is empty")
+        version = mpi = ""
+        finished = False
+        for number, line in enumerate(self.lines, 1):
+            self.number, self.line = number, line
+            stripped = line.strip()
+            if stripped.startswith("Invalid "):
+                raise self.error("the program did not understand its arguments")
+            if found := _VERSION.match(self.line):
+                if version:
+                    raise self.error("the output of a second run")
+                version = found["version"]
+                self.check_version(version)
+            elif found := _MPI.match(self.line):
+                mpi = found["version"]
+            elif found := _BENCHMARK.match(self.line):
+                self.tables.append(Table(found["name"], self.number))
+            elif stripped.startswith(_FINISHED):
+                finished = True
+            elif finished and re.match(r"\d", stripped):
+                raise self.error("a row after the end of the output")
+            elif self.tables and not finished:
+                self.read_in_table(stripped)
+        self.number, self.line = len(self.lines), self.lines[-1]
+        if not version:
+            first = next(line for line in self.lines if line.strip())
+            raise ParseError(
+                self.source, "this is no output of IMB, or not its beginning", line=first
+            )
+        for table in self.tables:
+            if not table.rows:
+                self.number, self.line = table.number, ""
+                raise ParseError(
+                    self.source,
+                    "a table without rows",
+                    benchmark=table.benchmark,
+                    number=table.number,
+                )
+        if not finished:
+            raise self.error(f"the output ends in the middle, without {_FINISHED!r}")
+        if not self.tables:
+            raise ParseError(self.source, "the program ran no benchmark at all")
+        return Output(version, mpi, tuple(self.tables))
+
+    def check_version(self, version: str) -> None:
+        year = re.match(r"\d{4}", version)
+        if not year or int(year[0]) < _FIRST_DECIMAL_YEAR:
+            raise self.error(
+                f"IMB {version} counts a megabyte as 2^20 bytes; use IMB 2018 or newer"
+            )
+
+    def read_in_table(self, stripped: str) -> None:
+        table = self.tables[-1]
+        if found := _PROCESSES.match(self.line):
+            table.processes = int(found["n"])
+        elif found := _MODE.match(self.line):
+            table.mode = found["mode"]
+        elif stripped.startswith(("#bytes", "#repetitions")):
+            self.read_header(table, stripped)
+        elif not stripped or stripped.startswith("#"):
+            return
+        elif table.columns:
+            table.rows.append(self.read_row(table, stripped.split()))
+        else:
+            raise self.error("a line between a benchmark's title and its header")
+
+    def read_header(self, table: Table, header: str) -> None:
+        if table.columns:
+            raise self.error("a second header in one table")
+        unknown = [token for token in header.split() if token not in COLUMNS]
+        if unknown:
+            raise self.error(f"unknown column {unknown[0]!r} in the header")
+        columns = tuple(COLUMNS[token] for token in header.split())
+        needed = {"repetitions"} | (_TIMES if _TIMES & set(columns) else set())
+        if missing := needed.difference(columns):
+            raise self.error(f"the header has no column {', '.join(sorted(missing))}")
+        if len(set(columns)) != len(columns):
+            raise self.error("a column stands twice in the header")
+        table.columns = columns
+
+    def read_row(self, table: Table, tokens: list[str]) -> Row:
+        if len(tokens) != len(table.columns):
+            raise self.error(f"{len(tokens)} fields where the header has {len(table.columns)}")
+        fields = dict(zip(table.columns, tokens, strict=True))
+        size = self.integer_of(fields.pop("bytes")) if "bytes" in fields else None
+        repetitions = self.integer_of(fields.pop("repetitions"))
+        values = {name: self.number_of(token) for name, token in fields.items()}
+        if table.rows and size is None:
+            raise self.error("a second row in a table without message sizes")
+        if table.rows and size is not None and size <= (table.rows[-1].size or 0):
+            raise self.error("message sizes do not grow")
+        if repetitions < 1:
+            raise self.error("no repetitions")
+        if values.get("defects"):
+            raise self.error("the benchmark found defects in the data it received")
+        self.check_times(table, size, values)
+        self.check_bandwidth(table, size, values)
+        return Row(size, repetitions, values, self.number)
+
+    def integer_of(self, token: str) -> int:
+        if not _INTEGER.match(token):
+            self.number_of(token)  # has its own words for what is no number at all
+            raise self.error(f"{token} is no whole number")
+        return int(token)
+
+    def number_of(self, token: str) -> float:
+        if not _NUMBER.match(token):
+            raise self.error(f"{token!r} is no number")
+        value = float(token)
+        if not math.isfinite(value):
+            raise self.error(f"{token} is no finite number")
+        if value < 0:
+            raise self.error(f"{token} is negative")
+        return value
+
+    def check_times(self, table: Table, size: int | None, values: dict[str, float]) -> None:
+        for name in ("t", "t_max", "t_avg"):
+            # An operation on no data may take no time; any other one takes some.
+            if name in values and values[name] == 0 and size != 0:
+                raise self.error(f"{name} is zero")
+        if "t_min" in values and not values["t_min"] <= values["t_avg"] <= values["t_max"]:
+            raise self.error("t_min <= t_avg <= t_max does not hold")
+
+    def check_bandwidth(self, table: Table, size: int | None, values: dict[str, float]) -> None:
+        """Hold the printed bandwidth against bytes over time, within the printed digits.
+
+        A bandwidth below the two decimals that IMB prints (a byte in a millisecond, on a busy
+        machine) is printed as zero: it is computed from the other columns then.
+        """
+        if size is None or "mbytes" not in values:
+            return
+        bandwidth, half = values["mbytes"], 0.005
+        if "messages" in values:
+            exact = size * values["messages"] / 1e6
+            low, high = (size * (values["messages"] + d) / 1e6 for d in (-0.5, 0.5))
+        elif table.benchmark in BANDWIDTH_FACTOR:
+            moved = size * BANDWIDTH_FACTOR[table.benchmark]
+            time = values["t_max" if "t_max" in values else "t"]
+            exact = moved / time if time else 0.0
+            low = moved / (time + half)
+            high = moved / (time - half) if time > half else math.inf
+        else:
+            return
+        # 1e-6: the slack of floating point.
+        if not (low - half) * (1 - 1e-6) <= bandwidth <= (high + half) * (1 + 1e-6):
+            raise self.error("the bandwidth is not the bytes over the time of its line")
+        if bandwidth == 0:
+            values["mbytes"] = exact

@@ -1,0 +1,1 @@
+"""NAS Parallel Benchmarks."""

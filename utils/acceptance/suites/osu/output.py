@@ -1,0 +1,289 @@
+"""Output of the OSU Micro-Benchmarks (OMB) 5.3 to 7.5.
+
+The form, of which each run of a program prints one table and no closing line::
+
+    # OSU MPI Multiple Bandwidth / Message Rate Test v7.4
+    # [ pairs: 1 ] [ window size: 64 ]
+    # Datatype: MPI_CHAR.
+    # Size                  MB/s        Messages/s        Validation
+    1                      24.38       24382717.23              Pass
+    2                      42.31       21154017.78              Pass
+
+Barrier prints one number without a size, and the start-up programs a sentence; hello measures
+nothing, so that its job adds how long the launch took::
+
+    nprocs: 2, min: 225 ms, max: 225 ms, avg: 225 ms
+
+    This is a test with 2 processes
+    launched in 431209 us
+
+Times are in us, that of a launch in s; MB are 10^6 bytes. `# Datatype:` exists since 7.1,
+Validation (`-c`) since 5.9. Source of the form: outputs of releases from 5.3.2 to 7.5.2.
+"""
+
+import math
+import re
+from dataclasses import dataclass, field
+
+from acceptance.core.errors import ParseError
+
+#: Title -> program, without its prefix `osu_`.
+PROGRAMS = {
+    "OSU MPI Latency Test": "latency",
+    "OSU MPI Bandwidth Test": "bw",
+    "OSU MPI Bi-Directional Bandwidth Test": "bibw",
+    "OSU MPI Multi Latency Test": "multi_lat",
+    "OSU MPI Multiple Bandwidth / Message Rate Test": "mbw_mr",
+    "OSU MPI Allgather Latency Test": "allgather",
+    "OSU MPI Allgatherv Latency Test": "allgatherv",
+    "OSU MPI Allreduce Latency Test": "allreduce",
+    "OSU MPI All-to-All Personalized Exchange Latency Test": "alltoall",
+    "OSU MPI All-to-Allv Personalized Exchange Latency Test": "alltoallv",
+    "OSU MPI Barrier Latency Test": "barrier",
+    "OSU MPI Broadcast Latency Test": "bcast",
+    "OSU MPI Gather Latency Test": "gather",
+    "OSU MPI Reduce Latency Test": "reduce",
+    "OSU MPI Reduce_scatter Latency Test": "reduce_scatter",
+    "OSU MPI Scatter Latency Test": "scatter",
+    "OSU MPI_Put Latency Test": "put_latency",
+    "OSU MPI_Get latency Test": "get_latency",
+    "OSU MPI_Put Bandwidth Test": "put_bw",
+    "OSU MPI_Get Bandwidth Test": "get_bw",
+    "OSU MPI Init Test": "init",
+    "OSU MPI Hello World Test": "hello",
+}
+
+#: Text in the header -> name of the column. Names stand two blanks or more apart.
+COLUMNS = {
+    "# Size": "size",
+    "# Avg Latency(us)": "latency",
+    "Avg Latency(us)": "latency",
+    "Latency (us)": "latency",
+    "Min Latency(us)": "min",
+    "Max Latency(us)": "max",
+    "Iterations": "iterations",
+    "Bandwidth (MB/s)": "bandwidth",
+    "MB/s": "bandwidth",
+    "Messages/s": "messages",
+    "Validation": "validation",
+}
+
+_TITLE = re.compile(r"# (?P<title>OSU .+) v(?P<version>\d\S*)\s*\Z")
+_PAIRS = re.compile(r"# \[ pairs: (?P<n>\d+) \] \[ window size: \d+ \]\Z")
+_DATATYPE = re.compile(r"# Datatype: (?P<name>\w+)\.\Z")
+_WINDOW = re.compile(r"# (Window creation|Synchronization): \S+\Z")
+_INIT = re.compile(
+    r"nprocs: (?P<n>\d+), min: (?P<min>\d+) ms, max: (?P<max>\d+) ms, avg: (?P<avg>\d+) ms\Z"
+)
+_HELLO = re.compile(r"This is a test with (?P<n>\d+) processes\Z")
+_LAUNCH = re.compile(r"launched in (?P<us>\d+) us\Z")
+_INTEGER = re.compile(r"\d+\Z", re.ASCII)
+_NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: the message size in bytes (None if it has none) and its values."""
+
+    size: int | None
+    values: dict[str, float]
+    number: int
+
+
+@dataclass
+class Table:
+    """All that one run of a program printed; `processes` is 0 where it does not tell."""
+
+    program: str
+    version: str
+    number: int
+    processes: int = 0
+    datatype: str = ""
+    columns: tuple[str, ...] = ()
+    rows: list[Row] = field(default_factory=list)
+
+
+def parse(text: str, source: str = "stdout") -> Table:
+    """Read the output of one run of an OMB program.
+
+    Raises ParseError, with the line, for anything but a consistent output. That the last lines
+    are missing shows only in the message sizes, which the caller knows.
+    """
+    return _Reader(text, source).read()
+
+
+def only_table(text: str, program: str, processes: int, source: str = "stdout") -> Table:
+    """Read the output of one program at one number of processes.
+
+    Raises ParseError as `parse` does, and when another program ran, or other processes did.
+    """
+    table = parse(text, source)
+    if table.program != program:
+        message = f"the output is that of osu_{table.program}, which was not asked for"
+    elif table.processes not in (0, processes):
+        message = f"ran with {table.processes} processes instead of {processes}"
+    else:
+        return table
+    raise ParseError(source, message, benchmark=program, number=table.number)
+
+
+def _required(program: str) -> tuple[str, ...]:
+    """Return the columns without which a table of this program says nothing."""
+    if program == "barrier":
+        return ("latency",)
+    if program == "mbw_mr":
+        return ("size", "bandwidth", "messages")
+    return ("size", "bandwidth" if program.endswith("bw") else "latency")
+
+
+class _Reader:
+    """The state of one reading: the line it stands on, and the table so far."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.text = text
+        self.source = source
+        self.number = 0
+        self.line = ""
+        self.table: Table | None = None
+
+    def error(self, message: str) -> ParseError:
+        name = self.table.program if self.table else ""
+        return ParseError(self.source, message, benchmark=name, number=self.number, line=self.line)
+
+    def read(self) -> Table:
+        if not self.text.strip():
+            raise ParseError(self.source, "the output is empty")
+        for number, line in enumerate(self.text.splitlines(), 1):
+            self.number, self.line = number, line
+            if found := _TITLE.match(self.line):
+                self.read_title(found["title"], found["version"])
+            elif self.table and self.line.strip():
+                self.read_in_table(self.table, self.line.strip())
+        if self.table is None:
+            raise ParseError(self.source, "this is no output of OMB: its title is missing")
+        if not self.text.endswith("\n"):
+            raise self.error("the output ends in the middle of a line")
+        # What hello prints is no row; its launch is.
+        if not (self.table.rows or (self.table.program == "hello" and self.table.processes)):
+            self.number, self.line = self.table.number, ""
+            raise self.error("a table without rows")
+        return self.table
+
+    def read_title(self, title: str, version: str) -> None:
+        if title not in PROGRAMS:
+            raise self.error("the title of a program that is not known")
+        new = Table(PROGRAMS[title], version, self.number)
+        if self.table is None:
+            self.table = new
+        # mbw_mr of 6.0 to 7.2 prints its title twice.
+        elif self.table.columns or self.table.processes or new.program != "mbw_mr":
+            raise self.error("a second title: two runs in one output")
+
+    def read_in_table(self, table: Table, stripped: str) -> None:
+        if table.rows and stripped.startswith("#"):
+            raise self.error("a header or a comment in the middle of the table")
+        if table.program == "init" and (found := _INIT.match(stripped)):
+            self.read_init(table, found)
+        elif table.program == "hello" and (found := _HELLO.match(stripped)):
+            self.read_processes(table, int(found["n"]))
+        elif table.program == "hello" and table.processes and (found := _LAUNCH.match(stripped)):
+            self.add_row(table, None, {"launch": int(found["us"]) / 1e6})
+        elif table.program == "mbw_mr" and (found := _PAIRS.match(stripped)):
+            self.read_processes(table, 2 * int(found["n"]))
+        elif not table.datatype and (found := _DATATYPE.match(stripped)):
+            table.datatype = found["name"]
+        elif _WINDOW.match(stripped):
+            return
+        elif stripped.startswith("#"):
+            self.read_header(table, stripped)
+        elif table.columns:
+            self.read_row(table, stripped.split())
+        else:
+            raise self.error("a line between the title and the header")
+
+    def read_processes(self, table: Table, processes: int) -> None:
+        if table.processes:
+            raise self.error("the number of processes stands twice")
+        if processes < 1:
+            raise self.error("no processes")
+        table.processes = processes
+
+    def read_init(self, table: Table, found: re.Match[str]) -> None:
+        self.read_processes(table, int(found["n"]))
+        values = {name: 1000.0 * int(found[name]) for name in ("min", "avg", "max")}
+        self.add_row(table, None, values)
+
+    def read_header(self, table: Table, header: str) -> None:
+        # mbw_mr of 5.6 prints the header of another program before its own.
+        if table.program == "mbw_mr" and not table.processes:
+            return
+        names = re.split(r"\s{2,}", header)
+        unknown = [name for name in names if name not in COLUMNS]
+        if unknown:
+            raise self.error(f"unknown column {unknown[0]!r} in the header")
+        if table.columns:
+            raise self.error("a second header in one table")
+        columns = tuple(COLUMNS[name] for name in names)
+        if len(set(columns)) != len(columns):
+            raise self.error("a column stands twice in the header")
+        missing = [name for name in _required(table.program) if name not in columns]
+        if missing:
+            raise self.error(f"no column for {missing[0]} in the header")
+        table.columns = columns
+
+    def read_row(self, table: Table, tokens: list[str]) -> None:
+        if len(tokens) != len(table.columns):
+            raise self.error(f"{len(tokens)} fields where the header has {len(table.columns)}")
+        fields = dict(zip(table.columns, tokens, strict=True))
+        validation = fields.pop("validation", "Pass")
+        if validation == "Fail":
+            raise self.error("the data that arrived is not the data that was sent")
+        if validation != "Pass":
+            raise self.error(f"{validation!r} is neither Pass nor Fail")
+        size = self.integer_of(fields.pop("size")) if "size" in fields else None
+        if "iterations" in fields:
+            self.integer_of(fields["iterations"])
+        self.add_row(table, size, {name: self.number_of(text) for name, text in fields.items()})
+
+    def integer_of(self, token: str) -> int:
+        if not _INTEGER.match(token):
+            raise self.error(f"{token!r} is no integer")
+        return int(token)
+
+    def number_of(self, token: str) -> float:
+        if _NUMBER.match(token):
+            return float(token)
+        try:
+            value = float(token)
+        except ValueError:
+            raise self.error(f"{token!r} is no number") from None
+        if not math.isfinite(value):
+            raise self.error(f"{token} is no finite number")
+        if value < 0:
+            raise self.error(f"{token} is negative")
+        raise self.error(f"{token!r} is no number as OMB prints it")
+
+    def add_row(self, table: Table, size: int | None, values: dict[str, float]) -> None:
+        if table.rows and size is None:
+            raise self.error("a second line of values where there is one")
+        if table.rows and size is not None and size <= (table.rows[-1].size or 0):
+            raise self.error("message sizes do not grow")
+        for name, value in values.items():
+            # The first process may wait for no one; no data may take no time, any other takes some.
+            if value == 0 and name != "min" and size != 0:
+                raise self.error(f"{name} is zero")
+        average = values.get("latency", values.get("avg", 0.0))
+        if "min" in values and not values["min"] <= average <= values["max"]:
+            raise self.error("min <= average <= max does not hold")
+        self.check_rate(size, values)
+        table.rows.append(Row(size, values, self.number))
+
+    def check_rate(self, size: int | None, values: dict[str, float]) -> None:
+        """Hold MB/s against messages a second times their size, within the printed digits."""
+        if size is None or "messages" not in values:
+            return
+        half = 0.005
+        low, high = (size * (values["messages"] + d) / 1e6 for d in (-half, half))
+        # 1e-6: the slack of floating point.
+        if not (low - half) * (1 - 1e-6) <= values["bandwidth"] <= (high + half) * (1 + 1e-6):
+            raise self.error("the bandwidth is not the message rate times the message size")

@@ -1,0 +1,193 @@
+"""The whole verdict: on the session, on what its history says, on what no sound MPI does.
+
+`verdict/session.py` judges a session by itself. This module adds the regressions of the whole
+history up to it (`regressions/judge.py`), and the guidelines that need no reference
+(`guidelines/evaluate.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+
+from acceptance.alerts import notify
+from acceptance.alerts.alert import Alert
+from acceptance.core import state_files
+from acceptance.core.paths import LOGS, RESULTS_DB, VAR
+from acceptance.guidelines import evaluate
+from acceptance.regressions import judge as regressions
+from acceptance.rfm import configuration
+from acceptance.rfm import database as results
+from acceptance.verdict import remeasure
+from acceptance.verdict import session as gate
+from acceptance.verdict.session import CANNOT_JUDGE, Verdict
+
+#: Verdicts as they were given, a file a session.
+VERDICTS = VAR / "verdicts"
+PERFLOGS = VAR / "perflogs"
+
+#: What verdicts on several runs add up.
+_COUNTS = (
+    *("elapsed", "selected", "ran", "builds", "passed", "failed", "expected_failures", "skipped"),
+    "recorded",
+)
+
+
+def conclude(
+    run_ids: Sequence[str] = (),
+    *,
+    database: Path | None = None,
+    session: str | None = None,
+    config_files: Sequence[Path] = (),
+    send: bool = False,
+    times: int = 0,
+    hold: Sequence[int] = (),
+    keep: bool = True,
+    now: datetime | None = None,
+) -> Verdict:
+    """Judge the runs labelled so, in order (default: the last one), and their history.
+
+    `database` and `session` are those of `gate.judge`; of a database without a session the history
+    of all its systems is judged, else that of the systems of the runs. With `send` new alerts are
+    sent and noted as sent; without it nothing is written but, to `keep` it, the verdict itself, and
+    that only of a run. What is suspected to be worse is measured again so many `times` before it is
+    judged; `hold` is as in `confirm.repeat`.
+    """
+    ids: list[str | None] = [*run_ids] or [None]
+    verdicts = [gate.judge(LOGS, database, run_id=run_id, session=session) for run_id in ids]
+    uuids = [one.session for one in verdicts if one.session]
+    verdict = merged(verdicts)
+    if verdict.status == CANNOT_JUDGE or not (verdict.database and uuids):
+        return verdict
+    newest = uuids[-1]
+    place = Path(verdict.database)
+    if times and database is None and session is None:
+        newest = _measure_again(verdict, place, newest, times, hold)
+    try:
+        for uuid in uuids:
+            hold_against_guidelines(verdict, place, results.session(place, uuid), config_files)
+    except results.ResultsFault as err:
+        verdict.fail("unreadable-database", str(err))
+    whole = database is not None and session is None
+    _hold_against_history(verdict, place, newest, send, now or datetime.now(timezone.utc), whole)
+    if keep and database is None and session is None:
+        _keep(verdict, newest)
+    return verdict
+
+
+def merged(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return one verdict on several runs: the worst of them, with the sum of what they did."""
+    first, *others = verdicts
+    for other in others:
+        first.status = max(first.status, other.status)
+        first.command = "; ".join(filter(None, (first.command, other.command)))
+        first.session = " ".join(filter(None, (first.session, other.session)))
+        first.database = first.database or other.database
+        for name in ("system", "host", "time"):
+            setattr(first, name, getattr(first, name) or getattr(other, name))
+        for name in _COUNTS:
+            setattr(first, name, getattr(first, name) + getattr(other, name))
+        for source, count in other.judged.items():
+            first.judged[source] = first.judged.get(source, 0) + count
+        for name in ("suites", "unprovided", "notes", "problems"):
+            known = getattr(first, name)
+            known += [one for one in getattr(other, name) if one not in known]
+    return first
+
+
+def _measure_again(
+    verdict: Verdict, database: Path, newest: str, times: int, hold: Sequence[int]
+) -> str:
+    """Measure again what is suspected; return the session that is the newest one then."""
+    try:
+        judgement = regressions.for_gate(database, PERFLOGS, newest)
+    except results.ResultsFault:  # told when the history is judged
+        return newest
+    suspected = remeasure.suspects(judgement.suspected, judgement.newest)
+    if not suspected:
+        return newest
+    done = remeasure.repeat(LOGS, suspected, times, newest, hold)
+    verdict.notes += done.notes
+    verdict.notes.append(f"measured again, {len(done.runs)} times in all: {', '.join(done.cases)}")
+    for label in done.runs:
+        again = gate.judge(LOGS, run_id=label)
+        newest = again.session or newest
+        for problem in again.problems:
+            verdict.fail(problem.kind, f"when measured again: {problem.message}")
+    return newest
+
+
+def hold_against_guidelines(
+    verdict: Verdict, database: Path, session: results.Session, config_files: Sequence[Path]
+) -> None:
+    """Add what comes of the guidelines in a session; `database` has the earlier ones."""
+    try:
+        earlier = evaluate.earlier(database, session)
+        report, failing = evaluate.judge(session, configuration.load(config_files), earlier)
+    except (configuration.SiteFault, results.ResultsFault) as err:
+        verdict.fail("guidelines", str(err))
+        return
+    known = verdict.guidelines or {"compared": 0, "single": 0, "skipped": {}, "findings": []}
+    known["compared"] += report.compared
+    known["single"] += report.single
+    for reason, count in report.skipped.items():
+        known["skipped"][reason] = known["skipped"].get(reason, 0) + count
+    known["findings"] += [
+        {**asdict(finding), "text": str(finding), "fails": finding in failing}
+        for finding in report.findings
+    ]
+    verdict.guidelines = known
+    for finding in failing:
+        verdict.fail("guideline", str(finding))
+
+
+def _hold_against_history(
+    verdict: Verdict, database: Path, uuid: str, send: bool, now: datetime, whole: bool
+) -> None:
+    own = database.resolve() == RESULTS_DB.resolve()
+    try:
+        judgement = regressions.for_gate(database, PERFLOGS if own else None, uuid)
+    except results.ResultsFault as err:
+        verdict.fail("unreadable-database", str(err))
+        verdict.status = CANNOT_JUDGE
+        return
+    verdict.history = {
+        "judged": judgement.judged,
+        "cannot_judge": judgement.cannot_judge,
+        "stale": judgement.stale,
+    }
+    verdict.notes += [f"history: {note}" for note in judgement.notes]
+    if judgement.fault:
+        verdict.fail("references", judgement.fault)
+    systems = {name.strip() for name in verdict.system.split(",")}
+    if whole and (others := [name for name in judgement.systems if name not in systems]):
+        verdict.notes.append(
+            f"of {', '.join(others)} the history was judged, no session: --session UUID judges one"
+        )
+        systems.update(others)
+
+    def ours(alert: Alert) -> bool:
+        return alert.system in systems
+
+    found = [alert for alert in judgement.alerts if ours(alert)]
+    try:
+        outcome = notify.update(found, now, judged=ours) if send else notify.preview(found, now)
+    except notify.AlertFault as err:
+        verdict.fail("alerts", str(err))
+        outcome = notify.Outcome(new=found)
+    verdict.alerts = [alert.as_data() for alert in outcome.open]
+    verdict.acknowledged = outcome.as_data()["acknowledged"]
+    for alert in outcome.open:
+        verdict.fail(alert.kind, f"{alert.line} [{alert.id}]")
+    verdict.notes += [f"{ack.text}: {alert.line}" for alert, ack in outcome.acknowledged]
+    verdict.notes += [f"ended: {alert.line} [{alert.id}]" for alert in outcome.ended]
+    verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]
+    verdict.notes += [f"alerts: {text}" for text in (*map(str, outcome.failures), *outcome.notes)]
+
+
+def _keep(verdict: Verdict, uuid: str) -> None:
+    """Store the verdict, as data, under the session that it was given on."""
+    try:
+        state_files.write(VERDICTS / f"{uuid}.json", verdict.as_data())
+    except state_files.StoredFault as err:
+        verdict.notes.append(f"this verdict is not kept: {err}")

@@ -1,0 +1,176 @@
+"""Results for monitoring: a text file for Prometheus, as node_exporter's textfile collector reads.
+
+Values are exported as they were measured, with their `unit` as a label, not converted to base
+units: a number in a dashboard is then the number of the report and of the alert. Times of sessions
+are in s. Source of the format: https://prometheus.io/docs/instrumenting/exposition_formats/
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acceptance.alerts import notify
+from acceptance.core import metrics
+from acceptance.rfm import database as results
+from acceptance.rfm.database import Case, Metric, Session
+from acceptance.verdict.session import Verdict
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import GaugeMetricFamily
+
+#: Labels of everything that is of one metric; `message_size` (bytes) is empty where there is none.
+LABELS = ("system", "partition", "environ", "check", "metric", "message_size", "unit")
+
+#: Family -> its labels and what it means; all are gauges.
+FAMILIES: dict[str, tuple[tuple[str, ...], str]] = {
+    "acceptance_metric_value": (LABELS, "Result of the last session, in the unit of its label."),
+    "acceptance_metric_reference": (LABELS, "What the result is judged by, where it is judged."),
+    "acceptance_metric_lower_limit": (LABELS, "The smallest result that passes, where there is."),
+    "acceptance_metric_upper_limit": (LABELS, "The largest result that passes, where there is."),
+    "acceptance_case_passed": (LABELS[:4], "1 if the case passed in the last session, 0 if not."),
+    "acceptance_cases": (("system", "result"), "Cases of the last session by their result."),
+    "acceptance_link_findings": (
+        LABELS[:2],
+        "Different findings on the links of the nodes during the last session.",
+    ),
+    "acceptance_verdict_status": (
+        ("system",),
+        "Exit status of the gate on the last run: 0 pass, 1 failure, 2 cannot judge.",
+    ),
+    "acceptance_session_end_timestamp_seconds": (("system",), "When the last session ended."),
+    "acceptance_session_duration_seconds": (("system",), "How long the last session took."),
+    "acceptance_alerts": (("system", "state"), "Open alerts, by whether they are acknowledged."),
+    "acceptance_alert_messages_spooled": ((), "Messages that no target has taken yet."),
+}
+
+_Samples = Iterator[tuple[str, tuple[str, ...], float]]
+
+
+def samples(verdict: Verdict, session: Session | None, kept: notify.Listing) -> _Samples:
+    """Yield family, values of its labels, and value; all values are finite.
+
+    Of a metric that was measured repeatedly the last value counts. Values of a case that failed
+    for another reason than its performance are left out: they are not what they say.
+    """
+    of_session: Iterable[tuple[str, tuple[str, ...], float]] = ()
+    systems: set[str] = set()
+    if session:
+        systems = {case.system for case in session.cases}
+        of_session = _of_session(session)
+    last: dict[tuple[str, tuple[str, ...]], float] = {}
+    for family, labels, value in of_session:
+        last[family, labels] = value
+    for system in sorted(systems) or [verdict.system]:
+        last["acceptance_verdict_status", (system,)] = verdict.status
+    states = Counter((entry.alert.system, ack is not None) for entry, ack in kept.entries)
+    for system in sorted(systems | {system for system, _ in states}):
+        last["acceptance_alerts", (system, "open")] = states[system, False]
+        last["acceptance_alerts", (system, "acknowledged")] = states[system, True]
+    last["acceptance_alert_messages_spooled", ()] = len(kept.spooled)
+    for (family, labels), value in last.items():
+        if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
+            yield family, labels, value
+
+
+def _of_session(session: Session) -> _Samples:
+    cases = sorted(
+        (case for case in session.cases if not case.fixture), key=lambda case: case.run_index
+    )
+    for system in sorted({case.system for case in session.cases}):
+        yield "acceptance_session_end_timestamp_seconds", (system,), session.end
+        yield "acceptance_session_duration_seconds", (system,), session.elapsed
+        first = [case for case in cases if case.system == system and case.run_index == 0]
+        results_of = Counter(case.result for case in first)
+        for result in sorted({"pass", "fail", "skip", *results_of}):
+            yield "acceptance_cases", (system, result), results_of[result]
+    findings: dict[tuple[str, str], set[str]] = {}
+    for case in cases:
+        findings.setdefault((case.system, case.partition), set()).update(case.findings)
+        labels = (case.system, case.partition, case.environment, case.name)
+        if case.result != "skip":
+            yield "acceptance_case_passed", labels, float(case.passed)
+        if case.passed or case.fail_phase == "performance":
+            yield from _of_case(case, labels)
+    for where, found in findings.items():
+        yield "acceptance_link_findings", where, len(found)
+
+
+def _of_case(case: Case, labels: tuple[str, ...]) -> _Samples:
+    for metric in case.metrics:
+        stem, size = metrics.split(metric.name)
+        own = (*labels, stem, "" if size is None else str(size), metric.unit)
+        for what, value in _numbers(metric):
+            yield f"acceptance_metric_{what}", own, value
+
+
+def _numbers(metric: Metric) -> Iterator[tuple[str, float]]:
+    yield "value", metric.value
+    reference = metric.reference
+    if reference is None:
+        return
+    yield "reference", reference
+    for what, threshold in (("lower_limit", metric.lower), ("upper_limit", metric.upper)):
+        if threshold is not None:  # a fraction of the reference; absolute where that is 0
+            yield what, reference * (1 + threshold) if reference else threshold
+
+
+class _Collector:
+    """Samples as prometheus_client wants them."""
+
+    def __init__(self, found: _Samples) -> None:
+        self.found = list(found)
+
+    def collect(self) -> Iterator["GaugeMetricFamily"]:
+        """Yield the families that have samples, in the order of `FAMILIES`."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        for name, (labels, text) in FAMILIES.items():
+            family = GaugeMetricFamily(name, text, labels=labels)
+            for of, values, value in self.found:
+                if of == name:
+                    family.add_metric(values, value)
+            if family.samples:
+                yield family
+
+
+def registry(
+    verdict: Verdict, session: Session | None, kept: notify.Listing
+) -> "CollectorRegistry":
+    """Return all samples as a registry of prometheus_client."""
+    from prometheus_client import CollectorRegistry
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(samples(verdict, session, kept)))
+    return registry
+
+
+def prometheus(
+    verdict: Verdict, session: Session | None, kept: notify.Listing, output: Path | None = None
+) -> str:
+    """Return the text, or write it to `output`, whole or not at all, and return an empty text.
+
+    The textfile collector reads only names that end in `.prom`. Raises OSError.
+    """
+    from prometheus_client import generate_latest, write_to_textfile
+
+    collected = registry(verdict, session, kept)
+    if output is None:
+        return generate_latest(collected).decode()
+    write_to_textfile(str(output), collected)
+    return ""
+
+
+def newest(verdict: Verdict, database: Path) -> Session:
+    """Return the session that the verdict is on, else the one that ended last.
+
+    Raises results.ResultsFault when there is none.
+    """
+    try:
+        return results.session(database, verdict.session or None)
+    except results.ResultsFault:
+        if not verdict.session:
+            raise
+    return results.session(database)

@@ -1,1 +1,0 @@
-"""How alerts are told: state, messages, targets, and what waits for them."""

@@ -1,1 +1,0 @@
-"""Runs of many steps that can be resumed: the night, and the acceptance of a cluster."""

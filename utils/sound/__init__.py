@@ -1,1 +1,0 @@
-"""What the guidelines compare, and what they find."""

@@ -1,1 +1,0 @@
-"""How metrics change from session to session: series, findings, incidents, causes."""
