@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from acceptance.core.paths import ROOT
+from acceptance.core.table import table
 from acceptance.software import externals, spack
-from acceptance.verdict.text import table
 from tests.bench.harness import Bench
 
 CHECKS = 20

@@ -18,8 +18,8 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
+from acceptance.core.table import table
 from acceptance.detection import changepoint, common_mode, detector
-from acceptance.verdict.text import table
 
 Floats = NDArray[np.float64]
 NIGHTS = 365

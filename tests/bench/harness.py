@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from acceptance.core.paths import ROOT, WHEELS
+from acceptance.core.table import table
 from acceptance.rfm import database
-from acceptance.verdict.text import table
 
 PAIRS = 5
 SELECT = "PingPong.*%placement=intra-node"

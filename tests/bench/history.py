@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from acceptance.verdict.text import table
+from acceptance.core.table import table
 from tests.made import Case, Database
 
 METRICS = 20

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from acceptance.alerts.alert import Alert
 from acceptance.core import state_files
+from acceptance.core.errors import Fault
 from acceptance.core.paths import VAR
 
 #: Where acknowledgements and the state of alerts are kept.
@@ -29,7 +30,7 @@ LONGEST = timedelta(days=366)
 PATIENCE = 10.0
 
 
-class AckFault(Exception):
+class AckFault(Fault):
     """An acknowledgement that cannot be: why, and what would be possible."""
 
 

@@ -24,6 +24,7 @@ from acceptance.alerts.outbox import Message, Spool
 from acceptance.alerts.state import Entry, State, stamp
 from acceptance.alerts.targets import Targets
 from acceptance.core import state_files
+from acceptance.core.errors import Fault
 
 #: Seconds to wait for another process that sends alerts.
 PATIENCE = 120.0
@@ -35,7 +36,7 @@ STUBBORN = 3
 BUDGET = 60.0
 
 
-class AlertFault(Exception):
+class AlertFault(Fault):
     """The state of alerts cannot be read, written or locked: which file, why."""
 
 

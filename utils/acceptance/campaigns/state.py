@@ -19,6 +19,7 @@ from typing import Any
 
 from acceptance.campaigns.steps import Step
 from acceptance.core import state_files
+from acceptance.core.errors import Fault
 from acceptance.core.paths import VAR
 
 FOLDER = VAR / "campaigns"
@@ -36,7 +37,7 @@ PENDING, RUNNING, INTERRUPTED, DONE, NOT_PROVIDED = (
 SAME_NIGHT = 20.0
 
 
-class CampaignFault(Exception):
+class CampaignFault(Fault):
     """A campaign that cannot run, or be read: why, and what to do."""
 
 

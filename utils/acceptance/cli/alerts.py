@@ -11,10 +11,10 @@ from pathlib import Path
 from acceptance.alerts import acknowledgements, notify, targets
 from acceptance.alerts.state import Entry
 from acceptance.core.paths import RESULTS_DB
+from acceptance.core.table import table
 from acceptance.rfm import database as results
 from acceptance.verdict import conclude as verdict
 from acceptance.verdict import prometheus as export
-from acceptance.verdict.text import table
 
 _Run = Callable[[argparse.Namespace], int]
 

@@ -6,6 +6,7 @@ import sys
 from acceptance.cli import history as history_cli
 from acceptance.cli.arguments import positive
 from acceptance.core.paths import REFERENCE
+from acceptance.core.table import table
 from acceptance.references import library as references
 from acceptance.references.records import write_parameters
 from acceptance.references.tolerances import ToleranceFault
@@ -13,7 +14,6 @@ from acceptance.regressions import new_baseline
 from acceptance.regressions.history.series import History
 from acceptance.regressions.new_baseline import BaselineFault, Proposal
 from acceptance.rfm.database import ResultsFault
-from acceptance.verdict.text import table
 
 #: Metrics that are named of each reason of a refusal.
 NAMED = 3

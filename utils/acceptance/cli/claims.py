@@ -13,7 +13,9 @@ from acceptance.claims import evaluate as claims
 from acceptance.claims.evaluate import FAILS, HOLDS, NOT_MEASURED, Outcome
 from acceptance.claims.figures import Figure
 from acceptance.claims.pairs import Value
+from acceptance.core.errors import Fault
 from acceptance.core.paths import REFERENCE, RESULTS_DB
+from acceptance.core.table import table
 from acceptance.references import library as references
 from acceptance.references.library import Library
 from acceptance.references.records import write_parameters
@@ -21,7 +23,6 @@ from acceptance.references.tolerances import ToleranceFault
 from acceptance.rfm import configuration
 from acceptance.rfm import database as results
 from acceptance.rfm.database import Session
-from acceptance.verdict.text import table
 
 #: Exit statuses.
 FULFILLED, UNFULFILLED, CANNOT_TELL = 0, 1, 2
@@ -29,7 +30,7 @@ FULFILLED, UNFULFILLED, CANNOT_TELL = 0, 1, 2
 HEADER = ("state", "claim", "what", "left", "right", "published", "ours", "pairs", "note")
 
 
-class UnknownSystem(Exception):
+class UnknownSystem(Fault):
     """A system that neither references, configuration nor results know."""
 
 

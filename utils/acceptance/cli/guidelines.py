@@ -8,10 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from acceptance.core.paths import RESULTS_DB
+from acceptance.core.table import table
 from acceptance.guidelines import evaluate
 from acceptance.guidelines.findings import Finding, Report, bytes_text
 from acceptance.rfm import configuration, database
-from acceptance.verdict.text import table
 
 #: Exit statuses, those of the gate: none that fails, one that does, and no answer.
 PASSED, FAILED, CANNOT_JUDGE = 0, 1, 2

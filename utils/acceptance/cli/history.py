@@ -13,6 +13,7 @@ from typing import Any
 
 from acceptance.cli.sparkline import sparkline
 from acceptance.core.paths import RESULTS_DB, VAR
+from acceptance.core.table import table
 from acceptance.detection.changepoint import Scan
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import History, Series, day
@@ -20,7 +21,6 @@ from acceptance.regressions.judge import threshold
 from acceptance.regressions.new_baseline import software_text
 from acceptance.regressions.scan import scan
 from acceptance.rfm.database import ResultsFault
-from acceptance.verdict.text import table
 
 #: Series that are shown, and samples of a table.
 SHOWN, SAMPLES = 20, 30

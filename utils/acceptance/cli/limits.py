@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.paths import REFERENCE
+from acceptance.core.table import table
 from acceptance.fabric.bandwidth_shares import Peak, peaks
 from acceptance.fabric.facts import FabricFault, Facts, Limit, latency_floor, limit
 from acceptance.references import library as references
 from acceptance.references.library import Library
 from acceptance.references.tolerances import ToleranceFault
 from acceptance.rfm import configuration
-from acceptance.verdict.text import table
 
 #: Options that state facts, in place of those of the partitions.
 STATED = {

@@ -27,6 +27,7 @@ from acceptance.cli import (
 )
 from acceptance.cli.arguments import positive
 from acceptance.core.paths import REFERENCE, RESULTS_DB, ROOT
+from acceptance.core.table import table
 from acceptance.references import library as references
 from acceptance.references import tables
 from acceptance.references.tolerances import ToleranceFault
@@ -39,7 +40,7 @@ from acceptance.suites.registry import SUITES
 from acceptance.verdict import conclude as verdict
 from acceptance.verdict.junit import junit
 from acceptance.verdict.session import CANNOT_JUDGE
-from acceptance.verdict.text import table, verdict_text
+from acceptance.verdict.text import verdict_text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,10 +1,20 @@
-"""Parsers of the suites' outputs: text in, typed values out; they open no file.
-
-All or nothing: whatever a parser does not understand is a `ParseError` that names the line.
-"""
+"""Faults: what a person has to read, and what a parser refuses."""
 
 
-class ParseError(ValueError):
+class Fault(Exception):
+    """Something that its reader can fix: what, where (file, line, node, port), what to do.
+
+    The base of every exception that the command `acceptance` shows as one line. `where` and
+    `number` (a line, counted from 1; 0: none) stay data: nobody reads them back out of the message.
+    """
+
+    def __init__(self, message: str, *, where: str = "", number: int = 0) -> None:
+        self.message, self.where, self.number = message, where, number
+        place = f"{where}:{number}" if number else where
+        super().__init__(f"{place}: {message}" if place else message)
+
+
+class ParseError(Fault, ValueError):
     """An output that cannot be judged: what is wrong, in which benchmark, on which line.
 
     `source` names the file for the reader, `number` counts lines from 1 (0: the whole output).
@@ -13,7 +23,7 @@ class ParseError(ValueError):
     def __init__(
         self, source: str, message: str, *, benchmark: str = "", number: int = 0, line: str = ""
     ) -> None:
-        self.source, self.benchmark, self.number, self.line = source, benchmark, number, line
-        where = f"{source}:{number}" if number else source
+        self.source, self.benchmark, self.line = source, benchmark, line
         what = f"{benchmark}: {message}" if benchmark else message
-        super().__init__(f"{where}: {what}" + (f": {line.strip()!r}" if line.strip() else ""))
+        what += f": {line.strip()!r}" if line.strip() else ""
+        super().__init__(what, where=source, number=number)

@@ -1,29 +1,84 @@
 """Where the clone keeps its things."""
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 #: The root of the clone.
 ROOT = Path(__file__).resolve().parents[3]
 
-#: Published values, baselines, tolerances; `ACCEPTANCE_REFERENCE` names another folder.
-REFERENCE = Path(os.environ.get("ACCEPTANCE_REFERENCE") or ROOT / "reference")
 
-#: What runs leave behind; `ACCEPTANCE_VAR` names another folder.
-VAR = Path(os.environ.get("ACCEPTANCE_VAR") or ROOT / "var")
+@dataclass(frozen=True)
+class Workspace:
+    """The folders of one clone; made once by the command and by `config/settings.py`, handed down.
 
-#: Folders with `config/systems` and `spack-envs/systems`; `ACCEPTANCE_SYSTEMS` names one more, for
-#: a site that keeps its own apart from the clone.
-SYSTEMS = [
-    ROOT,
-    *(Path(name).absolute() for name in [os.environ.get("ACCEPTANCE_SYSTEMS")] if name),
-]
+    `var` is what runs leave behind, `reference` has published values, baselines and tolerances,
+    `systems` are folders with `config/systems` and `spack-envs/systems`: the clone's own first.
+    """
 
-#: ReFrame's results database.
-RESULTS_DB = VAR / "results.db"
+    root: Path
+    var: Path
+    reference: Path
+    systems: tuple[Path, ...]
 
-#: ReFrame's log files, one a day.
-LOGS = VAR / "log"
+    @classmethod
+    def of(cls, environment: Mapping[str, str] | None = None) -> "Workspace":
+        """Return the workspace of an environment, by default this process's own.
 
-#: The prefix that holds the suites which come as Python wheels.
-WHEELS = ROOT / "var" / "wheels"
+        `ACCEPTANCE_VAR` and `ACCEPTANCE_REFERENCE` name other folders than `var/` and `reference/`,
+        `ACCEPTANCE_SYSTEMS` one more folder of systems.
+        """
+        env = os.environ if environment is None else environment
+        more = env.get("ACCEPTANCE_SYSTEMS")
+        return cls(
+            root=ROOT,
+            var=Path(env.get("ACCEPTANCE_VAR") or ROOT / "var"),
+            reference=Path(env.get("ACCEPTANCE_REFERENCE") or ROOT / "reference"),
+            systems=(ROOT, *([Path(more).absolute()] if more else [])),
+        )
+
+    @property
+    def results(self) -> Path:
+        """Return ReFrame's results database."""
+        return self.var / "results.db"
+
+    @property
+    def logs(self) -> Path:
+        """Return the folder of ReFrame's log files, one a day."""
+        return self.var / "log"
+
+    @property
+    def perflogs(self) -> Path:
+        """Return the folder of ReFrame's perflogs."""
+        return self.var / "perflogs"
+
+    @property
+    def verdicts(self) -> Path:
+        """Return the folder of stored verdicts, one a run."""
+        return self.var / "verdicts"
+
+    @property
+    def alerts(self) -> Path:
+        """Return the folder of the state of alerts."""
+        return self.var / "alerts"
+
+    @property
+    def campaigns(self) -> Path:
+        """Return the folder of nights and acceptances."""
+        return self.var / "campaigns"
+
+    @property
+    def spack(self) -> Path:
+        """Return the folder of what Spack installs, and of the clone that `make spack` makes."""
+        return self.var / "spack"
+
+    @property
+    def wheels(self) -> Path:
+        """Return the prefix that holds the suites which come as Python wheels."""
+        return self.root / "var/wheels"
+
+
+_HERE = Workspace.of()
+REFERENCE, VAR, SYSTEMS = _HERE.reference, _HERE.var, list(_HERE.systems)
+RESULTS_DB, LOGS, WHEELS = _HERE.results, _HERE.logs, _HERE.wheels

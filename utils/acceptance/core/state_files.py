@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from acceptance.core.errors import Fault
 
-class StoredFault(Exception):
+
+class StoredFault(Fault):
     """A file of state that cannot be read, written or locked: which, why, what to do."""
 
 

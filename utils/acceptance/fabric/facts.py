@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, TypeVar
 
+from acceptance.core.errors import Fault
 from acceptance.fabric import rates
 
 #: Technologies; those that are not in `wire` have no formula here, and no limit.
@@ -32,7 +33,7 @@ SLACK = 0.02
 Number = TypeVar("Number", int, float)
 
 
-class FabricFault(ValueError):
+class FabricFault(Fault, ValueError):
     """Facts that cannot be true, or that nothing here knows."""
 
 

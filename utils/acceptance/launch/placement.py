@@ -1,5 +1,7 @@
 """Where the ranks of a job shall stand: the launch options that put them there.
 
+from acceptance.core.errors import Fault
+
 One table for all suites: what a launcher and an MPI must be told. Whether it came so,
 `acceptance.launch.rank_report` tells.
 
@@ -8,6 +10,8 @@ of Intel MPI 2021 (I_MPI_PIN_*, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT), srun(1) of
 """
 
 from dataclasses import dataclass, field
+
+from acceptance.core.errors import Fault
 
 #: Where the partners of a pair stand.
 PLACEMENTS = ("inter-node", "intra-node", "intra-socket", "inter-socket")
@@ -26,7 +30,7 @@ _LAUNCHERS = {
 _SLURM = ("srun", "srunalloc")
 
 
-class PlacementFault(ValueError):
+class PlacementFault(Fault, ValueError):
     """A placement that this launcher or MPI cannot be asked for, and why."""
 
 

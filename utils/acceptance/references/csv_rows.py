@@ -13,6 +13,7 @@ from pathlib import Path
 from pybtex.database import parse_file
 from pybtex.exceptions import PybtexError
 
+from acceptance.core.errors import Fault
 from acceptance.core.metrics import split
 from acceptance.core.units import UNITS, is_measured
 from acceptance.references.records import (
@@ -44,7 +45,7 @@ CLAIM_UNITS = ("x",)
 TECHNOLOGIES = ("infiniband", "ethernet", "myrinet", "numalink", "cray", "ixs")
 
 
-class ReferenceFault(Exception):
+class ReferenceFault(Fault):
     """Reference data that cannot be used: file, line and what is wrong with it."""
 
     def __init__(self, path: Path, line: int, message: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from acceptance.core.errors import Fault
 from acceptance.core.units import UNITS, direction, is_measured
 
 #: What a reference can come from, in the order in which it judges.
@@ -19,7 +20,7 @@ CLAIMED = {"=": "=", "~": "~", ">=": "bounds", "<=": "bounds", "in": "bounds", "
 COMPARED = ("%", "x", "difference")
 
 
-class ToleranceFault(Exception):
+class ToleranceFault(Fault):
     """A tolerances file that cannot be used."""
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from acceptance.core.errors import Fault
 from acceptance.core.metrics import split
 from acceptance.core.units import UNITS
 from acceptance.references import library as references
@@ -37,7 +38,7 @@ SPREADS = 3.0
 STRAYS = 0.1
 
 
-class BaselineFault(Exception):
+class BaselineFault(Fault):
     """A baseline that cannot be made: why, and what to do."""
 
 

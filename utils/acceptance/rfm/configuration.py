@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acceptance.core.errors import Fault
 from acceptance.suites.registry import SUITES
 
 
-class SiteFault(Exception):
+class SiteFault(Fault):
     """A configuration that cannot be read."""
 
 

@@ -1,5 +1,7 @@
 """ReFrame's results database, read-only: sessions, their cases, and the metrics of these.
 
+from acceptance.core.errors import Fault
+
 Form: SQLite, tables `sessions`, `testcases`, `metadata`; a session's `json_blob` holds all, the
 metrics at `runs[].testcases[].perfvalues["system:partition:metric"]` as [value, reference, lower
 threshold, upper threshold, unit, result]. Source: ReFrame 4.10, `frontend/reporting`.
@@ -13,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acceptance.core.errors import Fault
+
 #: The schema that this module reads (ReFrame 4.7 and later).
 SCHEMA_VERSION = "1.0"
 
@@ -20,7 +24,7 @@ SCHEMA_VERSION = "1.0"
 TIMEOUT = 10.0
 
 
-class ResultsFault(Exception):
+class ResultsFault(Fault):
     """A results database that cannot be read: which, why, and what to do."""
 
 

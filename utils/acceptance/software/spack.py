@@ -19,6 +19,7 @@ from typing import Any
 
 import yaml
 
+from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT, SYSTEMS, VAR
 from acceptance.software import externals as host
 
@@ -37,7 +38,7 @@ COMMITS = {
 }
 
 
-class SpackFault(Exception):
+class SpackFault(Fault):
     """Something about Spack that the reader has to mend: what, where and how."""
 
 

@@ -1,18 +1,10 @@
 """Verdicts and tables as text for a terminal."""
 
-from collections.abc import Iterable, Sequence
-
-from tabulate import tabulate
-
+from acceptance.core.text import one_line, plural
 from acceptance.verdict.session import CANNOT_JUDGE, PASSED, Verdict
 
 #: Problems and notes that a terminal shows of each kind; `--format json` has all of them.
 SHOWN = 20
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a plain table."""
-    return tabulate([list(map(str, row)) for row in rows], header, "simple", disable_numparse=True)
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -29,7 +21,7 @@ def verdict_text(verdict: Verdict) -> str:
         facts.append(
             (
                 "suite",
-                f"{use.suite}{version}: {_count(use.cases, 'case')}, "
+                f"{use.suite}{version}: {plural(use.cases, 'case')}, "
                 f"provided by {', '.join(use.environments)}",
             )
         )
@@ -37,7 +29,7 @@ def verdict_text(verdict: Verdict) -> str:
         facts.append(("not run", f"{missing.check}: {missing.reason}"))
     expected = verdict.expected_failures
     expected_text = f"{expected} failed as expected, " if expected else ""
-    builds = f", {_count(verdict.builds, 'build')} among them" if verdict.builds else ""
+    builds = f", {plural(verdict.builds, 'build')} among them" if verdict.builds else ""
     facts.append(
         (
             "cases",
@@ -55,9 +47,9 @@ def verdict_text(verdict: Verdict) -> str:
         )
     )
     if verdict.history:
-        seen = f"{_count(verdict.history['judged'], 'metric')} held against their past"
+        seen = f"{plural(verdict.history['judged'], 'metric')} held against their past"
         facts.append(("history", "; ".join(filter(None, (seen, verdict.history["cannot_judge"])))))
-    lines = [f"{name:9}{_one_line(text)}" for name, text in facts]
+    lines = [f"{name:9}{one_line(text)}" for name, text in facts]
     lines += _guidelines(verdict)
     lines += _listing("note", verdict.notes)
     lines += _listing("PROBLEM", [problem.message for problem in verdict.problems])
@@ -68,8 +60,8 @@ def _guidelines(verdict: Verdict) -> list[str]:
     if not verdict.guidelines.get("compared"):
         return []
     findings = verdict.guidelines["findings"]
-    compared = _count(verdict.guidelines["compared"], "comparison")
-    violated = _count(len(findings), "finding") if findings else "no finding"
+    compared = plural(verdict.guidelines["compared"], "comparison")
+    violated = plural(len(findings), "finding") if findings else "no finding"
     head = f"sound    {violated} in {compared} with what any sound MPI satisfies"
     return [head, *_listing("finding", [finding["text"] for finding in findings])]
 
@@ -78,23 +70,14 @@ def _last_line(verdict: Verdict, judged: int) -> str:
     if verdict.status == CANNOT_JUDGE:
         return "VERDICT: cannot judge"
     if verdict.status != PASSED:
-        return f"VERDICT: FAIL, {_count(len(verdict.problems), 'problem')}"
+        return f"VERDICT: FAIL, {plural(len(verdict.problems), 'problem')}"
     if not judged:
         return "VERDICT: pass; all was measured, but no reference exists that could judge it"
     return "VERDICT: pass"
 
 
 def _listing(title: str, messages: list[str]) -> list[str]:
-    lines = [f"{title:9}{_one_line(message)}" for message in messages[:SHOWN]]
+    lines = [f"{title:9}{one_line(message)}" for message in messages[:SHOWN]]
     if len(messages) > SHOWN:
         lines.append(f"{title:9}... and {len(messages) - SHOWN} more: --format json shows all")
     return lines
-
-
-def _one_line(text: str) -> str:
-    """Return what a program printed without line breaks and the codes that terminals obey."""
-    return "".join(char if char.isprintable() else " " for char in text)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

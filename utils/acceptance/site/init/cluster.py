@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from acceptance.core.errors import ParseError
+from acceptance.core.errors import Fault, ParseError
 from acceptance.launch import slurm_jobs
 from acceptance.site.init import scontrol
 from acceptance.site.init.scontrol import NodeRecord, PartitionRecord
@@ -17,7 +17,7 @@ PATIENCE = 20
 _BUSY = ("busy", "Immediate execution", "temporarily", "timed out", "Zero Bytes")
 
 
-class SlurmFault(Exception):
+class SlurmFault(Fault):
     """Why Slurm, or a part of it, cannot be used: what, and what to do."""
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from acceptance.core.errors import ParseError
+from acceptance.core.errors import Fault, ParseError
 from acceptance.core.paths import SYSTEMS, VAR, WHEELS
 from acceptance.fabric.facts import FabricFault, Facts
 from acceptance.site.init import cluster as slurm
@@ -44,7 +44,7 @@ _PACKAGES_HEAD = """\
 """
 
 
-class InitFault(Exception):
+class InitFault(Fault):
     """Why there can be no configuration: what, where, and what to do."""
 
 
