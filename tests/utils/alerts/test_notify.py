@@ -13,8 +13,8 @@ import pytest
 from acceptance.alerts import notify, targets
 from acceptance.alerts.alert import Alert
 from acceptance.alerts.outbox import Message, Spool
-from acceptance.campaigns import runner
 from acceptance.core.paths import ROOT
+from acceptance.rfm.environment import environment as reframe_environment
 from tests import endpoints
 from tests.alerted import ALERT, DAY, NOW, OTHER, named, update
 from tests.endpoints import PASSWORD
@@ -579,8 +579,8 @@ def test_apprise_is_imported_by_the_process_that_sends_alone():
 
 def test_reframe_and_its_jobs_do_not_get_the_urls(monkeypatch):
     monkeypatch.setenv("ACCEPTANCE_ALERTS", "json://user:secret@host/")
-    assert "ACCEPTANCE_ALERTS" not in runner.environment()
-    assert "secret" not in str(runner.environment(many=True))
+    assert "ACCEPTANCE_ALERTS" not in reframe_environment()
+    assert "secret" not in str(reframe_environment(many_jobs=True))
 
 
 # ---- the command

@@ -20,7 +20,8 @@ from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm import database
-from acceptance.rfm.run_log import Run
+from acceptance.rfm.environment import LINK_JOBS, environment
+from acceptance.rfm.run_log import LoggedRun
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
 
@@ -104,14 +105,14 @@ def test_exclusions_fit_into_arguments_and_match_whole_names_only():
 
 def test_the_link_check_has_many_jobs_at_once_but_never_on_this_machine(monkeypatch, tmp_path):
     monkeypatch.setattr("acceptance.core.paths.LOGS", tmp_path / "log")
-    monkeypatch.setenv("ACCEPTANCE_MAX_JOBS", runner.environment(True)["ACCEPTANCE_MAX_JOBS"])
+    monkeypatch.setenv("ACCEPTANCE_MAX_JOBS", environment(many_jobs=True)["ACCEPTANCE_MAX_JOBS"])
     found = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["systems"]
     most = {
         (part["scheduler"] == "local", part["max_jobs"])
         for system in found
         for part in system["partitions"]
     }
-    assert most == {(True, 1), (False, runner.LINK_JOBS)}
+    assert most == {(True, 1), (False, LINK_JOBS)}
 
 
 def test_templates_of_clusters_have_their_nodes_alone(monkeypatch, tmp_path):
@@ -253,7 +254,7 @@ def test_a_file_system_without_locks_is_named(folder, monkeypatch):
     ],
 )
 def test_a_run_has_come_to_its_end_once_its_results_are_stored(changes, ended):
-    assert runner.came_to_its_end(Run("t", 1, **changes)) == ended
+    assert runner.came_to_its_end(LoggedRun("t", 1, **changes)) == ended
 
 
 def test_a_full_disk_is_told_and_no_traceback(capsys):

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from acceptance.rfm import process as children
-from acceptance.rfm.process import Child, Interrupted
-from acceptance.rfm.run_log import Run
+from acceptance.rfm.process import Interrupted, ReframeProcess
+from acceptance.rfm.run_log import LoggedRun
 from acceptance.verdict import remeasure
 
 #: Is ready, and when it is told to stop takes its time for a last thing.
@@ -48,7 +48,7 @@ def run(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_told_to_stop_it_tells_its_child_and_waits_for_it(run, tmp_path, number):
-    child = Child()
+    child = ReframeProcess()
     # Twice at once, as a terminal that is closed does.
     assert run(child, STORES, number, number) == 7
     assert (tmp_path / "stored").exists()
@@ -59,7 +59,7 @@ def test_told_to_stop_it_tells_its_child_and_waits_for_it(run, tmp_path, number)
 
 
 def test_not_told_to_stop_it_goes_on(run, handlers):
-    child = Child()
+    child = ReframeProcess()
     assert run(child, "exit 3") == 3
     assert {number: signal.getsignal(number) for number in handlers} == handlers
     child.check()
@@ -67,16 +67,16 @@ def test_not_told_to_stop_it_goes_on(run, handlers):
 
 def test_a_child_that_does_not_end_in_time_is_killed(run, monkeypatch):
     monkeypatch.setattr(children, "GRACE", 0.3)
-    assert run(Child(), DEAF, signal.SIGTERM) == -signal.SIGKILL
+    assert run(ReframeProcess(), DEAF, signal.SIGTERM) == -signal.SIGKILL
 
 
 def test_told_again_later_it_kills_its_child(run, monkeypatch):
     monkeypatch.setattr(children, "TOGETHER", 0.0)
-    assert run(Child(), DEAF, signal.SIGINT, signal.SIGINT) == -signal.SIGKILL
+    assert run(ReframeProcess(), DEAF, signal.SIGINT, signal.SIGINT) == -signal.SIGKILL
 
 
 def test_a_signal_that_comes_before_its_child_is_passed_on(run, tmp_path):
-    child = Child()
+    child = ReframeProcess()
     with child.heeding():
         os.kill(os.getpid(), signal.SIGTERM)
         assert run(child, "sleep 9") == -signal.SIGTERM
@@ -91,7 +91,9 @@ def test_what_measures_again_holds_the_lock_of_the_campaign(tmp_path, monkeypatc
     words = ["reframe", "-c", "checks", "-r", "--session-extras", "run=night"]
     fields = {"command": repr(shlex.join(words)), "working directory": repr(str(tmp_path))}
     monkeypatch.setattr(
-        remeasure.run_log, "runs", lambda logs: [Run("t", 1, fields, ran=(1, 1), stored="uuid")]
+        remeasure.run_log,
+        "runs",
+        lambda logs: [LoggedRun("t", 1, fields, ran=(1, 1), stored="uuid")],
     )
     with (tmp_path / "lock").open("w") as lock:
         done = remeasure.repeat(tmp_path, {"uuid": ["A %b=1"]}, 2, "uuid", hold=[lock.fileno()])

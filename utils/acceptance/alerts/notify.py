@@ -25,6 +25,7 @@ from acceptance.alerts.state import Entry, State, stamp
 from acceptance.alerts.targets import Targets
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
+from acceptance.core.paths import ALERT_TARGETS
 
 #: Seconds to wait for another process that sends alerts.
 PATIENCE = 120.0
@@ -231,7 +232,7 @@ def _faults() -> Iterator[None]:
 def _nobody() -> str:
     return (
         "nobody is told of these alerts: no target is configured; set "
-        f"{targets.VARIABLE} or write {targets.FILE_VARIABLE}"
+        f"{ALERT_TARGETS} or write {targets.FILE_VARIABLE}"
     )
 
 

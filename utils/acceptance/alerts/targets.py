@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acceptance.core.paths import ROOT, VAR
+from acceptance.core.paths import ALERT_TARGETS, ROOT, VAR
 
-#: URLs separated by white space, and a file of them.
-VARIABLE, FILE_VARIABLE = "ACCEPTANCE_ALERTS", "ACCEPTANCE_ALERTS_FILE"
+#: Names the file of targets; `ALERT_TARGETS` has URLs separated by white space.
+FILE_VARIABLE = "ACCEPTANCE_ALERTS_FILE"
 
 #: Seconds that a target may take to accept a message. apprise's own limits (4 s to connect, 4 s
 #: between two bytes; `cto` and `rto` of a URL) hold for each step of it, not for the whole.
@@ -65,8 +65,8 @@ def load(environment: Mapping[str, str] | None = None) -> Targets:
     environment = os.environ if environment is None else environment
     notes: list[str] = []
     entries = [
-        (f"{VARIABLE}, word {number}", word)
-        for number, word in enumerate(environment.get(VARIABLE, "").split(), 1)
+        (f"{ALERT_TARGETS}, word {number}", word)
+        for number, word in enumerate(environment.get(ALERT_TARGETS, "").split(), 1)
     ]
     named = environment.get(FILE_VARIABLE)
     path = Path(named) if named else default_file(environment)
@@ -130,7 +130,7 @@ def send(target: Target, subject: str, body: str, deadline: float = DEADLINE) ->
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=ROOT,
-            env={name: value for name, value in os.environ.items() if name != VARIABLE},
+            env={name: value for name, value in os.environ.items() if name != ALERT_TARGETS},
             timeout=deadline,
             check=False,
         )

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from acceptance.alerts import targets
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.state import (
     DONE,
@@ -24,10 +23,9 @@ from acceptance.core.paths import LOGS, ROOT, VAR
 from acceptance.rfm import database as results
 from acceptance.rfm import leftovers, run_log
 from acceptance.rfm.database import Case
-from acceptance.rfm.process import Child
+from acceptance.rfm.environment import environment
+from acceptance.rfm.process import ReframeProcess
 
-#: Jobs of the link check that a partition has at once. It loads nothing, so that they may.
-LINK_JOBS = 64
 #: Characters of one pattern of names; Linux takes arguments of up to 128 KiB.
 _LONGEST = 60_000
 #: Tells runs of this clone from those of another whose campaign began in the same second: what is
@@ -40,7 +38,7 @@ class Runner:
 
     def __init__(self, state: State, lock: int) -> None:
         self.state = state
-        self.child = Child(hold=[lock])
+        self.child = ReframeProcess(inherited_fds=[lock])
         self.shown = True
 
     def run(self) -> None:
@@ -121,7 +119,7 @@ class Runner:
         self.state.save()
         again = f", without {len(done)} tests that were over" if done else ""
         self.say(f"=== {attempt.started} {self.state.id}: {step.name}{again}")
-        attempt.status = self._reframe(command, environment(step.name == LINKS))
+        attempt.status = self._reframe(command, environment(many_jobs=step.name == LINKS))
         attempt.ended = stamp(now())
         run = run_of(label)
         attempt.session = (run and run.stored) or ""
@@ -145,35 +143,18 @@ class Runner:
             )
 
 
-def environment(many: bool = False) -> dict[str, str]:
-    """Return the environment of ReFrame; it need not be that of `env.sh`.
-
-    With `many` each partition may have `LINK_JOBS` jobs at once.
-    """
-    programs = str(Path(sys.executable).parent)
-    path = os.environ.get("PATH", os.defpath)
-    return {
-        # The URLs of targets are secret; jobs inherit what ReFrame has.
-        **{name: value for name, value in os.environ.items() if name != targets.VARIABLE},
-        "RFM_CONFIG_FILES": os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config/settings.py"),
-        "ACCEPTANCE_VAR": str(VAR),
-        **({"ACCEPTANCE_MAX_JOBS": str(LINK_JOBS)} if many else {}),
-        "PATH": path if programs in path.split(":") else f"{programs}:{path}",
-    }
-
-
-def run_of(label: str) -> run_log.Run | None:
+def run_of(label: str) -> run_log.LoggedRun | None:
     """Return what ReFrame's log says of the run with a label; None if it did not start."""
     return next((run for run in run_log.runs(LOGS) if run.label == label), None)
 
 
-def came_to_its_end(run: run_log.Run) -> bool:
+def came_to_its_end(run: run_log.LoggedRun) -> bool:
     """Tell whether ReFrame ended by itself, whatever came of its cases, and stored them."""
     stored = run.stored is not None or run.ran == (0, 0)
     return stored and not any("run session stopped" in line for line in run.errors)
 
 
-def _ended(run: run_log.Run | None) -> bool:
+def _ended(run: run_log.LoggedRun | None) -> bool:
     return run is not None and came_to_its_end(run)
 
 

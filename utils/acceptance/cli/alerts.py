@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acceptance.alerts import acknowledgements, notify, targets
 from acceptance.alerts.state import Entry
-from acceptance.core.paths import RESULTS_DB
+from acceptance.core.paths import ALERT_TARGETS, RESULTS_DB
 from acceptance.core.table import table
 from acceptance.rfm import database as results
 from acceptance.verdict import conclude as verdict
@@ -95,7 +95,7 @@ def _test(now: datetime) -> int:
         print(f"acceptance alerts: {note}", file=sys.stderr)
     if not to.targets:
         print(
-            f"acceptance alerts: no target is configured; set {targets.VARIABLE} to URLs of "
+            f"acceptance alerts: no target is configured; set {ALERT_TARGETS} to URLs of "
             f"apprise, or write them to {targets.default_file()}",
             file=sys.stderr,
         )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 #: The root of the clone.
 ROOT = Path(__file__).resolve().parents[3]
+#: The variable with the URLs that alerts are sent to. They are secret: no program inherits it.
+ALERT_TARGETS = "ACCEPTANCE_ALERTS"
 
 
 @dataclass(frozen=True)

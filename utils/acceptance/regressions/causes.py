@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from acceptance.core.metrics import split
 from acceptance.regressions.findings import Finding
-from acceptance.regressions.history.series import Run, Series
+from acceptance.regressions.history.series import Sample, Series
 
 #: Attributes of a series that can explain, and how they are called; the likeliest first.
 ATTRIBUTES = {
@@ -53,7 +53,7 @@ def _texts(affected: Sequence[Finding]) -> str:
     return texts.most_common(1)[0][0] if texts else ""
 
 
-def _split_runs(finding: Finding) -> tuple[list[Run], list[Run]]:
+def _split_runs(finding: Finding) -> tuple[list[Sample], list[Sample]]:
     """Return the runs before the change, and those since."""
     runs = finding.series.runs
     at = bisect_left(runs, finding.session.number, key=lambda run: run.session.number)

@@ -23,7 +23,7 @@ from acceptance.references import tables
 from acceptance.references.library import Library
 from acceptance.references.records import PARAMETERS, Reference, write_parameters
 from acceptance.regressions.drift import baseline_of, parameters_of
-from acceptance.regressions.history.series import History, Run, Series, Session, Software, day
+from acceptance.regressions.history.series import History, Sample, Series, Session, Software, day
 from acceptance.regressions.judge import threshold
 from acceptance.regressions.scan import scan
 
@@ -227,7 +227,7 @@ def _row(
     )
 
 
-def _where(runs: Sequence[Run]) -> str:
+def _where(runs: Sequence[Sample]) -> str:
     first, last = day(runs[0].session.start), day(runs[-1].session.start)
     return f"sessions of {first}" if first == last else f"sessions of {first} to {last}"
 

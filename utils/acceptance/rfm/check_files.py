@@ -35,7 +35,7 @@ def _defines_test(path: Path) -> bool:
     )
 
 
-def why_no_case(check: str, run: run_log.Run) -> str | None:
+def why_no_case(check: str, run: run_log.LoggedRun) -> str | None:
     """Say why a check file (its stem) needs to give no case: nothing provides its suite.
 
     None where something does, or where nobody can tell.

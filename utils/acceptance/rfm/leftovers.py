@@ -7,9 +7,10 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
 import time
 from pathlib import Path
+
+from acceptance.core import process
 
 #: Seconds that Slurm has to answer.
 PATIENCE = 30.0
@@ -25,24 +26,24 @@ def _works_in(folder: str, run: str) -> bool:
 
 
 def _end_processes(run: str) -> list[str]:
-    found: list[int] = []
+    left: list[int] = []
     for entry in Path("/proc").glob("[0-9]*"):
         # The folder of another user's process cannot be read, and processes end while we look.
         with contextlib.suppress(OSError):
             if int(entry.name) != os.getpid() and _works_in(os.readlink(entry / "cwd"), run):
-                found.append(int(entry.name))
-    for process in found:
+                left.append(int(entry.name))
+    for pid in left:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(process, signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
     until = time.monotonic() + PATIENCE
-    while any(_runs(process) for process in found) and time.monotonic() < until:
+    while any(_runs(pid) for pid in left) and time.monotonic() < until:
         time.sleep(0.05)
-    return [f"process {process} of {run} was still there: killed" for process in found]
+    return [f"process {pid} of {run} was still there: killed" for pid in left]
 
 
-def _runs(process: int) -> bool:
+def _runs(pid: int) -> bool:
     try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return False
     return state not in "ZX"
@@ -51,22 +52,15 @@ def _runs(process: int) -> bool:
 def _cancel_jobs(run: str) -> list[str]:
     if not shutil.which("squeue"):
         return []
-    try:
-        user = f"--user={os.getuid()}"
-        listed = _slurm("squeue", "--noheader", user, "--format=%i|%Z")
-        jobs = [
-            job
-            for job, _, folder in (line.partition("|") for line in listed.splitlines())
-            if _works_in(folder, run)
-        ]
-        if jobs:
-            _slurm("scancel", *jobs)
-    except (OSError, subprocess.SubprocessError) as err:
-        return [f"Slurm cannot be asked for jobs of {run}: {err}"]
+    query = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i|%Z"]
+    answer = process.run(query, PATIENCE)
+    jobs = [
+        job
+        for job, _, folder in (line.partition("|") for line in answer.out.splitlines())
+        if _works_in(folder, run)
+    ]
+    if not answer.fault and jobs:
+        answer = process.run(["scancel", *jobs], PATIENCE)
+    if answer.fault:
+        return [f"Slurm cannot be asked for jobs of {run}: {answer.fault}"]
     return [f"job {job} of {run} was still in the queue: cancelled" for job in jobs]
-
-
-def _slurm(*command: str) -> str:
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE, check=True
-    ).stdout

@@ -24,7 +24,7 @@ _TOLD = 5
 
 
 @dataclass(frozen=True)
-class Row:
+class PerflogLine:
     """A line: `time` is when the job was over (s since the epoch), to the second.
 
     `keys` is None where the perflog does not log them.
@@ -58,7 +58,7 @@ class Row:
 class Perflogs:
     """The lines of a folder of perflogs, and what was wrong with the others."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[PerflogLine] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
@@ -121,7 +121,7 @@ class _Form:
         self.place = {column: number for number, column in enumerate(header[: self.first])}
         self.stems = [header[number].removesuffix("_value") for number in values]
 
-    def row(self, fields: list[str]) -> Row:
+    def row(self, fields: list[str]) -> PerflogLine:
         """Read a line; ValueError says what is wrong with it."""
 
         def field(column: str) -> str:
@@ -144,7 +144,7 @@ class _Form:
             raise ValueError("a metric without value or unit")
         keys = _table(field("keys")) if "keys" in self.place else None
         nodes = field("job_nodelist").split(",")
-        return Row(
+        return PerflogLine(
             time=datetime.fromisoformat(field("job_completion_time")).timestamp(),
             system=field("system"),
             partition=field("partition"),

@@ -27,11 +27,11 @@ class Interrupted(Exception):
         self.signal = number
 
 
-class Child:
-    """Runs ReFrame, one at a time; `hold` are descriptors that it holds, such as of a lock."""
+class ReframeProcess:
+    """Runs ReFrame, one at a time; it inherits descriptors, such as that of a lock."""
 
-    def __init__(self, hold: Sequence[int] = ()) -> None:
-        self.hold = hold
+    def __init__(self, inherited_fds: Sequence[int] = ()) -> None:
+        self.inherited_fds = inherited_fds
         self.process: subprocess.Popen[bytes] | None = None
         self.stopped = 0
         self.stopped_at = self.killed_at = float("inf")
@@ -88,7 +88,7 @@ class Child:
             stderr=subprocess.STDOUT,
             cwd=cwd,
             env=env,
-            pass_fds=self.hold,
+            pass_fds=self.inherited_fds,
             # An interrupt from the keyboard comes through this process.
             start_new_session=True,
             preexec_fn=prepare,

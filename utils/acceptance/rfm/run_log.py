@@ -37,7 +37,7 @@ _NARROW_MODES = ("maintenance",)
 
 
 @dataclass
-class Run:
+class LoggedRun:
     """One `reframe -r`.
 
     `ran` is how many cases ran, of how many that were selected and not skipped; it and `stored`,
@@ -127,7 +127,7 @@ class Run:
         return Path(found["path"]) if found and found["state"] == "on" else None
 
 
-def runs(folder: Path) -> Iterator[Run]:
+def runs(folder: Path) -> Iterator[LoggedRun]:
     """Yield the runs that the logs of a folder tell of, the newest first.
 
     Listings and other invocations that run nothing are left out. A folder without logs has none.
@@ -137,10 +137,10 @@ def runs(folder: Path) -> Iterator[Run]:
         yield from (run for run in reversed(_invocations(text)) if run.is_run)
 
 
-def _invocations(text: str) -> list[Run]:
-    found: list[Run] = []
-    current: dict[int, Run] = {}
-    last: Run | None = None
+def _invocations(text: str) -> list[LoggedRun]:
+    found: list[LoggedRun] = []
+    current: dict[int, LoggedRun] = {}
+    last: LoggedRun | None = None
     for line in text.splitlines():
         line = _COLOUR.sub("", line)
         if start := _START.search(line):
@@ -151,7 +151,7 @@ def _invocations(text: str) -> list[Run]:
             continue
         process, message = int(matched["pid"]), matched["text"]
         if message.startswith("[ReFrame Setup]"):
-            current[process] = Run(matched["time"], process)
+            current[process] = LoggedRun(matched["time"], process)
             found.append(current[process])
         last = current.get(process)
         if last is not None:
@@ -159,7 +159,7 @@ def _invocations(text: str) -> list[Run]:
     return found
 
 
-def _take(run: Run, level: str, message: str) -> None:
+def _take(run: LoggedRun, level: str, message: str) -> None:
     if level == "warning":
         run.warnings.append(message.removeprefix("WARNING: ").strip())
     elif level in ("error", "critical"):

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acceptance.campaigns.runner import environment
 from acceptance.core.paths import ROOT
 from acceptance.regressions.history.series import Series
 from acceptance.rfm import run_log
-from acceptance.rfm.process import Child
+from acceptance.rfm.environment import environment
+from acceptance.rfm.process import ReframeProcess
 
 #: Seconds before the newest session in which the other ones of the same night end.
 NIGHT = 12 * 3600.0
@@ -78,13 +78,13 @@ def repeat(
 
     ReFrame holds the descriptors `hold`. Raises Interrupted when this process is told to stop.
     """
-    child = Child(hold)
+    child = ReframeProcess(hold)
     with child.heeding():
         return _repeat(child, logs, suspected, times, label)
 
 
 def _repeat(
-    child: Child, logs: Path, suspected: dict[str, list[str]], times: int, label: str
+    child: ReframeProcess, logs: Path, suspected: dict[str, list[str]], times: int, label: str
 ) -> Repeated:
     done = Repeated(cases=tuple(name for names in suspected.values() for name in names))
     runs = {run.stored: run for run in run_log.runs(logs) if run.stored in suspected}

@@ -156,14 +156,14 @@ def judge(
     return verdict
 
 
-def _has_label(run: run_log.Run, run_id: str) -> bool:
+def _has_label(run: run_log.LoggedRun, run_id: str) -> bool:
     return any(
         f"run={run_id}" in word.removeprefix("--session-extras=").split(",")
         for word in run.arguments
     )
 
 
-def _judge_run(verdict: Verdict, run: run_log.Run) -> None:
+def _judge_run(verdict: Verdict, run: run_log.LoggedRun) -> None:
     """Judge what ReFrame says of the run itself: was everything selected, run and stored?"""
     verdict.command = " ".join(["reframe", *run.arguments[1:]])
     verdict.system, verdict.time = run.system, run.time[:19]
@@ -306,7 +306,9 @@ def _count_suites(verdict: Verdict, cases: list[results.Case]) -> None:
         )
 
 
-def _judge_coverage(verdict: Verdict, run: run_log.Run, cases: Iterable[results.Case]) -> None:
+def _judge_coverage(
+    verdict: Verdict, run: run_log.LoggedRun, cases: Iterable[results.Case]
+) -> None:
     """Fail for each check file of the search path that gave no case for no stated reason."""
     seen = {Path(case.filename).resolve() for case in cases}
     for path in checkfiles.check_files(run.check_path, recursive=run.recursive):
@@ -327,7 +329,7 @@ def _judge_coverage(verdict: Verdict, run: run_log.Run, cases: Iterable[results.
         verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
 
 
-def _judge_nodes(verdict: Verdict, run: run_log.Run, cases: Iterable[results.Case]) -> None:
+def _judge_nodes(verdict: Verdict, run: run_log.LoggedRun, cases: Iterable[results.Case]) -> None:
     """Fail for nodes that `--distribute` left out: without `=all` those that are not idle."""
     seen: dict[str, set[str]] = {}
     for case in cases:

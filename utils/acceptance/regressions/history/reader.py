@@ -16,7 +16,7 @@ from acceptance.regressions.history.series import (
     Case,
     CaseKey,
     History,
-    Run,
+    Sample,
     Series,
     Session,
     Software,
@@ -26,7 +26,7 @@ from acceptance.regressions.history.series import (
 from acceptance.rfm import blobs
 from acceptance.rfm import database as results
 from acceptance.rfm.blobs import StoredCase
-from acceptance.rfm.perflogs import Row, read
+from acceptance.rfm.perflogs import PerflogLine, read
 
 #: What of a case's provenance says which software ran; the rest says how.
 SOFTWARE = ("spec", "hash", "mpi", "compiler", "target", "suite", "mpi_standard", "modules")
@@ -150,7 +150,7 @@ class _Reader:
             return
         else:
             case.times.add(time)
-        run = Run(
+        run = Sample(
             session,
             time,
             self._software(_table(data.provenance), data.modules),
@@ -184,7 +184,7 @@ class _Reader:
             (row for row in found.rows if row.time <= last and self._is_new(row)),
             key=lambda row: row.time,
         )
-        groups: list[list[Row]] = []
+        groups: list[list[PerflogLine]] = []
         for row in wanted:
             if not groups or row.time - groups[-1][-1].time > APART:
                 groups.append([])
@@ -199,13 +199,13 @@ class _Reader:
                 "was never stored"
             )
 
-    def _is_new(self, row: Row) -> bool:
+    def _is_new(self, row: PerflogLine) -> bool:
         assert self.known is not None
         if self.system not in (None, row.system):
             return False
         return not any((row.where, row.check, int(row.time) + n) in self.known for n in (-1, 0, 1))
 
-    def _killed(self, rows: list[Row]) -> int:
+    def _killed(self, rows: list[PerflogLine]) -> int:
         """Take the lines of a session that was never stored; return how many cases passed."""
         session = Session(
             number=0,
@@ -228,7 +228,9 @@ class _Reader:
                 # A line need not say its keys: it has those that the case has in the database.
                 key = self.variants.get((row.where, row.check), key)
             case = self.cases.get(key) or self._new_case(key, "", "")
-            run = Run(session, row.time, self._software(row.provenance), self._share(row.nodes), ())
+            run = Sample(
+                session, row.time, self._software(row.provenance), self._share(row.nodes), ()
+            )
             add(case, run, row.values())
             counted += 1
         if counted:

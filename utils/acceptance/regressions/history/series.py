@@ -1,7 +1,7 @@
 """Series of samples: what each metric of each case was in every session.
 
-Values stand in arrays, and what a run's metrics share stands in one `Run`: a site has thousands of
-metrics a night.
+Values stand in arrays, and what the metrics of a case share stands in one `Sample`: a site has
+thousands of metrics a night.
 """
 
 import re
@@ -77,7 +77,7 @@ class Session:
 
 
 @dataclass(eq=False, slots=True)
-class Run:
+class Sample:
     """One passing execution of a case; `time` is when its job was over, in s since the epoch."""
 
     session: Session
@@ -113,7 +113,7 @@ class Series:
     direction: Direction | None
     stored_unit: str | None = ""
     values: "array[float]" = field(default_factory=lambda: array("d"))
-    runs: list[Run] = field(default_factory=list)
+    runs: list[Sample] = field(default_factory=list)
     impossible: int = 0
     last: Session | None = None
 
@@ -184,7 +184,7 @@ def selection(command: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def add(case: Case, run: Run, perfvalues: Iterable[tuple[str, list[Any]]]) -> None:
+def add(case: Case, run: Sample, perfvalues: Iterable[tuple[str, list[Any]]]) -> None:
     """Add what a run measured: metric -> [value, reference, lower, upper threshold, unit]."""
     newest = case.newest
     for key, data in perfvalues:
