@@ -7,6 +7,7 @@ copy the file, give the system its name and your hosts, and write your nodes ins
 """
 
 from acceptance.core.paths import VAR
+from acceptance.software import spack
 
 NAME = "koop2008"
 
@@ -17,7 +18,7 @@ MPIS = {"mvapich2": "pmi2", "openmpi": "pmix"}
 ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
-        "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb"],
+        "features": spack.features(),
         "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }

@@ -52,8 +52,7 @@ if spack.find():
     ENVIRONMENTS += [
         {
             "name": f"spack-{mpi}",
-            "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb"]
-            + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
+            "features": spack.features() + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
             "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
             "env_vars": [["PATH", f"{spack.PREFIXES / mpi}/bin:$PATH"], *AS_ROOT],
         }

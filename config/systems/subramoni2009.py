@@ -6,6 +6,7 @@ adapters unless a comment says otherwise. A template: see koop2008.py.
 """
 
 from acceptance.core.paths import VAR
+from acceptance.software import spack
 
 NAME = "subramoni2009"
 
@@ -16,7 +17,7 @@ MPIS = {"mvapich2": "pmi2", "openmpi": "pmix"}
 ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
-        "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb"],
+        "features": spack.features(),
         "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }

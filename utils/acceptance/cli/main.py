@@ -300,10 +300,7 @@ def _mirror(options: argparse.Namespace) -> int:
         found = _found_spack()
         configuration = site.load(_config_files())
         system = configuration.system(options.system)
-        wanted = options.suite or list(SUITES)
-        for suite, mpi in configuration.spack_builds(system):
-            if suite not in wanted:
-                continue
+        for suite, mpi in configuration.spack_builds(system, options.suite or SUITES):
             try:
                 has = spack.mirror(options.destination, suite, system["name"], mpi, found)
                 print(f"{suite} with {mpi}: {has}")

@@ -3,13 +3,12 @@
 import re
 import runpy
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
-from acceptance.suites.registry import SUITES
 
 
 class SiteFault(Fault):
@@ -51,8 +50,10 @@ class Site:
                 return system
         raise SiteFault(f"no system {name!r}" if name else f"no system matches the host {host}")
 
-    def spack_builds(self, system: dict[str, Any]) -> list[tuple[str, str]]:
-        """Return the suites that a system builds with Spack, each with its MPI."""
+    def spack_builds(
+        self, system: dict[str, Any], suites: Collection[str]
+    ) -> list[tuple[str, str]]:
+        """Return those of some suites that a system builds with Spack, each with its MPI."""
         return sorted(
             {
                 (suite, environment["extras"]["spack"]["mpi"])
@@ -61,7 +62,7 @@ class Site:
                 if self._belongs(environment, partition, system)
                 and "spack" in environment.get("features", ())
                 for suite in environment["features"]
-                if suite in SUITES
+                if suite in suites
             }
         )
 

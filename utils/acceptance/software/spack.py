@@ -121,6 +121,14 @@ def _packages(root: Path, environ: Mapping[str, str]) -> Path | None:
     return None
 
 
+def features() -> list[str]:
+    """Return the features of an environment for which Spack builds its suites with an MPI.
+
+    Spack can build what `spack-envs/suites/` has a file for.
+    """
+    return ["spack", "mpi", *sorted(path.stem for path in (ENVS / "suites").glob("*.yaml"))]
+
+
 @functools.cache
 def pinned(suite: str) -> str:
     """Return the version of a suite that its file in `spack-envs/suites/` pins.

@@ -33,7 +33,7 @@ if spack.find():
     ENVIRONMENTS += [
         {
             "name": f"spack-{mpi}",
-            "features": ["spack", "mpi", "imb", "osu", "hpcc", "npb", *features],
+            "features": [*spack.features(), *features],
             "extras": {"spack": {"mpi": package}, "mpi": mpi},
             "modules": modules,
             "env_vars": env_vars,
