@@ -277,7 +277,7 @@ def test_what_a_later_attempt_has_again_counts_once(folder, monkeypatch):
     }
     monkeypatch.setattr(
         verdict.database, "session",
-        lambda _, uuid: database.Session(uuid, 0, 0, "", "", {}, 0, tuple(found[uuid])),
+        lambda _, uuid: database.Session(uuid, 0, 0, "", "", "", 0, tuple(found[uuid])),
     )  # fmt: skip
     state = begin()
     state.steps[0].state = campaign.DONE

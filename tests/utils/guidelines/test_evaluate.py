@@ -40,7 +40,7 @@ def case(benchmark, times, *, np=2, unit="us", result="pass", stem="time", **cha
 
 
 def session(*cases, uuid="s1"):
-    return Session(uuid, 1.7e9, 1.7e9 + 60, "host", "", {}, 0, cases)
+    return Session(uuid, 1.7e9, 1.7e9 + 60, "host", "", "", 0, cases)
 
 
 def part(suite, operation, np):

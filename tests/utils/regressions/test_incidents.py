@@ -9,7 +9,7 @@ from acceptance.detection.spells import begin, in_a_row, spells, within
 from acceptance.regressions.findings import Finding
 from acceptance.regressions.history.nights import Nights, night
 from acceptance.regressions.history.reader import load
-from acceptance.regressions.history.series import Session
+from acceptance.regressions.history.series import PastSession
 from acceptance.regressions.incidents import group
 from tests.made import FIRST, NIGHT, nights
 
@@ -146,7 +146,7 @@ def test_nights_are_from_noon_to_noon():
 def test_nights_are_numbered_for_each_partition():
     sessions = []
     for number, (time, partition) in enumerate([(0, "a"), (2, "b"), (2.1, "a"), (9, "a")]):
-        session = Session(number, f"s{number}", FIRST + time * NIGHT, 0.0, "")
+        session = PastSession(number, f"s{number}", FIRST + time * NIGHT, 0.0, "")
         session.partitions.add(("made", partition))
         sessions.append(session)
     found = Nights(sessions)

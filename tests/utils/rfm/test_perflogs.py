@@ -5,6 +5,7 @@ import pytest
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import day
 from acceptance.rfm.perflogs import read
+from acceptance.rfm.session_schema import PerfValue
 from tests.made import FIRST, NIGHT, Case, Database, perflog
 
 LATENCY = Case(metrics={"latency_8": (1.5, "us")})
@@ -37,7 +38,9 @@ def test_a_line(folder, path):
     assert (row.time, row.result, row.nodes) == (FIRST, "pass", ("node01", "node02"))
     assert row.provenance["mpi"] == "openmpi@4.1.6"
     assert row.keys is None
-    assert list(row.values()) == [("made:compute:latency_8", [1.5, None, None, None, "us"])]
+    assert list(row.values()) == [
+        ("made:compute:latency_8", PerfValue(1.5, None, None, None, "us"))
+    ]
 
 
 def test_no_perflogs(folder):
@@ -113,7 +116,7 @@ def test_metrics_that_do_not_name_themselves_go_by_the_header(folder, path):
     short = row.removesuffix("|2.0|MB/s")
     path.write_text("\n".join([header, row, short]) + "\n")
     found = read(folder)
-    assert [[name, data[0], data[4]] for name, data in found.rows[0].values()] == [
+    assert [[name, data.value, data.unit] for name, data in found.rows[0].values()] == [
         ["made:compute:a", 1.0, "us"],
         ["made:compute:b", 2.0, "MB/s"],
     ]

@@ -359,7 +359,7 @@ def test_a_night_killed_while_it_measures_again_is_locked_until_reframe_has_stor
     with (suspicious.var / "campaigns/lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
     last = results.session(suspicious.database)
-    assert last.extras["run"].endswith(".again1")
+    assert last.label.endswith(".again1")
     assert last.aborted == 1
 
 

@@ -53,7 +53,7 @@ OF_METRIC = {
 
 
 def session(*cases):
-    return Session("uuid", 1000.5, 1060.5, "host", "reframe", {}, 0, cases)
+    return Session("uuid", 1000.5, 1060.5, "host", "reframe", "", 0, cases)
 
 
 def exported(*cases, verdict=None, kept=KEPT):

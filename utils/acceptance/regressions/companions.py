@@ -12,7 +12,7 @@ import numpy as np
 
 from acceptance.detection.common_mode import LEAST
 from acceptance.regressions.findings import Finding
-from acceptance.regressions.history.series import Series, Session
+from acceptance.regressions.history.series import PastSession, Series
 
 #: Samples before and after the incident's beginning that are compared.
 BEFORE, AFTER, FEWEST = 30, 10, 6
@@ -23,7 +23,7 @@ _MEDIAN = 1.2533
 _STEADIEST = 0.002
 
 
-def companions(series: Iterable[Series], anchor: Session) -> Iterator[Finding]:
+def companions(series: Iterable[Series], anchor: PastSession) -> Iterator[Finding]:
     """Yield the series whose last samples are worse than those before a session were."""
     for one in series:
         found = _companion(one, anchor)
@@ -31,7 +31,7 @@ def companions(series: Iterable[Series], anchor: Session) -> Iterator[Finding]:
             yield found
 
 
-def _companion(series: Series, anchor: Session) -> Finding | None:
+def _companion(series: Series, anchor: PastSession) -> Finding | None:
     runs = series.runs
     at = bisect_left(runs, anchor.number, key=lambda run: run.session.number)
     if at < FEWEST or at == len(runs):

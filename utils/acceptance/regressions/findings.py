@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from acceptance.regressions.history.series import Series, Session
+from acceptance.regressions.history.series import PastSession, Series
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,13 +17,13 @@ class Finding:
 
     series: Series
     kind: str
-    session: Session
-    decided: Session
+    session: PastSession
+    decided: PastSession
     time: float
     before: float | None
     after: float | None
     confidence: float
-    over: Session | None = None
+    over: PastSession | None = None
     text: str = ""
     within: int = 0
 
@@ -42,5 +42,5 @@ class Slow:
 
     partition: tuple[str, str]
     night: int
-    session: Session
+    session: PastSession
     findings: tuple[Finding, ...]

@@ -18,7 +18,7 @@ from acceptance.regressions.causes import common
 from acceptance.regressions.companions import companions
 from acceptance.regressions.findings import Finding, Slow
 from acceptance.regressions.history.nights import Nights, Partition
-from acceptance.regressions.history.series import Series, Session
+from acceptance.regressions.history.series import PastSession, Series
 
 #: Nights that the beginnings of related changes may lie apart, if these are known exactly.
 NEAR = 1
@@ -30,7 +30,7 @@ BACK = 0.7
 class _Incident:
     partition: Partition
     family: str
-    anchor: Session
+    anchor: PastSession
     night: int
     within: int
     findings: list[Finding] = field(default_factory=list)

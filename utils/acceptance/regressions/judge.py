@@ -30,7 +30,7 @@ from acceptance.regressions.drift import baseline_of, drifted
 from acceptance.regressions.findings import Finding
 from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.reader import load
-from acceptance.regressions.history.series import Case, History, Series, day
+from acceptance.regressions.history.series import CaseHistory, History, Series, day
 from acceptance.regressions.incidents import group
 from acceptance.regressions.scan import scan
 from acceptance.regressions.slow_nights import slow_nights
@@ -209,7 +209,7 @@ def confidence(score: float, count: int) -> float:
     return round(min(max(1 - count * math.exp(-score), 0.0), 0.9999), 4)
 
 
-def _note_impossible(judgement: Judgement, cases: Iterable[Case]) -> None:
+def _note_impossible(judgement: Judgement, cases: Iterable[CaseHistory]) -> None:
     never: list[str] = []
     partly: Counter[str] = Counter()
     for case in cases:

@@ -23,7 +23,14 @@ from acceptance.references import tables
 from acceptance.references.library import Library
 from acceptance.references.records import PARAMETERS, Reference, write_parameters
 from acceptance.regressions.drift import baseline_of, parameters_of
-from acceptance.regressions.history.series import History, Sample, Series, Session, Software, day
+from acceptance.regressions.history.series import (
+    History,
+    PastSession,
+    Sample,
+    Series,
+    Software,
+    day,
+)
 from acceptance.regressions.judge import threshold
 from acceptance.regressions.scan import scan
 
@@ -78,14 +85,14 @@ def _order(row: Reference) -> tuple[str, str, int]:
     return row.metric, write_parameters(others), int(size)
 
 
-def select(history: History, uuids: Sequence[str] = (), nights: int = NIGHTS) -> list[Session]:
+def select(history: History, uuids: Sequence[str] = (), nights: int = NIGHTS) -> list[PastSession]:
     """Return the sessions of these UUIDs (or beginnings of them), else those of the last nights.
 
     Raises BaselineFault for a UUID that no session has, or that several have.
     """
     if not uuids:
         days: list[str] = []
-        chosen: list[Session] = []
+        chosen: list[PastSession] = []
         for session in reversed(history.sessions):
             if day(session.start) not in days:
                 days.append(day(session.start))
@@ -104,7 +111,7 @@ def select(history: History, uuids: Sequence[str] = (), nights: int = NIGHTS) ->
 
 
 def propose(
-    history: History, system: str, sessions: Iterable[Session], library: Library
+    history: History, system: str, sessions: Iterable[PastSession], library: Library
 ) -> Proposal:
     """Make a baseline for a system of what its cases measured in these sessions.
 

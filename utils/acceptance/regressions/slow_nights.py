@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from acceptance.detection.common_mode import CASES, FEWEST, WINDOW, deviations, outstanding, robust
 from acceptance.regressions.findings import Finding, Slow
 from acceptance.regressions.history.nights import Nights
-from acceptance.regressions.history.series import Series, Session
+from acceptance.regressions.history.series import PastSession, Series
 from acceptance.regressions.scan import batches, matrix
 
 #: Metrics of a case that tell whether the case was slow.
@@ -67,7 +67,7 @@ def _some_of_each(series: Sequence[Series]) -> tuple[list[Series], list[int]]:
     return some, cases
 
 
-def _moved(series: Sequence[Series], session: Session, confidence: float) -> Iterator[Finding]:
+def _moved(series: Sequence[Series], session: PastSession, confidence: float) -> Iterator[Finding]:
     """Yield what was worse in the sessions of the newest night, which `session` began."""
     for one in series:
         values = np.log(np.array(one.values[-WINDOW - 1 :]))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from acceptance.regressions.findings import Finding
-from acceptance.regressions.history.series import Case, History, Series, Session
+from acceptance.regressions.history.series import CaseHistory, History, PastSession, Series
 
 #: Sessions in a row that must have measured a metric before it can vanish.
 WANTED = 3
@@ -14,12 +14,12 @@ FORGOTTEN = 7
 def findings(history: History, is_old: Callable[[float, float], bool]) -> Iterator[Finding]:
     """Yield every series that the last sessions with the same command measured and these did not.
 
-    Same command: apart from labels and folders (`Session.selection`). A case that failed, was
+    Same command: apart from labels and folders (`PastSession.selection`). A case that failed, was
     skipped or repeated has not vanished, nor has anything in a session that was aborted. `is_old`
     tells of the usual time between sessions and of the last one's end (s) that nobody runs this
     selection any more.
     """
-    selections: dict[tuple[str, ...], list[Session]] = {}
+    selections: dict[tuple[str, ...], list[PastSession]] = {}
     for session in history.sessions:
         if not session.perflog and not session.aborted and session.partitions:
             selections.setdefault(session.selection, []).append(session)
@@ -32,7 +32,7 @@ def findings(history: History, is_old: Callable[[float, float], bool]) -> Iterat
             yield from _missing(history, recent)
 
 
-def _missing(history: History, sessions: list[Session]) -> Iterator[Finding]:
+def _missing(history: History, sessions: list[PastSession]) -> Iterator[Finding]:
     first, last = sessions[0].number, sessions[-1].number
     for case in history.cases:
         name = (case.key.where, case.key.check)
@@ -58,7 +58,7 @@ def _missing(history: History, sessions: list[Session]) -> Iterator[Finding]:
                         yield found
 
 
-def _finding(history: History, series: Series, since: Session) -> Finding | None:
+def _finding(history: History, series: Series, since: PastSession) -> Finding | None:
     kind, subject, text = "vanished", series, ""
     if series.last is not None and series.last.number >= since.number:
         text = "it is 0, below, or no number now"
@@ -75,11 +75,13 @@ def _finding(history: History, series: Series, since: Session) -> Finding | None
     return Finding(subject, kind, since, since, since.start, None, None, confidence=1.0, text=text)
 
 
-def _goes_on(series: Series, since: Session) -> bool:
+def _goes_on(series: Series, since: PastSession) -> bool:
     return bool(series.runs) and series.runs[-1].session.number >= since.number
 
 
-def _under_other_keys(history: History, series: Series, since: Session) -> Iterator[Case]:
+def _under_other_keys(
+    history: History, series: Series, since: PastSession
+) -> Iterator[CaseHistory]:
     """Yield the cases that are the same but for their keys, another problem size say."""
     key = series.case.key
     for case in history.cases:

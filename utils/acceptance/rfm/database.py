@@ -1,13 +1,9 @@
 """ReFrame's results database, read-only: sessions, their cases, and the metrics of these.
 
-from acceptance.core.errors import Fault
-
-Form: SQLite, tables `sessions`, `testcases`, `metadata`; a session's `json_blob` holds all, the
-metrics at `runs[].testcases[].perfvalues["system:partition:metric"]` as [value, reference, lower
-threshold, upper threshold, unit, result]. Source: ReFrame 4.10, `frontend/reporting`.
+Form: SQLite, tables `sessions`, `testcases`, `metadata`; a session's `json_blob` holds all
+(`rfm/session_schema.py`). Source: ReFrame 4.10, `frontend/reporting`.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -16,6 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
+from acceptance.rfm.session_schema import (
+    PerfValue,
+    StoredCase,
+    as_table,
+    as_text,
+    as_words,
+    decode,
+    metric_name,
+)
 
 #: The schema that this module reads (ReFrame 4.7 and later).
 SCHEMA_VERSION = "1.0"
@@ -85,14 +90,17 @@ class Case:
 
 @dataclass(frozen=True)
 class Session:
-    """One run of ReFrame; times in seconds since the epoch, `elapsed` in s."""
+    """One run of ReFrame; times in seconds since the epoch, `elapsed` in s.
+
+    `label` is what `--session-extras run=LABEL` gave it, `aborted` a number of cases.
+    """
 
     uuid: str
     start: float
     end: float
     host: str
     command: str
-    extras: dict[str, Any]
+    label: str
     aborted: int
     cases: tuple[Case, ...]
 
@@ -197,69 +205,58 @@ def _opened(database: Path) -> Iterator[sqlite3.Connection]:
 
 def _session(database: Path, uuid: str, blob: str) -> Session:
     try:
-        data = json.loads(blob)
-        info = data["session_info"]
+        info, cases = decode(blob)
         return Session(
-            uuid=info["uuid"],
-            start=float(info["time_start_unix"]),
-            end=float(info["time_end_unix"]),
-            host=info["hostname"],
-            command=info["cmdline"],
-            extras=info,
-            aborted=info.get("num_aborted", 0),
-            cases=tuple(_case(case) for run in data["runs"] for case in run["testcases"]),
+            uuid=info.uuid,
+            start=info.time_start_unix,
+            end=info.time_end_unix,
+            host=info.hostname,
+            command=info.cmdline,
+            label=info.run,
+            aborted=info.num_aborted or 0,
+            cases=tuple(map(_case, cases)),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as err:
         raise SessionFault(f"{database}: session {uuid} is malformed: {err!r}") from None
 
 
-def _case(data: dict[str, Any]) -> Case:
-    judged_by = _table(data.get("judged_by"))
-    perfvalues = data.get("perfvalues") or {}
+def _case(stored: StoredCase) -> Case:
+    judged_by = as_table(stored.judged_by)
     return Case(
-        name=data.get("display_name") or data["name"],
-        system=data["system"],
-        partition=data["partition"],
-        environment=data["environ"],
-        filename=data["filename"],
-        suite=data.get("suite") or "",
-        run_index=data["run_index"],
-        result=data["result"],
-        fail_phase=data["fail_phase"] or "",
-        fail_reason=data["fail_reason"] or "",
-        nodes=tuple(data.get("job_nodelist") or ()),
-        fixture=data["fixture"],
-        benchmark=data.get("benchmark_name") or "",
-        keys=_table(data.get("keys")),
-        declared=_table(data.get("declared")),
-        provenance=_table(data.get("provenance")),
-        findings=tuple(found) if isinstance(found := data.get("findings"), list) else (),
+        name=stored.display_name or stored.name,
+        system=stored.system,
+        partition=stored.partition,
+        environment=stored.environ,
+        filename=stored.filename,
+        suite=as_text(stored.suite),
+        run_index=stored.run_index,
+        result=stored.result or "",
+        fail_phase=stored.fail_phase or "",
+        fail_reason=stored.fail_reason or "",
+        nodes=as_words(stored.job_nodelist),
+        fixture=bool(stored.fixture),
+        benchmark=as_text(stored.benchmark_name),
+        keys=as_table(stored.keys),
+        declared=as_table(stored.declared),
+        provenance=as_table(stored.provenance),
+        findings=as_words(stored.findings),
         metrics=tuple(
-            metric
-            for key, value in perfvalues.items()
-            if (metric := _metric(key, value, judged_by)) is not None
+            _metric(metric_name(key), value, judged_by)
+            for key, value in (stored.perfvalues or {}).items()
+            if value.value is not None
         ),
     )
 
 
-def _table(value: object) -> dict[str, str]:
-    """Return a loggable dictionary; ReFrame stores '<undefined>' for one that was never set."""
-    return value if isinstance(value, dict) else {}
-
-
-def _metric(key: str, data: list[Any], judged_by: dict[str, str]) -> Metric | None:
-    value, reference, lower, upper, unit, *result = data
-    if value is None:  # a case that failed before its metrics were read
-        return None
-    name = key.split(":", 2)[-1]  # a metric may have a colon in its name
-    judged = lower is not None or upper is not None
+def _metric(name: str, stored: PerfValue, judged_by: dict[str, str]) -> Metric:
+    judged = stored.lower is not None or stored.upper is not None
     return Metric(
         name=name,
-        value=value,
-        unit=unit or "",
-        reference=reference if judged else None,
-        lower=lower,
-        upper=upper,
+        value=stored.value,
+        unit=stored.unit or "",
+        reference=stored.reference if judged else None,
+        lower=stored.lower,
+        upper=stored.upper,
         judged_by=judged_by.get(name, "a reference of the check" if judged else ""),
-        passed=not result or result[0] == "pass",
+        passed=stored.result == "pass",
     )

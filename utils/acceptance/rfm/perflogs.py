@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+
+from acceptance.rfm.session_schema import PerfValue
 
 #: Without these columns a line does not say what it is about.
 NEEDED = ("job_completion_time", "system", "partition", "environ", "result")
@@ -46,12 +47,12 @@ class PerflogLine:
         """Return `system:partition+environment`, as ReFrame writes it."""
         return f"{self.system}:{self.partition}+{self.environment}"
 
-    def values(self) -> Iterator[tuple[str, list[Any]]]:
-        """Yield `system:partition:metric` and [value, None, lower, upper threshold, unit]."""
+    def values(self) -> Iterator[tuple[str, PerfValue]]:
+        """Yield what the metrics were, by `system:partition:metric`."""
         for fields in self.metrics:
             lower, upper = (_number(fields.get(name)) for name in ("lower_thres", "upper_thres"))
             name = f"{self.system}:{self.partition}:{fields['var']}"
-            yield name, [_number(fields["value"]), None, lower, upper, fields["unit"]]
+            yield name, PerfValue(_number(fields["value"]), None, lower, upper, fields["unit"])
 
 
 @dataclass

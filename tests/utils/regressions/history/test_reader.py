@@ -11,8 +11,8 @@ import pytest
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import selection
 from acceptance.rfm import database as results
-from acceptance.rfm.blobs import decode
 from acceptance.rfm.database import ResultsFault, blobs
+from acceptance.rfm.session_schema import PerfValue, decode
 from tests.conftest import Site
 from tests.made import COMMAND, FIRST, NIGHT, SOFTWARE, Case, Database
 
@@ -443,9 +443,9 @@ def test_what_is_no_json_is_decoded_like_the_rest():
     loose = decode(text)
     assert plain[0] == loose[0]
     (one, second), (other, same) = map(list, (plain[1], loose[1]))
-    assert math.isnan(other.perfvalues.pop("s:p:n")[0])
+    assert math.isnan(other.perfvalues.pop("s:p:n").value)
     assert (one, second) == (other, same)
-    assert one.perfvalues == {"s:p:m": [1.5, None, None, None, "us", "pass"]}
+    assert one.perfvalues == {"s:p:m": PerfValue(1.5, None, None, None, "us", "pass")}
 
 
 @pytest.mark.parametrize("info", ["{}", '{"uuid": 3, "time_start_unix": 1, "time_end_unix": 2}'])

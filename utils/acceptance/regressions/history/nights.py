@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from acceptance.regressions.history.series import Session
+from acceptance.regressions.history.series import PastSession
 
 Partition = tuple[str, str]
 
@@ -15,10 +15,10 @@ class Nights:
     `(system, partition)`.
     """
 
-    def __init__(self, sessions: Iterable[Session]) -> None:
+    def __init__(self, sessions: Iterable[PastSession]) -> None:
         self._numbers: dict[Partition, dict[int, int]] = {}
         dates: dict[tuple[Partition, int], int] = {}
-        self._first: dict[Partition, list[Session]] = {}
+        self._first: dict[Partition, list[PastSession]] = {}
         for session in sessions:
             date = night(session.start)
             for partition in session.partitions:
@@ -28,7 +28,7 @@ class Nights:
                     first.append(session)
                 self._numbers.setdefault(partition, {})[session.number] = dates[partition, date]
 
-    def of(self, partition: Partition, session: Session) -> int:
+    def of(self, partition: Partition, session: PastSession) -> int:
         """Return the number of a session's night."""
         return self._numbers[partition][session.number]
 
@@ -36,7 +36,7 @@ class Nights:
         """Return number of session -> number of its night."""
         return self._numbers[partition]
 
-    def first(self, partition: Partition, number: int) -> Session:
+    def first(self, partition: Partition, number: int) -> PastSession:
         """Return the first session of a night."""
         return self._first[partition][number]
 

@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from acceptance.regressions.history.series import (
-    Case,
+    CaseHistory,
     CaseKey,
     History,
+    PastSession,
     Sample,
     Series,
-    Session,
     Software,
     add,
     day,
 )
-from acceptance.rfm import blobs
 from acceptance.rfm import database as results
-from acceptance.rfm.blobs import StoredCase
 from acceptance.rfm.perflogs import PerflogLine, read
+from acceptance.rfm.session_schema import StoredCase, as_table, as_text, as_words, decode
 
 #: What of a case's provenance says which software ran; the rest says how.
 SOFTWARE = ("spec", "hash", "mpi", "compiler", "target", "suite", "mpi_standard", "modules")
@@ -86,7 +85,7 @@ class _Reader:
     def __init__(self, system: str | None, *, keep_times: bool) -> None:
         self.system = system
         self.history = History()
-        self.cases: dict[CaseKey, Case] = {}
+        self.cases: dict[CaseKey, CaseHistory] = {}
         # Values that many samples share are kept once.
         self.shared: dict[Any, Any] = {}
         # (where, name, second) of every case of the database, for the perflogs.
@@ -98,13 +97,13 @@ class _Reader:
 
     def take(self, uuid: str, blob: str) -> None:
         """Take a session of the database."""
-        info, cases = blobs.decode(blob)
+        info, cases = decode(blob)
         notes = self.history.notes
         if info.uuid in self.uuids:
             notes.append(f"session {uuid} is stored twice; the second one is left out")
             return
         self.uuids.add(info.uuid)
-        session = Session(
+        session = PastSession(
             number=0,
             uuid=uuid,
             start=info.time_start_unix,
@@ -124,7 +123,7 @@ class _Reader:
             if self.system in (None, case.system):
                 self._case(session, case)
 
-    def _case(self, session: Session, data: StoredCase) -> None:
+    def _case(self, session: PastSession, data: StoredCase) -> None:
         name = data.display_name or data.name
         system, partition, environment = data.system, data.partition, data.environ
         where = f"{system}:{partition}+{environment}"
@@ -138,11 +137,11 @@ class _Reader:
             return
         if data.fixture:
             return
-        keys = tuple(sorted(_table(data.keys).items()))
+        keys = tuple(sorted(as_table(data.keys).items()))
         key = CaseKey(system, partition, environment, name, keys)
         case = self.cases.get(key)
         if case is None:
-            case = self._new_case(key, _text(data.suite), _text(data.benchmark_name))
+            case = self._new_case(key, as_text(data.suite), as_text(data.benchmark_name))
         if time is None:
             time = session.end
         elif time in case.times:
@@ -153,14 +152,14 @@ class _Reader:
         run = Sample(
             session,
             time,
-            self._software(_table(data.provenance), data.modules),
-            self._share(_words(data.job_nodelist)),
-            self._share(_words(data.findings)),
+            self._software(as_table(data.provenance), data.modules),
+            self._share(as_words(data.job_nodelist)),
+            self._share(as_words(data.findings)),
         )
         add(case, run, (data.perfvalues or {}).items())
 
-    def _new_case(self, key: CaseKey, suite: str, benchmark: str) -> Case:
-        case = self.cases[key] = Case(key, suite, benchmark)
+    def _new_case(self, key: CaseKey, suite: str, benchmark: str) -> CaseHistory:
+        case = self.cases[key] = CaseHistory(key, suite, benchmark)
         self.history.cases.append(case)
         self.variants[key.where, key.check] = key
         return case
@@ -207,7 +206,7 @@ class _Reader:
 
     def _killed(self, rows: list[PerflogLine]) -> int:
         """Take the lines of a session that was never stored; return how many cases passed."""
-        session = Session(
+        session = PastSession(
             number=0,
             uuid=f"perflog-{rows[0].time:.0f}",
             start=rows[0].time,
@@ -254,11 +253,11 @@ class _Reader:
                     _sort(series)
 
 
-def _merged(sessions: list[Session]) -> list[Session]:
+def _merged(sessions: list[PastSession]) -> list[PastSession]:
     """Put those of the perflogs between those of the database, which keep their order."""
     stored = [session for session in sessions if not session.perflog]
     killed = sorted((one for one in sessions if one.perflog), key=lambda one: one.end)
-    merged: list[Session] = []
+    merged: list[PastSession] = []
     for session in stored:
         while killed and killed[0].end < session.end:
             merged.append(killed.pop(0))
@@ -270,16 +269,3 @@ def _sort(series: Series) -> None:
     order = sorted(range(len(series.runs)), key=lambda i: series.runs[i].session.number)
     series.runs = [series.runs[i] for i in order]
     series.values = array("d", [series.values[i] for i in order])
-
-
-def _table(value: object) -> dict[str, str]:
-    """Return a loggable dictionary; ReFrame stores '<undefined>' for one that was never set."""
-    return value if isinstance(value, dict) else {}
-
-
-def _words(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) and value != "<undefined>" else ""

@@ -11,10 +11,11 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from acceptance.core.directions import better
 from acceptance.core.units import Direction
+from acceptance.rfm.session_schema import PerfValue, metric_name
 
 #: JSON holds integers that no float can.
 _LARGEST = sys.float_info.max
@@ -52,7 +53,7 @@ class SeriesKey(NamedTuple):
 
 
 @dataclass(eq=False)
-class Session:
+class PastSession:
     """One run of ReFrame: times in s since the epoch, `number` in the order of storing.
 
     `unfit` are the cases (where, name) that failed, were skipped or were repeated, `partitions` the
@@ -80,7 +81,7 @@ class Session:
 class Sample:
     """One passing execution of a case; `time` is when its job was over, in s since the epoch."""
 
-    session: Session
+    session: PastSession
     time: float
     software: Software
     nodes: tuple[str, ...]
@@ -88,7 +89,7 @@ class Sample:
 
 
 @dataclass(eq=False)
-class Case:
+class CaseHistory:
     """A case and its series, one for each metric and unit; `newest` has that of the last sample."""
 
     key: CaseKey
@@ -107,7 +108,7 @@ class Series:
     the session in which the last of these stood.
     """
 
-    case: Case
+    case: CaseHistory
     metric: str
     unit: str
     direction: Direction | None
@@ -115,7 +116,7 @@ class Series:
     values: "array[float]" = field(default_factory=lambda: array("d"))
     runs: list[Sample] = field(default_factory=list)
     impossible: int = 0
-    last: Session | None = None
+    last: PastSession | None = None
 
     @property
     def key(self) -> SeriesKey:
@@ -155,8 +156,8 @@ class History:
     The last session is the newest one.
     """
 
-    cases: list[Case] = field(default_factory=list)
-    sessions: list[Session] = field(default_factory=list)
+    cases: list[CaseHistory] = field(default_factory=list)
+    sessions: list[PastSession] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -184,13 +185,13 @@ def selection(command: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def add(case: Case, run: Sample, perfvalues: Iterable[tuple[str, list[Any]]]) -> None:
-    """Add what a run measured: metric -> [value, reference, lower, upper threshold, unit]."""
+def add(case: CaseHistory, run: Sample, perfvalues: Iterable[tuple[str, PerfValue]]) -> None:
+    """Add what a run measured, by `system:partition:metric`."""
     newest = case.newest
     for key, data in perfvalues:
-        value = data[0]
+        value = data.value
         series = newest.get(key)
-        if series is None or series.stored_unit != data[4]:
+        if series is None or series.stored_unit != data.unit:
             series = _series(case, key, data)
         # `type`, not isinstance: a bool is no measurement.
         if (type(value) is float or type(value) is int) and 0 < value <= _LARGEST:
@@ -200,17 +201,17 @@ def add(case: Case, run: Sample, perfvalues: Iterable[tuple[str, list[Any]]]) ->
             series.impossible += 1
             series.last = run.session
         if series.direction is None:
-            series.direction = better(series.unit, data[2], data[3])
+            series.direction = better(series.unit, data.lower, data.upper)
 
 
-def _series(case: Case, key: str, data: list[Any]) -> Series:
+def _series(case: CaseHistory, key: str, data: PerfValue) -> Series:
     """Return the series of a metric in a unit that is not that of its last sample."""
-    metric, unit = key.split(":", 2)[-1], data[4]
+    metric, unit = metric_name(key), data.unit
     for series in case.series:
         if (series.metric, series.stored_unit) == (metric, unit):
             break
     else:
-        series = Series(case, metric, unit or "", better(unit or "", data[2], data[3]), unit)
+        series = Series(case, metric, unit or "", better(unit or "", data.lower, data.upper), unit)
         case.series.append(series)
     case.newest[key] = series
     return series

@@ -1,4 +1,4 @@
-"""Sessions as ReFrame 4.10 stores them, decoded as far as the history needs them, case by case.
+"""Sessions as ReFrame 4.10 stores them (`frontend/reporting`): the one decoder of their JSON.
 
 A session of a large site is megabytes of JSON. Decoded as a whole its objects do not stay in the
 processor's caches, which takes three times as long as one case after the other.
@@ -17,8 +17,22 @@ class SessionInfo(msgspec.Struct):
     uuid: str
     time_start_unix: float
     time_end_unix: float
+    hostname: str = ""
     cmdline: str = ""
     num_aborted: int | None = None
+    #: The label of the run: `--session-extras run=LABEL`.
+    run: str = ""
+
+
+class PerfValue(msgspec.Struct, array_like=True):
+    """A metric; `value` is None in a case that failed before its metrics were read."""
+
+    value: Any
+    reference: Any
+    lower: float | None
+    upper: float | None
+    unit: str | None
+    result: str | None = "pass"
 
 
 class StoredCase(msgspec.Struct):
@@ -30,17 +44,23 @@ class StoredCase(msgspec.Struct):
     environ: str
     result: str | None
     display_name: str | None = None
+    filename: str = ""
+    run_index: int = 0
+    fail_phase: str | None = None
+    fail_reason: str | None = None
     job_completion_time_unix: float | None = None
     job_nodelist: Any = None
     fixture: Any = None
     suite: Any = None
     benchmark_name: Any = None
     keys: Any = None
+    declared: Any = None
+    judged_by: Any = None
     provenance: Any = None
     modules: Any = None
     findings: Any = None
-    #: "system:partition:metric" -> [value, reference, lower, upper threshold, unit, result].
-    perfvalues: dict[str, list[Any]] | None = None
+    #: By "system:partition:metric".
+    perfvalues: dict[str, PerfValue] | None = None
 
 
 class _Run(msgspec.Struct):
@@ -77,3 +97,23 @@ def _decode_loosely(data: Any) -> tuple[SessionInfo, Iterator[StoredCase]]:
     return info, (
         msgspec.convert(case, StoredCase) for run in data["runs"] for case in run["testcases"]
     )
+
+
+def metric_name(key: str) -> str:
+    """Return the metric of `system:partition:metric`; it may have a colon in its name."""
+    return key.split(":", 2)[-1]
+
+
+def as_table(value: object) -> dict[str, str]:
+    """Return a loggable dictionary; ReFrame stores '<undefined>' for one that was never set."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_words(value: object) -> tuple[str, ...]:
+    """Return a loggable list as texts."""
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def as_text(value: object) -> str:
+    """Return a loggable text."""
+    return value if isinstance(value, str) and value != "<undefined>" else ""
