@@ -9,12 +9,12 @@ import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import PerformanceError, SanityError
 
+from acceptance import references
 from acceptance.core import metrics
 from acceptance.core.paths import REFERENCE
 from acceptance.core.units import is_measured
 from acceptance.launch import slurm_jobs
-from acceptance.references import library as references
-from acceptance.references.tolerances import SOURCES, ToleranceFault
+from acceptance.references import SOURCES
 from acceptance.software.programs import find_program
 
 from . import mended  # noqa: F401
@@ -31,7 +31,7 @@ def stated(partition, benchmark: str) -> list[dict[str, str]]:
     system, _, name = partition.fullname.partition(":")
     try:
         return list(library().stated(system, name, benchmark))
-    except (references.ReferenceFault, ToleranceFault):
+    except references.ReferenceFault:
         # No case is dropped for it: each one fails with the line when it is judged.
         return []
 
@@ -233,7 +233,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
                 unit,
                 self.sources(name),
             )
-        except (references.ReferenceFault, ToleranceFault, LookupError, ValueError) as err:
+        except (references.ReferenceFault, LookupError, ValueError) as err:
             raise SanityError(str(err)) from None
         if found is None:
             return None

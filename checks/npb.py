@@ -6,7 +6,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from acceptance.references.tolerances import SOURCES
+from acceptance.references import SOURCES
 from acceptance.software import spack
 from acceptance.suites.npb import benchmarks as npb
 from acceptance.suites.npb import output as parse

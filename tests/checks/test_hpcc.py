@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from acceptance import references
 from acceptance.core.paths import REFERENCE
-from acceptance.references import library as references
 from acceptance.rfm import database as results
 from acceptance.software import externals
 from acceptance.suites.hpcc import benchmarks as hpcc

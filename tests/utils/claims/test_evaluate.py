@@ -8,15 +8,13 @@ from collections import Counter, defaultdict
 
 import pytest
 
+from acceptance import references
 from acceptance.claims import evaluate as claims
 from acceptance.claims import figures as relations
 from acceptance.claims.evaluate import FAILS, HOLDS, NOT_MEASURED
 from acceptance.core.paths import ROOT
-from acceptance.references import library as references
+from acceptance.references import PARAMETERS, ReferenceFault
 from acceptance.references.csv_rows import CLAIM_COLUMNS, CLAIM_RELATIONS, VALUE_COLUMNS
-from acceptance.references.library import ReferenceFault
-from acceptance.references.records import PARAMETERS
-from acceptance.references.tolerances import ToleranceFault
 from acceptance.rfm import database as results
 from tests.made import Case, Database
 
@@ -949,7 +947,7 @@ def test_a_claim_whose_relation_has_no_tolerance_is_a_fault(judge, folder):
     text = path.read_text()
     start = text.index('  "=":\n')
     path.write_text(text[:start] + text[text.index('  "~":\n') :])
-    with pytest.raises(ToleranceFault, match="claims: nothing for the relation '=' of %"):
+    with pytest.raises(ReferenceFault, match="claims: nothing for the relation '=' of %"):
         judge({"relation": "=", "value": "5"}, result(NEW, 7.0), result(OLD, 10.0))
 
 
@@ -970,7 +968,7 @@ SITE = """
     ("change", "words"),
     [
         ({"paper": "yours"}, "the paper is 'yours' in the claims of 'mine'"),
-        ({"expected": "no"}, "expected is 'no'; it wants yes, or nothing"),
+        ({"expected": "no"}, "expected is 'no'; write yes, or nothing"),
         ({"left": "mine"}, "'mine' is not of the form system:partition"),
         ({"left": "mine:a b"}, "'mine:a b' is not of the form system:partition"),
         ({"left": "mine:", "right": "yours:"}, "neither side names a partition"),
@@ -1102,7 +1100,7 @@ def test_a_partition_that_is_in_the_results_only_is_known(site, folder, at_site)
         (lambda folder, database: (folder / "claims.csv").unlink(), "claims.csv: cannot be read"),
         (
             lambda folder, database: (folder / "tolerances.yaml").write_text("claims: 5\n"),
-            "tolerances.yaml: claims: holds no table",
+            "tolerances.yaml: claims: Expected `object`, got `int`",
         ),
     ],
     ids=["no database", "another file", "no claims", "tolerances"],

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from acceptance import references
 from acceptance.cli import hpcc_balance
 from acceptance.cli import main as cli
 from acceptance.core.paths import REFERENCE
-from acceptance.references import library as references
 from acceptance.rfm.database import Case, Metric, Session
 from acceptance.suites.hpcc.benchmarks import RATIOS
 

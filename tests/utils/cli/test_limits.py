@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from acceptance import references
 from acceptance.cli import limits
 from acceptance.cli import main as cli
 from acceptance.core.paths import REFERENCE, ROOT
 from acceptance.fabric import bandwidth_shares
 from acceptance.fabric.facts import FabricFault, Facts, exceeds, latency_floor
-from acceptance.references import library as references
 from acceptance.rfm import configuration
 
 

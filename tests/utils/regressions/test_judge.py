@@ -5,9 +5,9 @@ from datetime import datetime
 
 import pytest
 
+from acceptance import references
 from acceptance.core.paths import ROOT
 from acceptance.detection.changepoint import FEWEST
-from acceptance.references import library as references
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.judge import SERIES, for_gate, judge, threshold
 from acceptance.rfm.database import ResultsFault

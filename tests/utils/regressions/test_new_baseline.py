@@ -10,8 +10,8 @@ from select import select as ready
 
 import pytest
 
+from acceptance import references
 from acceptance.core.paths import ROOT
-from acceptance.references import library as references
 from acceptance.regressions import new_baseline
 from acceptance.regressions.drift import baseline_of
 from acceptance.regressions.history.reader import load

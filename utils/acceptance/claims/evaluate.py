@@ -11,9 +11,14 @@ from acceptance.claims import figures as relations
 from acceptance.claims import pairs as pairing
 from acceptance.claims.figures import Figure, Incomparable, Leeway
 from acceptance.claims.pairs import Found, Pair, Places, Value
-from acceptance.references.library import ReferenceFault
-from acceptance.references.records import PARAMETERS, Claim, Side, write_parameters
-from acceptance.references.tolerances import Tolerances
+from acceptance.references import (
+    PARAMETERS,
+    Claim,
+    ReferenceFault,
+    Side,
+    Tolerances,
+    write_parameters,
+)
 from acceptance.rfm.database import Session
 
 #: Days that the two results of a pair may lie apart.
@@ -63,9 +68,9 @@ def check_partitions(claims: Iterable[Claim], known: Collection[str]) -> None:
             if side.fullname in known or (not side.partition and side.system in systems):
                 continue
             raise ReferenceFault(
-                claim.path,
-                claim.line,
                 f"there is no partition {side.fullname!r}; known: {', '.join(sorted(known))}",
+                where=str(claim.path),
+                number=claim.line,
             )
 
 
@@ -78,7 +83,7 @@ def evaluate(
     """Evaluate claims on what was measured; the outcomes are in the order of the claims.
 
     `window` is in days. Each session is looked at once; cases that failed, and fixtures, give no
-    value. Raises ToleranceFault when nothing says how far the figure of a claim may be off.
+    value. Raises ReferenceFault when nothing says how far the figure of a claim may be off.
     """
     places = pairing.gather(claims, sessions)
     return [_evaluate(claim, places, tolerances, window) for claim in claims]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from acceptance.claims.figures import SIZES
 from acceptance.core.metrics import sized, split
 from acceptance.core.units import is_measured
-from acceptance.references.records import Claim, Side
+from acceptance.references import Claim, Side
 from acceptance.rfm.database import Case, Session
 
 #: They follow from the number of processes and the machine: two machines seldom agree in them, and

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from acceptance import references
 from acceptance.claims import evaluate as claims
 from acceptance.claims.evaluate import FAILS, HOLDS, NOT_MEASURED, Outcome
 from acceptance.claims.figures import Figure
@@ -16,10 +17,7 @@ from acceptance.claims.pairs import Value
 from acceptance.core.errors import Fault
 from acceptance.core.paths import REFERENCE, RESULTS_DB
 from acceptance.core.table import table
-from acceptance.references import library as references
-from acceptance.references.library import Library
-from acceptance.references.records import write_parameters
-from acceptance.references.tolerances import ToleranceFault
+from acceptance.references import Library, write_parameters
 from acceptance.rfm import configuration
 from acceptance.rfm import database as results
 from acceptance.rfm.database import Session
@@ -72,7 +70,6 @@ def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
         references.ReferenceFault,
         results.ResultsFault,
         configuration.SiteFault,
-        ToleranceFault,
         UnknownSystem,
     ) as err:
         print(f"acceptance claims: {err}", file=sys.stderr)

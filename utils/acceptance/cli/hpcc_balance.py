@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from acceptance.references.library import Library
-from acceptance.references.records import Reference
+from acceptance.references import Library, Reference
 from acceptance.rfm.database import Case, Session
 from acceptance.suites.hpcc import benchmarks as hpcc
 

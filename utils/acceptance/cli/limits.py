@@ -8,13 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from acceptance import references
 from acceptance.core.paths import REFERENCE
 from acceptance.core.table import table
 from acceptance.fabric.bandwidth_shares import Peak, peaks
 from acceptance.fabric.facts import FabricFault, Facts, Limit, latency_floor, limit
-from acceptance.references import library as references
-from acceptance.references.library import Library
-from acceptance.references.tolerances import ToleranceFault
+from acceptance.references import Library
 from acceptance.rfm import configuration
 
 #: Options that state facts, in place of those of the partitions.
@@ -125,7 +124,7 @@ def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
             library = references.load(REFERENCE)
             systems = configuration.load(files).systems
             found = list(rows(systems, library, options.partition, stated))
-    except (FabricFault, configuration.SiteFault, references.ReferenceFault, ToleranceFault) as err:
+    except (FabricFault, configuration.SiteFault, references.ReferenceFault) as err:
         print(f"acceptance limits: {err}", file=sys.stderr)
         return 1
     if options.format == "json":

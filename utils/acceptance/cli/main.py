@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 
+from acceptance import references
 from acceptance.cli import (
     alerts,
     baseline,
@@ -26,11 +27,10 @@ from acceptance.cli import (
     claims as claims_cli,
 )
 from acceptance.cli.arguments import positive
+from acceptance.cli.coverage import coverage, covers
 from acceptance.core.paths import REFERENCE, RESULTS_DB, ROOT
 from acceptance.core.table import table
-from acceptance.references import library as references
 from acceptance.references import tables
-from acceptance.references.tolerances import ToleranceFault
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database as results
 from acceptance.rfm.process import Interrupted
@@ -202,10 +202,10 @@ def _references(options: argparse.Namespace) -> int:
     try:
         library = references.load(REFERENCE)
         rows = tables.select(library, options.paper, options.partition, options.benchmark)
-    except (references.ReferenceFault, ToleranceFault, ValueError) as err:
+    except (references.ReferenceFault, ValueError) as err:
         print(f"acceptance references: {err}", file=sys.stderr)
         return 1
-    covered = tables.coverage(rows)
+    covered = coverage(rows)
     if options.format == "csv" and not options.coverage:
         print(tables.as_csv(rows), end="")
         return 0
@@ -234,7 +234,7 @@ def _references(options: argparse.Namespace) -> int:
         produced = sum(check is not None for _, check in covered)
         print(f"\n{produced} of {len(covered)} rows have a check that produces their metric")
         claims = [claim for claim in library.claims if options.paper in (None, claim.paper)]
-        both = sum(map(tables.covers, claims))
+        both = sum(map(covers, claims))
         print(f"{both} of {len(claims)} claims have checks that produce both of their sides")
     return 0
 
@@ -243,7 +243,7 @@ def _hpcc_balance(options: argparse.Namespace) -> int:
     try:
         library = references.load(REFERENCE)
         sessions = list(results.sessions(options.db)) if options.db.exists() else []
-    except (references.ReferenceFault, ToleranceFault, results.ResultsFault) as err:
+    except (references.ReferenceFault, results.ResultsFault) as err:
         print(f"acceptance hpcc-balance: {err}", file=sys.stderr)
         return 1
     found = hpcc_balance.points(sessions, library, options.system)

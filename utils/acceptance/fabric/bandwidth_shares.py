@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from acceptance.references.library import Library
-from acceptance.references.records import Reference
+from acceptance.references import Library, Reference
 
 #: Benchmark -> how many one-way link bandwidths its bandwidth can add up to, between two nodes.
 #: What is not here cannot be compared: collectives, rings of HPCC and b_eff whose processes also

@@ -7,35 +7,32 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pybtex.database import parse_file
 from pybtex.exceptions import PybtexError
 
-from acceptance.core.errors import Fault
 from acceptance.core.metrics import split
 from acceptance.core.units import UNITS, is_measured
 from acceptance.references.records import (
+    CLAIM_COLUMNS,
+    VALUE_COLUMNS,
     Claim,
     Partition,
     Reference,
+    ReferenceFault,
     Side,
     read_parameters,
     write_parameters,
 )
 
-VALUE_COLUMNS = (
-    "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note".split(",")
-)
-CLAIM_COLUMNS = (
-    "paper,where,benchmark,metric,parameters,left,right,relation,value,unit,printed,expected,note"
-).split(",")
 SYSTEM_COLUMNS = (
-    "system,partition,printed,where,processor,clock_ghz,sockets_per_node,cores_per_node,nodes,"
-    "memory_gb_per_node,network,technology,rate,lanes,pcie,pcie_lanes,mpi,mpi_version,"
-    "operating_system,benchmarks,note"
-).split(",")
+    *("system", "partition", "printed", "where", "processor", "clock_ghz", "sockets_per_node"),
+    *("cores_per_node", "nodes", "memory_gb_per_node", "network", "technology", "rate", "lanes"),
+    *("pcie", "pcie_lanes", "mpi", "mpi_version", "operating_system", "benchmarks", "note"),
+)
 
 #: What says how a printed number relates to the quantity.
 RELATIONS = ("=", "~", ">=", "<=")
@@ -44,35 +41,37 @@ CLAIM_RELATIONS = (*RELATIONS, "in", "better", "similar")
 CLAIM_UNITS = ("x",)
 TECHNOLOGIES = ("infiniband", "ethernet", "myrinet", "numalink", "cray", "ixs")
 
-
-class ReferenceFault(Fault):
-    """Reference data that cannot be used: file, line and what is wrong with it."""
-
-    def __init__(self, path: Path, line: int, message: str) -> None:
-        self.path, self.line = path, line
-        super().__init__(f"{path}:{line}: {message}" if line else f"{path}: {message}")
+_Record = TypeVar("_Record")
+_Row = dict[str, str]
 
 
-def _rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and fields of each row of a CSV file with exactly these columns."""
+def _records(
+    path: Path, columns: tuple[str, ...], make: Callable[[_Row, int], _Record]
+) -> list[_Record]:
+    """Return what `make` makes of each row of a CSV file with exactly these columns.
+
+    It takes the fields by column, and the line of the row. Its ValueErrors become ReferenceFaults.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as err:
-        raise ReferenceFault(path, 0, f"cannot be read: {err}") from None
+        raise ReferenceFault(f"cannot be read: {err}", where=str(path)) from None
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    records = []
+    line = 1
     try:
-        if next(reader, None) != columns:
-            raise ReferenceFault(path, 1, f"the header is not {','.join(columns)}")
-        start = reader.line_num + 1
+        _refuse(next(reader, None) != [*columns], f"the header is not {','.join(columns)}")
+        line = reader.line_num + 1
         for fields in reader:
             if len(fields) != len(columns):
-                raise ReferenceFault(
-                    path, start, f"{len(fields)} fields where the header has {len(columns)}"
-                )
-            yield start, dict(zip(columns, fields, strict=True))
-            start = reader.line_num + 1
+                raise ValueError(f"{len(fields)} fields where the header has {len(columns)}")
+            records.append(make(dict(zip(columns, fields, strict=True)), line))
+            line = reader.line_num + 1
     except csv.Error as err:
-        raise ReferenceFault(path, reader.line_num, str(err)) from None
+        raise ReferenceFault(str(err), where=str(path), number=reader.line_num) from None
+    except ValueError as err:
+        raise ReferenceFault(str(err), where=str(path), number=line) from None
+    return records
 
 
 def papers(path: Path) -> dict[str, str]:
@@ -80,7 +79,7 @@ def papers(path: Path) -> dict[str, str]:
     try:
         entries = parse_file(str(path), bib_format="bibtex").entries
     except (PybtexError, OSError, UnicodeDecodeError) as err:
-        raise ReferenceFault(path, 0, f"cannot be read: {err}") from None
+        raise ReferenceFault(f"cannot be read: {err}", where=str(path)) from None
     return {key: str(entry.fields.get("title", "")) for key, entry in entries.items()}
 
 
@@ -88,173 +87,160 @@ def partitions(path: Path, papers: Iterable[str]) -> dict[str, Partition]:
     """Return the partitions of `systems.csv`, by their full names."""
     partitions: dict[str, Partition] = {}
     names: dict[tuple[str, str], int] = {}
-    for line, row in _rows(path, SYSTEM_COLUMNS):
-        found = Partition(row["system"], row["partition"], row)
-        if found.system not in papers:
-            raise ReferenceFault(path, line, f"papers.bib has no entry {found.system!r}")
-        if not re.match(r"[\w-]+\Z", found.partition):
-            raise ReferenceFault(path, line, f"{found.partition!r} is no ReFrame name")
-        if found.fullname in partitions:
-            raise ReferenceFault(path, line, f"{found.fullname} stands twice")
-        if row["technology"] and row["technology"] not in TECHNOLOGIES:
-            raise ReferenceFault(path, line, f"unknown technology {row['technology']!r}")
-        for name in found.printed:
-            first = names.setdefault((found.system, name), line)
-            if first != line:
-                raise ReferenceFault(path, line, f"line {first} has the printed name {name!r}, too")
-        partitions[found.fullname] = found
+
+    def make(row: _Row, line: int) -> None:
+        partition = Partition(row["system"], row["partition"], row)
+        technology = row["technology"]
+        _refuse(row["system"] not in papers, f"papers.bib has no entry {row['system']!r}")
+        _refuse(
+            not re.match(r"[\w-]+\Z", row["partition"]), f"{row['partition']!r} is no ReFrame name"
+        )
+        _refuse(partition.fullname in partitions, f"{partition.fullname} stands twice")
+        _refuse(technology not in ("", *TECHNOLOGIES), f"unknown technology {technology!r}")
+        for name in partition.printed:
+            first = names.setdefault((partition.system, name), line)
+            _refuse(first != line, f"line {first} has the printed name {name!r}, too")
+        partitions[partition.fullname] = partition
+
+    _records(path, SYSTEM_COLUMNS, make)
     return partitions
 
 
-def values(
-    path: Path, source: str, partitions: Mapping[str, Partition] | None
-) -> Iterator[Reference]:
-    """Yield the values of a file: of a paper, or of a site where there are no `partitions`."""
-    for line, row in _rows(path, VALUE_COLUMNS):
+def values(path: Path, source: str, partitions: Mapping[str, Partition] | None) -> list[Reference]:
+    """Return the values of a file: of a paper, or of a site where there are no `partitions`."""
 
-        def fault(message: object, line: int = line) -> ReferenceFault:
-            return ReferenceFault(path, line, str(message))
-
-        for name in ("where", "system", "benchmark", "metric", "printed"):
-            if not row[name]:
-                raise fault(f"the column {name!r} is empty")
-        if row["system"] != path.stem:
-            raise fault(f"the system is {row['system']!r} in the file of {path.stem!r}")
-        fullname = f"{row['system']}:{row['partition']}"
-        if partitions is not None and row["partition"] and fullname not in partitions:
-            raise fault(f"systems.csv has no partition {fullname!r}")
-        if row["relation"] not in RELATIONS:
-            raise fault(f"unknown relation {row['relation']!r}; known: {' '.join(RELATIONS)}")
-        if row["unit"] not in UNITS:
-            raise fault(f"unknown unit {row['unit']!r}; known: {', '.join(UNITS)}")
+    def make(row: _Row, line: int) -> Reference:
+        _require(row, "where", "system", "benchmark", "metric", "printed")
+        system, relation, unit = row["system"], row["relation"], row["unit"]
+        fullname = f"{system}:{row['partition']}"
+        _refuse(system != path.stem, f"the system is {system!r} in the file of {path.stem!r}")
+        if partitions is None:
+            _refuse(not row["partition"], "a baseline without a partition judges nothing")
+        elif row["partition"]:
+            _refuse(fullname not in partitions, f"systems.csv has no partition {fullname!r}")
+        _known("relation", relation, RELATIONS)
+        _known("unit", unit, UNITS)
         if split(row["metric"])[1] is not None:
-            raise fault(f"write the size of {row['metric']!r} as a parameter, message_size=...")
-        if partitions is None and not row["partition"]:
-            raise fault("a baseline without a partition judges nothing")
-        value = _number(row["value"], fault)
-        if not is_measured(value):
-            raise fault(f"the value {row['value']!r} can be no measurement")
-        yield Reference(
-            source=source,
-            origin=path.stem,
-            parameters=_parameters(row["parameters"], fault),
-            value=value,
-            path=path,
-            line=line,
-            **{name: row[name] for name in VALUE_COLUMNS if name not in ("parameters", "value")},
-        )
+            raise ValueError(
+                f"write the size of {row['metric']!r} as a parameter, message_size=..."
+            )
+        value = _number(row["value"])
+        _refuse(not is_measured(value), f"the value {row['value']!r} can be no measurement")
+        typed: dict[str, Any] = {
+            **row,
+            "parameters": _parameters(row["parameters"]),
+            "value": value,
+        }
+        return Reference(source=source, origin=path.stem, path=path, line=line, **typed)
+
+    return _records(path, VALUE_COLUMNS, make)
 
 
 def claims(
     path: Path, papers: Collection[str], partitions: Mapping[str, Partition] | None
-) -> Iterator[Claim]:
-    """Yield the claims of a file: of papers, or of a site where there are no `partitions`.
+) -> list[Claim]:
+    """Return the claims of a file: of papers, or of a site where there are no `partitions`.
 
     A site's claims may name partitions that only its configuration knows, of any system; who
     evaluates them checks that.
     """
     seen: dict[tuple[str, ...], int] = {}
-    for line, row in _rows(path, CLAIM_COLUMNS):
 
-        def fault(message: object, line: int = line) -> ReferenceFault:
-            return ReferenceFault(path, line, str(message))
-
-        if row["paper"] not in papers:
+    def make(row: _Row, line: int) -> Claim:
+        paper, expected = row["paper"], row["expected"]
+        if paper not in papers:
             if partitions is None:
-                raise fault(f"the paper is {row['paper']!r} in the claims of {path.stem!r}")
-            raise fault(f"papers.bib has no entry {row['paper']!r}")
-        for name in ("where", "printed"):
-            if not row[name]:
-                raise fault(f"the column {name!r} is empty")
-        if row["expected"] not in ("", "yes"):
-            raise fault(f"expected is {row['expected']!r}; it wants yes, or nothing")
-        relation, unit = row["relation"], row["unit"]
-        if relation not in CLAIM_RELATIONS:
-            raise fault(f"unknown relation {relation!r}; known: {' '.join(CLAIM_RELATIONS)}")
-        if relation in ("better", "similar"):
-            if row["value"] or unit:
-                raise fault(f"{relation!r} has neither value nor unit")
-            value: tuple[float, ...] = ()
-        else:
-            if unit not in UNITS and unit not in CLAIM_UNITS:
-                raise fault(f"unknown unit {unit!r}")
-            bounds = row["value"].split("..") if relation == "in" else [row["value"]]
-            if relation == "in" and len(bounds) != 2:
-                raise fault(f"{row['value']!r} is no range low..high")
-            value = tuple(_number(bound, fault) for bound in bounds)
-            if list(value) != sorted(value):
-                raise fault(f"{row['value']!r} is a range upside down")
-        sides = [_side(row[name], row["paper"], partitions, fault) for name in ("left", "right")]
-        if sides[0] == sides[1]:
-            raise fault("left and right are the same")
-        if not any(side.partition for side in sides):
-            raise fault("neither side names a partition")
-        if row["paper"] not in {side.system for side in sides}:
-            raise fault(f"neither side is of {row['paper']}")
-        if not row["benchmark"] and not all("benchmark" in side.keys for side in sides):
-            raise fault("the column 'benchmark' is empty, and not both sides name one")
+                raise ValueError(f"the paper is {paper!r} in the claims of {path.stem!r}")
+            raise ValueError(f"papers.bib has no entry {paper!r}")
+        _require(row, "where", "printed")
+        _refuse(expected not in ("", "yes"), f"expected is {expected!r}; write yes, or nothing")
+        value = _bounds(row)
+        left, right = (_side(row[name], paper, partitions) for name in ("left", "right"))
+        _refuse(left == right, "left and right are the same")
+        _refuse(not (left.partition or right.partition), "neither side names a partition")
+        _refuse(paper not in (left.system, right.system), f"neither side is of {paper}")
+        if not row["benchmark"] and not ("benchmark" in left.keys and "benchmark" in right.keys):
+            raise ValueError("the column 'benchmark' is empty, and not both sides name one")
         identity = tuple(
             row[name] for name in CLAIM_COLUMNS if name not in ("printed", "expected", "note")
         )
-        if identity in seen:
-            raise fault(f"the same claim as in line {seen[identity]}")
-        seen[identity] = line
-        yield Claim(
-            source="site" if partitions is None else "published",
-            expected=row["expected"] == "yes",
-            parameters=_parameters(row["parameters"], fault),
-            left=sides[0],
-            right=sides[1],
-            value=value,
-            path=path,
-            line=line,
-            **{
-                name: row[name]
-                for name in CLAIM_COLUMNS
-                if name not in ("parameters", "left", "right", "value", "expected")
-            },
-        )
+        first = seen.setdefault(identity, line)
+        _refuse(first != line, f"the same claim as in line {first}")
+        typed: dict[str, Any] = {
+            **row,
+            "parameters": _parameters(row["parameters"]),
+            "left": left,
+            "right": right,
+            "value": value,
+            "expected": expected == "yes",
+        }
+        source = "site" if partitions is None else "published"
+        return Claim(source=source, path=path, line=line, **typed)
+
+    return _records(path, CLAIM_COLUMNS, make)
 
 
-_Fault = Callable[[object], ReferenceFault]
+def _bounds(row: _Row) -> tuple[float, ...]:
+    """Return the value of a claim: two bounds of a range, none of an ordering."""
+    relation, unit, text = row["relation"], row["unit"], row["value"]
+    _known("relation", relation, CLAIM_RELATIONS)
+    if relation in ("better", "similar"):
+        _refuse(bool(text or unit), f"{relation!r} has neither value nor unit")
+        return ()
+    _known("unit", unit, (*UNITS, *CLAIM_UNITS))
+    bounds = text.split("..") if relation == "in" else [text]
+    _refuse(relation == "in" and len(bounds) != 2, f"{text!r} is no range low..high")
+    value = tuple(map(_number, bounds))
+    _refuse([*value] != sorted(value), f"{text!r} is a range upside down")
+    return value
 
 
-def _side(text: str, paper: str, partitions: Mapping[str, Partition] | None, fault: _Fault) -> Side:
+def _side(text: str, paper: str, partitions: Mapping[str, Partition] | None) -> Side:
     fullname, _, rest = text.partition(";")
     system, colon, partition = fullname.partition(":")
     if partitions is None:
         if not re.match(r"[\w-]+:[\w-]*\Z", fullname):
-            raise fault(f"{fullname!r} is not of the form system:partition")
+            raise ValueError(f"{fullname!r} is not of the form system:partition")
     elif system != paper or not colon:
-        raise fault(f"{fullname!r} is no partition of {paper}")
+        raise ValueError(f"{fullname!r} is no partition of {paper}")
     elif partition and fullname not in partitions:
-        raise fault(f"systems.csv has no partition {fullname!r}")
-    own = {}
-    shared = []
+        raise ValueError(f"systems.csv has no partition {fullname!r}")
+    names = {}
+    parameters = []
     for part in filter(None, rest.split(";")):
         key, _, value = part.partition("=")
         if key in ("benchmark", "metric"):
-            own[key] = value
+            names[key] = value
         else:
-            shared.append(part)
-    return Side(system, partition, {**own, **_parameters(";".join(shared), fault)})
+            parameters.append(part)
+    return Side(system, partition, {**names, **_parameters(";".join(parameters))})
 
 
-def _parameters(text: str, fault: _Fault) -> dict[str, str]:
-    try:
-        parameters = read_parameters(text)
-    except ValueError as err:
-        raise fault(err) from None
-    if write_parameters(parameters) != text:
-        raise fault(f"the parameters are not in order; write {write_parameters(parameters)}")
+def _refuse(wrong: bool, message: str) -> None:
+    if wrong:
+        raise ValueError(message)
+
+
+def _require(row: _Row, *names: str) -> None:
+    for name in names:
+        _refuse(not row[name], f"the column {name!r} is empty")
+
+
+def _known(what: str, word: str, words: Iterable[str]) -> None:
+    _refuse(word not in words, f"unknown {what} {word!r}; known: {', '.join(words)}")
+
+
+def _parameters(text: str) -> dict[str, str]:
+    parameters = read_parameters(text)
+    ordered = write_parameters(parameters)
+    _refuse(ordered != text, f"the parameters are not in order; write {ordered}")
     return parameters
 
 
-def _number(text: str, fault: _Fault) -> float:
+def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise fault(f"the value {text!r} is no number") from None
-    if not math.isfinite(value):
-        raise fault(f"the value {text!r} is not finite")
+        raise ValueError(f"the value {text!r} is no number") from None
+    _refuse(not math.isfinite(value), f"the value {text!r} is not finite")
     return value

@@ -10,12 +10,10 @@ from functools import cached_property
 from pathlib import Path
 
 from acceptance.core.units import UNITS
-from acceptance.references import csv_rows as rows
-from acceptance.references.csv_rows import RELATIONS, ReferenceFault
-from acceptance.references.records import Claim, Partition, Reference
+from acceptance.references import csv_rows
+from acceptance.references.csv_rows import RELATIONS
+from acceptance.references.records import Claim, Partition, Reference, ReferenceFault
 from acceptance.references.tolerances import SOURCES, Tolerances
-
-__all__ = ["Ambiguous", "Library", "ReferenceFault", "load"]
 
 
 class Ambiguous(LookupError):
@@ -61,14 +59,14 @@ class Library:
         """
         for source in sources:
             rows = self._index.get((source, system, partition, benchmark, metric), [])
-            fitting = [
+            matches = [
                 row
                 for row in rows
                 if ("message_size" in row.parameters) == ("message_size" in parameters)
                 and all(parameters.get(key) == value for key, value in row.parameters.items())
             ]
-            if fitting:
-                return _the_one(fitting, unit)
+            if matches:
+                return _best(matches, unit)
         return None
 
     def stated(self, system: str, partition: str, benchmark: str) -> Iterator[dict[str, str]]:
@@ -84,15 +82,15 @@ class Library:
                         yield keys
 
 
-def _the_one(fitting: list[Reference], unit: str) -> Reference:
+def _best(matches: list[Reference], unit: str) -> Reference:
     # Of a range, two bounds, it is the one on the worse side that judges.
-    judging = "<=" if UNITS[fitting[0].unit] == "lower" else ">="
+    judging = "<=" if UNITS[matches[0].unit] == "lower" else ">="
 
     def rank(row: Reference) -> tuple[int, int]:
         bound = 2 if row.relation == judging else 3
         return -len(row.parameters), min(RELATIONS.index(row.relation), bound)
 
-    first, *others = sorted(fitting, key=rank)
+    first, *others = sorted(matches, key=rank)
     for row in others:
         if rank(row) == rank(first) and row.value != first.value:
             raise Ambiguous(
@@ -111,27 +109,28 @@ def load(folder: Path) -> Library:
     Raises ReferenceFault for the first thing that is missing, malformed or contradictory.
     """
     tolerances = Tolerances.load(folder / "tolerances.yaml")
-    papers = rows.papers(folder / "papers.bib")
-    partitions = rows.partitions(folder / "systems.csv", papers)
+    papers = csv_rows.papers(folder / "papers.bib")
+    partitions = csv_rows.partitions(folder / "systems.csv", papers)
     values: list[Reference] = []
     for path in sorted(folder.glob("*.csv")):
         if path.name not in ("systems.csv", "claims.csv"):
             if path.stem not in papers:
-                raise ReferenceFault(path, 0, f"papers.bib has no entry {path.stem!r}")
-            values += rows.values(path, "published", partitions)
+                raise ReferenceFault(f"papers.bib has no entry {path.stem!r}", where=str(path))
+            values += csv_rows.values(path, "published", partitions)
     for paper in papers:
         if not (folder / f"{paper}.csv").is_file():
-            raise ReferenceFault(folder / "papers.bib", 0, f"{paper!r} has no {paper}.csv")
+            place = str(folder / "papers.bib")
+            raise ReferenceFault(f"{paper!r} has no {paper}.csv", where=place)
     baselines = [
         row
         for path in sorted((folder / "sites").glob("*.csv"))
-        for row in rows.values(path, "baseline", None)
+        for row in csv_rows.values(path, "baseline", None)
     ]
     _check_duplicates(values)
     _check_duplicates(baselines)
-    claims = [*rows.claims(folder / "claims.csv", papers, partitions)]
+    claims = csv_rows.claims(folder / "claims.csv", papers, partitions)
     for path in sorted((folder / "sites/claims").glob("*.csv")):
-        claims += rows.claims(path, (path.stem,), None)
+        claims += csv_rows.claims(path, (path.stem,), None)
     return Library(
         folder, papers, partitions, tuple(values), tuple(claims), tolerances, tuple(baselines)
     )
@@ -141,10 +140,10 @@ def _check_duplicates(references: list[Reference]) -> None:
     exact: dict[tuple[str, ...], Reference] = {}
     judging: dict[tuple[str, ...], Reference] = {}
     for row in references:
+        message = ""
         if row.relation == "=" and (first := judging.setdefault(row.key, row)) is not row:
-            raise ReferenceFault(
-                row.path, row.line, f"line {first.line} has '=' for the same quantity, too"
-            )
-        identity = (*row.key, row.relation, row.where)
-        if (first := exact.setdefault(identity, row)) is not row:
-            raise ReferenceFault(row.path, row.line, f"a duplicate of line {first.line}")
+            message = f"line {first.line} has '=' for the same quantity, too"
+        elif (first := exact.setdefault((*row.key, row.relation, row.where), row)) is not row:
+            message = f"a duplicate of line {first.line}"
+        if message:
+            raise ReferenceFault(message, where=str(row.path), number=row.line)

@@ -5,8 +5,10 @@ The keys are documented in `reference/README.md`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+
+from acceptance.core.errors import Fault
 
 _INTEGER = re.compile(r"[1-9]\d*\Z")
 _SIZE = re.compile(r"(0|[1-9]\d*)\Z")
@@ -41,6 +43,10 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
     "grid": _TEXT,
     "environment": _TEXT,
 }
+
+
+class ReferenceFault(Fault):
+    """Reference data that cannot be used: file, line and what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,15 @@ class Claim:
     note: str
     path: Path
     line: int
+
+
+def _columns(record: type[Reference] | type[Claim]) -> tuple[str, ...]:
+    place = ("source", "origin", "path", "line")
+    return tuple(field.name for field in fields(record) if field.name not in place)
+
+
+#: The columns of `<paper>.csv` and of `claims.csv`: what the records do not say of their place.
+VALUE_COLUMNS, CLAIM_COLUMNS = _columns(Reference), _columns(Claim)
 
 
 def read_parameters(text: str) -> dict[str, str]:

@@ -1,14 +1,12 @@
-"""Reference values as tables: what there is, and which check produces each metric."""
+"""Reference values as tables and CSV."""
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 
-from acceptance.references.csv_rows import VALUE_COLUMNS
 from acceptance.references.library import Library
-from acceptance.references.records import Claim, Reference, write_parameters
-from acceptance.suites.registry import check_of, has_check
+from acceptance.references.records import VALUE_COLUMNS, Reference, write_parameters
 
 #: What a table for people leaves out.
 SHORT_COLUMNS = tuple(
@@ -45,9 +43,8 @@ def select(
 
 def fields(row: Reference) -> dict[str, str]:
     """Return a row as text, in the columns of `reference/<paper>.csv`."""
-    own = {name: getattr(row, name) for name in VALUE_COLUMNS}
     return {
-        **own,
+        **{name: getattr(row, name) for name in VALUE_COLUMNS},
         "parameters": write_parameters(row.parameters),
         # No exponent, and no ".0" either.
         "value": f"{Decimal(repr(row.value)).normalize():f}",
@@ -61,20 +58,3 @@ def as_csv(rows: Iterable[Reference]) -> str:
     writer.writeheader()
     writer.writerows(map(fields, rows))
     return text.getvalue()
-
-
-def coverage(rows: Sequence[Reference]) -> list[tuple[Reference, str | None]]:
-    """Return each row with the check that produces its metric, or None."""
-    return [(row, check_of(row.benchmark, row.metric)) for row in rows]
-
-
-def covers(claim: Claim) -> bool:
-    """Tell whether checks produce what both sides of a claim speak of."""
-    for side in (claim.left, claim.right):
-        benchmark = side.keys.get("benchmark", claim.benchmark)
-        metric = side.keys.get("metric", claim.metric)
-        # Without a metric a paper speaks of a benchmark as a whole.
-        known = check_of(benchmark, metric) if metric else has_check(benchmark)
-        if not known:
-            return False
-    return True

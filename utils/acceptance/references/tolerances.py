@@ -1,12 +1,17 @@
 """How far a result may lie from its reference: `reference/tolerances.yaml`."""
 
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
+import msgspec
 import yaml
+from msgspec import Meta, Struct
 
-from acceptance.core.errors import Fault
-from acceptance.core.units import UNITS, direction, is_measured
+from acceptance.core.units import UNITS, direction
+from acceptance.references.records import ReferenceFault
 
 #: What a reference can come from, in the order in which it judges.
 SOURCES = ("baseline", "published", "limit")
@@ -19,21 +24,30 @@ CLAIMED = {"=": "=", "~": "~", ">=": "bounds", "<=": "bounds", "in": "bounds", "
 #: plain difference.
 COMPARED = ("%", "x", "difference")
 
+_Reason = Annotated[str, Meta(pattern=r"\S")]
+_Mapping = dict[str | int, Any]
+_T = TypeVar("_T")
 
-class ToleranceFault(Fault):
-    """A tolerances file that cannot be used."""
 
-
-@dataclass(frozen=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True, forbid_unknown_fields=True):
     """Fractions of the reference that a result may be worse or better; None: without bound.
 
     Of a unit without direction `worse` is meant for both sides.
     """
 
-    worse: float
-    better: float | None
-    reason: str
+    worse: Annotated[float, Meta(gt=0, lt=1)]
+    better: Annotated[float, Meta(gt=0, le=sys.float_info.max)] | None
+    reason: _Reason
+
+
+class _Points(Struct, frozen=True, forbid_unknown_fields=True):
+    within: Annotated[float, Meta(gt=0, lt=100)]
+    reason: _Reason
+
+
+class _Fraction(Struct, frozen=True, forbid_unknown_fields=True):
+    within: Annotated[float, Meta(gt=0, lt=1)]
+    reason: _Reason
 
 
 @dataclass(frozen=True)
@@ -50,84 +64,39 @@ class Tolerances:
     def load(cls, path: Path) -> "Tolerances":
         """Read the file.
 
-        Raises ToleranceFault when it cannot be read, names an unknown unit, lacks a reason, or
-        has a fraction outside 0 < worse < 1.
+        Raises ReferenceFault when it cannot be read, names an unknown source, unit or relation,
+        lacks a reason, or has a fraction outside 0 < worse < 1.
         """
         try:
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
-            raise ToleranceFault(f"{path}: cannot be read: {err}") from None
-        table: dict[tuple[str, str], Tolerance] = {}
-        if not isinstance(data, dict):
-            raise ToleranceFault(f"{path}: holds no table of sources")
-        claims = cls._claims(path, data.pop("claims", {}))
-        for source, units in data.items():
-            if source not in SOURCES:
-                raise ToleranceFault(f"{path}: {source}: not one of {', '.join(SOURCES)}, claims")
-            if not isinstance(units, dict):
-                raise ToleranceFault(f"{path}: {source}: holds no table of units")
-            for unit, entry in units.items():
-                table[str(source), str(unit)] = cls._entry(f"{path}: {source}, {unit}", unit, entry)
-        return cls(table, claims)
-
-    @staticmethod
-    def _claims(path: Path, data: object) -> dict[tuple[str, str], float]:
-        found: dict[tuple[str, str], float] = {}
-        if not isinstance(data, dict) or not all(
-            isinstance(units, dict) for units in data.values()
-        ):
-            raise ToleranceFault(f"{path}: claims: holds no table of relations")
-        for relation, units in data.items():
-            if relation not in CLAIMED.values():
-                known = ", ".join(dict.fromkeys(CLAIMED.values()))
-                raise ToleranceFault(f"{path}: claims, {relation}: not one of {known}")
-            for unit, entry in units.items():
-                where = f"{path}: claims, {relation}, {unit}"
-                if unit not in COMPARED:
-                    raise ToleranceFault(f"{where}: not one of {', '.join(COMPARED)}")
-                if not isinstance(entry, dict) or set(entry) != {"within", "reason"}:
-                    raise ToleranceFault(f"{where}: wants exactly within and reason")
-                within, reason = entry["within"], entry["reason"]
-                if not is_measured(within) or within >= (100 if unit == "%" else 1):
-                    what = "percentage points" if unit == "%" else "a fraction below 1"
-                    raise ToleranceFault(f"{where}: within is {within!r}, not {what}")
-                if not isinstance(reason, str) or not reason.strip():
-                    raise ToleranceFault(f"{where}: gives no reason")
-                found[relation, unit] = float(within)
-        return found
+            raise ReferenceFault(f"cannot be read: {err}", where=str(path)) from None
+        try:
+            sources = _converted(data, _Mapping)
+            claims = {
+                keys: _within(keys, entry)
+                for keys, entry in _entries(sources.pop("claims", {}), "claims")
+            }
+            for source in sources:
+                if source not in SOURCES:
+                    raise ValueError(f"{source}: not one of {', '.join(SOURCES)}, claims")
+            return cls({keys: _tolerance(keys, entry) for keys, entry in _entries(sources)}, claims)
+        except ValueError as err:
+            raise ReferenceFault(str(err), where=str(path)) from None
 
     def of_claim(self, relation: str, unit: str) -> float:
         """Return how far the figure of a claim may be off: points of `%`, else a fraction.
 
-        `unit` is that of the claim's figure. Raises ToleranceFault when none is stated.
+        `unit` is that of the claim's figure. Raises ReferenceFault when none is stated.
         """
         compared = unit if unit in COMPARED else "difference"
         try:
             return self.claims[CLAIMED[relation], compared]
         except KeyError:
-            raise ToleranceFault(
-                f"tolerances.yaml: claims: nothing for the relation {relation!r} of {compared}"
+            raise ReferenceFault(
+                f"claims: nothing for the relation {relation!r} of {compared}",
+                where="tolerances.yaml",
             ) from None
-
-    @staticmethod
-    def _entry(where: str, unit: object, entry: object) -> Tolerance:
-        if where.split(": ")[1].startswith("limit,"):
-            if unit not in LIMITED:
-                raise ToleranceFault(f"{where}: not one of {', '.join(LIMITED)}")
-        elif str(unit) not in UNITS:
-            raise ToleranceFault(f"{where}: not a unit of metrics")
-        if not isinstance(entry, dict) or set(entry) != {"worse", "better", "reason"}:
-            raise ToleranceFault(f"{where}: wants exactly worse, better and reason")
-        worse, better, reason = entry["worse"], entry["better"], entry["reason"]
-        if not isinstance(worse, float) or not 0 < worse < 1:
-            raise ToleranceFault(f"{where}: worse is {worse!r}, not a fraction between 0 and 1")
-        if better is not None and not is_measured(better):
-            raise ToleranceFault(f"{where}: better is {better!r}, neither null nor above 0")
-        if better is not None and UNITS.get(str(unit), "lower") is None:
-            raise ToleranceFault(f"{where}: of this unit no side is better: write better: null")
-        if not isinstance(reason, str) or not reason.strip():
-            raise ToleranceFault(f"{where}: gives no reason")
-        return Tolerance(worse, better, reason)
 
     def thresholds(
         self, source: str, relation: str, unit: str, metric: str = ""
@@ -139,21 +108,62 @@ class Tolerances:
         ("up to 900 MB/s" says nothing about 850). Of a unit without direction, such as that of a
         communication balance ratio, neither side is the better one: both are bounded by `worse`.
         """
-        way = direction(unit)
         tolerance = self.table.get((source, metric if source == "limit" else unit))
+        better = direction(unit)
         if tolerance is None:
             return None
-        if way is None:
+        if better is None:
             return (
                 None if relation == "<=" else -tolerance.worse,
                 None if relation == ">=" else tolerance.worse,
             )
         if relation in (">=", "<="):
-            if (relation == ">=") != (way == "higher"):
+            if (relation == ">=") != (better == "higher"):
                 return None
-            return (-tolerance.worse, None) if way == "higher" else (None, tolerance.worse)
-        if way == "higher":
+            return (-tolerance.worse, None) if better == "higher" else (None, tolerance.worse)
+        if better == "higher":
             return -tolerance.worse, tolerance.better
-        # ReFrame wants a lower threshold of at least -1: no time is less than zero.
-        better = None if tolerance.better is None else -min(tolerance.better, 1.0)
-        return better, tolerance.worse
+        # ReFrame requires a lower threshold of at least -1: no time is less than zero.
+        lower = None if tolerance.better is None else -min(tolerance.better, 1.0)
+        return lower, tolerance.worse
+
+
+def _entries(data: object, *keys: str) -> Iterator[tuple[tuple[str, str], object]]:
+    """Yield the entries that two keys lead to; `keys` are those that lead to `data`.
+
+    Raises ValueError, which begins with the keys, where there is no mapping.
+    """
+    for first, units in _converted(data, _Mapping, *keys).items():
+        for second, entry in _converted(units, _Mapping, *keys, str(first)).items():
+            yield (str(first), str(second)), entry
+
+
+def _within(keys: tuple[str, str], entry: object) -> float:
+    relation, unit = keys
+    if relation not in CLAIMED.values():
+        known = ", ".join(dict.fromkeys(CLAIMED.values()))
+        raise ValueError(f"claims, {relation}: not one of {known}")
+    if unit not in COMPARED:
+        raise ValueError(f"claims, {relation}, {unit}: not one of {', '.join(COMPARED)}")
+    if unit == "%":
+        return _converted(entry, _Points, "claims", *keys).within
+    return _converted(entry, _Fraction, "claims", *keys).within
+
+
+def _tolerance(keys: tuple[str, str], entry: object) -> Tolerance:
+    source, unit = keys
+    if source == "limit" and unit not in LIMITED:
+        raise ValueError(f"limit, {unit}: not one of {', '.join(LIMITED)}")
+    if source != "limit" and unit not in UNITS:
+        raise ValueError(f"{source}, {unit}: not a unit of metrics")
+    tolerance = _converted(entry, Tolerance, *keys)
+    if tolerance.better is not None and UNITS.get(unit, "lower") is None:
+        raise ValueError(f"{source}, {unit}: of this unit no side is better: write better: null")
+    return tolerance
+
+
+def _converted(data: object, kind: type[_T], *keys: str) -> _T:
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as err:
+        raise ValueError(f"{', '.join(keys)}: {err}" if keys else str(err)) from None

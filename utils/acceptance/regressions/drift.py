@@ -6,8 +6,7 @@ import numpy as np
 
 from acceptance.core.metrics import split
 from acceptance.detection.common_mode import Floats
-from acceptance.references.library import Library
-from acceptance.references.records import Reference
+from acceptance.references import Library, Reference
 from acceptance.regressions.findings import Finding
 from acceptance.regressions.history.series import Series
 

@@ -15,13 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from acceptance import references
 from acceptance.core.errors import Fault
 from acceptance.core.metrics import split
 from acceptance.core.units import UNITS
-from acceptance.references import library as references
-from acceptance.references import tables
-from acceptance.references.library import Library
-from acceptance.references.records import PARAMETERS, Reference, write_parameters
+from acceptance.references import PARAMETERS, Library, Reference, tables, write_parameters
 from acceptance.regressions.drift import baseline_of, parameters_of
 from acceptance.regressions.history.series import (
     History,

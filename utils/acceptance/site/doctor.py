@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acceptance import references
 from acceptance.core.paths import LOGS, REFERENCE, RESULTS_DB, VAR
 from acceptance.launch import slurm_jobs
 from acceptance.launch.topology import usable_cores
-from acceptance.references import library as references
-from acceptance.references.tolerances import ToleranceFault
 from acceptance.rfm import configuration as site
 from acceptance.software import spack
 from acceptance.software.programs import find_program
@@ -92,7 +91,7 @@ def _spack() -> Finding:
 def _references() -> Finding:
     try:
         library = references.load(REFERENCE)
-    except (references.ReferenceFault, ToleranceFault) as err:
+    except references.ReferenceFault as err:
         return Finding("references", BROKEN, str(err), "mend the line")
     return Finding(
         "references",

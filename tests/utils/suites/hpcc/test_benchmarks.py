@@ -4,10 +4,10 @@ import csv
 
 import pytest
 
+from acceptance import references
 from acceptance.core.metrics import split
 from acceptance.core.paths import ROOT
 from acceptance.core.units import UNITS, is_measured
-from acceptance.references import library as references
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.hpcc import output as parse
 

@@ -15,7 +15,7 @@ from acceptance.campaigns.protocol.remedies import (
 )
 from acceptance.core import metrics
 from acceptance.core.directions import better
-from acceptance.references.records import write_parameters
+from acceptance.references import write_parameters
 from acceptance.rfm.database import Case, Metric
 from acceptance.verdict.session import Verdict
 
