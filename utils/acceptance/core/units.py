@@ -1,5 +1,6 @@
-"""Units of metrics, and which direction of each is the better one."""
+"""Units of metrics, ours and other programs', and which direction of each is the better one."""
 
+import re
 import sys
 from typing import Literal
 
@@ -27,9 +28,24 @@ UNITS: dict[str, Direction | None] = {
     "1": None,
 }
 
+_UNIT_OF_TIME = (
+    r"([num\u00b5\u03bc]?s|[num]?secs?|(nano|micro|milli)?seconds?|min|minutes?|h|hours?|days?)"
+)
+#: Of a rate over another one, both of which are metrics with a past of their own: a faster HPL
+#: makes all that is counted per flop of it less, and nothing worse.
+_OVER_ANOTHER = ("B/kflop", "B/flop", "update/flop")
+#: Something per time (also simulated time, ns/day), or operations; more is better.
+_RATE = re.compile(
+    rf"(?!days?/).*/ ?{_UNIT_OF_TIME}|[kmgtpe]?flops?|[kmgt]?i?ops|[kmgt]?gups"
+    r"|[kmgt]?i?(b|bit|byte)s?ps",
+    re.I,
+)
+#: A time, or a time for each of something; less is better.
+_TIME = re.compile(rf"{_UNIT_OF_TIME}(/.+)?", re.I)
+
 
 def direction(unit: str) -> Direction | None:
-    """Return the better direction of a metric with this unit.
+    """Return the better direction of a metric that has a reference.
 
     Raises ValueError for a unit that is not in `UNITS`.
     """
@@ -37,6 +53,26 @@ def direction(unit: str) -> Direction | None:
         return UNITS[unit]
     except KeyError:
         raise ValueError(f"unknown unit {unit!r}; known: {', '.join(UNITS)}") from None
+
+
+def better(unit: str, lower: float | None = None, upper: float | None = None) -> Direction | None:
+    """Return the better direction of any metric by its unit, else by the thresholds that judge it.
+
+    A reference that only a lower value fails (`lower` alone) is one of which more is better. None:
+    nothing tells.
+    """
+    if unit in _OVER_ANOTHER:
+        return None
+    if known := UNITS.get(unit):
+        return known
+    if unit not in UNITS:
+        if _RATE.fullmatch(unit.strip()):
+            return "higher"
+        if _TIME.fullmatch(unit.strip()):
+            return "lower"
+    if (lower is None) == (upper is None):
+        return None
+    return "higher" if upper is None else "lower"
 
 
 def is_measured(value: object) -> bool:

@@ -14,7 +14,7 @@ from acceptance.campaigns.protocol.remedies import (
     of_deviation,
 )
 from acceptance.core import metrics
-from acceptance.core.directions import better
+from acceptance.core.units import better
 from acceptance.references import write_parameters
 from acceptance.rfm.database import Case, Metric
 from acceptance.verdict.session import Verdict

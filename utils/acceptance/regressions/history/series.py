@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from acceptance.core.directions import better
-from acceptance.core.units import Direction
+from acceptance.core.units import Direction, better
 from acceptance.rfm.session_schema import PerfValue, metric_name
 
 #: JSON holds integers that no float can.
