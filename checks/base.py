@@ -11,7 +11,7 @@ from reframe.core.exceptions import PerformanceError, SanityError
 
 from acceptance import references
 from acceptance.core import metrics
-from acceptance.core.paths import REFERENCE
+from acceptance.core.paths import Workspace
 from acceptance.core.units import is_measured
 from acceptance.launch import slurm_jobs
 from acceptance.references import SOURCES
@@ -23,7 +23,7 @@ from . import mended  # noqa: F401
 @functools.cache
 def library() -> references.Library:
     """Load `reference/` once a session; a malformed file there fails every check with its line."""
-    return references.load(REFERENCE)
+    return references.load(Workspace.of().reference)
 
 
 def stated(partition, benchmark: str) -> list[dict[str, str]]:

@@ -8,6 +8,7 @@ import reframe.core.runtime as runtime
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
+from acceptance.core.paths import Workspace
 from acceptance.software import spack
 from acceptance.software.programs import find_program
 from acceptance.suites.registry import SUITES
@@ -58,7 +59,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
             self.build_system = "CustomBuild"
             self.build_system.commands = ["true"]
             return
-        found = spack.find()
+        found = spack.find(Workspace.of())
         if found is None:
             raise SanityError("there is no Spack any more; get one with: make spack")
         self.identity = found.identity()

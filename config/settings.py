@@ -12,10 +12,14 @@ import shlex
 import sys
 from pathlib import Path
 
-from acceptance.core.paths import LOGS, RESULTS_DB, ROOT, SYSTEMS, VAR
+from acceptance.core.paths import Workspace
 
-CHECKS = str(ROOT / "checks")
-FOLDERS = [Path(__file__).resolve().parent, *(root / "config" for root in SYSTEMS if root != ROOT)]
+WORKSPACE = Workspace.of()
+CHECKS = str(WORKSPACE.root / "checks")
+FOLDERS = [
+    Path(__file__).resolve().parent,
+    *(root / "config" for root in WORKSPACE.systems if root != WORKSPACE.root),
+]
 FILES = [path for folder in FOLDERS for path in sorted((folder / "systems").glob("*.py"))]
 
 
@@ -91,7 +95,7 @@ def catches_all(system: dict) -> bool:
 
 
 # ReFrame makes the folders of its results, but not that of its log.
-LOGS.mkdir(parents=True, exist_ok=True)
+WORKSPACE.logs.mkdir(parents=True, exist_ok=True)
 
 LOADED = sorted(map(load, FILES), key=lambda loaded: catches_all(loaded[0]))
 
@@ -120,8 +124,8 @@ site_configuration = {
     "environments": [environment for _, own in LOADED for environment in own],
     "general": [
         {
-            "report_file": f"{VAR}/reports/{{sessionid}}.json",
-            "topology_prefix": f"{VAR}/topology",
+            "report_file": f"{WORKSPACE.var}/reports/{{sessionid}}.json",
+            "topology_prefix": f"{WORKSPACE.var}/topology",
         }
     ],
     # How much is measured; `reframe --mode=acceptance`. In maintenance only the links are looked
@@ -137,7 +141,7 @@ site_configuration = {
         {
             "enable": True,
             "backend": "sqlite",
-            "sqlite_db_file": str(RESULTS_DB),
+            "sqlite_db_file": str(WORKSPACE.results),
             "sqlite_conn_timeout": 20,
         }
     ],
@@ -149,7 +153,7 @@ site_configuration = {
                 # One file a day; `acceptance gate` reads from it what ReFrame selected.
                 {
                     "type": "file",
-                    "name": f"{LOGS}/reframe.log",
+                    "name": f"{WORKSPACE.logs}/reframe.log",
                     "timestamp": "%Y-%m-%d",
                     "level": "verbose",
                     "append": True,
@@ -159,7 +163,7 @@ site_configuration = {
             "handlers_perflog": [
                 {
                     "type": "filelog",
-                    "basedir": f"{VAR}/perflogs",
+                    "basedir": f"{WORKSPACE.var}/perflogs",
                     "prefix": "%(check_system)s/%(check_partition)s",
                     "level": "info",
                     "append": True,

@@ -40,4 +40,4 @@ def named(*urls):
 
 def update(folder, found, *urls, now=NOW, **more):
     """Take note of the alerts found, and send to these URLs."""
-    return notify.update(found, now, to=named(*urls), folder=folder, **more)
+    return notify.update(found, now, folder, to=named(*urls), **more)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from acceptance.core.paths import ROOT, WHEELS
 from acceptance.rfm import database as results
 from tests import netns
+from tests.places import ROOT, WHEELS
 
 DATA = ROOT / "tests/data"
 BIN = Path(sys.executable).parent

@@ -32,9 +32,9 @@ import sys
 import time
 from pathlib import Path
 
-from acceptance.core.paths import WHEELS
 from acceptance.launch.topology import usable_memory
 from acceptance.software import externals
+from tests.places import WHEELS
 
 NAMES = ("node1", "node2")
 #: The interfaces of a node: for messages, and for control. Sysfs calls both 10 Gbit/s.

@@ -6,7 +6,7 @@ otherwise. A template: see koop2008.py. This one shows processors that Spack has
 (Itanium, Cray X1): their suites are built by hand, and an environment says where they are.
 """
 
-from acceptance.core.paths import VAR
+from acceptance.core.paths import Workspace
 from acceptance.software import spack
 
 NAME = "fatoohi2006"
@@ -82,7 +82,7 @@ SYSTEM = {
     "hostnames": [rf"^{NAME}\b"],
     "modules_system": "nomod",
     # Jobs run in there: a folder that all nodes see.
-    "prefix": str(VAR),
+    "prefix": str(Workspace.of().var),
     # Name, environments, nodes, CPUs, sockets and GB of memory a node, fabric. Nodes are those
     # that compute: one of the X1 and one of the Opteron cluster serve. The Altix is cut into the
     # nodes of Section 3.2, though one Linux runs all 512 CPUs: where Slurm has that as a node,

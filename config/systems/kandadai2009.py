@@ -6,7 +6,7 @@ otherwise. A template: see koop2008.py. This one shows partitions that are the s
 in the network that the MPI is told to use.
 """
 
-from acceptance.core.paths import VAR
+from acceptance.core.paths import Workspace
 from acceptance.software import spack
 
 NAME = "kandadai2009"
@@ -61,7 +61,7 @@ SYSTEM = {
     "hostnames": [rf"^{NAME}\b"],
     "modules_system": "nomod",
     # Jobs run in there: a folder that all nodes see.
-    "prefix": str(VAR),
+    "prefix": str(Workspace.of().var),
     # not printed: the names of devices and interfaces; mlx4 is the driver of ConnectX.
     "partitions": [
         partition(

@@ -6,7 +6,7 @@ copy the file, give the system its name and your hosts, and write your nodes ins
 `reframe --system koop2008` takes it as it is, and judges by the numbers that the paper prints.
 """
 
-from acceptance.core.paths import VAR
+from acceptance.core.paths import Workspace
 from acceptance.software import spack
 
 NAME = "koop2008"
@@ -68,7 +68,7 @@ SYSTEM = {
     "hostnames": [rf"^{NAME}\b"],
     "modules_system": "nomod",
     # Jobs run in there: a folder that all nodes see.
-    "prefix": str(VAR),
+    "prefix": str(Workspace.of().var),
     "partitions": [
         partition("sdr-pcie1", "SDR", "1.1"),
         partition("ddr-pcie1", "DDR", "1.1"),

@@ -4,9 +4,12 @@ from pathlib import Path
 
 from reframe.utility.cpuinfo import cpuinfo
 
-from acceptance.core.paths import VAR, WHEELS
+from acceptance.core.paths import Workspace
 from acceptance.launch.topology import usable_cores, usable_memory
 from acceptance.software import externals, spack
+
+WORKSPACE = Workspace.of()
+WHEELS, PREFIXES = WORKSPACE.wheels, WORKSPACE.spack / "prefix"
 
 ENVIRONMENTS = []
 
@@ -38,7 +41,7 @@ if "openmpi" in externals.mpi_names() and Path("/usr/bin/hpcc").exists():
             "features": ["hpcc", "mpi"],
             "extras": {"suites": {"hpcc": "/usr/bin"}, "mpi": "openmpi"},
             "env_vars": [
-                ["PATH", f"{externals.launcher_of('openmpi', spack.PREFIXES)}:$PATH"],
+                ["PATH", f"{externals.launcher_of('openmpi', PREFIXES)}:$PATH"],
                 *AS_ROOT,
             ],
         }
@@ -48,13 +51,13 @@ if "openmpi" in externals.mpi_names() and Path("/usr/bin/hpcc").exists():
 WITHOUT_LOOPBACK = ("mpich",)
 
 # Everything else is built by Spack, with each MPI that Debian's packages have put here.
-if spack.find():
+if spack.find(WORKSPACE):
     ENVIRONMENTS += [
         {
             "name": f"spack-{mpi}",
             "features": spack.features() + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
             "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
-            "env_vars": [["PATH", f"{spack.PREFIXES / mpi}/bin:$PATH"], *AS_ROOT],
+            "env_vars": [["PATH", f"{PREFIXES / mpi}/bin:$PATH"], *AS_ROOT],
         }
         for mpi in externals.mpi_names()
     ]
@@ -64,7 +67,7 @@ SYSTEM = {
     "descr": "this machine",
     "hostnames": [".*"],
     "modules_system": "nomod",
-    "prefix": str(VAR),
+    "prefix": str(WORKSPACE.var),
     "partitions": [
         {
             "name": "default",

@@ -6,7 +6,7 @@ one shows processors that Spack has no target for (Itanium, Cray X1, NEC SX-8): 
 built by hand, and an environment says where they are.
 """
 
-from acceptance.core.paths import VAR
+from acceptance.core.paths import Workspace
 from acceptance.software import spack
 
 NAME = "saini2006"
@@ -87,7 +87,7 @@ SYSTEM = {
     "hostnames": [rf"^{NAME}\b"],
     "modules_system": "nomod",
     # Jobs run in there: a folder that all nodes see.
-    "prefix": str(VAR),
+    "prefix": str(Workspace.of().var),
     # Name, environments, nodes, CPUs a node, sockets a node, fabric. not printed: nodes. They are
     # what the largest result took (2024, 440, 64, 512, 576 CPUs), for the X1 those of fatoohi2006.
     # The peaks of Table 1 are those of nodes where they fit the CPUs that it gives a node.

@@ -5,7 +5,7 @@ DDR/QDR on Intel Computing Platforms", 2009; facts are those of the slides on pl
 adapters unless a comment says otherwise. A template: see koop2008.py.
 """
 
-from acceptance.core.paths import VAR
+from acceptance.core.paths import Workspace
 from acceptance.software import spack
 
 NAME = "subramoni2009"
@@ -70,7 +70,7 @@ SYSTEM = {
     "hostnames": [rf"^{NAME}\b"],
     "modules_system": "nomod",
     # Jobs run in there: a folder that all nodes see.
-    "prefix": str(VAR),
+    "prefix": str(Workspace.of().var),
     # not printed: the numbers of nodes; of Harpertown there were too few for the all-to-all test.
     "partitions": [
         partition("nh-qdr", nodes=4),

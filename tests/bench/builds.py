@@ -12,6 +12,7 @@ from acceptance.core.paths import ROOT
 from acceptance.core.table import table
 from acceptance.software import externals, spack
 from tests.bench.harness import Bench
+from tests.places import HERE
 
 CHECKS = 20
 
@@ -49,6 +50,7 @@ SHARED = """
 EACH = """
     import shutil
     from pathlib import Path
+    from acceptance.core.paths import Workspace
     from acceptance.software import spack
 
     @rfm.simple_test
@@ -61,7 +63,7 @@ EACH = """
 
         @run_after("setup")
         def compose(self):
-            found = spack.find()
+            found = spack.find(Workspace.of())
             mpi = self.current_environ.extras["spack"]["mpi"]
             source = spack.source("imb", "local", mpi, found)
             folder = Path(self.stagedir).parent / f"source-{{self.number}}"
@@ -93,7 +95,7 @@ def compare(bench: Bench, what: str, body: str, checks: int, **values: object) -
 
 
 def main() -> None:
-    if spack.find() is None or not externals.mpi_names():
+    if spack.find(HERE) is None or not externals.mpi_names():
         print("no Spack, or no MPI of Debian, here: what Spack costs a check is not measured")
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -13,9 +13,9 @@ import textwrap
 import time
 from pathlib import Path
 
-from acceptance.core.paths import ROOT, WHEELS
 from acceptance.core.table import table
 from acceptance.rfm import database
+from tests.places import ROOT, WHEELS
 
 PAIRS = 5
 SELECT = "PingPong.*%placement=intra-node"

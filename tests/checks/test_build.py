@@ -18,6 +18,7 @@ from acceptance.software import externals, spack
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.npb import benchmarks as npb
 from tests.conftest import MIRROR, Site
+from tests.places import HERE
 
 SHA_OF_OSU = "1edd0c2efa61"
 SHA_OF_HPCC = "0a6fef7ab9f3"
@@ -38,7 +39,7 @@ def by_hand(start, build):
 
 
 needs_spack = pytest.mark.skipif(
-    spack.find() is None,
+    spack.find(HERE) is None,
     reason="no Spack: set SPACK_ROOT, put spack on PATH, run `make spack`, or clone to ~/spack",
 )
 needs_mirror = pytest.mark.skipif(
@@ -343,11 +344,12 @@ def test_a_wrong_checksum_is_refused(fresh, tmp_path):
 
 
 def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
-    found = spack.find()
+    found = spack.find(HERE)
     done = fresh.run(
         "python", "-c",
-        "import sys; from pathlib import Path; from acceptance.software import spack;"
-        "f = Path(sys.argv[1]); f.mkdir(); s = spack.find();"
+        "import sys; from pathlib import Path; from acceptance.core.paths import Workspace;"
+        "from acceptance.software import spack;"
+        "f = Path(sys.argv[1]); f.mkdir(); s = spack.find(Workspace.of());"
         "t = spack.compose('imb', 'local', sys.argv[2], s).replace('@2021.7', '@1999');"
         "(f / 'spack.yaml').write_text(t); d = s.run('-e', str(f), 'concretize');"
         "print(spack.complaint(d.stderr + d.stdout)); sys.exit(d.returncode)",

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from acceptance import references
-from acceptance.core.paths import REFERENCE
 from acceptance.rfm import database as results
 from acceptance.software import externals
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.hpcc import input_file as hpl
 from tests.conftest import only_case, only_problem
+from tests.places import REFERENCE
 
 N500 = "hpcc/hpccoutf_n500.openmpi.txt"
 BLOCK = ("-S", "Hpcc.block=80")

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from acceptance.core.paths import REFERENCE
 from acceptance.suites.npb import benchmarks as npb
 from tests.conftest import Site, only_case, only_problem
+from tests.places import REFERENCE
 
 SMOKE = '"nodes": 1, "cores": 2, "mode": "smoke"'
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.core.paths import ROOT, WHEELS
 from acceptance.fabric import link_check
 from acceptance.fabric.link_report import parse as read_links
 from acceptance.launch.placement import Layout, exported, family, place
@@ -23,6 +22,7 @@ from acceptance.software import externals
 from acceptance.suites.imb import output as imb
 from tests.conftest import needs_wheels
 from tests.netns import CONTROL, DEVICE, MEMORY, NAMES, TOOLS, Pair, why_not
+from tests.places import ROOT, WHEELS
 
 RANK = ROOT / "utils/acceptance/launch/rank.sh"
 MPIS = ("openmpi", "mpich", "intel-mpi")

@@ -2,9 +2,9 @@
 
 import runpy
 
-from acceptance.core.paths import ROOT, WHEELS
 from acceptance.software import externals
 from tests import netns
+from tests.places import ROOT, WHEELS
 
 #: What a site copies: its partitions have `slurm`, `srun`, a constraint, and the nodes alone.
 TEMPLATE = runpy.run_path(str(ROOT / "config/systems/koop2008.py"))

@@ -5,7 +5,6 @@ import subprocess
 
 import pytest
 
-from acceptance.core.paths import ROOT, WHEELS
 from acceptance.launch.placement import Layout, exported, family, place
 from acceptance.launch.rank_report import misplaced, read
 from acceptance.rfm import database as results
@@ -14,6 +13,7 @@ from tests.checks.test_two_nodes import SWING
 from tests.cluster.sites import STARTS, programs_of
 from tests.conftest import needs_wheels
 from tests.netns import CONTROL, DEVICE, MEMORY, messages
+from tests.places import ROOT, WHEELS
 
 RANK = ROOT / "utils/acceptance/launch/rank.sh"
 LAYOUTS = {kind: Layout(4, 2, "inter-node", kind) for kind in ("block", "cyclic")}

@@ -9,11 +9,11 @@ from collections import defaultdict
 import pytest
 import yaml
 
-from acceptance.core.paths import REFERENCE, ROOT
 from acceptance.fabric.facts import Facts
 from acceptance.references import library
 from acceptance.rfm import configuration as sites
 from checks.mended import Beginnings
+from tests.places import REFERENCE, ROOT
 
 SETTINGS = ROOT / "config/settings.py"
 FILES = sorted((ROOT / "config/systems").glob("*.py"))
@@ -55,7 +55,7 @@ def partitions():
 @pytest.fixture(autouse=True)
 def _own_log(tmp_path, monkeypatch):
     """Loading settings.py makes the folder of the log."""
-    monkeypatch.setattr("acceptance.core.paths.LOGS", tmp_path / "log")
+    monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path))
 
 
 @pytest.fixture

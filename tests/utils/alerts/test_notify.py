@@ -18,6 +18,7 @@ from acceptance.rfm.environment import environment as reframe_environment
 from tests import endpoints
 from tests.alerted import ALERT, DAY, NOW, OTHER, named, update
 from tests.endpoints import PASSWORD
+from tests.places import HERE
 
 
 @pytest.fixture
@@ -228,10 +229,10 @@ def test_nothing_to_tell_leaves_nothing_behind(folder):
 def test_a_preview_changes_nothing(folder, http, in_process):
     update(folder, [ALERT], http.url)
     before = stored_text(folder)
-    outcome = notify.preview([OTHER], NOW, folder=folder)
+    outcome = notify.preview([OTHER], NOW, folder)
     assert (outcome.new, outcome.ended, outcome.open) == ([OTHER], [ALERT], [OTHER])
     assert stored_text(folder) == before
-    assert notify.preview([ALERT], NOW, folder=folder / "none").new == [ALERT]
+    assert notify.preview([ALERT], NOW, folder / "none").new == [ALERT]
     assert not (folder / "none").exists()
 
 
@@ -288,9 +289,9 @@ def test_a_spool_is_sent_by_itself(folder, http, in_process):
     http.status = 503
     update(folder, [ALERT], http.url)
     http.status = 200
-    assert list(notify.send(NOW, to=named(http.url), folder=folder).delivered.values()) == [1]
-    assert notify.send(NOW, to=named(http.url), folder=folder).delivered == {}
-    assert notify.send(NOW, to=named(http.url), folder=folder / "none").delivered == {}
+    assert list(notify.send(NOW, folder, to=named(http.url)).delivered.values()) == [1]
+    assert notify.send(NOW, folder, to=named(http.url)).delivered == {}
+    assert notify.send(NOW, folder / "none", to=named(http.url)).delivered == {}
 
 
 def test_a_named_target_keeps_its_messages_when_its_url_is_corrected(folder, http, in_process):
@@ -326,7 +327,7 @@ SCRIPT = """
         os.kill(os.getpid(), signal.SIGKILL)
 
     {patch}
-    print(notify.update([ALERT], NOW, folder=Path(sys.argv[1])).delivered)
+    print(notify.update([ALERT], NOW, Path(sys.argv[1])).delivered)
 """
 
 
@@ -540,7 +541,7 @@ def test_no_secret_is_printed_stored_or_raised(site, tmp_path, http, in_process)
     }
     folder = site.var / "alerts"
     to = targets.load(environment)
-    outcome = notify.update([ALERT], NOW, to=to, folder=folder)
+    outcome = notify.update([ALERT], NOW, folder, to=to)
     assert [failure.why for failure in outcome.failures] == [
         "connection refused",
         "apprise does not understand its URL",
@@ -579,8 +580,8 @@ def test_apprise_is_imported_by_the_process_that_sends_alone():
 
 def test_reframe_and_its_jobs_do_not_get_the_urls(monkeypatch):
     monkeypatch.setenv("ACCEPTANCE_ALERTS", "json://user:secret@host/")
-    assert "ACCEPTANCE_ALERTS" not in reframe_environment()
-    assert "secret" not in str(reframe_environment(many_jobs=True))
+    assert "ACCEPTANCE_ALERTS" not in reframe_environment(HERE)
+    assert "secret" not in str(reframe_environment(HERE, many_jobs=True))
 
 
 # ---- the command

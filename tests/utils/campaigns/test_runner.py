@@ -1,11 +1,9 @@
 """Real campaigns: in order, one at a time, and gone on with after every kind of end."""
 
-import json
 import os
 import signal
 import subprocess
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -183,7 +181,7 @@ def test_stopped_between_the_last_case_and_the_verdict_only_the_verdict_is_left(
     state.ended, state.status, state.summary = "", None, ""
     imb = next(step for step in state.steps if step.name == "imb")
     imb.state = campaign.RUNNING
-    path.write_text(json.dumps(asdict(state)))
+    state.save()
     done = held.run(*NIGHT)
     assert done.status == 0, done.output
     assert len(held.ran) == 2

@@ -22,6 +22,7 @@ from acceptance.rfm import configuration as sites
 from acceptance.rfm import database
 from acceptance.rfm.environment import LINK_JOBS, environment
 from acceptance.rfm.run_log import LoggedRun
+from tests.places import HERE
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
 
@@ -104,8 +105,9 @@ def test_exclusions_fit_into_arguments_and_match_whole_names_only():
 
 
 def test_the_link_check_has_many_jobs_at_once_but_never_on_this_machine(monkeypatch, tmp_path):
-    monkeypatch.setattr("acceptance.core.paths.LOGS", tmp_path / "log")
-    monkeypatch.setenv("ACCEPTANCE_MAX_JOBS", environment(many_jobs=True)["ACCEPTANCE_MAX_JOBS"])
+    monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path))
+    jobs = environment(HERE, many_jobs=True)["ACCEPTANCE_MAX_JOBS"]
+    monkeypatch.setenv("ACCEPTANCE_MAX_JOBS", jobs)
     found = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["systems"]
     most = {
         (part["scheduler"] == "local", part["max_jobs"])
@@ -116,7 +118,7 @@ def test_the_link_check_has_many_jobs_at_once_but_never_on_this_machine(monkeypa
 
 
 def test_templates_of_clusters_have_their_nodes_alone(monkeypatch, tmp_path):
-    monkeypatch.setattr("acceptance.core.paths.LOGS", tmp_path / "log")
+    monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path))
     found = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["systems"]
     partitions = [part for system in found for part in system["partitions"]]
     assert all(part["max_jobs"] == 1 for part in partitions)
@@ -129,43 +131,49 @@ def test_templates_of_clusters_have_their_nodes_alone(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(campaign, "FOLDER", tmp_path)
+def folder(tmp_path):
     return tmp_path
 
 
-def begin(now=NOW, **asked):
-    return campaign.begin("nightly", asked, steps.plan("nightly", configuration("imb")), now)
+def begin(folder, now=NOW, **asked):
+    return campaign.begin(
+        folder, "nightly", asked, steps.plan("nightly", configuration("imb")), now
+    )
 
 
 def test_a_night_is_gone_on_with_for_20_hours(folder):
-    state = begin(mode="nightly")
+    state = begin(folder, mode="nightly")
     found = [
-        campaign.unfinished("nightly", {"mode": "nightly"}, NOW + timedelta(hours=hours), 20.0)
+        campaign.unfinished(
+            folder, "nightly", {"mode": "nightly"}, NOW + timedelta(hours=hours), 20.0
+        )
         for hours in (1, 20, 20.1)
     ]
     assert found == [state, state, None]
-    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW + timedelta(days=9)) == state
+    assert (
+        campaign.unfinished(folder, "nightly", {"mode": "nightly"}, NOW + timedelta(days=9))
+        == state
+    )
 
 
 def test_only_the_same_that_has_not_ended_is_gone_on_with(folder):
-    state = begin(mode="nightly")
-    assert campaign.unfinished("nightly", {"mode": "smoke"}, NOW) is None
-    assert campaign.unfinished("accept", {"mode": "nightly"}, NOW) is None
+    state = begin(folder, mode="nightly")
+    assert campaign.unfinished(folder, "nightly", {"mode": "smoke"}, NOW) is None
+    assert campaign.unfinished(folder, "accept", {"mode": "nightly"}, NOW) is None
     state.ended = campaign.stamp(NOW)
     state.save()
-    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) is None
+    assert campaign.unfinished(folder, "nightly", {"mode": "nightly"}, NOW) is None
 
 
 def test_what_a_newer_one_has_taken_the_place_of_is_not_gone_on_with(folder):
     for night in (NOW, NOW, NOW - timedelta(hours=1)):
-        begin(night, mode="nightly")
+        begin(folder, night, mode="nightly")
     # Of the same second, as with --new; the third one began before both.
     newest = campaign.load(folder / "nightly-2026-11-21T220000.2/state.json")
-    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) == newest
+    assert campaign.unfinished(folder, "nightly", {"mode": "nightly"}, NOW) == newest
     newest.ended = campaign.stamp(NOW)
     newest.save()
-    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) is None
+    assert campaign.unfinished(folder, "nightly", {"mode": "nightly"}, NOW) is None
 
 
 def test_the_system_of_this_host_is_part_of_what_is_asked():
@@ -179,7 +187,7 @@ def test_the_system_of_this_host_is_part_of_what_is_asked():
 
 
 def test_steps_that_nobody_saw_the_end_of_are_those_of_other_campaigns(folder):
-    own, other, over = begin(mode="a"), begin(mode="b"), begin(mode="c")
+    own, other, over = begin(folder, mode="a"), begin(folder, mode="b"), begin(folder, mode="c")
     for state in (own, other, over):
         state.steps[0].state = campaign.RUNNING
         state.ended = "long ago" if state is over else ""
@@ -216,7 +224,7 @@ def test_who_holds_the_lock_is_named(folder, changes, said):
     with (
         held_lock(folder, **changes),
         pytest.raises(campaign.Busy, match=re.escape(said)),
-        campaign.locked("mine"),
+        campaign.locked(folder, "mine"),
     ):
         pass
 
@@ -228,7 +236,10 @@ def test_a_lock_that_does_not_say_who_holds_it_is_named(folder, text):
         lock.truncate()
         lock.write(text)
         lock.flush()
-        with pytest.raises(campaign.Busy, match="lock is held by another"), campaign.locked("mine"):
+        with (
+            pytest.raises(campaign.Busy, match="lock is held by another"),
+            campaign.locked(folder, "mine"),
+        ):
             pass
 
 
@@ -238,7 +249,7 @@ def test_a_file_system_without_locks_is_named(folder, monkeypatch):
 
     monkeypatch.setattr(campaign.fcntl, "flock", refuse)
     with pytest.raises(campaign.CampaignFault, match="cannot be locked: Function not impl"):  # noqa: SIM117
-        with campaign.locked("mine"):
+        with campaign.locked(folder, "mine"):
             pass
 
 
@@ -279,23 +290,23 @@ def test_what_a_later_attempt_has_again_counts_once(folder, monkeypatch):
         verdict.database, "session",
         lambda _, uuid: database.Session(uuid, 0, 0, "", "", "", 0, tuple(found[uuid])),
     )  # fmt: skip
-    state = begin()
+    state = begin(folder)
     state.steps[0].state = campaign.DONE
     state.steps[0].attempts = [campaign.Attempt(uuid, "", session=uuid) for uuid in found]
-    (session,) = verdict.stopped(state)
+    (session,) = verdict.stopped(state, folder / "results.db")
     assert [(one.where, one.result) for one in session.cases] == [("c", "fail")]
 
 
 def test_two_that_begin_in_one_second_have_two_names(folder):
-    first, second = begin(), begin()
+    first, second = begin(folder), begin(folder)
     assert first.id != second.id
     assert campaign.load(folder / first.id / "state.json") == first
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"steps": [{}]}'])
 def test_a_state_that_cannot_be_read_is_none_and_names_its_file(folder, text):
-    path = begin(mode="nightly").folder / "state.json"
+    path = begin(folder, mode="nightly").folder / "state.json"
     path.write_text(text)
-    assert campaign.unfinished("nightly", {"mode": "nightly"}, NOW) is None
+    assert campaign.unfinished(folder, "nightly", {"mode": "nightly"}, NOW) is None
     with pytest.raises(campaign.CampaignFault, match=re.escape(str(path))):
         campaign.load(path)

@@ -9,9 +9,9 @@ import pytest
 from acceptance import references
 from acceptance.cli import hpcc_balance
 from acceptance.cli import main as cli
-from acceptance.core.paths import REFERENCE
 from acceptance.rfm.database import Case, Metric, Session
 from acceptance.suites.hpcc.benchmarks import RATIOS
+from tests.places import REFERENCE
 
 RING = "RandomRing-bandwidth/G-HPL"
 

@@ -7,10 +7,10 @@ import pytest
 from acceptance import references
 from acceptance.cli import limits
 from acceptance.cli import main as cli
-from acceptance.core.paths import REFERENCE, ROOT
 from acceptance.fabric import bandwidth_shares
 from acceptance.fabric.facts import FabricFault, Facts, exceeds, latency_floor
 from acceptance.rfm import configuration
+from tests.places import REFERENCE, ROOT
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def library():
 def systems(tmp_path_factory):
     """Load the configuration; that makes the folder of the log."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("acceptance.core.paths.LOGS", tmp_path_factory.mktemp("log"))
+        patch.setenv("ACCEPTANCE_VAR", str(tmp_path_factory.mktemp("var")))
         return configuration.load([ROOT / "config/settings.py"]).systems
 
 
@@ -33,7 +33,7 @@ def found(systems, library):
 
 @pytest.fixture(autouse=True)
 def _own_log(tmp_path, monkeypatch):
-    monkeypatch.setattr("acceptance.core.paths.LOGS", tmp_path / "log")
+    monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path))
     monkeypatch.delenv("RFM_CONFIG_FILES", raising=False)
 
 

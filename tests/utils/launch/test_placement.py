@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from acceptance.core.paths import ROOT, WHEELS
 from acceptance.launch.placement import (
     MAPPINGS,
     PLACEMENTS,
@@ -24,6 +23,7 @@ from acceptance.launch.rank_report import misplaced, read
 from acceptance.launch.topology import usable_cores
 from acceptance.software import externals
 from tests.conftest import needs_wheels
+from tests.places import ROOT, WHEELS
 
 RANK = ROOT / "utils/acceptance/launch/rank.sh"
 LINKS = {

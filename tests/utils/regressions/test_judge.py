@@ -23,6 +23,7 @@ from tests.made import (
     noisy,
     one_night,
 )
+from tests.places import REFERENCE
 
 #: Night on which something happens; metrics of a case, and of all of them.
 BAD = 30
@@ -547,17 +548,16 @@ def test_keys_that_an_earlier_release_did_not_store(path):
 
 def test_the_gate_judges_as_of_its_session(path):
     nights(path, 45, from_night(BAD))
-    early = for_gate(path, None, f"{BAD - 2:08x}-0000-4000-8000-000000000000")
+    early = for_gate(path, REFERENCE, None, f"{BAD - 2:08x}-0000-4000-8000-000000000000")
     assert (early.alerts, early.judged) == ((), ALL)
-    assert len(for_gate(path).alerts) == 1
+    assert len(for_gate(path, REFERENCE).alerts) == 1
     with pytest.raises(ResultsFault, match="holds no session nobody"):
-        for_gate(path, None, "nobody")
+        for_gate(path, REFERENCE, None, "nobody")
 
 
 def test_the_gate_says_when_the_references_cannot_be_read(path, tmp_path, monkeypatch):
     nights(path, FEWEST, cases=2)
-    monkeypatch.setattr("acceptance.regressions.judge.REFERENCE", tmp_path / "nothing")
-    judgement = for_gate(path)
+    judgement = for_gate(path, tmp_path / "nothing")
     assert judgement.judged == 2 * EACH
     assert judgement.fault.startswith("no drift can be found: ")
 

@@ -10,6 +10,7 @@ from acceptance.rfm import process as children
 from acceptance.rfm.process import Interrupted, ReframeProcess
 from acceptance.rfm.run_log import LoggedRun
 from acceptance.verdict import remeasure
+from tests.places import workspace
 
 #: Is ready, and when it is told to stop takes its time for a last thing.
 STORES = (
@@ -96,6 +97,8 @@ def test_what_measures_again_holds_the_lock_of_the_campaign(tmp_path, monkeypatc
         lambda logs: [LoggedRun("t", 1, fields, ran=(1, 1), stored="uuid")],
     )
     with (tmp_path / "lock").open("w") as lock:
-        done = remeasure.repeat(tmp_path, {"uuid": ["A %b=1"]}, 2, "uuid", hold=[lock.fileno()])
+        done = remeasure.repeat(
+            workspace(tmp_path), {"uuid": ["A %b=1"]}, 2, "uuid", hold=[lock.fileno()]
+        )
     assert done.runs == ["uuid.again1", "uuid.again2"]
     assert capfd.readouterr().err.count(f"{tmp_path}/lock\n") == 2

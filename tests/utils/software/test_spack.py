@@ -10,6 +10,7 @@ import yaml
 
 from acceptance.core.paths import ROOT
 from acceptance.software import externals, spack
+from tests.places import workspace
 
 IDENTITY = {"spack": "1.1.0", "spack_commit": "abc", "packages_commit": "def"}
 
@@ -26,13 +27,7 @@ def fake(tmp_path):
     builtin = tmp_path / "spack-packages/repos/spack_repo/builtin"
     builtin.mkdir(parents=True)
     (builtin / "repo.yaml").write_text("repo: {namespace: builtin}\n")
-    return spack.Spack(root, tmp_path / "spack-packages")
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setattr(spack, "HOME", tmp_path / "home")
-    monkeypatch.setattr(spack, "PREFIXES", tmp_path / "home/prefix")
+    return spack.Spack(root, tmp_path / "spack-packages", workspace(tmp_path / "var"))
 
 
 def mpis_of(system):
@@ -51,7 +46,7 @@ BUILDS = [
 
 
 @pytest.mark.parametrize(("system", "suite", "mpi"), BUILDS)
-def test_every_system_suite_and_mpi_gives_an_environment(system, suite, mpi, fake, home):
+def test_every_system_suite_and_mpi_gives_an_environment(system, suite, mpi, fake):
     data = yaml.safe_load(spack.compose(suite, system, mpi, fake, {}))["spack"]
     roots = yaml.safe_load((ROOT / f"spack-envs/suites/{suite}.yaml").read_text())["specs"]
     assert data["specs"] == [f"{spec} ^{mpi}" for spec in roots]
@@ -59,11 +54,11 @@ def test_every_system_suite_and_mpi_gives_an_environment(system, suite, mpi, fak
     assert data["view"]["default"]["link"] == "roots"
     assert data["packages"]["mpi"]["buildable"] is False
     assert list(data["repos"]) == ["interconnect", "builtin"]
-    assert data["config"]["install_tree"]["root"] == str(spack.HOME / "opt")
+    assert data["config"]["install_tree"]["root"] == str(fake.home / "opt")
     assert "mirrors:" not in data
 
 
-def test_a_mirror_replaces_all_others(fake, home, tmp_path):
+def test_a_mirror_replaces_all_others(fake, tmp_path):
     mirror = tmp_path / "mirror"
     mirror.mkdir()
     text = compose_on_local(fake, {"SPACK_MIRROR": str(mirror)})
@@ -80,12 +75,12 @@ def compose_on_local(fake, environ):
     return spack.compose("imb", "koop2008", mpis_of("koop2008")[0], fake, environ)
 
 
-def test_a_mirror_that_is_not_there_is_named(fake, home):
+def test_a_mirror_that_is_not_there_is_named(fake):
     with pytest.raises(spack.SpackFault, match="SPACK_MIRROR=/nowhere: no such folder"):
         compose_on_local(fake, {"SPACK_MIRROR": "/nowhere"})
 
 
-def test_checksums_are_never_turned_off(fake, home):
+def test_checksums_are_never_turned_off(fake):
     settings = yaml.safe_load(compose_on_local(fake, {}))["spack"]
     assert "checksum" not in settings["config"]
     for path in (ROOT / "checks").glob("*.py"):
@@ -100,12 +95,12 @@ def test_checksums_are_never_turned_off(fake, home):
         ("imb", "koop2008", "lam", "packages have no lam"),
     ],
 )
-def test_a_missing_part_is_named(fake, home, suite, system, mpi, words):
+def test_a_missing_part_is_named(fake, suite, system, mpi, words):
     with pytest.raises(spack.SpackFault, match=words):
         spack.compose(suite, system, mpi, fake, {})
 
 
-def test_the_lock_lives_as_long_as_its_environment(fake, home):
+def test_the_lock_lives_as_long_as_its_environment(fake):
     mpi = mpis_of("koop2008")[0]
     folder = spack.source("imb", "koop2008", mpi, fake)
     (folder / "spack.lock").write_text("{}")
@@ -117,28 +112,28 @@ def test_the_lock_lives_as_long_as_its_environment(fake, home):
     assert sorted(path.name for path in folder.iterdir()) == ["spack.yaml"]
 
 
-def test_spack_is_found_in_the_order_of_the_readme(fake, tmp_path, home):
-    assert spack.find({"PATH": ""}, tmp_path / "nobody") is None
-    assert spack.find({"PATH": ""}, tmp_path) == fake
-    other = spack.Spack(tmp_path / "other", None)
+def test_spack_is_found_in_the_order_of_the_readme(fake, tmp_path):
+    assert spack.find(fake.workspace, {"PATH": ""}, tmp_path / "nobody") is None
+    assert spack.find(fake.workspace, {"PATH": ""}, tmp_path) == fake
+    other = spack.Spack(tmp_path / "other", None, fake.workspace)
     (other.root / "bin").mkdir(parents=True)
     (other.root / "bin/spack").write_text("#!/bin/sh\n")
     (other.root / "bin/spack").chmod(0o755)
     on_path = {"PATH": str(other.root / "bin")}
-    assert spack.find(on_path, tmp_path) == other
-    assert spack.find({**on_path, "SPACK_ROOT": str(fake.root)}, tmp_path) == fake
+    assert spack.find(fake.workspace, on_path, tmp_path) == other
+    assert spack.find(fake.workspace, {**on_path, "SPACK_ROOT": str(fake.root)}, tmp_path) == fake
     named = {**on_path, "SPACK_PACKAGES": str(fake.packages)}
-    assert spack.find(named, tmp_path).packages == fake.packages
+    assert spack.find(fake.workspace, named, tmp_path).packages == fake.packages
 
 
-def test_spack_is_kept_apart_from_the_users_own(fake, home):
+def test_spack_is_kept_apart_from_the_users_own(fake):
     places = fake.environment()
     assert {key for key in places if key != "SPACK_PYTHON"} == {
         "SPACK_USER_CONFIG_PATH",
         "SPACK_SYSTEM_CONFIG_PATH",
         "SPACK_USER_CACHE_PATH",
     }
-    assert all(str(spack.HOME) in value for key, value in places.items() if key != "SPACK_PYTHON")
+    assert all(str(fake.home) in value for key, value in places.items() if key != "SPACK_PYTHON")
 
 
 LOCK = {
@@ -191,13 +186,13 @@ def test_a_complaint_is_one_line():
     assert "\n" not in spack.complaint("a\nb\n")
 
 
-def test_make_spack_without_a_network_says_so_in_one_line(home, monkeypatch):
+def test_make_spack_without_a_network_says_so_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(spack, "SPACK_URL", "file:///nowhere/spack.git")
     with pytest.raises(spack.SpackFault, match="cannot clone file:///nowhere") as caught:
-        spack.clone()
+        spack.clone(tmp_path)
     assert "\n" not in str(caught.value)
     assert "No internet" in str(caught.value)
-    assert not list(spack.HOME.glob("*.part"))
+    assert not list(tmp_path.glob("*.part"))
 
 
 def test_an_mpi_of_debian_gets_a_prefix_of_its_own(tmp_path):

@@ -14,6 +14,7 @@ from acceptance.rfm import database as results
 from acceptance.verdict import remeasure
 from tests import made
 from tests.campaigns import Held
+from tests.places import REFERENCE
 
 DROP = 30
 CASES, SIZES = 12, (8, 1024, 65536, 4194304)
@@ -393,10 +394,10 @@ def test_a_suspicion_of_another_night_is_not_measured_again(tmp_path):
     worse = made.one_night(20, 0, lambda *_: 3.0)
     uuid = database.add([worse])
     database.add([made.one_night(21, 1)])
-    judgement = judge.for_gate(tmp_path / "results.db")
+    judgement = judge.for_gate(tmp_path / "results.db", REFERENCE)
     assert {one.case.key.check for one in judgement.suspected} == {worse.name}
     assert remeasure.suspects(judgement.suspected, judgement.newest) == {}
     database.connection.execute("DELETE FROM sessions WHERE rowid = 22")
     database.connection.commit()
-    judgement = judge.for_gate(tmp_path / "results.db")
+    judgement = judge.for_gate(tmp_path / "results.db", REFERENCE)
     assert remeasure.suspects(judgement.suspected, judgement.newest) == {uuid: [worse.name]}

@@ -172,7 +172,7 @@ def test_without_a_session_the_verdict_is_there():
 
 def test_open_alerts_are_counted(tmp_path):
     far = replace(OTHER, system="far")
-    notify.update([ALERT, far], NOW, to=named("json://127.0.0.1:1/"), folder=tmp_path)
+    notify.update([ALERT, far], NOW, tmp_path, to=named("json://127.0.0.1:1/"))
     now = NOW + timedelta(hours=1)
     acknowledgements.add(
         "3fa2c1", "known", str((now + timedelta(9)).date()), [ALERT], now, tmp_path

@@ -18,10 +18,6 @@ from pathlib import Path
 from acceptance.alerts.alert import Alert
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
-from acceptance.core.paths import VAR
-
-#: Where acknowledgements and the state of alerts are kept.
-FOLDER = VAR / "alerts"
 
 #: The longest time for which an alert can be acknowledged.
 LONGEST = timedelta(days=366)
@@ -75,7 +71,7 @@ class Ack:
         return f"acknowledged until {self.until} by {self.who}: {self.reason}"
 
 
-def load(folder: Path = FOLDER) -> list[Ack]:
+def load(folder: Path) -> list[Ack]:
     """Read all acknowledgements, those that have ended too.
 
     Raises AckFault when they cannot be read.
@@ -110,7 +106,7 @@ def add(
     until: str,
     alerts: Sequence[Alert],
     now: datetime,
-    folder: Path = FOLDER,
+    folder: Path,
 ) -> tuple[Ack, list[Alert]]:
     """Acknowledge one of the open `alerts` by its id, or all that match a pattern, also later ones.
 
@@ -151,7 +147,7 @@ def _end(until: str, now: datetime) -> date:
     return end
 
 
-def remove(what: str, folder: Path = FOLDER) -> Ack:
+def remove(what: str, folder: Path) -> Ack:
     """Take an acknowledgement back, by its id or pattern.
 
     Raises AckFault when there is none.

@@ -17,7 +17,7 @@ from typing import Any
 
 from acceptance.alerts import acknowledgements, messages, targets
 from acceptance.alerts import state as alertstate
-from acceptance.alerts.acknowledgements import FOLDER, Ack, AckFault
+from acceptance.alerts.acknowledgements import Ack, AckFault
 from acceptance.alerts.alert import Alert
 from acceptance.alerts.messages import News
 from acceptance.alerts.outbox import Message, Spool
@@ -112,10 +112,10 @@ class Outcome:
 def update(
     alerts: Sequence[Alert],
     now: datetime,
+    folder: Path,
     *,
     judged: Callable[[Alert], bool] = lambda alert: True,
     to: Targets | None = None,
-    folder: Path = FOLDER,
 ) -> Outcome:
     """Take note of all alerts that are open `now` (with time zone), and send what is new of them.
 
@@ -148,9 +148,9 @@ def update(
 def preview(
     alerts: Sequence[Alert],
     now: datetime,
+    folder: Path,
     *,
     judged: Callable[[Alert], bool] = lambda alert: True,
-    folder: Path = FOLDER,
 ) -> Outcome:
     """Tell what `update` would find, without writing or sending anything.
 
@@ -163,7 +163,7 @@ def preview(
     return outcome
 
 
-def send(now: datetime, *, to: Targets | None = None, folder: Path = FOLDER) -> Outcome:
+def send(now: datetime, folder: Path, *, to: Targets | None = None) -> Outcome:
     """Send what is spooled, and nothing else.
 
     Raises AlertFault as `update`.
@@ -178,7 +178,7 @@ def send(now: datetime, *, to: Targets | None = None, folder: Path = FOLDER) -> 
     return outcome
 
 
-def forget(target: str, folder: Path = FOLDER) -> int:
+def forget(target: str, folder: Path) -> int:
     """Remove the messages that wait for a target; return their number.
 
     Raises AlertFault as `update`.
@@ -202,7 +202,7 @@ class Listing:
     notes: tuple[str, ...]
 
 
-def listing(now: datetime, folder: Path = FOLDER) -> Listing:
+def listing(now: datetime, folder: Path) -> Listing:
     """Return what is stored, changing nothing.
 
     Raises AlertFault when it cannot be read.

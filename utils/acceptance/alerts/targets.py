@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acceptance.core.paths import ALERT_TARGETS, ROOT, VAR
+from acceptance.core.paths import ALERT_TARGETS, ROOT, Workspace
 
 #: Names the file of targets; `ALERT_TARGETS` has URLs separated by white space.
 FILE_VARIABLE = "ACCEPTANCE_ALERTS_FILE"
@@ -77,7 +77,7 @@ def load(environment: Mapping[str, str] | None = None) -> Targets:
             why = err.strerror if isinstance(err, OSError) else "it is not UTF-8"
             notes.append(f"{path}: no targets of alerts can be read: {why}")
     else:
-        notes += _exposed(path)
+        notes += _exposed(path, Workspace.of(environment))
         entries += [
             (f"{path}:{number}", line.strip())
             for number, line in enumerate(lines, 1)
@@ -87,11 +87,11 @@ def load(environment: Mapping[str, str] | None = None) -> Targets:
     return Targets(targets, tuple(notes))
 
 
-def _exposed(path: Path) -> Iterator[str]:
+def _exposed(path: Path, workspace: Workspace) -> Iterator[str]:
     if path.stat().st_mode & 0o077:
         yield f"{path}: others may read the secrets in it; close it with: chmod 600 {path}"
     inside = path.resolve()
-    if inside.is_relative_to(ROOT) and not inside.is_relative_to(VAR.resolve()):
+    if inside.is_relative_to(ROOT) and not inside.is_relative_to(workspace.var.resolve()):
         yield f"{path}: lies in the clone, where it may get committed; move it elsewhere"
 
 

@@ -19,7 +19,7 @@ from acceptance.campaigns.state import (
     stamp,
 )
 from acceptance.campaigns.steps import LINKS
-from acceptance.core.paths import LOGS, ROOT, VAR
+from acceptance.core.paths import ROOT, Workspace
 from acceptance.rfm import database as results
 from acceptance.rfm import leftovers, run_log
 from acceptance.rfm.database import Case
@@ -28,16 +28,13 @@ from acceptance.rfm.process import ReframeProcess
 
 #: Characters of one pattern of names; Linux takes arguments of up to 128 KiB.
 _LONGEST = 60_000
-#: Tells runs of this clone from those of another whose campaign began in the same second: what is
-#: left of a run is found again by its name, wherever a login node has mounted the folder.
-_CLONE = hashlib.sha256(str(VAR).encode()).hexdigest()[:6]
 
 
 class Runner:
     """Runs the steps of a campaign that are left; `lock` is the descriptor of the lock."""
 
-    def __init__(self, state: State, lock: int) -> None:
-        self.state = state
+    def __init__(self, state: State, lock: int, workspace: Workspace) -> None:
+        self.state, self.workspace = state, workspace
         self.child = ReframeProcess(inherited_fds=[lock])
         self.shown = True
 
@@ -85,7 +82,7 @@ class Runner:
         """See how far a step came that the campaign did not see the end of."""
         last = step.attempts[-1]
         self._end_left(last.run)
-        run = run_of(last.run)
+        run = run_of(last.run, self.workspace.logs)
         last.session = (run and run.stored) or ""
         if run is not None and came_to_its_end(run):
             step.state = DONE
@@ -96,11 +93,11 @@ class Runner:
 
     def _attempt(self, step: Progress) -> None:
         """Run ReFrame for a step once."""
-        label = f"{self.state.id}.{step.name}.{_CLONE}"
+        label = f"{self.state.id}.{step.name}.{_clone(self.workspace)}"
         if step.attempts:
             label += f".{len(step.attempts) + 1}"
         try:
-            done = concluded(step, _database_of(step))
+            done = concluded(step, _database_of(step, self.workspace.logs))
         except results.ResultsFault as err:
             self.say(f"=== {err}; {step.name} is run as a whole")
             done = []
@@ -119,9 +116,11 @@ class Runner:
         self.state.save()
         again = f", without {len(done)} tests that were over" if done else ""
         self.say(f"=== {attempt.started} {self.state.id}: {step.name}{again}")
-        attempt.status = self._reframe(command, environment(many_jobs=step.name == LINKS))
+        attempt.status = self._reframe(
+            command, environment(self.workspace, many_jobs=step.name == LINKS)
+        )
         attempt.ended = stamp(now())
-        run = run_of(label)
+        run = run_of(label, self.workspace.logs)
         attempt.session = (run and run.stored) or ""
         attempt.empty = bool(done) and run is not None and run.ran == (0, 0)
         if not _ended(run):  # it crashed, or was killed
@@ -143,9 +142,17 @@ class Runner:
             )
 
 
-def run_of(label: str) -> run_log.LoggedRun | None:
+def run_of(label: str, logs: Path) -> run_log.LoggedRun | None:
     """Return what ReFrame's log says of the run with a label; None if it did not start."""
-    return next((run for run in run_log.runs(LOGS) if run.label == label), None)
+    return next((run for run in run_log.runs(logs) if run.label == label), None)
+
+
+def _clone(workspace: Workspace) -> str:
+    """Tell runs of this clone from those of another whose campaign began in the same second.
+
+    What is left of a run is found again by its name, wherever a login node has mounted the folder.
+    """
+    return hashlib.sha256(str(workspace.var).encode()).hexdigest()[:6]
 
 
 def came_to_its_end(run: run_log.LoggedRun) -> bool:
@@ -158,8 +165,8 @@ def _ended(run: run_log.LoggedRun | None) -> bool:
     return run is not None and came_to_its_end(run)
 
 
-def _database_of(step: Progress) -> Path | None:
-    runs = (run_of(attempt.run) for attempt in reversed(step.attempts) if attempt.session)
+def _database_of(step: Progress, logs: Path) -> Path | None:
+    runs = (run_of(attempt.run, logs) for attempt in reversed(step.attempts) if attempt.session)
     return next((run.database for run in runs if run is not None and run.database), None)
 
 

@@ -20,9 +20,6 @@ from typing import Any
 from acceptance.campaigns.steps import Step
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
-from acceptance.core.paths import VAR
-
-FOLDER = VAR / "campaigns"
 
 #: States of a step.
 PENDING, RUNNING, INTERRUPTED, DONE, NOT_PROVIDED = (
@@ -87,9 +84,11 @@ class Progress:
 class State:
     """A campaign; `asked` are the arguments that a campaign must share to be gone on with.
 
-    `people` are operator, vendor and customer, as they were last named.
+    `campaigns` is the folder of all of them, and no part of what is stored. `people` are operator,
+    vendor and customer, as they were last named.
     """
 
+    campaigns: Path
     id: str
     kind: str
     asked: dict[str, Any]
@@ -104,7 +103,7 @@ class State:
     @property
     def folder(self) -> Path:
         """Return where its files are."""
-        return FOLDER / self.id
+        return self.campaigns / self.id
 
     @property
     def log(self) -> Path:
@@ -114,7 +113,9 @@ class State:
     def save(self) -> None:
         """Write the state; raises CampaignFault."""
         try:
-            state_files.write(self.folder / "state.json", asdict(self))
+            data = asdict(self)
+            del data["campaigns"]
+            state_files.write(self.folder / "state.json", data)
         except state_files.StoredFault as err:
             raise CampaignFault(str(err)) from None
 
@@ -128,20 +129,24 @@ def load(path: Path) -> State:
             for one in data["steps"]
         ]
         datetime.fromisoformat(data["started"])
-        return State(**{**data, "steps": steps})
+        return State(**{**data, "campaigns": path.parents[1], "steps": steps})
     except (state_files.StoredFault, ValueError, TypeError, KeyError) as err:
         raise CampaignFault(f"{path}: no state of a campaign: {err}; use --new") from None
 
 
 def unfinished(
-    kind: str, asked: Mapping[str, Any], now: datetime, hours: float | None = None
+    campaigns: Path,
+    kind: str,
+    asked: Mapping[str, Any],
+    now: datetime,
+    hours: float | None = None,
 ) -> State | None:
     """Return the newest campaign of a kind that was asked for the same, if it has not ended.
 
     An older one that has not ended was given up when the newest one began. `hours` is how old it
     may be. A state that cannot be read is none.
     """
-    found = [state for state in _states(f"{kind}-*") if state.asked == dict(asked)]
+    found = [state for state in _states(campaigns, f"{kind}-*") if state.asked == dict(asked)]
     # Of two that began in one second the second one has a number.
     newest = max(found, key=lambda state: (state.started, len(state.id), state.id), default=None)
     if newest is None or newest.ended:
@@ -155,25 +160,28 @@ def given_up(besides: State) -> Iterator[tuple[State, Progress]]:
 
     For whoever holds the lock: nobody waits for them any more, but their jobs may still be there.
     """
-    for state in _states("*"):
+    for state in _states(besides.campaigns, "*"):
         if not state.ended and state.id != besides.id:
             yield from ((state, step) for step in state.steps if step.state == RUNNING)
 
 
-def _states(pattern: str) -> Iterator[State]:
-    for path in FOLDER.glob(f"{pattern}/state.json"):
+def _states(campaigns: Path, pattern: str) -> Iterator[State]:
+    for path in campaigns.glob(f"{pattern}/state.json"):
         with contextlib.suppress(CampaignFault):
             yield load(path)
 
 
-def begin(kind: str, asked: Mapping[str, Any], steps: Sequence[Step], now: datetime) -> State:
+def begin(
+    campaigns: Path, kind: str, asked: Mapping[str, Any], steps: Sequence[Step], now: datetime
+) -> State:
     """Make a new campaign and store it."""
     name = base = f"{kind}-{now.astimezone().strftime('%Y-%m-%dT%H%M%S')}"
     number = 1
-    while (FOLDER / name).exists():
+    while (campaigns / name).exists():
         number += 1
         name = f"{base}.{number}"
     state = State(
+        campaigns,
         name,
         kind,
         dict(asked),
@@ -204,14 +212,14 @@ def stamp(when: datetime) -> str:
 
 
 @contextlib.contextmanager
-def locked(what: str) -> Iterator[int]:
+def locked(campaigns: Path, what: str) -> Iterator[int]:
     """Hold the lock of all campaigns; gives the file's descriptor, for ReFrame to hold it, too.
 
     Raises Busy, in one line, when another campaign or its ReFrame holds it.
     """
-    path = FOLDER / "lock"
+    path = campaigns / "lock"
     try:
-        FOLDER.mkdir(parents=True, exist_ok=True)
+        campaigns.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as err:
         raise CampaignFault(f"{path}: cannot be written: {err.strerror or err}") from None
@@ -219,7 +227,8 @@ def locked(what: str) -> Iterator[int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Busy(_holder(os.pread(descriptor, 4096, 0).decode(errors="replace"))) from None
+            holder_text = os.pread(descriptor, 4096, 0).decode(errors="replace")
+            raise Busy(_holder(path, holder_text)) from None
         except OSError as err:
             raise CampaignFault(
                 f"{path}: cannot be locked: {err.strerror or err}; mount it with locks "
@@ -241,14 +250,14 @@ def locked(what: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _holder(text: str) -> str:
+def _holder(path: Path, text: str) -> str:
     try:
         holder = json.loads(text)
         who = f"{holder['what']} runs since {holder['since']} (PID {holder['pid']})"
         host = holder["host"]
         gone = not Path(f"/proc/{holder['pid']}").exists()
     except (ValueError, KeyError, TypeError):
-        return f"{FOLDER / 'lock'} is held by another process; try again later"
+        return f"{path} is held by another process; try again later"
     if host != socket.gethostname():
         # Several login nodes may share a folder; their processes cannot be seen from here.
         return f"{who} on {host}; wait for it, or end it there: kill {holder['pid']}"

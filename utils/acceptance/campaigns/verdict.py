@@ -8,7 +8,7 @@ from textwrap import shorten
 from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
 from acceptance.campaigns.steps import LINKS
-from acceptance.core.paths import RESULTS_DB
+from acceptance.core.paths import Workspace
 from acceptance.core.units import is_measured
 from acceptance.rfm import database
 from acceptance.rfm.database import Session
@@ -23,6 +23,7 @@ WORDS = {PASSED: "pass", FAILED: "FAIL", CANNOT_JUDGE: "cannot judge"}
 
 def conclude(
     state: State,
+    workspace: Workspace,
     config_files: Sequence[Path],
     *,
     send: bool,
@@ -36,12 +37,14 @@ def conclude(
     runs = [step.last.run for step in state.steps if step.last]
     given = Verdict()
     if runs:
-        given = verdict.conclude(runs, config_files=config_files, send=send, times=times, hold=hold)
+        given = verdict.conclude(
+            workspace, runs, config_files=config_files, send=send, times=times, hold=hold
+        )
     try:
-        left = stopped(state)
+        left = stopped(state, workspace.results)
         parts = [_judge_part(session) for session in left]
         for session in left:
-            verdict.hold_against_guidelines(given, RESULTS_DB, session, config_files)
+            verdict.hold_against_guidelines(given, workspace.results, session, config_files)
     except database.ResultsFault as err:
         given.fail("unreadable-database", str(err))
         given.status = CANNOT_JUDGE
@@ -57,16 +60,16 @@ def conclude(
     return given
 
 
-def sessions(state: State) -> list[Session]:
+def sessions(state: State, results: Path) -> list[Session]:
     """Return the sessions of a campaign: of those that were stopped, the cases that were over.
 
     Raises ResultsFault when one cannot be read.
     """
     last = [step.last.session for step in state.steps if step.last and step.last.session]
-    return [*stopped(state), *(database.session(RESULTS_DB, uuid) for uuid in last)]
+    return [*stopped(state, results), *(database.session(results, uuid) for uuid in last)]
 
 
-def stopped(state: State) -> list[Session]:
+def stopped(state: State, results: Path) -> list[Session]:
     """Return the sessions of steps that were stopped, each with the cases that count.
 
     That is, those that were over and that no later attempt of the step has again.
@@ -77,7 +80,7 @@ def stopped(state: State) -> list[Session]:
         own: list[Session] = []
         uuids = [one.session for one in (*step.kept, *([step.last] if step.last else []))]
         for uuid in reversed([uuid for uuid in uuids if uuid]):
-            session = database.session(RESULTS_DB, uuid)
+            session = database.session(results, uuid)
             kept = tuple(
                 case
                 for case in session.cases

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acceptance.alerts import acknowledgements, notify, targets
 from acceptance.alerts.state import Entry
-from acceptance.core.paths import ALERT_TARGETS, RESULTS_DB
+from acceptance.core.paths import ALERT_TARGETS
 from acceptance.core.table import table
 from acceptance.rfm import database as results
 from acceptance.verdict import conclude as verdict
@@ -73,19 +73,20 @@ def _now() -> datetime:
 def run_alerts(options: argparse.Namespace) -> int:
     """List, send or test; the exit status is 1 when a target did not take a message."""
     now = _now()
+    folder = options.workspace.alerts
     if options.test:
         return _test(now)
     if options.forget:
-        print(f"{notify.forget(options.forget)} dropped that waited for {options.forget}")
+        print(f"{notify.forget(options.forget, folder)} dropped that waited for {options.forget}")
         return 0
     if options.send:
-        outcome = notify.send(now)
+        outcome = notify.send(now, folder)
         if options.format == "json":
             print(json.dumps(outcome.as_data(), indent=2))
         else:
             print("\n".join(outcome.lines()) or "nothing waits to be sent")
         return int(bool(outcome.failures))
-    _list(now, options.format)
+    _list(now, folder, options.format)
     return 0
 
 
@@ -109,8 +110,8 @@ def _test(now: datetime) -> int:
     return int(failed > 0)
 
 
-def _list(now: datetime, form: str) -> None:
-    kept = notify.listing(now)
+def _list(now: datetime, folder: Path, form: str) -> None:
+    kept = notify.listing(now, folder)
     to = targets.load()
     if form == "json":
         data = {
@@ -160,17 +161,19 @@ def _sent(entry: Entry, kept: notify.Listing) -> str:
 
 def run_ack(options: argparse.Namespace) -> int:
     """Acknowledge, list or remove."""
-    now = _now()
+    now, folder = _now(), options.workspace.alerts
     if options.remove is not None:
-        print(f"removed: {acknowledgements.remove(options.remove).text}")
+        print(f"removed: {acknowledgements.remove(options.remove, folder).text}")
         return 0
     if options.list or options.what is None:
-        _list_acks(now, options.format)
+        _list_acks(now, folder, options.format)
         return 0
     if options.until is None:
         raise acknowledgements.AckFault("say until when: --until YYYY-MM-DD")
-    there = [entry.alert for entry, _ in notify.listing(now).entries]
-    ack, covered = acknowledgements.add(options.what, options.reason, options.until, there, now)
+    there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
+    ack, covered = acknowledgements.add(
+        options.what, options.reason, options.until, there, now, folder
+    )
     for alert in covered:
         print(f"{alert.id}  {alert.line}")
     if not covered:
@@ -179,8 +182,8 @@ def run_ack(options: argparse.Namespace) -> int:
     return 0
 
 
-def _list_acks(now: datetime, form: str) -> None:
-    found = acknowledgements.load()
+def _list_acks(now: datetime, folder: Path, form: str) -> None:
+    found = acknowledgements.load(folder)
     if form == "json":
         print(json.dumps([{**asdict(ack), "holds": ack.holds(now)} for ack in found], indent=2))
         return
@@ -196,14 +199,16 @@ def run_export(options: argparse.Namespace, config_files: Sequence[Path]) -> int
 
     The verdict is that of `acceptance gate`, history and acknowledgements included.
     """
-    given = verdict.conclude(database=options.db, config_files=config_files, keep=False)
+    given = verdict.conclude(
+        options.workspace, database=options.db, config_files=config_files, keep=False
+    )
     session, status = None, 0
     try:
-        session = export.newest(given, options.db or RESULTS_DB)
+        session = export.newest(given, options.db or options.workspace.results)
     except results.ResultsFault as err:
         print(f"acceptance export: {err}", file=sys.stderr)
         status = 1
-    kept = notify.listing(_now())
+    kept = notify.listing(_now(), options.workspace.alerts)
     for note in kept.notes:
         print(f"acceptance export: {note}", file=sys.stderr)
     try:

@@ -6,7 +6,6 @@ import sys
 from acceptance import references
 from acceptance.cli import history as history_cli
 from acceptance.cli.arguments import positive
-from acceptance.core.paths import REFERENCE
 from acceptance.core.table import table
 from acceptance.references import write_parameters
 from acceptance.regressions import new_baseline
@@ -39,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     """Show a new baseline beside the old one, and write it if asked; returns the exit status."""
     try:
         history = history_cli.read(options)
-        library = references.load(REFERENCE)
+        library = references.load(options.workspace.reference)
         system = options.system or _only_system(history)
         chosen = new_baseline.select(history, options.sessions or (), options.nights)
         proposal = new_baseline.propose(history, system, chosen, library)

@@ -16,6 +16,7 @@ from acceptance.campaigns.state import Busy, CampaignFault, State
 from acceptance.campaigns.steps import Step
 from acceptance.cli import protocol as protocol_cli
 from acceptance.cli.arguments import positive
+from acceptance.core.paths import Workspace
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database
 from acceptance.rfm.process import Interrupted
@@ -127,7 +128,9 @@ def _nightly(options: argparse.Namespace, files: Sequence[Path]) -> int:
     asked = _asked(options.mode, configuration, options)
 
     def resumed() -> State | None:
-        found = campaign.unfinished("nightly", asked, campaign.now(), campaign.SAME_NIGHT)
+        found = campaign.unfinished(
+            options.workspace.campaigns, "nightly", asked, campaign.now(), campaign.SAME_NIGHT
+        )
         if found is None and options.resume:
             raise NothingToDo("no night of these arguments was stopped")
         return found
@@ -155,13 +158,13 @@ def _accept(options: argparse.Namespace, files: Sequence[Path]) -> int:
         protocol_cli.check_folder(options.output)
 
     def resumed() -> State | None:
-        found = campaign.unfinished("accept", asked, campaign.now())
+        found = campaign.unfinished(options.workspace.campaigns, "accept", asked, campaign.now())
         if found is None and options.resume:
             raise CampaignFault("there is no unfinished acceptance of these arguments to resume")
         return found
 
     def finish(state: State, given: Verdict, say: _Say) -> int:
-        data = protocol.build(state, given, files, state.people)
+        data = protocol.build(state, given, options.workspace, files, state.people)
         folder = options.output or state.folder
         written = protocol_cli.write(data, folder)
         say(protocol_cli.last_lines(data, written))
@@ -189,19 +192,25 @@ def _campaign(
     files: Sequence[Path],
 ) -> int:
     """Run, judge and end a campaign under the lock; return the exit status."""
-    with campaign.locked(f"acceptance {kind}") as lock:
+    workspace: Workspace = options.workspace
+    with campaign.locked(workspace.campaigns, f"acceptance {kind}") as lock:
         state = None if options.new else resumed()
         started = state is None
-        state = state or campaign.begin(kind, asked, plan, campaign.now())
+        state = state or campaign.begin(workspace.campaigns, kind, asked, plan, campaign.now())
         named = {who: getattr(options, who, "") for who in _PEOPLE}
         state.people |= {who: name for who, name in named.items() if name}
-        runner = Runner(state, lock)
+        runner = Runner(state, lock, workspace)
         if not started:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
             runner.run()
             given = verdict.conclude(
-                state, files, send=send, times=getattr(options, "confirm", 0), hold=[lock]
+                state,
+                workspace,
+                files,
+                send=send,
+                times=getattr(options, "confirm", 0),
+                hold=[lock],
             )
         except Interrupted as err:
             runner.say(f"=== {state.id}: {err}; the same command goes on with it")

@@ -15,7 +15,6 @@ from acceptance.claims.evaluate import FAILS, HOLDS, NOT_MEASURED, Outcome
 from acceptance.claims.figures import Figure
 from acceptance.claims.pairs import Value
 from acceptance.core.errors import Fault
-from acceptance.core.paths import REFERENCE, RESULTS_DB
 from acceptance.core.table import table
 from acceptance.references import Library, write_parameters
 from acceptance.rfm import configuration
@@ -35,7 +34,7 @@ class UnknownSystem(Fault):
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Give the subcommand its arguments."""
     command.add_argument("--system", help="only claims in which a side names this system")
-    command.add_argument("--db", type=Path, default=RESULTS_DB, help="another results database")
+    command.add_argument("--db", type=Path, help="another results database")
     command.add_argument(
         "--window",
         type=_days,
@@ -63,9 +62,10 @@ def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
     Returns the exit status: 1 when a claim fails that its system must fulfil, 2 when it cannot be
     told.
     """
+    db = options.db or options.workspace.results
     try:
-        library = references.load(REFERENCE)
-        found = outcomes(library, options.db, files, options.system, options.window)
+        library = references.load(options.workspace.reference)
+        found = outcomes(library, db, files, options.system, options.window)
     except (
         references.ReferenceFault,
         results.ResultsFault,

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from acceptance.core.paths import RESULTS_DB
 from acceptance.core.table import table
 from acceptance.guidelines import evaluate
 from acceptance.guidelines.findings import Finding, Report, bytes_text
@@ -34,15 +33,16 @@ HEADER = (
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Give the subcommand its arguments."""
     command.add_argument("--session", help="UUID of a stored session; default: the last one")
-    command.add_argument("--db", type=Path, default=RESULTS_DB, help="another results database")
+    command.add_argument("--db", type=Path, help="another results database")
     command.add_argument("--format", choices=("table", "json"), default="table")
 
 
 def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
     """Print the findings; `files` are ReFrame's configuration files. Returns the exit status."""
+    db = options.db or options.workspace.results
     try:
-        session = database.session(options.db, options.session)
-        earlier = evaluate.earlier(options.db, session)
+        session = database.session(db, options.session)
+        earlier = evaluate.earlier(db, session)
         report, failing = evaluate.judge(session, configuration.load(files), earlier)
     except (database.ResultsFault, configuration.SiteFault) as err:
         print(f"acceptance guidelines: {err}", file=sys.stderr)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.cli.sparkline import sparkline
-from acceptance.core.paths import RESULTS_DB, VAR
 from acceptance.core.table import table
 from acceptance.detection.changepoint import Scan
 from acceptance.regressions.history.reader import load
@@ -53,10 +52,11 @@ def read(options: argparse.Namespace) -> History:
     """
     perflogs = options.perflogs
     if options.db is None and perflogs is None:
-        perflogs = VAR / "perflogs"
-    history = load(options.db or RESULTS_DB, perflogs, options.system)
+        perflogs = options.workspace.perflogs
+    db = options.db or options.workspace.results
+    history = load(db, perflogs, options.system)
     if options.system and not history.series:
-        raise ResultsFault(f"{options.db or RESULTS_DB}: no result of a system {options.system!r}")
+        raise ResultsFault(f"{db}: no result of a system {options.system!r}")
     return history
 
 

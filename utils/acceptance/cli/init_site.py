@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from acceptance.cli.arguments import positive
-from acceptance.core.paths import ROOT, SYSTEMS, WHEELS
+from acceptance.core.paths import Workspace
 from acceptance.fabric.facts import FabricFault, Facts
 from acceptance.rfm import configuration
 from acceptance.site.init import prepare as initsite
@@ -36,7 +36,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--root",
         type=Path,
-        default=SYSTEMS[-1],
         help="folder with config/systems and spack-envs/systems (default: ACCEPTANCE_SYSTEMS, "
         "else the clone)",
     )
@@ -44,10 +43,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, config_files: list[Path]) -> int:
     """Write the files, or print them; returns the exit status."""
+    workspace: Workspace = options.workspace
     request = Request(
+        workspace=workspace,
         name=options.name,
         command=_command(options),
-        root=options.root.absolute(),
+        root=(options.root or workspace.systems[-1]).absolute(),
         partitions=tuple(options.partition),
         nodes=options.nodes,
         force=options.force or options.dry_run,
@@ -124,10 +125,10 @@ def _next(written: Written, request: Request, config_files: list[Path]) -> list[
     """Return the commands that follow."""
     name = written.plan.name
     lines = ["next:"]
-    if request.root not in (ROOT, *SYSTEMS):
+    if request.root not in request.workspace.systems:
         lines.append(f"  export ACCEPTANCE_SYSTEMS={shlex.quote(str(request.root))}")
     # Spack would build for some minutes; the wheels are there.
-    wheels = "-p wheels " if (WHEELS / "bin").is_dir() else ""
+    wheels = "-p wheels " if (request.workspace.wheels / "bin").is_dir() else ""
     lines += [
         f"  acceptance doctor --system {name}",
         f"  reframe --system {name} -c checks -r {wheels}-n 'LinkCheck|PingPong'",

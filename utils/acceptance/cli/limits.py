@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from acceptance import references
-from acceptance.core.paths import REFERENCE
 from acceptance.core.table import table
 from acceptance.fabric.bandwidth_shares import Peak, peaks
 from acceptance.fabric.facts import FabricFault, Facts, Limit, latency_floor, limit
@@ -121,7 +120,7 @@ def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
         if stated and options.partition is None:
             found = [_row("as stated", stated, None)]
         else:
-            library = references.load(REFERENCE)
+            library = references.load(options.workspace.reference)
             systems = configuration.load(files).systems
             found = list(rows(systems, library, options.partition, stated))
     except (FabricFault, configuration.SiteFault, references.ReferenceFault) as err:

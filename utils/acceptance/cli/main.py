@@ -28,7 +28,7 @@ from acceptance.cli import (
 )
 from acceptance.cli.arguments import positive
 from acceptance.cli.coverage import coverage, covers
-from acceptance.core.paths import REFERENCE, RESULTS_DB, ROOT
+from acceptance.core.paths import ROOT, Workspace
 from acceptance.core.table import table
 from acceptance.references import tables
 from acceptance.rfm import configuration as site
@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     options = _parser().parse_args(arguments)
+    options.workspace = Workspace.of()
     status = 1
     try:
         status = options.run(options)
@@ -130,7 +131,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("hpcc-balance", help="HPCC's tests per flop of HPL, for plots")
     command.add_argument("--system", help="only this system")
-    command.add_argument("--db", type=Path, default=RESULTS_DB, help="another results database")
+    command.add_argument("--db", type=Path, help="another results database")
     command.add_argument("--format", choices=("table", "csv", "json"), default="table")
     command.set_defaults(run=_hpcc_balance)
 
@@ -170,8 +171,9 @@ def _gate(options: argparse.Namespace) -> int:
             )
             return CANNOT_JUDGE
     if options.session and not database:
-        database = RESULTS_DB
+        database = options.workspace.results
     given = verdict.conclude(
+        options.workspace,
         [options.run_id] if options.run_id else [],
         database=database,
         session=options.session,
@@ -189,7 +191,7 @@ def _gate(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    findings = doctor.examine(_config_files(), options.system)
+    findings = doctor.examine(options.workspace, _config_files(), options.system)
     if options.format == "json":
         print(json.dumps([vars(finding) for finding in findings], indent=2))
     else:
@@ -200,7 +202,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 def _references(options: argparse.Namespace) -> int:
     try:
-        library = references.load(REFERENCE)
+        library = references.load(options.workspace.reference)
         rows = tables.select(library, options.paper, options.partition, options.benchmark)
     except (references.ReferenceFault, ValueError) as err:
         print(f"acceptance references: {err}", file=sys.stderr)
@@ -240,14 +242,15 @@ def _references(options: argparse.Namespace) -> int:
 
 
 def _hpcc_balance(options: argparse.Namespace) -> int:
+    db = options.db or options.workspace.results
     try:
-        library = references.load(REFERENCE)
-        sessions = list(results.sessions(options.db)) if options.db.exists() else []
+        library = references.load(options.workspace.reference)
+        sessions = list(results.sessions(db)) if db.exists() else []
     except (references.ReferenceFault, results.ResultsFault) as err:
         print(f"acceptance hpcc-balance: {err}", file=sys.stderr)
         return 1
     found = hpcc_balance.points(sessions, library, options.system)
-    for problem in hpcc_balance.problems(found, options.db, options.system):
+    for problem in hpcc_balance.problems(found, db, options.system):
         print(f"acceptance hpcc-balance: {problem}", file=sys.stderr)
     if options.format == "json":
         print(json.dumps(hpcc_balance.as_data(found), indent=2))
@@ -265,21 +268,22 @@ def _hpcc_balance(options: argparse.Namespace) -> int:
     return 0
 
 
-def _spack(_: argparse.Namespace) -> int:
-    found = spack.find()
+def _spack(options: argparse.Namespace) -> int:
+    workspace: Workspace = options.workspace
+    found = spack.find(workspace)
     if found is not None:
         print(f"spack: {found.root} is there ({found.identity()['spack']}); it will be used")
         return 0
     try:
-        print(f"spack: {spack.clone()} in {spack.HOME}")
+        print(f"spack: {spack.clone(workspace.spack)} in {workspace.spack}")
     except spack.SpackFault as err:
         print(f"spack: {err}", file=sys.stderr)
         return 1
     return 0
 
 
-def _found_spack() -> spack.Spack:
-    found = spack.find()
+def _found_spack(workspace: Workspace) -> spack.Spack:
+    found = spack.find(workspace)
     if found is None:
         raise spack.SpackFault("there is no Spack; get one with: make spack")
     return found
@@ -287,7 +291,12 @@ def _found_spack() -> spack.Spack:
 
 def _spack_env(options: argparse.Namespace) -> int:
     try:
-        print(spack.compose(options.suite, options.system, options.mpi, _found_spack()), end="")
+        print(
+            spack.compose(
+                options.suite, options.system, options.mpi, _found_spack(options.workspace)
+            ),
+            end="",
+        )
     except spack.SpackFault as err:
         print(f"acceptance spack-env: {err}", file=sys.stderr)
         return 1
@@ -297,7 +306,7 @@ def _spack_env(options: argparse.Namespace) -> int:
 def _mirror(options: argparse.Namespace) -> int:
     status = 0
     try:
-        found = _found_spack()
+        found = _found_spack(options.workspace)
         configuration = site.load(_config_files())
         system = configuration.system(options.system)
         for suite, mpi in configuration.spack_builds(system, options.suite or SUITES):

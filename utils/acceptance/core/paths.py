@@ -79,8 +79,3 @@ class Workspace:
     def wheels(self) -> Path:
         """Return the prefix that holds the suites which come as Python wheels."""
         return self.root / "var/wheels"
-
-
-_HERE = Workspace.of()
-REFERENCE, VAR, SYSTEMS = _HERE.reference, _HERE.var, list(_HERE.systems)
-RESULTS_DB, LOGS, WHEELS = _HERE.results, _HERE.logs, _HERE.wheels

@@ -20,7 +20,6 @@ import numpy as np
 
 from acceptance import references
 from acceptance.alerts.alert import Alert
-from acceptance.core.paths import REFERENCE
 from acceptance.detection import changepoint
 from acceptance.detection.spells import spells, undone_by, within
 from acceptance.references import Library
@@ -77,15 +76,17 @@ class Judgement:
         return f"{count} {metrics}: cannot judge yet; can after {when} more {nights}"
 
 
-def for_gate(database: Path, perflogs: Path | None = None, session: str | None = None) -> Judgement:
+def for_gate(
+    database: Path, reference: Path, perflogs: Path | None = None, session: str | None = None
+) -> Judgement:
     """Judge a results database as of a session (UUID), else as of the newest one.
 
-    Baselines are those of `reference/sites/`; where the references cannot be read, the judgement
-    says so. Raises ResultsFault when the database cannot be read.
+    Baselines are those of `sites/` in the folder `reference`; where the references cannot be
+    read, the judgement says so. Raises ResultsFault when the database cannot be read.
     """
     history = load(database, perflogs, until=session)
     try:
-        return judge(history, references.load(REFERENCE))
+        return judge(history, references.load(reference))
     except references.ReferenceFault as err:
         judgement = judge(history)
         judgement.fault = f"no drift can be found: {err}"

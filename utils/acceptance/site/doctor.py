@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance import references
-from acceptance.core.paths import LOGS, REFERENCE, RESULTS_DB, VAR
+from acceptance.core.paths import Workspace
 from acceptance.launch import slurm_jobs
 from acceptance.launch.topology import usable_cores
 from acceptance.rfm import configuration as site
@@ -31,9 +31,16 @@ class Finding:
     remedy: str = ""
 
 
-def examine(config_files: Iterable[Path], system: str | None = None) -> list[Finding]:
+def examine(
+    workspace: Workspace, config_files: Iterable[Path], system: str | None = None
+) -> list[Finding]:
     """Look at the machine, the project's set-up, the references and every suite."""
-    findings = [*_machine(), *_storage(), _references(), _spack()]
+    findings = [
+        *_machine(),
+        *_storage(workspace),
+        _references(workspace.reference),
+        _spack(workspace),
+    ]
     try:
         configuration = site.load(config_files)
         chosen = configuration.system(system)
@@ -68,9 +75,10 @@ def _machine() -> Iterator[Finding]:
     )
 
 
-def _storage() -> Iterator[Finding]:
-    for path, holds in ((RESULTS_DB, "results"), (LOGS, "log")):
-        present = path if path.exists() else VAR if VAR.exists() else VAR.parent
+def _storage(workspace: Workspace) -> Iterator[Finding]:
+    for path, holds in ((workspace.results, "results"), (workspace.logs, "log")):
+        var = workspace.var
+        present = path if path.exists() else var if var.exists() else var.parent
         writable = os.access(present, os.W_OK)
         yield Finding(
             holds,
@@ -80,17 +88,17 @@ def _storage() -> Iterator[Finding]:
         )
 
 
-def _spack() -> Finding:
-    found = spack.find()
+def _spack(workspace: Workspace) -> Finding:
+    found = spack.find(workspace)
     if found is None:
         return Finding("Spack", MISSING, "none", "make spack, or set SPACK_ROOT")
     recipes = found.packages or "its own package repository, from the network"
     return Finding("Spack", OK, f"{found.root} {found.identity()['spack']}, {recipes}")
 
 
-def _references() -> Finding:
+def _references(folder: Path) -> Finding:
     try:
-        library = references.load(REFERENCE)
+        library = references.load(folder)
     except references.ReferenceFault as err:
         return Finding("references", BROKEN, str(err), "mend the line")
     return Finding(

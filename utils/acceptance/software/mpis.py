@@ -75,7 +75,7 @@ class Search:
             self.others.append(f"{found.name} {found.version}: {found.origin}")
 
 
-def search(spack_here: spack.Spack | None) -> Search:
+def search(prefixes: Path, spack_here: spack.Spack | None) -> Search:
     """Find the MPIs of this machine; those of modules, which a site means to be used, first."""
     found = Search(module_system=modules.find())
     if found.module_system:
@@ -86,7 +86,7 @@ def search(spack_here: spack.Spack | None) -> Search:
             else:
                 found.others.append(f"module {name}: brings no MPI, or does not load by itself")
         found.others += [f"module {name}: not looked at" for name in names[modules.MOST :]]
-    debian = externals.mpis(spack.PREFIXES)
+    debian = externals.mpis(prefixes)
     for name in ("mpirun", "mpiexec"):
         path = shutil.which(name)
         # In /usr/bin several MPIs share one prefix, which Spack cannot use.

@@ -20,14 +20,10 @@ from typing import Any
 import yaml
 
 from acceptance.core.errors import Fault
-from acceptance.core.paths import ROOT, SYSTEMS, VAR
+from acceptance.core.paths import ROOT, Workspace
 from acceptance.software import externals as host
 
 ENVS = ROOT / "spack-envs"
-#: What `make spack` clones, environments, installed trees, caches; all outlive a run.
-HOME = VAR / "spack"
-#: Prefixes of links to the MPIs of this machine.
-PREFIXES = HOME / "prefix"
 
 #: What `make spack` gets.
 SPACK_URL, SPACK_TAG = "https://github.com/spack/spack.git", "v1.1.0"
@@ -46,11 +42,18 @@ class SpackFault(Fault):
 class Spack:
     """A Spack: the root of its clone, and the package repository to use with it.
 
+    What it builds, its caches and the environments are in the workspace, and outlive a run.
     Without a package repository Spack gets its own, from the network.
     """
 
     root: Path
     packages: Path | None
+    workspace: Workspace
+
+    @property
+    def home(self) -> Path:
+        """Return the folder of environments, installed trees and caches."""
+        return self.workspace.spack
 
     @property
     def program(self) -> Path:
@@ -60,9 +63,9 @@ class Spack:
     def environment(self) -> dict[str, str]:
         """Return the environment variables that keep this Spack apart from the user's own."""
         return {
-            "SPACK_USER_CONFIG_PATH": str(HOME / "config"),
-            "SPACK_SYSTEM_CONFIG_PATH": str(HOME / "system"),
-            "SPACK_USER_CACHE_PATH": str(HOME / "cache"),
+            "SPACK_USER_CONFIG_PATH": str(self.home / "config"),
+            "SPACK_SYSTEM_CONFIG_PATH": str(self.home / "system"),
+            "SPACK_USER_CACHE_PATH": str(self.home / "cache"),
             # It needs clingo, which this environment has from its lock file.
             "SPACK_PYTHON": os.environ.get("SPACK_PYTHON") or sys.executable,
         }
@@ -91,7 +94,9 @@ class Spack:
         }
 
 
-def find(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> Spack | None:
+def find(
+    workspace: Workspace, environ: Mapping[str, str] = os.environ, home: Path | None = None
+) -> Spack | None:
     """Find a Spack: SPACK_ROOT, `spack` on PATH, what `make spack` cloned, `~/spack`.
 
     The package repository is SPACK_PACKAGES, or a clone `packages` or `spack-packages` beside it.
@@ -100,11 +105,11 @@ def find(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
     for root in (
         environ.get("SPACK_ROOT"),
         Path(on_path).resolve().parent.parent if on_path else None,
-        HOME / "spack",
+        workspace.spack / "spack",
         (home or Path.home()) / "spack",
     ):
         if root and (Path(root) / "bin/spack").is_file():
-            return Spack(Path(root), _packages(Path(root), environ))
+            return Spack(Path(root), _packages(Path(root), environ), workspace)
     return None
 
 
@@ -159,14 +164,14 @@ def compose(
     roots = _load(ENVS / "suites" / f"{suite}.yaml").get("specs")
     if not isinstance(roots, list) or not roots:
         raise SpackFault(f"{ENVS / 'suites' / f'{suite}.yaml'}: names no specs")
-    folders = [ENVS, *(root / "spack-envs" for root in SYSTEMS if root != ROOT)]
+    folders = [root / "spack-envs" for root in spack.workspace.systems]
     places = [folder / "systems" / system for folder in folders]
     folder = next((place for place in places if place.is_dir()), places[0])
     if not folder.is_dir():
         raise SpackFault(f"{folder}: missing; a system that uses Spack says here what it has")
     settings = _load(ENVS / "common.yaml")
     if system == "local":
-        settings = _merged(settings, {"packages": host.externals(PREFIXES)})
+        settings = _merged(settings, {"packages": host.externals(spack.workspace.spack / "prefix")})
     for path in sorted(folder.glob("*.yaml")):
         settings = _merged(settings, _load(path))
     settings = _merged(settings, _places(spack))
@@ -191,10 +196,10 @@ def _places(spack: Spack) -> dict[str, Any]:
     return {
         "config": {
             # Padded, so that a build cache made here can be installed under another path.
-            "install_tree": {"root": str(HOME / "opt"), "padded_length": 128},
-            "build_stage": [str(HOME / "stage")],
-            "source_cache": str(HOME / "sources"),
-            "misc_cache": str(HOME / "misc"),
+            "install_tree": {"root": str(spack.home / "opt"), "padded_length": 128},
+            "build_stage": [str(spack.home / "stage")],
+            "source_cache": str(spack.home / "sources"),
+            "misc_cache": str(spack.home / "misc"),
         },
         "bootstrap": {"sources:": []},
         "repos": repos,
@@ -228,7 +233,7 @@ def source(
     name = f"{system}-{suite}-{mpi}"
     if version or variants:
         name += "-" + hashlib.sha256(f"{version} {variants}".encode()).hexdigest()[:8]
-    folder = HOME / "envs" / name
+    folder = spack.home / "envs" / name
     folder.mkdir(parents=True, exist_ok=True)
     if _read(folder / "spack.yaml") != text:
         (folder / "spack.lock").unlink(missing_ok=True)
@@ -295,7 +300,7 @@ def mirror(destination: Path, suite: str, system: str, mpi: str, spack: Spack) -
     is wrong.
     """
     pristine = source(suite, system, mpi, spack)
-    work = HOME / "mirroring" / pristine.name
+    work = spack.home / "mirroring" / pristine.name
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(pristine, work)
     destination.mkdir(parents=True, exist_ok=True)
@@ -309,15 +314,15 @@ def mirror(destination: Path, suite: str, system: str, mpi: str, spack: Spack) -
     return "sources and build cache" if done.returncode == 0 else "sources; it is not built here"
 
 
-def clone() -> str:
-    """Clone the pinned Spack and package repository into `var/spack`; return what was done.
+def clone(home: Path) -> str:
+    """Clone the pinned Spack and package repository into a folder; return what was done.
 
     Raises SpackFault, in one line, when the network does not reach them.
     """
     done = []
     for url, tag, folder in (
-        (SPACK_URL, SPACK_TAG, HOME / "spack"),
-        (PACKAGES_URL, PACKAGES_TAG, HOME / "packages"),
+        (SPACK_URL, SPACK_TAG, home / "spack"),
+        (PACKAGES_URL, PACKAGES_TAG, home / "packages"),
     ):
         if not folder.exists():
             part = folder.with_name(f"{folder.name}.part")

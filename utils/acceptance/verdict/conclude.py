@@ -13,7 +13,7 @@ from pathlib import Path
 from acceptance.alerts import notify
 from acceptance.alerts.alert import Alert
 from acceptance.core import state_files
-from acceptance.core.paths import LOGS, RESULTS_DB, VAR
+from acceptance.core.paths import Workspace
 from acceptance.guidelines import evaluate
 from acceptance.regressions import judge as regressions
 from acceptance.rfm import configuration
@@ -21,10 +21,6 @@ from acceptance.rfm import database as results
 from acceptance.verdict import remeasure
 from acceptance.verdict import session as gate
 from acceptance.verdict.session import CANNOT_JUDGE, Verdict
-
-#: Verdicts as they were given, a file a session.
-VERDICTS = VAR / "verdicts"
-PERFLOGS = VAR / "perflogs"
 
 #: What verdicts on several runs add up.
 _COUNTS = (
@@ -34,6 +30,7 @@ _COUNTS = (
 
 
 def conclude(
+    workspace: Workspace,
     run_ids: Sequence[str] = (),
     *,
     database: Path | None = None,
@@ -54,7 +51,9 @@ def conclude(
     judged; `hold` is as in `confirm.repeat`.
     """
     ids: list[str | None] = [*run_ids] or [None]
-    verdicts = [gate.judge(LOGS, database, run_id=run_id, session=session) for run_id in ids]
+    verdicts = [
+        gate.judge(workspace.logs, database, run_id=run_id, session=session) for run_id in ids
+    ]
     uuids = [one.session for one in verdicts if one.session]
     verdict = merged(verdicts)
     if verdict.status == CANNOT_JUDGE or not (verdict.database and uuids):
@@ -62,16 +61,17 @@ def conclude(
     newest = uuids[-1]
     place = Path(verdict.database)
     if times and database is None and session is None:
-        newest = _measure_again(verdict, place, newest, times, hold)
+        newest = _measure_again(workspace, verdict, place, newest, times, hold)
     try:
         for uuid in uuids:
             hold_against_guidelines(verdict, place, results.session(place, uuid), config_files)
     except results.ResultsFault as err:
         verdict.fail("unreadable-database", str(err))
     whole = database is not None and session is None
-    _hold_against_history(verdict, place, newest, send, now or datetime.now(timezone.utc), whole)
+    now = now or datetime.now(timezone.utc)
+    _hold_against_history(workspace, verdict, place, newest, send, now, whole)
     if keep and database is None and session is None:
-        _keep(verdict, newest)
+        _keep(verdict, workspace.verdicts / f"{newest}.json")
     return verdict
 
 
@@ -96,21 +96,26 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _measure_again(
-    verdict: Verdict, database: Path, newest: str, times: int, hold: Sequence[int]
+    workspace: Workspace,
+    verdict: Verdict,
+    database: Path,
+    newest: str,
+    times: int,
+    hold: Sequence[int],
 ) -> str:
     """Measure again what is suspected; return the session that is the newest one then."""
     try:
-        judgement = regressions.for_gate(database, PERFLOGS, newest)
+        judgement = regressions.for_gate(database, workspace.reference, workspace.perflogs, newest)
     except results.ResultsFault:  # told when the history is judged
         return newest
     suspected = remeasure.suspects(judgement.suspected, judgement.newest)
     if not suspected:
         return newest
-    done = remeasure.repeat(LOGS, suspected, times, newest, hold)
+    done = remeasure.repeat(workspace, suspected, times, newest, hold)
     verdict.notes += done.notes
     verdict.notes.append(f"measured again, {len(done.runs)} times in all: {', '.join(done.cases)}")
     for label in done.runs:
-        again = gate.judge(LOGS, run_id=label)
+        again = gate.judge(workspace.logs, run_id=label)
         newest = again.session or newest
         for problem in again.problems:
             verdict.fail(problem.kind, f"when measured again: {problem.message}")
@@ -142,11 +147,18 @@ def hold_against_guidelines(
 
 
 def _hold_against_history(
-    verdict: Verdict, database: Path, uuid: str, send: bool, now: datetime, whole: bool
+    workspace: Workspace,
+    verdict: Verdict,
+    database: Path,
+    uuid: str,
+    send: bool,
+    now: datetime,
+    whole: bool,
 ) -> None:
-    own = database.resolve() == RESULTS_DB.resolve()
+    own = database.resolve() == workspace.results.resolve()
+    perflogs = workspace.perflogs if own else None
     try:
-        judgement = regressions.for_gate(database, PERFLOGS if own else None, uuid)
+        judgement = regressions.for_gate(database, workspace.reference, perflogs, uuid)
     except results.ResultsFault as err:
         verdict.fail("unreadable-database", str(err))
         verdict.status = CANNOT_JUDGE
@@ -171,7 +183,9 @@ def _hold_against_history(
 
     found = [alert for alert in judgement.alerts if ours(alert)]
     try:
-        outcome = notify.update(found, now, judged=ours) if send else notify.preview(found, now)
+        compare = notify.update if send else notify.preview
+        judged = ours if send else lambda alert: True
+        outcome = compare(found, now, workspace.alerts, judged=judged)
     except notify.AlertFault as err:
         verdict.fail("alerts", str(err))
         outcome = notify.Outcome(new=found)
@@ -185,9 +199,9 @@ def _hold_against_history(
     verdict.notes += [f"alerts: {text}" for text in (*map(str, outcome.failures), *outcome.notes)]
 
 
-def _keep(verdict: Verdict, uuid: str) -> None:
+def _keep(verdict: Verdict, path: Path) -> None:
     """Store the verdict, as data, under the session that it was given on."""
     try:
-        state_files.write(VERDICTS / f"{uuid}.json", verdict.as_data())
+        state_files.write(path, verdict.as_data())
     except state_files.StoredFault as err:
         verdict.notes.append(f"this verdict is not kept: {err}")

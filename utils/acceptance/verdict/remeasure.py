@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acceptance.core.paths import ROOT
+from acceptance.core.paths import Workspace
 from acceptance.regressions.history.series import Series
 from acceptance.rfm import run_log
 from acceptance.rfm.environment import environment
@@ -68,7 +68,7 @@ def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[
 
 
 def repeat(
-    logs: Path,
+    workspace: Workspace,
     suspected: dict[str, list[str]],
     times: int,
     label: str,
@@ -80,14 +80,18 @@ def repeat(
     """
     child = ReframeProcess(hold)
     with child.heeding():
-        return _repeat(child, logs, suspected, times, label)
+        return _repeat(child, workspace, suspected, times, label)
 
 
 def _repeat(
-    child: ReframeProcess, logs: Path, suspected: dict[str, list[str]], times: int, label: str
+    child: ReframeProcess,
+    workspace: Workspace,
+    suspected: dict[str, list[str]],
+    times: int,
+    label: str,
 ) -> Repeated:
     done = Repeated(cases=tuple(name for names in suspected.values() for name in names))
-    runs = {run.stored: run for run in run_log.runs(logs) if run.stored in suspected}
+    runs = {run.stored: run for run in run_log.runs(workspace.logs) if run.stored in suspected}
     for uuid, names in suspected.items():
         if uuid not in runs:
             done.notes.append(
@@ -101,12 +105,12 @@ def _repeat(
             print(
                 f"acceptance: again ({number + 1} of {times}): {', '.join(names)}", file=sys.stderr
             )
-            where = runs[uuid].fields.get("working directory", "").strip("'") or ROOT
+            where = runs[uuid].fields.get("working directory", "").strip("'") or workspace.root
             child.check()
             child.run(
                 [str(Path(sys.executable).parent / "reframe"), *words],
                 cwd=where,
-                env=environment(),
+                env=environment(workspace),
                 output=sys.stderr,
             )
             child.check()

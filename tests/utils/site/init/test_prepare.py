@@ -16,6 +16,7 @@ from acceptance.fabric.facts import Facts
 from acceptance.fabric.link_check import deviations
 from acceptance.site.init import fabric_of_node, prepare, probe
 from acceptance.software import externals, modules, mpis, spack
+from tests.places import workspace
 from tests.utils.site.init.slurms import Slurm
 
 RUFF = shutil.which("ruff", path=str(Path(sys.executable).parent))
@@ -26,10 +27,10 @@ def _machine(tmp_path, monkeypatch):
     """Take a machine without modules, Spack and MPIs, but for what a test adds."""
     for name in ("LMOD_CMD", "MODULES_CMD", "MODULESHOME", "LOADEDMODULES", "SLURM_JOB_ID"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(spack, "find", lambda: None)
+    monkeypatch.setattr(spack, "find", lambda workspace: None)
     monkeypatch.setattr(externals, "mpis", lambda prefixes: {})
     monkeypatch.setattr(externals, "externals", lambda prefixes: {"gcc": {"buildable": False}})
-    monkeypatch.setattr(prepare, "VAR", tmp_path / "var")
+    monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path / "var"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     # Debian's MPIs are in /usr/bin; a test that wants one puts it into a folder of its own.
     which = shutil.which
@@ -172,7 +173,7 @@ def test_jobs_have_the_account_of_the_user(slurm, made, monkeypatch):
 
 
 def test_nodes_that_do_not_see_the_clone_are_a_problem(slurm, made, tmp_path, monkeypatch):
-    monkeypatch.setattr(prepare, "_clone", lambda: (tmp_path / "on a login node only",))
+    monkeypatch.setattr(prepare, "_clone", lambda workspace: (tmp_path / "on a login node only",))
     _, _, text, said = made("--partition", "debug")
     assert "# fill in: Jobs run in there: a folder that all nodes see. The nodes" in text
     assert "PROBLEM    the nodes do not see this folder" in said
@@ -375,7 +376,7 @@ esac
     lmod.chmod(0o755)
     monkeypatch.setenv("LMOD_CMD", str(lmod))
     monkeypatch.setenv("PATH", f"{slurm.bin}:{tmp_path}/mpich/bin:/usr/bin:/bin")
-    monkeypatch.setattr(spack, "find", lambda: spack.Spack(tmp_path, None))
+    monkeypatch.setattr(spack, "find", lambda workspace: spack.Spack(tmp_path, None, workspace))
     system, environments, text, said = made("--partition", "debug")
     assert system["modules_system"] == "lmod"
     found = {one["name"]: one for one in environments if one["name"] != "wheels"}
@@ -401,12 +402,12 @@ def test_spack_composes_what_was_written(slurm, made, tmp_path, monkeypatch):
     programs(tmp_path / "mpich/bin", mpichversion="MPICH Version: 4.0.2")
     monkeypatch.setenv("PATH", f"{slurm.bin}:{tmp_path}/mpich/bin:/usr/bin:/bin")
     made("--partition", "debug")
-    monkeypatch.setattr(spack, "SYSTEMS", [ROOT, tmp_path / "site"])
-    text = spack.compose("imb", "mine", "mpich", spack.Spack(tmp_path, None))
+    here = workspace(tmp_path / "var", systems=(ROOT, tmp_path / "site"))
+    text = spack.compose("imb", "mine", "mpich", spack.Spack(tmp_path, None, here))
     composed = yaml.safe_load(text)["spack"]
     assert composed["packages"]["mpich"]["externals"][0]["prefix"] == f"{tmp_path}/mpich"
     with pytest.raises(spack.SpackFault, match="have no openmpi"):
-        spack.compose("imb", "mine", "openmpi", spack.Spack(tmp_path, None))
+        spack.compose("imb", "mine", "openmpi", spack.Spack(tmp_path, None, here))
 
 
 @pytest.mark.parametrize(

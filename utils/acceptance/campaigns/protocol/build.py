@@ -30,7 +30,7 @@ from acceptance.campaigns.state import State
 from acceptance.claims import evaluate
 from acceptance.cli import claims as claims_cli
 from acceptance.cli.claims import UnknownSystem
-from acceptance.core.paths import REFERENCE, RESULTS_DB, ROOT
+from acceptance.core.paths import Workspace
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database
 from acceptance.rfm.database import Case, Session
@@ -47,13 +47,17 @@ _ENVIRONMENT = ("name", "features", "extras", "env_vars")
 
 
 def build(
-    state: State, given: Verdict, config_files: Sequence[Path], people: Mapping[str, str]
+    state: State,
+    given: Verdict,
+    workspace: Workspace,
+    config_files: Sequence[Path],
+    people: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the protocol of a campaign that ended with a verdict, with its checksum.
 
     Raises ResultsFault and SiteFault when results or configuration cannot be read.
     """
-    sessions = verdict.sessions(state)
+    sessions = verdict.sessions(state, workspace.results)
     configuration = site.load(config_files)
     system = configuration.system(state.asked.get("system") or None)
     data: dict[str, Any] = {
@@ -64,15 +68,15 @@ def build(
         "started": state.started,
         "ended": campaign.stamp(campaign.now()),
         **{who: people.get(who, "") for who in ("operator", "vendor", "customer")},
-        "asked": _asked(state, configuration, system),
+        "asked": _asked(state, workspace, configuration, system),
         "measured": [_case(session, case) for session in sessions for case in session.cases],
         "verdict": {
             name: given.as_data()[name]
             for name in ("verdict", "system", "problems", "unprovided", "notes", "alerts")
         },
         "guidelines": given.guidelines,
-        "claims": _claims(config_files, system["name"]),
-        "versions": _versions(sessions),
+        "claims": _claims(workspace, config_files, system["name"]),
+        "versions": _versions(sessions, workspace.root),
     }
     data = plain(data)
     data |= plain(conclusions(data))
@@ -82,10 +86,14 @@ def build(
 # What was asked, and with what.
 
 
-def _asked(state: State, configuration: site.Site, system: Mapping[str, Any]) -> dict[str, Any]:
+def _asked(
+    state: State, workspace: Workspace, configuration: site.Site, system: Mapping[str, Any]
+) -> dict[str, Any]:
     names = {name for partition in system["partitions"] for name in partition["environs"]}
     try:
-        tolerances = yaml.safe_load((REFERENCE / "tolerances.yaml").read_text(encoding="utf-8"))
+        tolerances = yaml.safe_load(
+            (workspace.reference / "tolerances.yaml").read_text(encoding="utf-8")
+        )
     except (OSError, yaml.YAMLError) as err:
         tolerances = {"fault": str(err)}
     return {
@@ -111,8 +119,8 @@ def _asked(state: State, configuration: site.Site, system: Mapping[str, Any]) ->
             if environment["name"] in names
             and system["name"] in environment.get("target_systems", [system["name"]])
         ],
-        "references": _checksums(REFERENCE, "**/*.csv", "*.yaml", "*.bib"),
-        "checks": _checksums(ROOT / "checks", "*.py", "src/*"),
+        "references": _checksums(workspace.reference, "**/*.csv", "*.yaml", "*.bib"),
+        "checks": _checksums(workspace.root / "checks", "*.py", "src/*"),
         "tolerances": tolerances,
     }
 
@@ -140,14 +148,18 @@ def _case(session: Session, case: Case) -> dict[str, Any]:
     }
 
 
-def _claims(config_files: Sequence[Path], system: str) -> list[dict[str, Any]]:
+def _claims(
+    workspace: Workspace, config_files: Sequence[Path], system: str
+) -> list[dict[str, Any]]:
     """Return what became of the claims that this system's results can tell of.
 
     Of those that they cannot, the ones that a site wrote down and expects are there, too.
     """
     try:
-        library = references.load(REFERENCE)
-        found = claims_cli.outcomes(library, RESULTS_DB, config_files, system, evaluate.WINDOW)
+        library = references.load(workspace.reference)
+        found = claims_cli.outcomes(
+            library, workspace.results, config_files, system, evaluate.WINDOW
+        )
     except UnknownSystem:
         return []
     except (references.ReferenceFault, database.ResultsFault) as err:
@@ -160,7 +172,7 @@ def _claims(config_files: Sequence[Path], system: str) -> list[dict[str, Any]]:
     ]
 
 
-def _versions(sessions: Sequence[Session]) -> dict[str, Any]:
+def _versions(sessions: Sequence[Session], root: Path) -> dict[str, Any]:
     suites: dict[str, list[dict[str, str]]] = {}
     for session in sessions:
         for case in session.cases:
@@ -169,7 +181,7 @@ def _versions(sessions: Sequence[Session]) -> dict[str, Any]:
                 suites[case.suite].append(own)
     return {
         "project": importlib.metadata.version("interconnect-acceptance"),
-        "commit": _commit(),
+        "commit": _commit(root),
         "reframe": importlib.metadata.version("reframe-hpc"),
         "python": platform.python_version(),
         "host": platform.node(),
@@ -178,10 +190,10 @@ def _versions(sessions: Sequence[Session]) -> dict[str, Any]:
     }
 
 
-def _commit() -> str:
+def _commit(root: Path) -> str:
     try:
         return subprocess.run(
-            ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"],
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--tags"],
             capture_output=True,
             text=True,
             timeout=30,

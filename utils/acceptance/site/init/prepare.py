@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from acceptance.core.errors import Fault, ParseError
-from acceptance.core.paths import SYSTEMS, VAR, WHEELS
+from acceptance.core.paths import Workspace
 from acceptance.fabric.facts import FabricFault, Facts
 from acceptance.site.init import cluster as slurm
 from acceptance.site.init import fabric_of_node, probe, system_file
@@ -52,6 +52,7 @@ class InitFault(Fault):
 class Request:
     """What is asked for: `nodes` is the largest number of nodes that the checks use."""
 
+    workspace: Workspace
     name: str
     command: str
     root: Path
@@ -86,7 +87,7 @@ def prepare(request: Request) -> Written:
     InitFault, slurm.SlurmFault.
     """
     paths = _paths(request)
-    search = mpis.search(spack.find())
+    search = mpis.search(request.workspace.spack / "prefix", spack.find(request.workspace))
     date = time.strftime("%Y-%m-%d")
     if request.local or not slurm.is_here():
         if request.partitions:
@@ -103,8 +104,8 @@ def prepare(request: Request) -> Written:
     else:
         plan = _of_cluster(request, search, date)
     text = system_file.text(plan)
-    _try(text, paths[0], plan)
-    return Written(plan, {paths[0]: text, paths[1]: _packages(plan)})
+    _try(text, request.workspace.var / "init-site" / paths[0].name, plan)
+    return Written(plan, {paths[0]: text, paths[1]: _packages(plan, request.workspace)})
 
 
 def write(written: Written) -> None:
@@ -125,7 +126,7 @@ def _paths(request: Request) -> tuple[Path, Path]:
         )
     folder = f"spack-envs/systems/{request.name}"
     files = (f"config/systems/{request.name}.py", f"{folder}/packages.yaml")
-    for root in dict.fromkeys([request.root, *SYSTEMS]):
+    for root in dict.fromkeys([request.root, *request.workspace.systems]):
         for name in files:
             path = root / name
             if not path.exists():
@@ -141,7 +142,8 @@ def _of_cluster(request: Request, search: Search, date: str) -> Plan:
     cluster = slurm.ask()
     chosen, left = slurm.choose(cluster, list(request.partitions))
     launchers = [os.fspath(found.launcher) for found in search.mpis]
-    paths = [*map(os.fspath, _clone()), *launchers]
+    clone = _clone(request.workspace)
+    paths = [*map(os.fspath, clone), *launchers]
     found: list[Kind] = []
     for partition in chosen:
         try:
@@ -167,15 +169,15 @@ def _of_cluster(request: Request, search: Search, date: str) -> Plan:
         kinds=tuple(found),
         nodes=request.nodes,
         left_out=tuple(left),
-        shared=_all_see(looks, _clone()[0]),
+        shared=_all_see(looks, clone[0]),
     )
 
 
-def _clone() -> tuple[Path, ...]:
+def _clone(workspace: Workspace) -> tuple[Path, ...]:
     """Return what jobs need of the clone: the folder that they run in, and the wheels."""
-    # The first run makes VAR.
-    there = next(path for path in (VAR, *VAR.parents) if path.exists())
-    return there, WHEELS
+    # The first run makes `var`.
+    there = next(path for path in (workspace.var, *workspace.var.parents) if path.exists())
+    return there, workspace.wheels
 
 
 def _all_see(looks: list[Look], path: Path) -> bool | None:
@@ -231,11 +233,11 @@ def _patterns(names: list[str]) -> tuple[str, ...]:
     return tuple(found)[:_MOST_PATTERNS]
 
 
-def _packages(plan: Plan) -> str:
+def _packages(plan: Plan, workspace: Workspace) -> str:
     """Return packages.yaml: compilers and libraries of this machine, and the MPIs."""
     packages: dict[str, Any] = {
         name: value
-        for name, value in host.externals(spack.PREFIXES).items()
+        for name, value in host.externals(workspace.spack / "prefix").items()
         if name not in ("openmpi", "mpich")
     }
     packages["mpi"] = {"buildable": False}
@@ -259,10 +261,9 @@ def _external(found: Found) -> dict[str, Any]:
     return external
 
 
-def _try(text: str, path: Path, plan: Plan) -> None:
+def _try(text: str, part: Path, plan: Plan) -> None:
     """Load the text as config/settings.py does; raises InitFault where that cannot be."""
-    folder = VAR / "init-site"
-    part = folder / path.name
+    folder = part.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
         part.write_text(text, encoding="utf-8")

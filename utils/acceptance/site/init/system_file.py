@@ -29,7 +29,7 @@ if (WHEELS / "bin").is_dir():
 """
 _SPACK = """\
 # Built by Spack, with each of these MPIs, where there is a Spack: `make spack`.
-if spack.find():
+if spack.find(WORKSPACE):
     ENVIRONMENTS += [
         {
             "name": f"spack-{mpi}",
@@ -89,10 +89,12 @@ def text(plan: Plan) -> str:
     ]
     if plan.cluster is None:
         head += ["from reframe.utility.cpuinfo import cpuinfo", ""]
-    head.append("from acceptance.software import spack" if plan.search.mpis else "")
-    head.append("from acceptance.core.paths import VAR, WHEELS")
+    head.append("from acceptance.core.paths import Workspace")
     if plan.cluster is None:
         head.append("from acceptance.launch.topology import usable_cores, usable_memory")
+    if plan.search.mpis:
+        head.append("from acceptance.software import spack")
+    head += ["", "WORKSPACE = Workspace.of()", "WHEELS = WORKSPACE.wheels"]
     lines = [*filter_blank(head), "", f"NAME = {literal(plan.name)}", "", "ENVIRONMENTS = []", ""]
     body = "\n".join(lines) + "\n" + _wheels(plan) + "\n" + _mpis(plan)
     body += '\nENVIRONS = [environment["name"] for environment in ENVIRONMENTS] or ["builtin"]\n'
@@ -194,7 +196,7 @@ def _system(plan: Plan) -> dict[str, object]:
         "modules_system": Noted(
             (system.reframe if system else "") or "nomod", (notes["modules_system"],)
         ),
-        "prefix": Noted(Code("str(VAR)"), (notes["prefix"],)),
+        "prefix": Noted(Code("str(WORKSPACE.var)"), (notes["prefix"],)),
         "partitions": Noted(partitions, left),
     }
 
