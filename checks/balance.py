@@ -26,7 +26,9 @@ class CommunicationBalance(JudgedCheck):
     """The ratios of one OSU program, from its two results of this session; it measures nothing."""
 
     #: The OSU program, whose results inside a node are divided by those between nodes.
-    benchmark = parameter(osu.BALANCED, loggable=True)
+    benchmark = parameter(
+        [name for name, program in osu.BENCHMARKS.items() if program.balance], loggable=True
+    )
     np = parameter(process_counts(largest_job()), loggable=True)
     #: Where the processes stand in the result above the line.
     placement = parameter(inside(), loggable=True)
@@ -45,7 +47,8 @@ class CommunicationBalance(JudgedCheck):
     @run_after("init")
     def fit(self):
         """Take the partitions on which both results are measured, and wait for these."""
-        self.benchmark_name = f"cbr.{osu.BALANCED[self.benchmark]}"
+        self.row = osu.BENCHMARKS[self.benchmark]
+        self.benchmark_name = f"cbr.{self.row.balance}"
         self.valid_systems = [part.fullname for part in partitions() if self.fits(part)]
         common = {"benchmark": self.benchmark, "np": self.np, "buffers": "same"}
         self.numerator = self.case(OsuBenchmark, placement=self.placement, **common)
@@ -60,7 +63,7 @@ class CommunicationBalance(JudgedCheck):
 
     def fits(self, part):
         """Tell whether a partition has both results."""
-        if not osu.takes(self.benchmark, self.np):
+        if not self.row.runs_with(self.np):
             return False
         if not standing(part, self.np, self.placement, 2):
             return False
@@ -88,7 +91,7 @@ class CommunicationBalance(JudgedCheck):
                 f"{self.getdep(name).display_name} was not measured in this session; run it again "
                 "without --restore-session"
             )
-        stem = osu.BENCHMARKS[self.benchmark][0].stem
+        stem = self.row.columns[0].stem
         return {
             size: value
             for metric, (value, _) in found.items()
@@ -116,9 +119,9 @@ class CommunicationBalance(JudgedCheck):
     def parameters(self):
         """Return what a reference of this case must agree with."""
         found = {"np": str(self.np), "placement": self.placement}
-        if self.benchmark in osu.PAIRED:
+        if self.row.processes == "even":
             found["pairs"] = str(self.np // 2)
-        if self.benchmark in osu.BUFFERED:
+        if self.row.buffers:
             found["buffers"] = "same"
         if self.over == "loopback":
             found["intranode"] = "loopback"

@@ -11,7 +11,7 @@ from reframe.core.exceptions import SanityError
 from acceptance.core.paths import Workspace
 from acceptance.software import spack
 from acceptance.software.programs import find_program
-from acceptance.suites.registry import SUITES
+from acceptance.suites import SUITES
 
 #: Ends a build that failed, so that what Spack said can be told in one line.
 FAILED = "this build of the suite failed"
@@ -34,7 +34,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
     `provenance`. Any other environment has the suite already and names its folder.
     """
 
-    #: The suite, a key of `acceptance.suites.registry.SUITES`.
+    #: The suite, a key of `acceptance.suites.SUITES`.
     suite = variable(str, loggable=True)
     #: As that of the checks: how much they measure.
     mode = variable(str, value="", loggable=True)

@@ -43,22 +43,21 @@ class ImbMpi1(PlacedCheck):
     def choose(self):
         """Take what the suite's table says of this benchmark."""
         self.benchmark_name = f"imb.{self.benchmark}"
-        self.columns = imb.BENCHMARKS[self.benchmark]
+        self.row = imb.BENCHMARKS[self.benchmark]
+        self.columns = self.row.columns
 
     def takes(self, part):
         """Leave out what IMB would run with two processes only, and sockets for collectives."""
-        if self.benchmark in imb.TWO_PROCESSES and self.np != 2:
+        if not self.row.runs_with(self.np):
             return False
-        return self.placement in ("intra-node", "inter-node") or (
-            self.benchmark in imb.POINT_TO_POINT
-        )
+        return self.placement in ("intra-node", "inter-node") or self.row.point_to_point
 
     @run_before("run")
     def set_options(self):
         """Ask for this one benchmark, at this one number of processes."""
-        repetitions = self.repetitions or (100 if self.benchmark in imb.WINDOWED else 1000)
+        repetitions = self.repetitions or self.row.repetitions
         self.executable_opts = [self.benchmark, f"-npmin {self.np}", f"-iter {repetitions}"]
-        if self.benchmark != "Barrier":
+        if self.row.sized:
             low, _ = self.log2_sizes()
             self.executable_opts.append(f"-msglog {low}:{self.sizes()[-1].bit_length() - 1}")
 
@@ -66,12 +65,12 @@ class ImbMpi1(PlacedCheck):
         """Return `msglog` as two integers; the smallest message that IMB takes is one byte."""
         low, colon, high = self.msglog.partition(":")
         if not (colon and low.isdecimal() and high.isdecimal() and int(low) < int(high)):
-            raise ValueError(f"msglog is {self.msglog!r}; it wants low:high, for example 0:22")
+            raise ValueError(f"msglog is {self.msglog!r}; it must be low:high, for example 0:22")
         return int(low), int(high)
 
     def sizes(self):
-        """Return the message sizes (bytes) of this case's table; Barrier has one without."""
-        if self.benchmark == "Barrier":
+        """Return the message sizes (bytes) of this case's table; some benchmarks have none."""
+        if not self.row.sized:
             return [None]
         return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes())
 

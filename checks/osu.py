@@ -57,30 +57,27 @@ class OsuBenchmark(PlacedCheck):
     def choose(self):
         """Take what the suite's table says of this program."""
         self.benchmark_name = f"osu.{self.benchmark}"
-        self.columns = osu.BENCHMARKS[self.benchmark]
+        self.row = osu.BENCHMARKS[self.benchmark]
+        self.columns = self.row.columns
         self.executable = f"osu_{self.benchmark}"
 
     def most_nodes(self):
         """Put pairs on two nodes."""
-        return 2 if self.pairwise() else self.np
-
-    def pairwise(self):
-        """Tell whether messages go between pairs."""
-        return self.benchmark in (*osu.TWO_PROCESSES, *osu.PAIRED)
+        return 2 if self.row.point_to_point else self.np
 
     def takes(self, part):
         """Leave out what the program refuses, and what a choice makes no difference to."""
-        if self.buffers == "different" and self.benchmark not in osu.BUFFERED:
+        if self.buffers == "different" and not self.row.buffers:
             return False
-        if self.placement not in ("intra-node", "inter-node") and not self.pairwise():
+        if self.placement not in ("intra-node", "inter-node") and not self.row.point_to_point:
             return False
-        return osu.takes(self.benchmark, self.np)
+        return self.row.runs_with(self.np)
 
     @run_before("run")
     def set_options(self):
         """Ask for these message sizes and repetitions."""
         self.executable_opts = []
-        if self.benchmark not in osu.UNSIZED:
+        if self.row.sized:
             sizes = self.message_sizes()
             self.executable_opts.append(f"-m {sizes[0]}:{sizes[-1]}")
         if self.buffers == "different":
@@ -89,17 +86,17 @@ class OsuBenchmark(PlacedCheck):
             self.verify_first()
         elif self.benchmark == "hello":
             self.time_launch()
-        if self.iterations and self.benchmark not in osu.START_UP:
+        if self.iterations and self.row.options:
             self.executable_opts.append(f"-i {self.iterations} -x {self.iterations // 10 or 1}")
 
     def validates(self):
         """Tell whether the data of this case are verified; many buffers take minutes."""
-        return self.validate and self.benchmark in osu.VALIDATED and self.buffers == "same"
+        return self.validate and self.row.verifies and self.buffers == "same"
 
     def verify_first(self):
         """Let the job run the program twice, first with few repetitions to verify the data."""
         options = [*self.executable_opts, "-c -i 10 -x 1 -u 0"]
-        if self.benchmark in osu.REDUCTIONS:
+        if self.row.reduction:
             # OMB's sums of bytes overflow; Open MPI saturates them then (its issue 8045).
             options.append("-T mpi_float")
         self.prerun_cmds = [
@@ -118,7 +115,7 @@ class OsuBenchmark(PlacedCheck):
 
     def message_sizes(self):
         """Return the message sizes (bytes) of this case's table; some programs have none."""
-        if self.benchmark in osu.UNSIZED:
+        if not self.row.sized:
             return [None]
         return osu.message_sizes(self.benchmark, self.np, *osu.size_range(self.sizes))
 
@@ -150,9 +147,9 @@ class OsuBenchmark(PlacedCheck):
     def parameters(self):
         """Return what a reference of this case must agree with."""
         found = super().parameters()
-        if self.benchmark in osu.PAIRED:
+        if self.row.processes == "even":
             found["pairs"] = str(self.np // 2)
-        if self.benchmark in osu.BUFFERED:
+        if self.row.buffers:
             found["buffers"] = self.buffers
         return found
 
@@ -166,7 +163,7 @@ class OsuLoopback(OsuBenchmark):
 
     benchmark = parameter(
         inherit_params=True,
-        filter_params=lambda names: tuple(name for name in names if name in osu.BALANCED),
+        filter_params=lambda names: tuple(n for n in names if osu.BENCHMARKS[n].balance),
     )
     placement = parameter(["intra-node"], loggable=True)
     buffers = parameter(["same"], loggable=True)

@@ -227,7 +227,7 @@ def test_malformed_references_fail_the_case_with_file_and_line(site, recorded, r
 def test_a_malformed_sweep_is_refused_with_an_example(site, recorded):
     _, (status, verdict) = run_pingpong(site, recorded(PINGPONG), "-S", "ImbMpi1.msglog=22")
     assert status == 1
-    assert "it wants low:high, for example 0:22" in verdict["problems"][0]["message"]
+    assert "it must be low:high, for example 0:22" in verdict["problems"][0]["message"]
 
 
 @needs_wheels

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from acceptance.guidelines import evaluate as guidelines
-from acceptance.guidelines.comparisons import GUIDELINES, meaning
+from acceptance.guidelines.comparisons import GUIDELINES
 from acceptance.guidelines.evaluate import FLOOR, FLOOR_SINGLE, evaluate
 from acceptance.guidelines.sweeps import collect, deviation, jumps, roughness
 from acceptance.rfm import configuration as site
@@ -151,23 +151,6 @@ def test_ranks_that_divide_nothing_are_not_compared():
     allgather = case("imb.Allgather", dict.fromkeys(SIZES, 9.0), np=6)
     (finding,) = of_kind(evaluate(session(alltoall, allgather)), "Allgather <= Alltoall")
     assert finding.sizes == tuple(6 * size for size in SIZES)
-
-
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        ("IMB 2018", "total"),
-        ("IMB 2018 Update 1", "total"),
-        ("IMB 2019", "total"),
-        ("IMB 2019 Update 1", "part"),
-        ("IMB 2021.11", "part"),
-        ("", "part"),
-    ],
-)
-def test_reduce_scatter_of_imb_changed_what_its_size_means(version, expected):
-    assert meaning("imb", "Reduce_scatter", version) == expected
-    assert meaning("osu", "Reduce_scatter", "OSU 7.4") == "total"
-    assert meaning("imb", "Allgather", version) == "part"
 
 
 def test_a_larger_message_that_is_faster_is_found_with_its_range():
@@ -538,7 +521,7 @@ RECORDED = "imb/IMB-MPI1_PingPong_Sendrecv_Allreduce.openmpi.txt"
 
 def recorded_cases(text):
     for table in imb_parse.parse(text).tables:
-        stem = imb.BENCHMARKS[table.benchmark][0]
+        stem = imb.BENCHMARKS[table.benchmark].columns[0]
         times = {row.size: row.values[stem.name] for row in table.rows}
         yield case(f"imb.{table.benchmark}", times, stem=stem.stem)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as site
-from acceptance.suites.registry import SUITES
+from acceptance.suites import SUITES
 
 #: The name of the first step, and the check file that it takes the place of.
 LINKS, LINK_CHECK = "links", "fabric.py"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from acceptance import suites
 from acceptance.core.units import UNITS, Direction
 
 #: A paper's word for message sizes -> the smallest and the largest one (bytes), both inclusive.
@@ -48,9 +49,7 @@ def better(benchmark: str, unit: str) -> Better | None:
     HPCC's tests per flop of HPL are the better the more there is.
     """
     if unit == "1":
-        if benchmark.startswith("cbr."):
-            return "nearer to 1"
-        return "higher" if benchmark == "hpcc" else None
+        return suites.find(benchmark).better
     return UNITS.get(unit)
 
 

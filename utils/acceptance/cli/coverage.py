@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from acceptance.references import Claim, Reference
-from acceptance.suites.registry import check_of, has_check
+from acceptance.suites import check_of, has_check
 
 
 def coverage(rows: Sequence[Reference]) -> list[tuple[Reference, str | None]]:

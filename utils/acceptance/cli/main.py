@@ -36,7 +36,7 @@ from acceptance.rfm import database as results
 from acceptance.rfm.process import Interrupted
 from acceptance.site import doctor
 from acceptance.software import spack
-from acceptance.suites.registry import SUITES
+from acceptance.suites import SUITES
 from acceptance.verdict import conclude as verdict
 from acceptance.verdict.junit import junit
 from acceptance.verdict.session import CANNOT_JUDGE

@@ -1,7 +1,6 @@
 """Names of metrics: a stem and, for a sweep over message sizes, the size in bytes."""
 
 import re
-from dataclasses import dataclass
 
 _SIZED = re.compile(r"(?P<stem>[A-Za-z].*)_(?P<size>\d+)\Z")
 
@@ -18,12 +17,3 @@ def split(name: str) -> tuple[str, int | None]:
     """
     found = _SIZED.match(name)
     return (found["stem"], int(found["size"])) if found else (name, None)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a suite's tables that is a metric: its name in the parser, stem and unit."""
-
-    name: str
-    stem: str
-    unit: str

@@ -2,8 +2,9 @@
 
 Sizes: n are the bytes of the whole vector on p ranks, that Bcast sends, Reduce and Allreduce add
 up, Gather and Allgather collect, Scatter and Reduce_scatter spread, and each rank of Alltoall
-sends. What a suite's message size is of n says `MEANING`, from the sources of IMB 2021 and OMB 7.4;
-that of IMB was also seen by intercepting its MPI calls on 2 and 4 ranks. Where one side has no such
+sends. Whether a suite's message size is n or n/p says `part` in the rows of the suite, from the
+sources of IMB 2021 and OMB 7.4; that of IMB was also seen by intercepting its MPI calls on 2 and 4
+ranks. Where one side has no such
 size, as for p that is no power of two, nothing is compared.
 
 Times: both suites put a barrier before each repetition and keep rank 0 as the root (IMB: `-sync`
@@ -15,7 +16,6 @@ OMB count on the right side: what is found is true, and some violations stay uns
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,32 +23,7 @@ from dataclasses import dataclass
 from acceptance.core.metrics import sized
 from acceptance.guidelines.findings import Term
 from acceptance.guidelines.sweeps import Collected, Group, Sweep
-from acceptance.suites.imb import benchmarks as imb
-
-#: What a message size is: the whole vector, or the part of one rank.
-TOTAL, PART = "total", "part"
-
-_COMMON = {
-    "Bcast": TOTAL,
-    "Reduce": TOTAL,
-    "Allreduce": TOTAL,
-    "Gather": PART,
-    "Scatter": PART,
-    "Allgather": PART,
-    "Alltoall": PART,
-}
-#: Suite -> operation -> what its message size is.
-MEANING = {
-    "imb": {**_COMMON, "Reduce_scatter": PART},
-    "osu": {**_COMMON, "Reduce_scatter": TOTAL},
-}
-#: IMB up to "2019" spreads the bytes of Reduce_scatter over the ranks; from "2019 Update 1" on each
-#: rank gets them. Built with IMB2018 it spreads them, too, and calls itself "2018".
-_IMB_SPREADS = re.compile(r"IMB (201[0-8]\b.*|2019)\Z")
-#: Operations whose ranks need not wait for the slowest one.
-ROOTED = ("Bcast", "Reduce", "Gather", "Scatter")
-#: Suites whose time is the average of the ranks.
-AVERAGED = ("osu",)
+from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
 
 
 @dataclass(frozen=True)
@@ -138,11 +113,12 @@ class Comparer:
             text = f"{program}: a larger message is not faster"
             yield _held(text, f"{program}:monotony", [sweep], self.padded(sweep))
             text = f"{program}: 2n cost at most two of n"
-            yield _held(text, f"{program}:split", [sweep], self.halved(sweep, int(np), program))
+            yield _held(text, f"{program}:split", [sweep], self.halved(sweep, int(np)))
         # Benchmarks with keys of their own are no collectives.
         by_name = {sweep.key.benchmark: sweep for sweep in sweeps if not sweep.key.own}
         for guideline in GUIDELINES:
-            names = [name_of(group.suite, operation) for operation in guideline.operations]
+            suite = SUITES[group.suite]
+            names = [suite.performing(operation) for operation in guideline.operations]
             missing = [name for name in names if name not in by_name]
             if not missing:
                 own = [by_name[name] for name in names]
@@ -155,14 +131,13 @@ class Comparer:
         self, guideline: Guideline, sweeps: Sequence[Sweep], np: int
     ) -> Iterator[Comparison]:
         """Compare the first sweep with the sum of the other ones, at each n of the first one."""
-        suite = sweeps[0].key.group.suite
+        rows = [find(sweep.key.benchmark) for sweep in sweeps]
         parts = [
-            np if meaning(suite, operation, sweep.version) == PART else 1
-            for operation, sweep in zip(guideline.operations, sweeps, strict=True)
+            np if row.is_part(sweep.version) else 1 for row, sweep in zip(rows, sweeps, strict=True)
         ]
         # Elements of a reduction are not cut; the smallest are floats.
-        least = imb.SIZE_OF_FLOAT if "Reduce_scatter" in guideline.operations else 1
-        wait = suite in AVERAGED and len(guideline.right) > 1 and guideline.right[0] in ROOTED
+        least = SIZE_OF_FLOAT if "Reduce_scatter" in guideline.operations else 1
+        wait = _averages(sweeps[0]) and len(guideline.right) > 1 and rows[1].rooted
         times = [1, np if wait else 1, 1][: len(sweeps)]
         for size in sweeps[0].values:
             n = size * parts[0]
@@ -182,9 +157,9 @@ class Comparer:
             if size in times and (best is None or times[size] <= times[best]):
                 best = size
 
-    def halved(self, sweep: Sweep, np: int, program: str) -> Iterator[Comparison]:
+    def halved(self, sweep: Sweep, np: int) -> Iterator[Comparison]:
         """Compare each size of a sweep with twice the half of it."""
-        wait = sweep.key.group.suite in AVERAGED and program.capitalize() in ROOTED
+        wait = _averages(sweep) and find(sweep.key.benchmark).rooted
         times = np + 1 if wait else 2
         for size in sweep.values:
             if size % 2 == 0 and size // 2 in sweep.values:
@@ -234,19 +209,9 @@ def _held(text: str, slug: str, sweeps: Sequence[Sweep], comparisons: Iterator[C
     )
 
 
-def meaning(suite: str, operation: str, version: str) -> str:
-    """Say what the message size of an operation is: TOTAL, or the PART of each rank.
-
-    `version` is that of the suite, as in a case's provenance: "IMB 2021.11"; it may be empty.
-    """
-    if operation == "Reduce_scatter" and _IMB_SPREADS.match(version):
-        return TOTAL
-    return MEANING[suite][operation]
-
-
-def name_of(suite: str, operation: str) -> str:
-    """Return the name of the benchmark of an operation: `imb.Bcast`, `osu.bcast`."""
-    return f"{suite}.{operation if suite == 'imb' else operation.lower()}"
+def _averages(sweep: Sweep) -> bool:
+    """Tell whether the times of a sweep are the average of the ranks."""
+    return SUITES[sweep.key.group.suite].averages
 
 
 def _combined(spreads: Sequence[float | None], right: Sequence[Term]) -> float | None:

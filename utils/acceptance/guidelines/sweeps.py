@@ -12,11 +12,11 @@ from statistics import median
 from typing import NamedTuple
 
 from acceptance.core.metrics import split
+from acceptance.core.robust import MAD_TO_STD
 from acceptance.core.units import is_measured
 from acceptance.rfm.database import Case, Session
+from acceptance.suites import SUITES
 
-#: Suites whose tables are sweeps.
-SUITES = ("imb", "osu")
 #: Stems of the metrics that are times of an operation.
 TIMES = ("latency", "time")
 #: Keys that say what a single benchmark did, not where and on how many ranks.
@@ -25,8 +25,6 @@ OWN_KEYS = ("pairs", "buffers")
 LEAST_SIZES = 5
 #: Values without which the spread of a size cannot be told.
 LEAST_VALUES = 3
-#: Median absolute deviation -> standard deviation, of normally distributed values.
-MAD_TO_STD = 1.4826
 
 
 class Group(NamedTuple):
@@ -153,7 +151,8 @@ def collect(session: Session, earlier: Iterable[Session] = ()) -> Collected:
 
 
 def _cases(session: Session) -> list[Case]:
-    return [case for case in session.cases if not case.fixture and case.suite in SUITES]
+    sweeping = {suite.key for suite in SUITES.values() if suite.sweeps}
+    return [case for case in session.cases if not case.fixture and case.suite in sweeping]
 
 
 def _points(case: Case) -> Iterable[tuple[SweepKey, int, float, str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from acceptance.rfm import configuration as site
 from acceptance.rfm import run_log
-from acceptance.suites.registry import DERIVED, SUITES
+from acceptance.suites import DERIVED, SUITES
 
 
 def check_files(search_path: list[Path], *, recursive: bool) -> list[Path]:

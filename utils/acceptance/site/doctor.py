@@ -16,7 +16,7 @@ from acceptance.launch.topology import usable_cores
 from acceptance.rfm import configuration as site
 from acceptance.software import spack
 from acceptance.software.programs import find_program
-from acceptance.suites.registry import SUITES
+from acceptance.suites import SUITES
 
 OK, MISSING, BROKEN = "ok", "missing", "BROKEN"
 

@@ -1,1 +1,20 @@
-"""What each suite measures, how it is asked, and what it prints: one folder a suite."""
+"""What each suite measures, how it is asked, and what it prints: a folder a suite, a row each.
+
+What only the checks of one suite ask for is in that suite's folder: its rows (`benchmarks.py`) and
+the parser of its output (`output.py`).
+"""
+
+from acceptance.suites.records import SIZE_OF_FLOAT, Benchmark, Column, Suite
+from acceptance.suites.registry import DERIVED, SUITES, check_of, find, has_check
+
+__all__ = [
+    "DERIVED",
+    "SIZE_OF_FLOAT",
+    "SUITES",
+    "Benchmark",
+    "Column",
+    "Suite",
+    "check_of",
+    "find",
+    "has_check",
+]

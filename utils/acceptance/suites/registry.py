@@ -1,30 +1,14 @@
 """The suites: what each of them measures, and how a machine gets one that nothing provides."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.npb import benchmarks as npb
 from acceptance.suites.osu import benchmarks as osu
+from acceptance.suites.records import Benchmark, Suite
 
+_FOLDER = "or name the folder of {} in the `extras` of an environment in config/systems/"
 
-@dataclass(frozen=True)
-class Suite:
-    """A benchmark suite.
-
-    `key` is the feature that environments name and the stem of the check's file. `programs` are
-    those that the checks run, where these are always the same. `metrics` is benchmark -> stems of
-    its metrics.
-    """
-
-    key: str
-    title: str
-    programs: tuple[str, ...]
-    how_to_get: str
-    metrics: Mapping[str, tuple[str, ...]]
-
-
+#: Key -> suite.
 SUITES = {
     suite.key: suite
     for suite in (
@@ -32,18 +16,16 @@ SUITES = {
             "imb",
             "Intel MPI Benchmarks",
             ("IMB-MPI1",),
-            "make setup (Python wheels, x86_64), or name the folder of IMB-MPI1 in the `extras` of "
-            "an environment in config/systems/",
-            {f"imb.{name}": imb.stems(name) for name in imb.BENCHMARKS},
+            f"make setup (Python wheels, x86_64), {_FOLDER.format('IMB-MPI1')}",
+            {f"imb.{name}": row for name, row in imb.BENCHMARKS.items()},
         ),
         Suite(
             "hpcc",
             "HPC Challenge",
             ("hpcc",),
             "Debian: hpcc openmpi-bin; or an MPI and a BLAS (libopenblas-dev), then make spack, "
-            "then make run; or name the folder of hpcc in the `extras` of an environment in "
-            "config/systems/",
-            {"hpcc": hpcc.stems()},
+            f"then make run; {_FOLDER.format('hpcc')}",
+            {"hpcc": hpcc.BENCHMARK},
         ),
         Suite(
             "npb",
@@ -51,34 +33,58 @@ SUITES = {
             # Each number of processes and class may have a program of its own.
             (),
             "an MPI and gfortran (Debian: openmpi-bin libopenmpi-dev gfortran), then make spack, "
-            "then make run; or name the folder of its programs in the `extras` of an environment "
-            "in config/systems/",
-            {f"npb.{name}": tuple(column.stem for column in npb.METRICS) for name in npb.NAMES},
+            f"then make run; {_FOLDER.format('its programs')}",
+            {f"npb.{name}": row for name, row in npb.BENCHMARKS.items()},
         ),
         Suite(
             "osu",
             "OSU Micro-Benchmarks",
             tuple(f"osu_{name}" for name in osu.BENCHMARKS),
-            "an MPI (Debian: openmpi-bin libopenmpi-dev), then make spack, then make run; or name "
-            "the folder of its programs in the `extras` of an environment in config/systems/",
-            {f"osu.{name}": osu.stems(name) for name in osu.BENCHMARKS},
+            "an MPI (Debian: openmpi-bin libopenmpi-dev), then make spack, then make run; "
+            f"{_FOLDER.format('its programs')}",
+            {f"osu.{name}": row for name, row in osu.BENCHMARKS.items()},
+            {"balance": osu.BALANCE},
+            averages=True,
         ),
     )
 }
 
-
 #: Check files that measure nothing themselves -> the suite whose results they take.
-DERIVED = {"balance": "osu"}
+DERIVED = {check: suite.key for suite in SUITES.values() for check in suite.derived}
+
+#: Check file (its stem) -> name in `reference/` -> benchmark.
+_CHECKS = {
+    check: rows
+    for suite in SUITES.values()
+    for check, rows in ((suite.key, suite.benchmarks), *suite.derived.items())
+}
+
+#: Benchmarks of papers that no check runs, but whose bandwidths can be compared with a link's.
+#: Not netperf's UDP_STREAM: the sender's count has datagrams that were lost.
+_PUBLISHED = {
+    "osu.put_bibw": Benchmark("put_bibw", (), link_factor=2),
+    "netperf.TCP_STREAM": Benchmark("TCP_STREAM", (), link_factor=1),
+}
+
+_BENCHMARKS = _PUBLISHED | {name: row for rows in _CHECKS.values() for name, row in rows.items()}
+
+
+def find(benchmark: str) -> Benchmark:
+    """Return the record of a benchmark of `reference/`.
+
+    Of one that is not known it says nothing: no metrics, and nothing that can be compared.
+    """
+    return _BENCHMARKS.get(benchmark) or Benchmark(benchmark, ())
 
 
 def check_of(benchmark: str, metric: str) -> str | None:
     """Return the file of the check that produces a metric of `reference/`; None if none does."""
-    for suite in SUITES.values():
-        if metric in suite.metrics.get(benchmark, ()):
-            return f"checks/{suite.key}.py"
+    for check, rows in _CHECKS.items():
+        if benchmark in rows and metric in rows[benchmark].stems:
+            return f"checks/{check}.py"
     return None
 
 
 def has_check(benchmark: str) -> bool:
     """Tell whether any check runs a benchmark of `reference/`."""
-    return any(benchmark in suite.metrics for suite in SUITES.values())
+    return any(benchmark in rows for rows in _CHECKS.values())

@@ -18,7 +18,7 @@ from acceptance.launch import slurm_jobs
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration, run_log
 from acceptance.rfm import database as results
-from acceptance.suites.registry import SUITES
+from acceptance.suites import SUITES
 
 #: Exit statuses of `acceptance gate`.
 PASSED, FAILED, CANNOT_JUDGE = 0, 1, 2

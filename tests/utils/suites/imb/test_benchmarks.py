@@ -2,11 +2,24 @@
 
 import pytest
 
+from acceptance.suites import SUITES, check_of
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb import output as parse
-from acceptance.suites.registry import SUITES, check_of
+from acceptance.suites.osu import benchmarks as osu
 
 MIB = 2**20
+REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter")
+#: Attribute -> the benchmarks that have it, by the user guide of IMB 2021.
+GROUPS = {
+    "reduction": " ".join(REDUCTIONS),
+    "part": "Allgather Allgatherv Alltoall Gather Reduce_scatter Scatter",
+    "rooted": "Bcast Gather Reduce Scatter",
+    "point_to_point": "PingPong PingPing Sendrecv Exchange Uniband Biband",
+    "one_way": "PingPong",
+    "one_message": "PingPong",
+    "counted": "PingPong PingPing Sendrecv Exchange",
+    "pair_sum": "Uniband Biband",
+}
 
 
 @pytest.mark.parametrize(
@@ -29,20 +42,20 @@ def test_message_sizes_are_those_that_imb_prints(recorded, name, table, low, hig
     assert sizes == [row.size for row in found.rows]
 
 
-@pytest.mark.parametrize("benchmark", imb.REDUCTIONS)
+@pytest.mark.parametrize("benchmark", REDUCTIONS)
 def test_reductions_have_no_message_below_one_float(benchmark):
     assert imb.message_sizes(benchmark, 2, 0, 4) == [0, 4, 8, 16]
     assert imb.message_sizes(benchmark, 128, 3, 5) == [0, 8, 16, 32]
 
 
-@pytest.mark.parametrize("benchmark", imb.GROWING)
+@pytest.mark.parametrize("benchmark", GROUPS["part"].split())
 @pytest.mark.parametrize(
     ("processes", "largest"),
     [(2, 4 * MIB), (32, 4 * MIB), (64, 2 * MIB), (96, MIB), (128, MIB), (1024, MIB // 8)],
 )
 def test_growing_buffers_bound_the_largest_message(benchmark, processes, largest):
     sizes = imb.message_sizes(benchmark, processes, 0, 22)
-    first = [0, 4, 8] if benchmark in imb.REDUCTIONS else [0, 1, 2]
+    first = [0, 4, 8] if benchmark in REDUCTIONS else [0, 1, 2]
     assert (sizes[:3], sizes[-1]) == (first, largest)
 
 
@@ -84,14 +97,39 @@ def test_a_table_without_sizes_counts():
     ],
 )
 def test_stems_name_the_metrics_and_the_peak_of_a_bandwidth(benchmark, stems):
-    assert imb.stems(benchmark) == stems
+    assert imb.BENCHMARKS[benchmark].stems == stems
+
+
+@pytest.mark.parametrize("attribute", GROUPS)
+def test_benchmarks_have_the_attributes_that_they_should(attribute):
+    having = {name for name, row in imb.BENCHMARKS.items() if getattr(row, attribute)}
+    assert having == set(GROUPS[attribute].split())
 
 
 @pytest.mark.parametrize(
-    "group", [imb.TWO_PROCESSES, imb.WINDOWED, imb.POINT_TO_POINT, imb.REDUCTIONS, imb.GROWING]
+    ("benchmark", "counts"),
+    [("PingPong", [2]), ("PingPing", [2]), ("Uniband", [2, 3, 4]), ("Barrier", [2, 3, 4])],
 )
-def test_groups_hold_benchmarks_that_there_are(group):
-    assert set(group) <= set(imb.BENCHMARKS)
+def test_two_processes_are_all_that_some_benchmarks_use(benchmark, counts):
+    assert [np for np in range(1, 5) if imb.BENCHMARKS[benchmark].runs_with(np)] == counts
+
+
+@pytest.mark.parametrize(
+    ("version", "part"),
+    [
+        ("IMB 2018", False),
+        ("IMB 2018 Update 1", False),
+        ("IMB 2019", False),
+        ("IMB 2019 Update 1", True),
+        ("IMB 2021.11", True),
+        ("", True),
+    ],
+)
+def test_reduce_scatter_changed_what_its_size_means(version, part):
+    assert imb.BENCHMARKS["Reduce_scatter"].is_part(version) is part
+    assert imb.BENCHMARKS["Allgather"].is_part(version)
+    assert not imb.BENCHMARKS["Bcast"].is_part(version)
+    assert not osu.BENCHMARKS["reduce_scatter"].is_part("OSU 7.4")
 
 
 @pytest.mark.parametrize(
@@ -109,11 +147,11 @@ def test_groups_hold_benchmarks_that_there_are(group):
 )
 def test_metrics_are_columns_that_imb_prints(recorded, name, table):
     found = parse.parse(recorded(f"imb/{name}")).tables[table]
-    assert {column.name for column in imb.BENCHMARKS[found.benchmark]} <= set(found.columns)
+    assert {column.name for column in imb.BENCHMARKS[found.benchmark].columns} <= set(found.columns)
 
 
 def test_the_suite_names_the_check_of_each_metric():
-    assert set(SUITES["imb"].metrics) == {f"imb.{name}" for name in imb.BENCHMARKS}
+    assert set(SUITES["imb"].benchmarks) == {f"imb.{name}" for name in imb.BENCHMARKS}
     assert check_of("imb.PingPong", "bandwidth_peak") == "checks/imb.py"
     assert check_of("imb.Barrier", "bandwidth") is None
     assert check_of("himeno", "performance") is None

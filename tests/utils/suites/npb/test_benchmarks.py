@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from acceptance.core.metrics import Column
 from acceptance.core.units import UNITS
 from acceptance.suites.npb import benchmarks as npb
 from acceptance.suites.npb import output as parse
+from acceptance.suites.records import Column
 
 POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 SQUARES = (1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 196, 225, 256, 484, 576, 625, 1024)

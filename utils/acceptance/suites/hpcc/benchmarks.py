@@ -10,9 +10,11 @@ Saini et al. 2006, Section 4.1 and Table 2, for the ratios.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from acceptance.suites.records import Benchmark, Column
+
 
 @dataclass(frozen=True)
-class Metric:
+class SummaryKey:
     """A key of HPCC's summary, what its value is to be multiplied with, and the unit of that."""
 
     key: str
@@ -39,37 +41,37 @@ KERNELS = ("Copy", "Scale", "Add", "Triad")
 LOCAL = {"EP": "Star", "Single": "Single"}
 
 
-def _stream(kind: str) -> Iterator[tuple[str, Metric]]:
+def _stream(kind: str) -> Iterator[tuple[str, SummaryKey]]:
     for kernel in KERNELS:
-        yield f"{kind}-STREAM-{kernel}", Metric(f"{LOCAL[kind]}STREAM_{kernel}", 1, "GB/s")
+        yield f"{kind}-STREAM-{kernel}", SummaryKey(f"{LOCAL[kind]}STREAM_{kernel}", 1, "GB/s")
 
 
-METRICS: dict[str, Metric] = {
-    "G-HPL": Metric("HPL_Tflops", 1000, "Gflop/s"),
-    "G-PTRANS": Metric("PTRANS_GBs", 1, "GB/s"),
-    "G-RandomAccess": Metric("MPIRandomAccess_GUPs", 1, "GUP/s"),
-    "G-RandomAccess-LCG": Metric("MPIRandomAccess_LCG_GUPs", 1, "GUP/s"),
-    "EP-RandomAccess": Metric("StarRandomAccess_GUPs", 1, "GUP/s"),
-    "EP-RandomAccess-LCG": Metric("StarRandomAccess_LCG_GUPs", 1, "GUP/s"),
-    "Single-RandomAccess": Metric("SingleRandomAccess_GUPs", 1, "GUP/s"),
-    "Single-RandomAccess-LCG": Metric("SingleRandomAccess_LCG_GUPs", 1, "GUP/s"),
+METRICS: dict[str, SummaryKey] = {
+    "G-HPL": SummaryKey("HPL_Tflops", 1000, "Gflop/s"),
+    "G-PTRANS": SummaryKey("PTRANS_GBs", 1, "GB/s"),
+    "G-RandomAccess": SummaryKey("MPIRandomAccess_GUPs", 1, "GUP/s"),
+    "G-RandomAccess-LCG": SummaryKey("MPIRandomAccess_LCG_GUPs", 1, "GUP/s"),
+    "EP-RandomAccess": SummaryKey("StarRandomAccess_GUPs", 1, "GUP/s"),
+    "EP-RandomAccess-LCG": SummaryKey("StarRandomAccess_LCG_GUPs", 1, "GUP/s"),
+    "Single-RandomAccess": SummaryKey("SingleRandomAccess_GUPs", 1, "GUP/s"),
+    "Single-RandomAccess-LCG": SummaryKey("SingleRandomAccess_LCG_GUPs", 1, "GUP/s"),
     **dict(_stream("EP")),
     **dict(_stream("Single")),
-    "G-FFTE": Metric("MPIFFT_Gflops", 1, "Gflop/s"),
-    "EP-FFTE": Metric("StarFFT_Gflops", 1, "Gflop/s"),
-    "Single-FFTE": Metric("SingleFFT_Gflops", 1, "Gflop/s"),
-    "EP-DGEMM": Metric("StarDGEMM_Gflops", 1, "Gflop/s"),
-    "Single-DGEMM": Metric("SingleDGEMM_Gflops", 1, "Gflop/s"),
-    "PingPong-latency-min": Metric("MinPingPongLatency_usec", 1, "us"),
-    "PingPong-latency-avg": Metric("AvgPingPongLatency_usec", 1, "us"),
-    "PingPong-latency-max": Metric("MaxPingPongLatency_usec", 1, "us"),
-    "PingPong-bandwidth-min": Metric("MinPingPongBandwidth_GBytes", 1, "GB/s"),
-    "PingPong-bandwidth-avg": Metric("AvgPingPongBandwidth_GBytes", 1, "GB/s"),
-    "PingPong-bandwidth-max": Metric("MaxPingPongBandwidth_GBytes", 1, "GB/s"),
-    "NaturalRing-latency": Metric("NaturallyOrderedRingLatency_usec", 1, "us"),
-    "RandomRing-latency": Metric("RandomlyOrderedRingLatency_usec", 1, "us"),
-    "NaturalRing-bandwidth": Metric("NaturallyOrderedRingBandwidth_GBytes", 1, "GB/s"),
-    "RandomRing-bandwidth": Metric("RandomlyOrderedRingBandwidth_GBytes", 1, "GB/s"),
+    "G-FFTE": SummaryKey("MPIFFT_Gflops", 1, "Gflop/s"),
+    "EP-FFTE": SummaryKey("StarFFT_Gflops", 1, "Gflop/s"),
+    "Single-FFTE": SummaryKey("SingleFFT_Gflops", 1, "Gflop/s"),
+    "EP-DGEMM": SummaryKey("StarDGEMM_Gflops", 1, "Gflop/s"),
+    "Single-DGEMM": SummaryKey("SingleDGEMM_Gflops", 1, "Gflop/s"),
+    "PingPong-latency-min": SummaryKey("MinPingPongLatency_usec", 1, "us"),
+    "PingPong-latency-avg": SummaryKey("AvgPingPongLatency_usec", 1, "us"),
+    "PingPong-latency-max": SummaryKey("MaxPingPongLatency_usec", 1, "us"),
+    "PingPong-bandwidth-min": SummaryKey("MinPingPongBandwidth_GBytes", 1, "GB/s"),
+    "PingPong-bandwidth-avg": SummaryKey("AvgPingPongBandwidth_GBytes", 1, "GB/s"),
+    "PingPong-bandwidth-max": SummaryKey("MaxPingPongBandwidth_GBytes", 1, "GB/s"),
+    "NaturalRing-latency": SummaryKey("NaturallyOrderedRingLatency_usec", 1, "us"),
+    "RandomRing-latency": SummaryKey("RandomlyOrderedRingLatency_usec", 1, "us"),
+    "NaturalRing-bandwidth": SummaryKey("NaturallyOrderedRingBandwidth_GBytes", 1, "GB/s"),
+    "RandomRing-bandwidth": SummaryKey("RandomlyOrderedRingBandwidth_GBytes", 1, "GB/s"),
 }
 
 #: Ratio -> how it is made. A ring's bandwidth is that of one process.
@@ -172,15 +174,9 @@ def depends_on_size(metric: str) -> bool:
 
     The ratios to G-HPL do. Raises ValueError for a metric that is none of HPCC's.
     """
-    if metric not in stems():
+    if metric not in BENCHMARK.stems:
         raise ValueError(f"HPCC has no metric {metric!r}")
     return metric not in _FIXED
-
-
-def stems() -> tuple[str, ...]:
-    """Return the names of all metrics and ratios, in the cache and not."""
-    names = (*METRICS, *RATIOS, EFFICIENCY)
-    return tuple(dict.fromkeys((*names, *(_label(name, LOCAL) for name in names))))
 
 
 def _label(name: str, in_cache: Collection[str]) -> str:
@@ -189,3 +185,16 @@ def _label(name: str, in_cache: Collection[str]) -> str:
     if any(over.startswith(f"{kind}-STREAM-") for kind in in_cache):
         over += IN_CACHE
     return over + slash + under
+
+
+def _columns() -> Iterator[Column]:
+    """Yield a column for each metric and ratio, in the cache and not."""
+    units = {name: row.unit for name, row in (METRICS | RATIOS).items()} | {EFFICIENCY: "%"}
+    for in_cache in ((), LOCAL):
+        for name, unit in units.items():
+            if not in_cache or _label(name, in_cache) != name:
+                yield Column("", _label(name, in_cache), unit)
+
+
+#: Of plain numbers, which are tests per flop of HPL, the more the better.
+BENCHMARK = Benchmark("hpcc", tuple(_columns()), sized=False, better="higher")

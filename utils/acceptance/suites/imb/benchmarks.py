@@ -1,9 +1,13 @@
-"""IMB-MPI1: what its benchmarks print that is a metric, and for which sizes.
+"""Intel MPI Benchmarks (IMB-MPI1): a row for each benchmark that is run.
 
-Sources: the IMB user guide ("Benchmark definitions", `-msglog`, `-mem`) and runs of IMB 2021.
+Sources: the IMB user guide 2021 ("Benchmark definitions", "Reported throughput", `-msglog`, `-mem`)
+and runs of IMB 2021.
 """
 
-from acceptance.core.metrics import Column
+from dataclasses import dataclass, field
+from functools import partial
+
+from acceptance.suites.records import Benchmark, Column
 
 # `latency` is the time of a message between two processes, `time` that of any other operation:
 # t_max, since the operation is over when its last process is.
@@ -12,58 +16,65 @@ TIME = Column("t_max", "time", "us")
 BANDWIDTH = Column("mbytes", "bandwidth", "MB/s")
 RATE = Column("messages", "message_rate", "1/s")
 
-BENCHMARKS: dict[str, tuple[Column, ...]] = {
-    "PingPong": (LATENCY, BANDWIDTH),
-    "PingPing": (LATENCY, BANDWIDTH),
-    "Sendrecv": (TIME, BANDWIDTH),
-    "Exchange": (TIME, BANDWIDTH),
-    "Uniband": (BANDWIDTH, RATE),
-    "Biband": (BANDWIDTH, RATE),
-    "Allreduce": (TIME,),
-    "Reduce": (TIME,),
-    "Reduce_scatter": (TIME,),
-    "Allgather": (TIME,),
-    "Allgatherv": (TIME,),
-    "Alltoall": (TIME,),
-    "Bcast": (TIME,),
-    "Gather": (TIME,),
-    "Scatter": (TIME,),
-    "Barrier": (TIME,),
-}
 
-#: They use two processes, whatever number there is.
-TWO_PROCESSES = ("PingPong", "PingPing")
-#: Each repetition is a window of 64 messages.
-WINDOWED = ("Uniband", "Biband")
-#: An empty message is a message here; the other benchmarks do nothing on no data.
-POINT_TO_POINT = (*TWO_PROCESSES, *WINDOWED, "Sendrecv", "Exchange")
-#: Their smallest message is one float.
-REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter")
-#: Their buffers hold a message for each process.
-GROWING = ("Allgather", "Allgatherv", "Alltoall", "Gather", "Reduce_scatter", "Scatter")
-#: Bytes that the buffers of one process may take; IMB itself stops at 1 GiB.
-BUFFERS = 2**28
-SIZE_OF_FLOAT = 4
+@dataclass(frozen=True)
+class ImbBenchmark(Benchmark):
+    """A benchmark of IMB-MPI1, with what its check and the parser of its output ask for."""
+
+    #: Bytes that the printed bandwidth counts, as a multiple of the message size; 0: the bandwidth
+    #: comes from the message rate, or there is none.
+    counted: int = field(default=0, kw_only=True)
+    #: Repetitions of small messages.
+    repetitions: int = field(default=1000, kw_only=True)
 
 
-def stems(benchmark: str) -> tuple[str, ...]:
-    """Return the stems of a benchmark's metrics."""
-    own = tuple(column.stem for column in BENCHMARKS[benchmark])
-    return (*own, "bandwidth_peak") if "bandwidth" in own else own
+_messages = partial(ImbBenchmark, point_to_point=True)
+_collective = partial(ImbBenchmark, columns=(TIME,))
+#: Repetitions that are a window of 64 messages each.
+_WINDOWS = 100
+
+_ROWS = (
+    # One message at a time, of the size over its time.
+    _messages("PingPong", (LATENCY, BANDWIDTH), processes="two", counted=1, link_factor=1,
+              one_way=True, one_message=True),
+    # Two messages cross each other; only one of them is counted.
+    _messages("PingPing", (LATENCY, BANDWIDTH), processes="two", counted=1, link_factor=1),
+    # 2X/t: each process sends one message and receives one. Each node at the edge of the chain
+    # sends and receives a message over the link, wherever the other processes are.
+    _messages("Sendrecv", (TIME, BANDWIDTH), counted=2, link_factor=2),
+    # 4X/t: each process sends to both neighbours and receives from both. Each node sends two
+    # messages and receives two over the link.
+    _messages("Exchange", (TIME, BANDWIDTH), counted=4, link_factor=2),
+    # The first half of the processes talks to the second.
+    _messages("Uniband", (BANDWIDTH, RATE), repetitions=_WINDOWS, link_factor=1,
+              pair_sum="longest"),
+    _messages("Biband", (BANDWIDTH, RATE), repetitions=_WINDOWS, link_factor=2, pair_sum="longest"),
+    _collective("Allreduce", operation="Allreduce", reduction=True),
+    _collective("Reduce", operation="Reduce", reduction=True, rooted=True),
+    # IMB up to "2019" spreads the bytes over the ranks; from "2019 Update 1" on each rank gets
+    # them. Built with IMB2018 it spreads them, too, and calls itself "2018".
+    _collective("Reduce_scatter", operation="Reduce_scatter", reduction=True, part=True,
+                whole_in=r"IMB (201[0-8]\b.*|2019)"),
+    _collective("Allgather", operation="Allgather", part=True),
+    _collective("Allgatherv", part=True),
+    _collective("Alltoall", operation="Alltoall", part=True),
+    _collective("Bcast", operation="Bcast", rooted=True),
+    _collective("Gather", operation="Gather", part=True, rooted=True),
+    _collective("Scatter", operation="Scatter", part=True, rooted=True),
+    _collective("Barrier", sized=False),
+)  # fmt: skip
+
+#: Name -> benchmark.
+BENCHMARKS = {row.name: row for row in _ROWS}
 
 
 def message_sizes(benchmark: str, processes: int, low: int, high: int) -> list[int]:
-    """Return the message sizes (bytes) that IMB prints for `-msglog low:high`.
+    """Return the message sizes (bytes) that IMB prints for `-msglog low:high`; it adds the size 0.
 
-    IMB adds the size 0; reductions have no message below one float. Buffers that grow with the
-    number of processes bound the largest message, so that no run is stopped for its memory.
+    Those that `Benchmark.fits` leaves out are not asked for.
     """
-    sizes = [0, *(2**n for n in range(low, high + 1))]
-    if benchmark in REDUCTIONS:
-        sizes = [size for size in sizes if size == 0 or size >= SIZE_OF_FLOAT]
-    if benchmark in GROWING:
-        sizes = [size for size in sizes if 2 * processes * size <= BUFFERS]
-    return sizes
+    sizes = (2**n for n in range(low, high + 1))
+    return [0, *(size for size in sizes if BENCHMARKS[benchmark].fits(size, processes))]
 
 
 def counts_size(benchmark: str, column: Column, size: int | None) -> bool:
@@ -71,4 +82,4 @@ def counts_size(benchmark: str, column: Column, size: int | None) -> bool:
 
     An empty message has no bandwidth, and an operation on no data has no time worth a name.
     """
-    return size != 0 or (benchmark in POINT_TO_POINT and column != BANDWIDTH)
+    return size != 0 or (BENCHMARKS[benchmark].point_to_point and column != BANDWIDTH)

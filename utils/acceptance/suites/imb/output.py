@@ -21,6 +21,7 @@ import re
 from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
+from acceptance.suites.imb.benchmarks import BENCHMARKS
 
 #: Header token -> name of the column. Barrier has no `#bytes`.
 COLUMNS = {
@@ -38,10 +39,6 @@ COLUMNS = {
     "overlap[%]": "overlap",
     "defects": "defects",
 }
-
-#: Bytes that the printed bandwidth counts, as a multiple of the message size (IMB user guide,
-#: "Benchmark definitions"): Sendrecv sends and receives one message, Exchange two each.
-BANDWIDTH_FACTOR = {"PingPong": 1, "PingPing": 1, "Sendrecv": 2, "Exchange": 4}
 
 _VERSION = re.compile(r"#\s+Intel ?\(R\) MPI Benchmarks? (?:Suite )?V?(?P<version>[\w. ]+?), ")
 _BENCHMARK = re.compile(r"# Benchmarking (?P<name>\S+)\s*\Z")
@@ -271,8 +268,8 @@ class _Reader:
         if "messages" in values:
             exact = size * values["messages"] / 1e6
             low, high = (size * (values["messages"] + d) / 1e6 for d in (-0.5, 0.5))
-        elif table.benchmark in BANDWIDTH_FACTOR:
-            moved = size * BANDWIDTH_FACTOR[table.benchmark]
+        elif (row := BENCHMARKS.get(table.benchmark)) and row.counted:
+            moved = size * row.counted
             time = values["t_max" if "t_max" in values else "t"]
             exact = moved / time if time else 0.0
             low = moved / (time + half)

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable
 
-from acceptance.core.metrics import Column
+from acceptance.suites.records import Benchmark, Column
 
 NAMES = ("is", "ep", "cg", "mg", "ft", "bt", "sp", "lu")
 CLASSES = "SWABCDE"
@@ -22,6 +22,9 @@ METRICS = (
     Column("mops_total", "mops_total", "Mop/s"),
     Column("mops_per_process", "mops_per_process", "Mop/s"),
 )
+
+#: Name -> benchmark.
+BENCHMARKS = {name: Benchmark(name, METRICS, sized=False) for name in NAMES}
 
 #: Seconds that a run must take to say something. The time is printed with two decimals, so that a
 #: shorter one is known to no better than 0.5 %, and runs of class S (0.00 s) mostly measure how

@@ -26,32 +26,10 @@ import re
 from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
+from acceptance.suites.osu.benchmarks import BENCHMARKS
 
 #: Title -> program, without its prefix `osu_`.
-PROGRAMS = {
-    "OSU MPI Latency Test": "latency",
-    "OSU MPI Bandwidth Test": "bw",
-    "OSU MPI Bi-Directional Bandwidth Test": "bibw",
-    "OSU MPI Multi Latency Test": "multi_lat",
-    "OSU MPI Multiple Bandwidth / Message Rate Test": "mbw_mr",
-    "OSU MPI Allgather Latency Test": "allgather",
-    "OSU MPI Allgatherv Latency Test": "allgatherv",
-    "OSU MPI Allreduce Latency Test": "allreduce",
-    "OSU MPI All-to-All Personalized Exchange Latency Test": "alltoall",
-    "OSU MPI All-to-Allv Personalized Exchange Latency Test": "alltoallv",
-    "OSU MPI Barrier Latency Test": "barrier",
-    "OSU MPI Broadcast Latency Test": "bcast",
-    "OSU MPI Gather Latency Test": "gather",
-    "OSU MPI Reduce Latency Test": "reduce",
-    "OSU MPI Reduce_scatter Latency Test": "reduce_scatter",
-    "OSU MPI Scatter Latency Test": "scatter",
-    "OSU MPI_Put Latency Test": "put_latency",
-    "OSU MPI_Get latency Test": "get_latency",
-    "OSU MPI_Put Bandwidth Test": "put_bw",
-    "OSU MPI_Get Bandwidth Test": "get_bw",
-    "OSU MPI Init Test": "init",
-    "OSU MPI Hello World Test": "hello",
-}
+PROGRAMS = {row.title: name for name, row in BENCHMARKS.items()}
 
 #: Text in the header -> name of the column. Names stand two blanks or more apart.
 COLUMNS = {
@@ -127,13 +105,10 @@ def only_table(text: str, program: str, processes: int, source: str = "stdout") 
     raise ParseError(source, message, benchmark=program, number=table.number)
 
 
-def _required(program: str) -> tuple[str, ...]:
+def _required(program: str) -> list[str]:
     """Return the columns without which a table of this program says nothing."""
-    if program == "barrier":
-        return ("latency",)
-    if program == "mbw_mr":
-        return ("size", "bandwidth", "messages")
-    return ("size", "bandwidth" if program.endswith("bw") else "latency")
+    row = BENCHMARKS[program]
+    return ["size"] * row.sized + [column.name for column in row.columns]
 
 
 class _Reader:

@@ -1,0 +1,136 @@
+"""What is known of a suite and of each of its benchmarks: one record each."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+#: Bytes that the buffers of one process may take. IMB itself stops at 1 GiB, OMB at 512 MiB.
+BUFFERS = 2**28
+SIZE_OF_FLOAT = 4
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a suite's tables that is a metric: its name in the parser, stem and unit."""
+
+    name: str
+    stem: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark: its metrics, and what follows from how it works.
+
+    Further attributes that only the checks and the parser of one suite ask for are in a subclass
+    beside that suite's rows.
+    """
+
+    #: As the suite calls it.
+    name: str
+    columns: tuple[Column, ...]
+    #: With how many processes it runs, and ends: any, two, or an even number.
+    processes: Literal["any", "two", "even"] = field(default="any", kw_only=True)
+    #: Messages go between pairs of processes; an empty one is a message, too.
+    point_to_point: bool = field(default=False, kw_only=True)
+    #: Its table has a row for each message size.
+    sized: bool = field(default=True, kw_only=True)
+    #: It adds up vectors of floats.
+    reduction: bool = field(default=False, kw_only=True)
+    #: The message size is the part of one process, so that a buffer holds one for each.
+    part: bool = field(default=False, kw_only=True)
+    #: The versions (regular expression) in which it is the whole vector all the same.
+    whole_in: str = field(default="", kw_only=True)
+    #: MPI's name of the collective operation, and whether that has a root, which the other
+    #: processes need not wait for.
+    operation: str = field(default="", kw_only=True)
+    rooted: bool = field(default=False, kw_only=True)
+    #: How many one-way bandwidths of a link its bandwidth can add up to, between two nodes. None:
+    #: not comparable, as that of collectives.
+    link_factor: int | None = field(default=None, kw_only=True)
+    #: Its bandwidth is the sum of all pairs: their bytes over the longest time of a process, or
+    #: over the average of the pairs' times. Empty: there is one pair.
+    pair_sum: Literal["", "longest", "average"] = field(default="", kw_only=True)
+    #: The best bandwidth is that of one pair and one way, so that a fraction of the link's limit
+    #: can judge it.
+    one_way: bool = field(default=False, kw_only=True)
+    #: Its time is that of one message on its way.
+    one_message: bool = field(default=False, kw_only=True)
+    #: Which plain numbers (unit 1) are the better ones; None: no direction is.
+    better: Literal["higher", "nearer to 1"] | None = field(default=None, kw_only=True)
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Return the stems of the metrics; a sweep of a bandwidth has its peak as well."""
+        stems = tuple(column.stem for column in self.columns)
+        return (*stems, "bandwidth_peak") if "bandwidth" in stems else stems
+
+    def runs_with(self, processes: int) -> bool:
+        """Tell whether it runs, and ends, with this number of processes."""
+        if self.processes == "two":
+            return processes == 2
+        return processes >= 2 and (self.processes == "any" or processes % 2 == 0)
+
+    def fits(self, size: int, processes: int) -> bool:
+        """Tell whether there are messages of this size (bytes above zero).
+
+        A reduction has none below one float. Buffers that grow with the number of processes bound
+        the largest one, so that no run is stopped for its memory.
+        """
+        if self.reduction and size < SIZE_OF_FLOAT:
+            return False
+        return not self.part or 2 * processes * size <= BUFFERS
+
+    def is_part(self, version: str) -> bool:
+        """Tell whether the message size is the part of one process, in a version of the suite.
+
+        `version` is as in a case's provenance: "IMB 2021.11"; it may be empty.
+        """
+        return self.part and not (self.whole_in and re.fullmatch(self.whole_in, version))
+
+    def links(
+        self, nodes: int = 2, mapping: str = "block", pairs: int | None = None
+    ) -> float | None:
+        """Return how many one-way bandwidths of a node's link the bandwidth may reach.
+
+        None: not comparable. Of sums over pairs, more nodes have more links, and processes that are
+        laid cyclically over the nodes send in both directions. The average time of p pairs (None:
+        not known) that get the link one after the other is (p + 1) / 2p of the longest one, so that
+        a sum by it may be 2p / (p + 1) of what the link carries.
+        """
+        if self.link_factor is None or not self.pair_sum:
+            return self.link_factor
+        links = (nodes + 1) // 2 if self.link_factor == 1 and mapping == "block" else nodes
+        if self.pair_sum == "longest":
+            return links
+        return links * (2 * pairs / (pairs + 1) if pairs else 2)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite of benchmarks; `checks/KEY.py` runs it, the environment feature KEY says who has it.
+
+    `programs` are those that every installation has. `derived` are checks that measure nothing
+    themselves: stem of the check file -> the benchmarks that it makes of this suite's results.
+    """
+
+    key: str
+    title: str
+    programs: tuple[str, ...]
+    how_to_get: str
+    #: Name in `reference/` -> benchmark.
+    benchmarks: Mapping[str, Benchmark]
+    derived: Mapping[str, Mapping[str, Benchmark]] = field(default_factory=dict)
+    #: Its times are the average of the processes, not that of the slowest one.
+    averages: bool = False
+
+    @property
+    def sweeps(self) -> bool:
+        """Tell whether its tables are sweeps over message sizes."""
+        return any(benchmark.sized for benchmark in self.benchmarks.values())
+
+    def performing(self, operation: str) -> str:
+        """Return the name of the benchmark of a collective operation; empty if it has none."""
+        names = (name for name, row in self.benchmarks.items() if row.operation == operation)
+        return next(names, "")
