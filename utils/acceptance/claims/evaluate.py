@@ -5,12 +5,12 @@ which results are compared, `acceptance.claims.figures` what of them.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from acceptance.claims import figures as relations
-from acceptance.claims import pairs as pairing
+from acceptance.claims import figures, pairs
 from acceptance.claims.figures import Figure, Incomparable, Leeway
-from acceptance.claims.pairs import Found, Pair, Places, Value
+from acceptance.claims.pairs import Pair, SideResults
+from acceptance.claims.results import Places, Value, gather
 from acceptance.references import (
     PARAMETERS,
     Claim,
@@ -28,12 +28,12 @@ _DAY = 86400.0
 HOLDS, FAILS, NOT_MEASURED = "holds", "fails", "not measured"
 
 #: Relations that a site's claim, a contract say, means to the last digit.
-EXACT = (*relations.BOUNDS, "in")
+EXACT = (*figures.BOUNDS, "in")
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a claim.
+class ClaimResult:
+    """Whether a claim holds.
 
     `left`, `right` and `ours`, the figure that they give, are those of the pair that decides;
     `held` of `compared` pairs are as claimed. `reason` says in two or three words why nothing was
@@ -79,89 +79,90 @@ def evaluate(
     sessions: Iterable[Session],
     tolerances: Tolerances,
     window: float = WINDOW,
-) -> list[Outcome]:
-    """Evaluate claims on what was measured; the outcomes are in the order of the claims.
+) -> list[ClaimResult]:
+    """Evaluate claims on what was measured; the results are in the order of the claims.
 
     `window` is in days. Each session is looked at once; cases that failed, and fixtures, give no
     value. Raises ReferenceFault when nothing says how far the figure of a claim may be off.
     """
-    places = pairing.gather(claims, sessions)
+    places = gather(claims, sessions)
     return [_evaluate(claim, places, tolerances, window) for claim in claims]
 
 
-def _evaluate(claim: Claim, places: Places, tolerances: Tolerances, window: float) -> Outcome:
-    left = pairing.fitting(claim, claim.left, claim.right, places)
-    right = pairing.fitting(claim, claim.right, claim.left, places)
-    lacks = {name: _lack(found) for name, found in (("left", left), ("right", right))}
+def _evaluate(claim: Claim, places: Places, tolerances: Tolerances, window: float) -> ClaimResult:
+    left = pairs.side_results(claim, claim.left, claim.right, places)
+    right = pairs.side_results(claim, claim.right, claim.left, places)
+    lacks = {name: _lack(results) for name, results in (("left", left), ("right", right))}
     for reason in ("no result", "only failed cases", "zero"):
         if reason in lacks.values():
             return _unmeasured(claim, reason, _missing(claim, lacks))
-    own = {*claim.left.keys, *claim.right.keys}
-    series = list(pairing.agreeing(left.measured, right.measured, own))
+    varied = {*claim.left.keys, *claim.right.keys}
+    series = list(pairs.matching(left.measured, right.measured, varied))
     if not series:
-        return _unmeasured(claim, "no common keys", _disagreement(left, right, own))
-    near = [pair for two in series if (pair := pairing.newest(*two, window * _DAY)) is not None]
+        return _unmeasured(claim, "no common keys", _disagreement(left, right, varied))
+    seconds = window * _DAY
+    near = [pair for two in series if (pair := pairs.newest_pair(*two, seconds)) is not None]
     if not near:
         detail = f"no two results lie within {window:g} days of each other; see --window"
         return _unmeasured(claim, "outside the window", detail)
-    pairs = pairing.chosen(near, window * _DAY, own)
-    figures, troubles = [], []
-    for pair in pairs:
+    compared = pairs.choose(near, seconds, varied)
+    computed, faults = [], []
+    for pair in compared:
         try:
-            figures.append((pair, _figure(claim, pair)))
+            computed.append((pair, _figure(claim, pair)))
         except Incomparable as err:
-            troubles.append(err)
-    if not figures:
-        return _unmeasured(claim, troubles[0].kind, str(troubles[0]))
+            faults.append(err)
+    if not computed:
+        return _unmeasured(claim, faults[0].kind, str(faults[0]))
 
-    pair, outcome = _judge(claim, figures, tolerances)
-    said = [
-        *_several(left, right, pairs, window),
+    pair, result = _judge(claim, computed, tolerances)
+    notes = [
+        *_several(left, right, compared, window),
         *_left_out(left, right, pair),
-        *([f"{len(troubles)} pairs left out: {troubles[0].kind}"] if troubles else []),
-        *_differing(pair, own),
+        *([f"{len(faults)} pairs left out: {faults[0].kind}"] if faults else []),
+        *_differing(pair, varied),
     ]
-    return Outcome(**{**vars(outcome), "note": "; ".join(said)})
+    return replace(result, note="; ".join(notes))
 
 
-def _lack(found: Found) -> str:
+def _lack(results: SideResults) -> str:
     """Return why a side has no value; empty where it has one."""
-    if found.measured:
+    if results.measured:
         return ""
-    if found.impossible:
+    if results.impossible:
         return "zero"
-    return "only failed cases" if found.failed else "no result"
+    return "only failed cases" if results.failed else "no result"
 
 
 def _figure(claim: Claim, pair: Pair) -> Figure:
     left, right = pair.left, pair.right
     if left.unit != right.unit:
         raise Incomparable("different units", f"left is in {left.unit!r}, right in {right.unit!r}")
-    way = relations.better(left.benchmark, left.unit)
-    return relations.figure(claim.relation, claim.unit, left.value, right.value, left.unit, way)
+    way = figures.better(left.benchmark, left.unit)
+    return figures.figure(claim.relation, claim.unit, left.value, right.value, left.unit, way)
 
 
 def _judge(
-    claim: Claim, pairs: Sequence[tuple[Pair, Figure]], tolerances: Tolerances
-) -> tuple[Pair, Outcome]:
-    def against(found: Figure) -> tuple[str, float, tuple[float, ...], Leeway]:
-        return claim.relation, found.value, claim.value, _leeway(claim, found, tolerances)
+    claim: Claim, computed: Sequence[tuple[Pair, Figure]], tolerances: Tolerances
+) -> tuple[Pair, ClaimResult]:
+    def compared(figure: Figure) -> tuple[str, float, tuple[float, ...], Leeway]:
+        return claim.relation, figure.value, claim.value, _leeway(claim, figure, tolerances)
 
-    ordered = sorted(pairs, key=lambda both: relations.margin(*against(both[1])))
-    held = sum(relations.holds(*against(found)) for _, found in pairs)
-    pair, found = ordered[relations.deciding(claim.relation, len(pairs))]
-    state = HOLDS if relations.holds(*against(found)) else FAILS
-    return pair, Outcome(claim, state, pair.left, pair.right, found, held, len(pairs))
+    ordered = sorted(computed, key=lambda both: figures.margin(*compared(both[1])))
+    held = sum(figures.holds(*compared(figure)) for _, figure in computed)
+    pair, figure = ordered[figures.deciding(claim.relation, len(computed))]
+    state = HOLDS if figures.holds(*compared(figure)) else FAILS
+    return pair, ClaimResult(claim, state, pair.left, pair.right, figure, held, len(computed))
 
 
-def _leeway(claim: Claim, found: Figure, tolerances: Tolerances) -> Leeway:
+def _leeway(claim: Claim, figure: Figure, tolerances: Tolerances) -> Leeway:
     if claim.relation == "better" or (claim.source == "site" and claim.relation in EXACT):
-        return relations.EXACT
-    return Leeway(tolerances.of_claim(claim.relation, found.unit), points=found.unit == "%")
+        return figures.EXACT
+    return Leeway(tolerances.of_claim(claim.relation, figure.unit), points=figure.unit == "%")
 
 
-def _unmeasured(claim: Claim, reason: str, detail: str) -> Outcome:
-    return Outcome(claim, NOT_MEASURED, reason=reason, detail=detail)
+def _unmeasured(claim: Claim, reason: str, detail: str) -> ClaimResult:
+    return ClaimResult(claim, NOT_MEASURED, reason=reason, detail=detail)
 
 
 def _missing(claim: Claim, lacks: dict[str, str]) -> str:
@@ -183,43 +184,47 @@ def described(claim: Claim, side: Side) -> str:
     return " ".join(filter(None, (where, benchmark, metric, write_parameters(keys))))
 
 
-def _disagreement(left: Found, right: Found, own: Collection[str]) -> str:
+def _disagreement(left: SideResults, right: SideResults, varied: Collection[str]) -> str:
     """Name the keys in which the results of the two sides never agree."""
     differ = []
     for key in PARAMETERS:
-        if key in own or key in pairing.FOLLOWING:
+        if key in varied or key in pairs.FOLLOWING:
             continue
         values = [
-            {series.keys[key] for series in found.measured if key in series.keys}
-            for found in (left, right)
+            {series.keys[key] for series in side.measured if key in series.keys}
+            for side in (left, right)
         ]
         if all(values) and not values[0] & values[1]:
-            texts = [",".join(sorted(one, key=lambda text: (len(text), text))) for one in values]
+            texts = [
+                ",".join(sorted(words, key=lambda text: (len(text), text))) for words in values
+            ]
             differ.append(f"{key} ({texts[0]} against {texts[1]})")
     what = ", ".join(differ) or "all of their keys at once"
     return f"no two results of the sides agree in {what}"
 
 
-# What a reader of an outcome must know.
+# What a reader of a result must know.
 
 
-def _several(left: Found, right: Found, pairs: Sequence[Pair], window: float) -> Iterator[str]:
+def _several(
+    left: SideResults, right: SideResults, compared: Sequence[Pair], window: float
+) -> Iterator[str]:
     if max(left.sessions, right.sessions) > 1:
         yield (
             f"{left.sessions} sessions match on the left, {right.sessions} on the right: the "
             f"newest passing pair within {window:g} days was taken"
         )
-    used = {value.environment for pair in pairs for value in (pair.left, pair.right)}
-    measured = {series.environment for found in (left, right) for series in found.measured}
+    used = {value.environment for pair in compared for value in (pair.left, pair.right)}
+    measured = {series.environment for side in (left, right) for series in side.measured}
     if others := sorted(measured - used):
         yield f"also measured with {', '.join(others)}"
 
 
-def _left_out(left: Found, right: Found, pair: Pair) -> Iterator[str]:
+def _left_out(left: SideResults, right: SideResults, pair: Pair) -> Iterator[str]:
     newer = sum(
         time >= value.time
-        for found, value in ((left, pair.left), (right, pair.right))
-        for time in found.failed
+        for side, value in ((left, pair.left), (right, pair.right))
+        for time in side.failed
     )
     if newer:
         yield f"{newer} failed {'case' if newer == 1 else 'cases'} of these or later sessions"
@@ -227,10 +232,10 @@ def _left_out(left: Found, right: Found, pair: Pair) -> Iterator[str]:
         yield f"{zeros} {'value' if zeros == 1 else 'values'} not above zero left out"
 
 
-def _differing(pair: Pair, own: Collection[str]) -> Iterator[str]:
+def _differing(pair: Pair, varied: Collection[str]) -> Iterator[str]:
     """Say in what the two results differ that the claim does not speak of."""
-    if pair.left.environment != pair.right.environment and "environment" not in own:
+    if pair.left.environment != pair.right.environment and "environment" not in varied:
         yield f"environments {pair.left.environment} against {pair.right.environment}"
-    for key in pair.differing(own):
+    for key in pair.differing(varied):
         sides = [value.keys.get(key, "?") for value in (pair.left, pair.right)]
         yield f"{key} {sides[0]} against {sides[1]}"

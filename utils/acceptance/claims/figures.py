@@ -5,7 +5,6 @@ come from: values go in, figures come out.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -107,55 +106,24 @@ class Leeway:
 EXACT = Leeway(0.0, points=True)
 
 
-# Each relation gives its margin: by how much a figure is as claimed, negative where it is not.
-
-
-def _equal(found: float, value: tuple[float, ...], leeway: Leeway) -> float:
-    return leeway.of(value[0]) - abs(found - value[0])
-
-
-def _at_least(found: float, value: tuple[float, ...], leeway: Leeway) -> float:
-    return found - value[0] + leeway.of(value[0])
-
-
-def _at_most(found: float, value: tuple[float, ...], leeway: Leeway) -> float:
-    return value[0] - found + leeway.of(value[0])
-
-
-def _within(found: float, value: tuple[float, ...], leeway: Leeway) -> float:
-    return min(_at_least(found, value[:1], leeway), _at_most(found, value[1:], leeway))
-
-
-def _better(found: float, value: tuple[float, ...], leeway: Leeway) -> float:
-    return found
-
-
-def _similar(found: float, value: tuple[float, ...], leeway: Leeway) -> float:
-    return leeway.within - found
-
-
-_MARGINS: dict[str, Callable[[float, tuple[float, ...], Leeway], float]] = {
-    "=": _equal,
-    "~": _equal,
-    ">=": _at_least,
-    "<=": _at_most,
-    "in": _within,
-    "better": _better,
-    "similar": _similar,
-}
-
-
-def margin(relation: str, found: float, value: tuple[float, ...], leeway: Leeway) -> float:
+def margin(relation: str, ours: float, value: tuple[float, ...], leeway: Leeway) -> float:
     """Return by how much a figure is as claimed, in the unit of the figure; negative: it is not."""
-    return _MARGINS[relation](found, value, leeway)
+    if relation == "better":
+        return ours
+    if relation == "similar":
+        return leeway.within - ours
+    low, high = value[0] - leeway.of(value[0]), value[-1] + leeway.of(value[-1])
+    if relation in BOUNDS:
+        return ours - low if relation == ">=" else high - ours
+    return min(ours - low, high - ours)
 
 
-def holds(relation: str, found: float, value: tuple[float, ...], leeway: Leeway) -> bool:
-    """Tell whether a figure is as claimed; `better` wants a difference, however small."""
-    by = margin(relation, found, value, leeway)
+def holds(relation: str, ours: float, value: tuple[float, ...], leeway: Leeway) -> bool:
+    """Tell whether a figure is as claimed; `better` requires a difference, however small."""
+    by = margin(relation, ours, value, leeway)
     if relation == "better":
         return by > 0
-    return by >= -_ROUNDING * max(1.0, abs(found))
+    return by >= -_ROUNDING * max(1.0, abs(ours))
 
 
 def deciding(relation: str, pairs: int) -> int:

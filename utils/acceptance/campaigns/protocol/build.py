@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from acceptance import references
+from acceptance import claims, references
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns import verdict
 from acceptance.campaigns.protocol.conclusions import (
@@ -27,9 +27,6 @@ from acceptance.campaigns.protocol.conclusions import (
     plain,
 )
 from acceptance.campaigns.state import State
-from acceptance.claims import evaluate
-from acceptance.cli import claims as claims_cli
-from acceptance.cli.claims import UnknownSystem
 from acceptance.core.paths import Workspace
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database
@@ -157,18 +154,18 @@ def _claims(
     """
     try:
         library = references.load(workspace.reference)
-        found = claims_cli.outcomes(
-            library, workspace.results, config_files, system, evaluate.WINDOW
+        found = claims.report.evaluate_database(
+            library, workspace.results, config_files, system, claims.WINDOW
         )
-    except UnknownSystem:
+    except claims.UnknownSystem:
         return []
     except (references.ReferenceFault, database.ResultsFault) as err:
         return [{"state": "not measured", "reason": str(err), "expected": True}]
-    told = claims_cli.as_data(found)["claims"]
+    told = claims.report.as_data(found)["claims"]
     return [
         one
         for one in told
-        if one["state"] != evaluate.NOT_MEASURED or (one["source"] == "site" and one["expected"])
+        if one["state"] != claims.NOT_MEASURED or (one["source"] == "site" and one["expected"])
     ]
 
 

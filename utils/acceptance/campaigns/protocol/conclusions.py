@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from acceptance import claims
 from acceptance.campaigns.protocol import case_findings, remedies
 from acceptance.campaigns.protocol.remedies import CRITICAL, INFO, MAJOR, MINOR, Finding
-from acceptance.claims import evaluate
 from acceptance.rfm.database import Case, Metric
 from acceptance.verdict.session import CANNOT_JUDGE, FAILED, PASSED, Problem, Unprovided, Verdict
 
@@ -118,13 +118,13 @@ def _of_claims(data: Mapping[str, Any]) -> Iterator[Finding]:
             yield remedies.make(
                 "SET-UP", ("claims", data["system"]), "claims", found=claim["reason"]
             )
-        elif claim["expected"] and claim["state"] != evaluate.HOLDS:
+        elif claim["expected"] and claim["state"] != claims.HOLDS:
             told = claim["claimed"]
             stated = " ".join(
                 filter(None, (told["relation"], "..".join(map(str, told["value"])), told["unit"]))
             )
             ours = claim["ours"] or {}
-            failed = claim["state"] == evaluate.FAILS
+            failed = claim["state"] == claims.FAILS
             value = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
             yield remedies.make(
                 "CLAIM" if failed else "CLAIM-OPEN",

@@ -1,0 +1,149 @@
+"""The command `acceptance claims`."""
+
+import pytest
+
+from acceptance.claims import FAILS, HOLDS, NOT_MEASURED
+from tests.made import Database
+from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
+from tests.utils.claims.made_world import NOW
+
+SITE = """
+    site_configuration = {
+        "systems": [{
+            "name": "mine", "hostnames": [".*"],
+            "partitions": [{"name": "new", "environs": []}, {"name": "old", "environs": []}],
+        }],
+        "environments": [],
+    }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return copy_of_references(tmp_path)
+
+
+def run(site, folder, *arguments):
+    return site.acceptance(
+        "claims", "--db", site.folder / "made.db", *arguments, ACCEPTANCE_REFERENCE=str(folder)
+    )
+
+
+@pytest.fixture
+def at_site(site, folder):
+    """A site with a claim that must hold, and one that need not."""
+    site.add_system(SITE)
+    path = write(folder, {}, {"value": "50", "expected": "", "printed": "50"})
+
+    def with_results(*cases):
+        database = site.folder / "made.db"
+        database.unlink(missing_ok=True)
+        Database(database).add([case for _, case in cases], start=NOW, uuid="u0")
+        return path
+
+    return with_results
+
+
+def test_the_command_exits_by_the_claims_that_must_hold(site, folder, at_site):
+    at_site(result(NEW, 7.5), result(OLD, 10.0))
+    done = run(site, folder, "--system", "mine", "--format", "json")
+    assert done.status == 0, done.errors
+    assert done.data["counts"] == {HOLDS: 1, FAILS: 1, NOT_MEASURED: 0}
+    assert done.data["failed_expected"] == 0
+    kept, broken = done.data["claims"]
+    assert (kept["state"], kept["ours"]) == (HOLDS, {"value": 25.0, "unit": "%"})
+    assert kept["claimed"]["relation"] == ">="
+    assert kept["claimed"]["value"] == [20.0]
+    assert (kept["left"]["value"], kept["left"]["partition"]) == (7.5, "mine:new")
+    assert (kept["left"]["session"], kept["left"]["metric"]) == ("u0", "time_8")
+    assert (broken["state"], broken["expected"]) == (FAILS, False)
+
+    path = at_site(result(NEW, 9.0), result(OLD, 10.0))
+    done = run(site, folder, "--system", "mine")
+    assert done.status == 1
+    lines = done.output.splitlines()
+    assert lines[2].split()[:5] == ["FAILS", "mine,", "contract", "of", "2026-03"]
+    for words in ("mine:new: 9 us", "mine:old: 10 us", ">= 20 %", "10 %", "0 of 1"):
+        assert words in lines[2]
+    assert lines[3].startswith("fails ")
+    assert lines[-2] == "2 claims: 0 hold, 2 fail, 0 not measured"
+    assert lines[-1] == f"FAILS, expected to hold: {path}:2"
+
+
+def test_what_is_not_measured_is_counted_and_listed_on_request(site, folder, at_site):
+    path = at_site(result(NEW, 7.5))
+    done = run(site, folder, "--system", "mine")
+    assert done.status == 0
+    assert done.output.splitlines() == [
+        "2 claims: 0 hold, 0 fail, 2 not measured",
+        "not measured: 2 no result (--all lists them)",
+        # Of the two only this one is expected.
+        f"NOT MEASURED, expected to hold: {path}:2: right: no result of mine:old imb.Alltoall time",
+    ]
+    done = run(site, folder, "--system", "mine", "--all")
+    table = done.output.partition("2 claims: ")[0]
+    assert table.count("no result of mine:old imb.Alltoall time") == 2
+
+
+def test_a_system_without_claims_passes_and_an_unknown_one_does_not(site, folder, at_site):
+    at_site(result(NEW, 7.5))
+    assert run(site, folder, "--system", "local").output == (
+        "0 claims: 0 hold, 0 fail, 0 not measured\n"
+    )
+    done = run(site, folder, "--system", "mien")
+    assert done.status == 2
+    assert "no system 'mien'; there are " in done.errors
+    assert "mine" in done.errors
+
+
+def test_an_unknown_partition_is_a_fault_with_its_place_and_the_known_ones(site, folder, at_site):
+    at_site(result(NEW, 7.5))
+    path = write(folder, {}, {"right": "mine:odl"})
+    done = run(site, folder)
+    assert done.status == 2
+    assert f"{path}:3: there is no partition 'mine:odl'; known: " in done.errors
+    assert "mine:new, mine:old" in done.errors
+
+
+def test_a_partition_that_is_in_the_results_only_is_known(site, folder, at_site):
+    at_site(result(NEW, 7.5), result("mine:gone", 10.0))
+    write(folder, {"right": "mine:gone"})
+    done = run(site, folder, "--system", "mine", "--format", "json")
+    assert done.status == 0, done.errors
+    assert done.data["counts"][HOLDS] == 1
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda folder, database: database.unlink(), "made.db: no such file"),
+        (lambda folder, database: database.write_text("none"), "made.db: cannot be read"),
+        (lambda folder, database: (folder / "claims.csv").unlink(), "claims.csv: cannot be read"),
+        (
+            lambda folder, database: (folder / "tolerances.yaml").write_text("claims: 5\n"),
+            "tolerances.yaml: claims: Expected `object`, got `int`",
+        ),
+    ],
+    ids=["no database", "another file", "no claims", "tolerances"],
+)
+def test_what_cannot_be_read_exits_with_2(site, folder, at_site, damage, words):
+    at_site(result(NEW, 7.5))
+    damage(folder, site.folder / "made.db")
+    done = run(site, folder)
+    assert done.status == 2
+    assert words in done.errors
+
+
+def test_a_configuration_that_cannot_be_read_exits_with_2(site, folder, at_site):
+    at_site(result(NEW, 7.5))
+    site.add_system("raise RuntimeError('half edited')")
+    done = run(site, folder)
+    assert done.status == 2
+    assert "half edited" in done.errors
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "nan", "inf", "many"])
+def test_a_window_is_a_number_of_days(site, folder, days):
+    done = run(site, folder, f"--window={days}")
+    assert done.status == 2
+    assert f"'{days}' is no number of days" in done.errors

@@ -1,0 +1,50 @@
+"""Claims of sites in `sites/claims/`: what is refused, and apart from what they are."""
+
+import pytest
+
+from acceptance import references
+from acceptance.references import ReferenceFault
+from acceptance.references.records import VALUE_COLUMNS
+from tests.utils.claims.made import copy_of_references, write
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return copy_of_references(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"paper": "yours"}, "the paper is 'yours' in the claims of 'mine'"),
+        ({"expected": "no"}, "expected is 'no'; write yes, or nothing"),
+        ({"left": "mine"}, "'mine' is not of the form system:partition"),
+        ({"left": "mine:a b"}, "'mine:a b' is not of the form system:partition"),
+        ({"left": "mine:", "right": "yours:"}, "neither side names a partition"),
+        ({"left": "koop2008:qdr-pcie2", "right": "koop2008:ddr-pcie2"}, "neither side is of mine"),
+        ({"right": "mine:old;ranks=2"}, "unknown key 'ranks'"),
+        ({"parameters": "np=two"}, "'two' is no value of 'np'"),
+        ({"where": ""}, "the column 'where' is empty"),
+        ({"value": "much"}, "the value 'much' is no number"),
+    ],
+)
+def test_a_faulty_claim_of_a_site_is_refused_with_file_and_line(folder, change, words):
+    path = write(folder, {}, {**change, "note": "second"})
+    with pytest.raises(ReferenceFault) as caught:
+        references.load(folder)
+    assert str(caught.value).startswith(f"{path}:3: ")
+    assert words in str(caught.value)
+
+
+def test_claims_of_a_site_are_apart_from_its_baselines_and_from_the_papers(folder):
+    write(folder, {}, {"left": "mine:new;np=16", "right": "mine:new;np=8", "expected": ""})
+    (folder / "sites/mine.csv").write_text(",".join(VALUE_COLUMNS) + "\n")
+    found = references.load(folder)
+    own = [claim for claim in found.claims if claim.source == "site"]
+    assert [(claim.paper, claim.expected, claim.line) for claim in own] == [
+        ("mine", True, 2),
+        ("mine", False, 3),
+    ]
+    assert {claim.paper for claim in found.claims if claim.source == "published"} == {*found.papers}
+    # What a site compares is measured by the checks that go by what is stated.
+    assert {"np": "16"} in list(found.stated("mine", "new", "imb.Alltoall"))

@@ -1,0 +1,125 @@
+"""The claims of a library on a database of results, and what became of them as plain data."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from acceptance.claims.evaluate import (
+    FAILS,
+    HOLDS,
+    NOT_MEASURED,
+    ClaimResult,
+    check_partitions,
+    described,
+    evaluate,
+)
+from acceptance.claims.results import Value
+from acceptance.core.errors import Fault
+from acceptance.references import Library
+from acceptance.rfm import configuration, database
+from acceptance.rfm.database import Session
+
+
+class UnknownSystem(Fault):
+    """A system that neither references, configuration nor results know."""
+
+
+def evaluate_database(
+    library: Library, path: Path, files: Iterable[Path], system: str | None, window: float
+) -> list[ClaimResult]:
+    """Evaluate the claims of a library on a database.
+
+    Of a `system`, those that name it. `files` are ReFrame's configuration files. Claims of a site
+    may name what is in systems.csv, in the configuration, and what results exist of: a partition
+    that an upgrade has replaced is in no configuration any more. Raises UnknownSystem for a system
+    that none of these knows, and the faults of what is read.
+    """
+    measured: set[str] = set()
+
+    def sessions() -> Iterator[Session]:
+        for session in database.sessions(path):
+            measured.update(f"{case.system}:{case.partition}" for case in session.cases)
+            yield session
+
+    claims = [
+        claim
+        for claim in library.claims
+        if system is None or system in (claim.left.system, claim.right.system)
+    ]
+    results = evaluate(claims, sessions(), library.tolerances, window)
+    known = {*library.partitions, *measured}
+    systems = {name.partition(":")[0] for name in known}
+    named = {
+        side.fullname
+        for claim in library.claims
+        for side in (claim.left, claim.right)
+        if side.partition or side.system not in systems
+    }
+    if not named <= known or (system is not None and system not in systems):
+        configured = {
+            f"{entry['name']}:{partition['name']}"
+            for entry in configuration.load(files).systems
+            for partition in entry["partitions"]
+        }
+        known |= configured
+        systems |= {name.partition(":")[0] for name in configured}
+    check_partitions(library.claims, known)
+    if system is not None and system not in systems:
+        raise UnknownSystem(f"no system {system!r}; there are {', '.join(sorted(systems))}")
+    return results
+
+
+def as_data(results: Sequence[ClaimResult]) -> dict[str, Any]:
+    """Return all results, and their counts, as plain data."""
+    states = Counter(result.state for result in results)
+    return {
+        "counts": {state: states[state] for state in (HOLDS, FAILS, NOT_MEASURED)},
+        "failed_expected": sum(result.fails_expected for result in results),
+        "claims": [_data(result) for result in results],
+    }
+
+
+def _data(result: ClaimResult) -> dict[str, Any]:
+    claim, figure = result.claim, result.ours
+    return {
+        "paper": claim.paper,
+        "where": claim.where,
+        "line": f"{claim.path}:{claim.line}",
+        "source": claim.source,
+        "expected": claim.expected,
+        "state": result.state,
+        "claimed": {
+            "left": described(claim, claim.left),
+            "right": described(claim, claim.right),
+            "relation": claim.relation,
+            "value": list(claim.value),
+            "unit": claim.unit,
+            "printed": claim.printed,
+        },
+        "left": _value(result.left),
+        "right": _value(result.right),
+        "ours": figure and {"value": figure.value, "unit": figure.unit},
+        "held": result.held,
+        "compared": result.compared,
+        "reason": result.reason,
+        "detail": result.detail,
+        "note": result.note,
+    }
+
+
+def _value(value: Value | None) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    return {
+        "partition": value.partition,
+        "environment": value.environment,
+        "benchmark": value.benchmark,
+        "metric": value.metric,
+        "keys": {key: text for key, text in value.keys.items() if key != "message_size"},
+        "value": value.value,
+        "unit": value.unit,
+        "session": value.session,
+        "time": datetime.fromtimestamp(value.time, timezone.utc).isoformat(timespec="seconds"),
+    }
