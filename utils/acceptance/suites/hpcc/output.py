@@ -22,6 +22,7 @@ import re
 from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
+from acceptance.suites.output import LineReader
 
 _STREAM = ("Copy", "Scale", "Add", "Triad")
 #: Section -> keys of the summary that are its results.
@@ -64,7 +65,6 @@ _END = "End of HPC Challenge tests."
 _ENDING = re.compile(rf"^{re.escape(_END)}\nCurrent time .+\n\n#{{72}}\n\Z", re.MULTILINE)
 _VALUE = re.compile(r"(?P<key>[A-Za-z]\w*)=(?P<value>.*)\Z", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+\Z", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?(e[+-]?\d+)?|nan|inf)\Z", re.ASCII | re.IGNORECASE)
 
 #: The lines of HPL and PTRANS with a residual, and what they are when it is small enough.
 _RESIDUALS = {
@@ -143,37 +143,29 @@ def check(
     )
 
 
-class _Reader:
-    """The state of one reading: the line it stands on, the section it is in, and the output."""
+class _Reader(LineReader):
+    """One reading of an output of HPCC; `benchmark` is the section in which it stands."""
+
+    suite = "HPCC"
+    decimal = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?\Z", re.ASCII | re.IGNORECASE)
 
     def __init__(self, text: str, source: str) -> None:
-        self.text = text
-        self.source = source
-        self.line = Line(0, "")
-        self.section = ""
+        super().__init__(text, source)
         self.output = Output()
 
-    def error(self, message: str) -> ParseError:
-        at = self.line
-        return ParseError(
-            self.source, message, benchmark=self.section, number=at.number, line=at.text
-        )
-
     def read(self) -> Output:
-        if not self.text.strip():
-            raise ParseError(self.source, "the output is empty")
-        for number, text in enumerate(self.text.splitlines(), 1):
-            self.line = Line(number, text)
-            self.read_line(text)
+        for line in self.lines():
+            self.read_line(line)
         if not self.output.version:
-            raise ParseError(self.source, "this is no output of HPCC, or not its beginning")
-        if not self.text.endswith("\n"):
-            raise self.error("the output ends in the middle of a line")
+            self.stand()
+            raise self.error("this is no output of HPCC, or not its beginning")
+        self.require_last_line()
         if not _ENDING.search(self.text):
             raise self.error(f"the output does not end as HPCC does, with {_END!r} and a rule")
-        for name in (*TESTS, _SUMMARY):
-            if name not in self.output.sections:
-                raise ParseError(self.source, "the section is missing", benchmark=name)
+        self.stand()
+        for self.benchmark in (*TESTS, _SUMMARY):
+            if self.benchmark not in self.output.sections:
+                raise self.error("the section is missing")
         return self.output
 
     def read_line(self, text: str) -> None:
@@ -183,24 +175,24 @@ class _Reader:
             self.output.version = found["version"]
         elif found := _SECTION.match(text):
             self.read_edge(found["edge"], found["name"])
-        elif text == _END and self.section:
+        elif text == _END and self.benchmark:
             raise self.error("the section has no end")
-        elif self.section == _SUMMARY:
+        elif self.benchmark == _SUMMARY:
             self.read_value(text)
-        elif self.section:
-            self.output.sections[self.section].append(self.line)
+        elif self.benchmark:
+            self.output.sections[self.benchmark].append(Line(self.number, text))
 
     def read_edge(self, edge: str, name: str) -> None:
         if edge == "End":
-            if name != self.section:
+            if name != self.benchmark:
                 raise self.error(f"the section {name} ends and did not begin")
-            self.section = ""
-        elif self.section:
+            self.benchmark = ""
+        elif self.benchmark:
             raise self.error("the section has no end")
         elif name in self.output.sections:
             raise self.error(f"the section {name} stands twice")
         else:
-            self.section = name
+            self.benchmark = name
             self.output.sections[name] = []
 
     def read_value(self, text: str) -> None:
@@ -210,17 +202,11 @@ class _Reader:
         key, value = found["key"], found["value"]
         if key in self.output.summary:
             raise self.error(f"{key} stands twice")
-        self.output.summary[key] = value if key in _TEXTS else self.number_of(value)
-        self.output.lines[key] = self.line
+        self.output.summary[key] = value if key in _TEXTS else self.value(value)
+        self.output.lines[key] = Line(self.number, self.line)
 
-    def number_of(self, text: str) -> float:
-        if _INTEGER.match(text):
-            return int(text)
-        if not _NUMBER.match(text):
-            raise self.error(f"{text!r} is no number")
-        if not math.isfinite(float(text)):
-            raise self.error(f"{text} is no finite number")
-        return float(text)
+    def value(self, text: str) -> float:
+        return int(text) if _INTEGER.match(text) else self.real(text, negative=True)
 
 
 class _Check:

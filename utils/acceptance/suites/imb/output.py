@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.imb.benchmarks import BENCHMARKS
+from acceptance.suites.output import LineReader
 
 #: Header token -> name of the column. Barrier has no `#bytes`.
 COLUMNS = {
@@ -47,14 +48,12 @@ _MODE = re.compile(r"#\s+MODE: (?P<mode>\S+)")
 _MPI = re.compile(r"# MPI Version\s+: (?P<version>\S+)")
 #: They come together or not at all.
 _TIMES = {"t_min", "t_avg", "t_max"}
-_INTEGER = re.compile(r"\d+\Z", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*(e[+-]?\d+)?|nan|inf(inity)?)\Z", re.ASCII | re.IGNORECASE)
 _FINISHED = "# All processes entering MPI_Finalize"
 _FIRST_DECIMAL_YEAR = 2018
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line of a table: the message size in bytes (None for Barrier) and its values."""
 
     size: int | None
@@ -72,7 +71,7 @@ class Table:
     processes: int = 0
     mode: str = ""
     columns: tuple[str, ...] = ()
-    rows: list[Row] = field(default_factory=list)
+    rows: list[TableRow] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -117,65 +116,59 @@ def only_table(output: Output, benchmark: str, processes: int, source: str = "st
     return output.tables[0]
 
 
-class _Reader:
-    """The state of one reading: the line it stands on, and the tables so far."""
+class _Reader(LineReader):
+    """One reading of an output of IMB, and the tables so far."""
+
+    suite = "IMB"
+    decimal = re.compile(r"[+-]?\d+\.?\d*(e[+-]?\d+)?\Z", re.ASCII | re.IGNORECASE)
 
     def __init__(self, text: str, source: str) -> None:
-        self.lines = text.splitlines()
-        self.source = source
-        self.number = 0
-        self.line = ""
+        super().__init__(text, source)
         self.tables: list[Table] = []
-
-    def error(self, message: str) -> ParseError:
-        name = self.tables[-1].benchmark if self.tables else ""
-        return ParseError(self.source, message, benchmark=name, number=self.number, line=self.line)
+        self.version = self.mpi = ""
+        self.finished = False
 
     def read(self) -> Output:
-        if not any(line.strip() for line in self.lines):
-            raise ParseError(self.source, "the output is empty")
-        version = mpi = ""
-        finished = False
-        for number, line in enumerate(self.lines, 1):
-            self.number, self.line = number, line
-            stripped = line.strip()
-            if stripped.startswith("Invalid "):
-                raise self.error("the program did not understand its arguments")
-            if found := _VERSION.match(self.line):
-                if version:
-                    raise self.error("the output of a second run")
-                version = found["version"]
-                self.check_version(version)
-            elif found := _MPI.match(self.line):
-                mpi = found["version"]
-            elif found := _BENCHMARK.match(self.line):
-                self.tables.append(Table(found["name"], self.number))
-            elif stripped.startswith(_FINISHED):
-                finished = True
-            elif finished and re.match(r"\d", stripped):
-                raise self.error("a row after the end of the output")
-            elif self.tables and not finished:
-                self.read_in_table(stripped)
-        self.number, self.line = len(self.lines), self.lines[-1]
-        if not version:
-            first = next(line for line in self.lines if line.strip())
-            raise ParseError(
-                self.source, "this is no output of IMB, or not its beginning", line=first
-            )
+        for line in self.lines():
+            self.read_line(line, line.strip())
+        last = self.number, self.line
+        if not self.version:
+            first = next(line for line in self.text.splitlines() if line.strip())
+            self.benchmark = ""
+            self.stand(0, first)
+            raise self.error("this is no output of IMB, or not its beginning")
         for table in self.tables:
             if not table.rows:
-                self.number, self.line = table.number, ""
-                raise ParseError(
-                    self.source,
-                    "a table without rows",
-                    benchmark=table.benchmark,
-                    number=table.number,
-                )
-        if not finished:
+                self.benchmark = table.benchmark
+                self.stand(table.number)
+                raise self.error("a table without rows")
+        self.stand(*last)
+        if not self.finished:
             raise self.error(f"the output ends in the middle, without {_FINISHED!r}")
         if not self.tables:
-            raise ParseError(self.source, "the program ran no benchmark at all")
-        return Output(version, mpi, tuple(self.tables))
+            self.stand()
+            raise self.error("the program ran no benchmark at all")
+        return Output(self.version, self.mpi, tuple(self.tables))
+
+    def read_line(self, line: str, stripped: str) -> None:
+        if stripped.startswith("Invalid "):
+            raise self.error("the program did not understand its arguments")
+        if match := _VERSION.match(line):
+            if self.version:
+                raise self.error("the output of a second run")
+            self.version = match["version"]
+            self.check_version(self.version)
+        elif match := _MPI.match(line):
+            self.mpi = match["version"]
+        elif match := _BENCHMARK.match(line):
+            self.benchmark = match["name"]
+            self.tables.append(Table(self.benchmark, self.number))
+        elif stripped.startswith(_FINISHED):
+            self.finished = True
+        elif self.finished and re.match(r"\d", stripped):
+            raise self.error("a row after the end of the output")
+        elif self.tables and not self.finished:
+            self.read_in_table(self.tables[-1], stripped)
 
     def check_version(self, version: str) -> None:
         year = re.match(r"\d{4}", version)
@@ -184,12 +177,11 @@ class _Reader:
                 f"IMB {version} counts a megabyte as 2^20 bytes; use IMB 2018 or newer"
             )
 
-    def read_in_table(self, stripped: str) -> None:
-        table = self.tables[-1]
-        if found := _PROCESSES.match(self.line):
-            table.processes = int(found["n"])
-        elif found := _MODE.match(self.line):
-            table.mode = found["mode"]
+    def read_in_table(self, table: Table, stripped: str) -> None:
+        if match := _PROCESSES.match(self.line):
+            table.processes = int(match["n"])
+        elif match := _MODE.match(self.line):
+            table.mode = match["mode"]
         elif stripped.startswith(("#bytes", "#repetitions")):
             self.read_header(table, stripped)
         elif not stripped or stripped.startswith("#"):
@@ -202,51 +194,23 @@ class _Reader:
     def read_header(self, table: Table, header: str) -> None:
         if table.columns:
             raise self.error("a second header in one table")
-        unknown = [token for token in header.split() if token not in COLUMNS]
-        if unknown:
-            raise self.error(f"unknown column {unknown[0]!r} in the header")
-        columns = tuple(COLUMNS[token] for token in header.split())
-        needed = {"repetitions"} | (_TIMES if _TIMES & set(columns) else set())
-        if missing := needed.difference(columns):
-            raise self.error(f"the header has no column {', '.join(sorted(missing))}")
-        if len(set(columns)) != len(columns):
-            raise self.error("a column stands twice in the header")
-        table.columns = columns
+        names = header.split()
+        times = _TIMES if _TIMES & {COLUMNS.get(name) for name in names} else set()
+        table.columns = self.header(names, COLUMNS, {"repetitions", *times})
 
-    def read_row(self, table: Table, tokens: list[str]) -> Row:
-        if len(tokens) != len(table.columns):
-            raise self.error(f"{len(tokens)} fields where the header has {len(table.columns)}")
-        fields = dict(zip(table.columns, tokens, strict=True))
-        size = self.integer_of(fields.pop("bytes")) if "bytes" in fields else None
-        repetitions = self.integer_of(fields.pop("repetitions"))
-        values = {name: self.number_of(token) for name, token in fields.items()}
-        if table.rows and size is None:
-            raise self.error("a second row in a table without message sizes")
-        if table.rows and size is not None and size <= (table.rows[-1].size or 0):
-            raise self.error("message sizes do not grow")
+    def read_row(self, table: Table, tokens: list[str]) -> TableRow:
+        fields = self.fields(table.columns, tokens)
+        size = self.integer(fields.pop("bytes")) if "bytes" in fields else None
+        repetitions = self.integer(fields.pop("repetitions"))
+        values = {name: self.real(token) for name, token in fields.items()}
+        self.check_size([row.size for row in table.rows], size)
         if repetitions < 1:
             raise self.error("no repetitions")
         if values.get("defects"):
             raise self.error("the benchmark found defects in the data it received")
         self.check_times(table, size, values)
         self.check_bandwidth(table, size, values)
-        return Row(size, repetitions, values, self.number)
-
-    def integer_of(self, token: str) -> int:
-        if not _INTEGER.match(token):
-            self.number_of(token)  # has its own words for what is no number at all
-            raise self.error(f"{token} is no whole number")
-        return int(token)
-
-    def number_of(self, token: str) -> float:
-        if not _NUMBER.match(token):
-            raise self.error(f"{token!r} is no number")
-        value = float(token)
-        if not math.isfinite(value):
-            raise self.error(f"{token} is no finite number")
-        if value < 0:
-            raise self.error(f"{token} is negative")
-        return value
+        return TableRow(size, repetitions, values, self.number)
 
     def check_times(self, table: Table, size: int | None, values: dict[str, float]) -> None:
         for name in ("t", "t_max", "t_avg"):
@@ -257,7 +221,7 @@ class _Reader:
             raise self.error("t_min <= t_avg <= t_max does not hold")
 
     def check_bandwidth(self, table: Table, size: int | None, values: dict[str, float]) -> None:
-        """Hold the printed bandwidth against bytes over time, within the printed digits.
+        """Compare the printed bandwidth with bytes over time, within the printed digits.
 
         A bandwidth below the two decimals that IMB prints (a byte in a millisecond, on a busy
         machine) is printed as zero: it is computed from the other columns then.

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.npb import benchmarks as npb
+from acceptance.suites.output import LineReader
 
 #: Label in the block -> field of `Result`, in their order.
 LABELS = {
@@ -127,48 +128,39 @@ def only_result(
     return result
 
 
-class _Reader:
-    """The state of one reading: the line it stands on, and the block so far."""
+class _Reader(LineReader):
+    """One reading of an output of NPB, and the block so far."""
 
     def __init__(self, text: str, source: str) -> None:
-        self.text = text
-        self.source = source
-        self.number, self.line = 0, ""
-        self.name, self.release = "", ""
+        super().__init__(text, source)
+        self.release = ""
         self.block = 0
         #: Label -> what stands behind it, and where.
-        self.fields: dict[str, tuple[str, int, str]] = {}
+        self.entries: dict[str, tuple[str, int, str]] = {}
         #: Names of the compile options; None before them.
         self.options: list[str] | None = None
         self.address, self.whole = False, False
 
-    def error(self, message: str) -> ParseError:
-        return ParseError(
-            self.source, message, benchmark=self.name, number=self.number, line=self.line
-        )
-
     def error_in(self, label: str, message: str) -> ParseError:
-        _, self.number, self.line = self.fields[label]
+        self.stand(*self.entries[label][1:])
         return self.error(message)
 
     def read(self) -> Result:
-        if not self.text.strip():
-            raise ParseError(self.source, "the output is empty")
         # Not splitlines(), which splits at more than newlines.
         *lines, rest = self.text.split("\n")
         for number, line in enumerate(lines, 1):
-            self.number, self.line = number, line
+            self.stand(number, line)
             self.read_line(line.strip())
         if not self.block:
             self.stopped([*lines, rest])
-        self.number, self.line = len(lines) + 1, rest
+        self.stand(len(lines) + 1, rest)
         if rest.strip():
             raise self.error("the output ends in the middle of a line")
         if self.block and not self.whole:
             self.number -= 1
             raise self.error("the final block is cut off here")
-        self.number = 0
-        if not self.name:
+        self.stand()
+        if not self.benchmark:
             raise self.error("this is no output of NPB: its title is missing")
         if not self.block:
             raise self.error("no final block: the program did not end")
@@ -184,19 +176,19 @@ class _Reader:
                     if not line.strip() or line in words:
                         break
                     words.append(line)
-                self.number, self.line = start + 1, " ".join(" ".join(words).split())
+                self.stand(start + 1, " ".join(" ".join(words).split()))
                 raise self.error("the program stopped")
 
     def read_line(self, line: str) -> None:
-        if found := _TITLE.match(line):
-            self.read_title(found["name"].lower(), found["version"])
-        elif found := _COMPLETED.match(line):
-            self.read_completed(found["name"].lower())
+        if match := _TITLE.match(line):
+            self.read_title(match["name"].lower(), match["version"])
+        elif match := _COMPLETED.match(line):
+            self.read_completed(match["name"].lower())
         elif self.block and line and not self.whole:
             self.read_in_block(line)
 
     def read_title(self, name: str, version: str) -> None:
-        if self.name:
+        if self.benchmark:
             raise self.error("a second title: two runs in one output")
         if name not in npb.NAMES:
             raise self.error("the title of a benchmark that is not known")
@@ -204,19 +196,19 @@ class _Reader:
             self.release = npb.release(version)
         except ValueError as error:
             raise self.error(str(error)) from None
-        self.name = name
+        self.benchmark = name
 
     def read_completed(self, name: str) -> None:
         if self.block:
             raise self.error("a second final block: two runs in one output")
-        if name != self.name:
-            raise self.error(f"the final block of {name} under {self.name or 'no'} title")
+        if name != self.benchmark:
+            raise self.error(f"the final block of {name} under {self.benchmark or 'no'} title")
         self.block = self.number
 
     def read_in_block(self, line: str) -> None:
         expected = [label for label in LABELS if label != OTHERS[self.release]]
-        if len(self.fields) < len(expected):
-            self.read_field(line, expected[len(self.fields)])
+        if len(self.entries) < len(expected):
+            self.read_field(line, expected[len(self.entries)])
         elif self.options is None and line == "Compile options:":
             self.options = []
         elif self.options is not None and not self.address and (found := _OPTION.match(line)):
@@ -234,11 +226,11 @@ class _Reader:
         if not found or found["label"] not in LABELS:
             raise self.error("an unknown line in the final block")
         label = found["label"]
-        if label in self.fields:
+        if label in self.entries:
             raise self.error(f"{label!r} stands twice in the final block")
         if label != expected:
             raise self.error(f"{label!r} where the final block of {self.release} has {expected!r}")
-        self.fields[label] = found["value"] or "", self.number, self.line
+        self.entries[label] = found["value"] or "", self.number, self.line
 
     def result(self) -> Result:
         problem_class = self.value("Class")
@@ -252,10 +244,10 @@ class _Reader:
         version = self.value("Version")
         if not f"{version}.".startswith(f"{self.release}."):
             raise self.error_in("Version", f"version {version} under a title of {self.release}")
-        operation = OPERATIONS.get(self.name, "floating point")
+        operation = OPERATIONS.get(self.benchmark, "floating point")
         if self.value("Operation type") != operation:
-            raise self.error_in("Operation type", f"{self.name} counts {operation!r}")
-        processes = self.integer("Total processes")
+            raise self.error_in("Operation type", f"{self.benchmark} counts {operation!r}")
+        processes = self.count("Total processes")
         total = self.number_of("Mop/s total", _NUMBER)
         each = self.number_of("Mop/s/process", _NUMBER)
         # Both are rounded to two decimals; 1e-9: the slack of floating point.
@@ -263,25 +255,25 @@ class _Reader:
             raise self.error_in("Mop/s/process", "it is not Mop/s total over the processes")
         old = self.release == "3.3"
         return Result(
-            name=self.name,
+            name=self.benchmark,
             problem_class=problem_class,
             size=tuple(int(points) for points in size.groups() if points),
-            iterations=self.integer("Iterations", zero=self.name == "ep"),
+            iterations=self.count("Iterations", zero=self.benchmark == "ep"),
             seconds=self.number_of("Time in seconds", _NUMBER, zero=True),
             processes=processes,
-            compiled=self.integer("Compiled procs") if old else None,
-            active=None if old else self.integer("Active processes"),
+            compiled=self.count("Compiled procs") if old else None,
+            active=None if old else self.count("Active processes"),
             mops_total=total,
             mops_per_process=each,
             operation=operation,
             verified=True,
             version=version,
             number=self.block,
-            numbers={LABELS[label]: number for label, (_, number, _) in self.fields.items()},
+            numbers={LABELS[label]: number for label, (_, number, _) in self.entries.items()},
         )
 
     def value(self, label: str) -> str:
-        value = self.fields[label][0].strip()
+        value = self.entries[label][0].strip()
         if not value:
             raise self.error_in(label, "no value")
         if "*" in value:
@@ -296,5 +288,5 @@ class _Reader:
             raise self.error_in(label, f"{text!r} is no {kind} {bound} as NPB prints it")
         return float(text)
 
-    def integer(self, label: str, *, zero: bool = False) -> int:
+    def count(self, label: str, *, zero: bool = False) -> int:
         return int(self.number_of(label, _INTEGER, zero=zero))

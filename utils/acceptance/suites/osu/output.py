@@ -21,12 +21,12 @@ Times are in us, that of a launch in s; MB are 10^6 bytes. `# Datatype:` exists 
 Validation (`-c`) since 5.9. Source of the form: outputs of releases from 5.3.2 to 7.5.2.
 """
 
-import math
 import re
 from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.osu.benchmarks import BENCHMARKS
+from acceptance.suites.output import LineReader
 
 #: Title -> program, without its prefix `osu_`.
 PROGRAMS = {row.title: name for name, row in BENCHMARKS.items()}
@@ -55,12 +55,10 @@ _INIT = re.compile(
 )
 _HELLO = re.compile(r"This is a test with (?P<n>\d+) processes\Z")
 _LAUNCH = re.compile(r"launched in (?P<us>\d+) us\Z")
-_INTEGER = re.compile(r"\d+\Z", re.ASCII)
-_NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line of a table: the message size in bytes (None if it has none) and its values."""
 
     size: int | None
@@ -78,7 +76,7 @@ class Table:
     processes: int = 0
     datatype: str = ""
     columns: tuple[str, ...] = ()
-    rows: list[Row] = field(default_factory=list)
+    rows: list[TableRow] = field(default_factory=list)
 
 
 def parse(text: str, source: str = "stdout") -> Table:
@@ -111,36 +109,29 @@ def _required(program: str) -> list[str]:
     return ["size"] * row.sized + [column.name for column in row.columns]
 
 
-class _Reader:
-    """The state of one reading: the line it stands on, and the table so far."""
+class _Reader(LineReader):
+    """One reading of an output of OMB, and the table so far."""
+
+    suite = "OMB"
+    decimal = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
 
     def __init__(self, text: str, source: str) -> None:
-        self.text = text
-        self.source = source
-        self.number = 0
-        self.line = ""
+        super().__init__(text, source)
         self.table: Table | None = None
 
-    def error(self, message: str) -> ParseError:
-        name = self.table.program if self.table else ""
-        return ParseError(self.source, message, benchmark=name, number=self.number, line=self.line)
-
     def read(self) -> Table:
-        if not self.text.strip():
-            raise ParseError(self.source, "the output is empty")
-        for number, line in enumerate(self.text.splitlines(), 1):
-            self.number, self.line = number, line
-            if found := _TITLE.match(self.line):
-                self.read_title(found["title"], found["version"])
-            elif self.table and self.line.strip():
-                self.read_in_table(self.table, self.line.strip())
+        for line in self.lines():
+            if title := _TITLE.match(line):
+                self.read_title(title["title"], title["version"])
+            elif self.table and line.strip():
+                self.read_in_table(self.table, line.strip())
         if self.table is None:
-            raise ParseError(self.source, "this is no output of OMB: its title is missing")
-        if not self.text.endswith("\n"):
-            raise self.error("the output ends in the middle of a line")
+            self.stand()
+            raise self.error("this is no output of OMB: its title is missing")
+        self.require_last_line()
         # What hello prints is no row; its launch is.
         if not (self.table.rows or (self.table.program == "hello" and self.table.processes)):
-            self.number, self.line = self.table.number, ""
+            self.stand(self.table.number)
             raise self.error("a table without rows")
         return self.table
 
@@ -149,7 +140,7 @@ class _Reader:
             raise self.error("the title of a program that is not known")
         new = Table(PROGRAMS[title], version, self.number)
         if self.table is None:
-            self.table = new
+            self.table, self.benchmark = new, new.program
         # mbw_mr of 6.0 to 7.2 prints its title twice.
         elif self.table.columns or self.table.processes or new.program != "mbw_mr":
             raise self.error("a second title: two runs in one output")
@@ -157,16 +148,16 @@ class _Reader:
     def read_in_table(self, table: Table, stripped: str) -> None:
         if table.rows and stripped.startswith("#"):
             raise self.error("a header or a comment in the middle of the table")
-        if table.program == "init" and (found := _INIT.match(stripped)):
-            self.read_init(table, found)
-        elif table.program == "hello" and (found := _HELLO.match(stripped)):
-            self.read_processes(table, int(found["n"]))
-        elif table.program == "hello" and table.processes and (found := _LAUNCH.match(stripped)):
-            self.add_row(table, None, {"launch": int(found["us"]) / 1e6})
-        elif table.program == "mbw_mr" and (found := _PAIRS.match(stripped)):
-            self.read_processes(table, 2 * int(found["n"]))
-        elif not table.datatype and (found := _DATATYPE.match(stripped)):
-            table.datatype = found["name"]
+        if table.program == "init" and (match := _INIT.match(stripped)):
+            self.read_init(table, match)
+        elif table.program == "hello" and (match := _HELLO.match(stripped)):
+            self.read_processes(table, int(match["n"]))
+        elif table.program == "hello" and table.processes and (match := _LAUNCH.match(stripped)):
+            self.add_row(table, None, {"launch": int(match["us"]) / 1e6})
+        elif table.program == "mbw_mr" and (match := _PAIRS.match(stripped)):
+            self.read_processes(table, 2 * int(match["n"]))
+        elif not table.datatype and (match := _DATATYPE.match(stripped)):
+            table.datatype = match["name"]
         elif _WINDOW.match(stripped):
             return
         elif stripped.startswith("#"):
@@ -183,9 +174,9 @@ class _Reader:
             raise self.error("no processes")
         table.processes = processes
 
-    def read_init(self, table: Table, found: re.Match[str]) -> None:
-        self.read_processes(table, int(found["n"]))
-        values = {name: 1000.0 * int(found[name]) for name in ("min", "avg", "max")}
+    def read_init(self, table: Table, match: re.Match[str]) -> None:
+        self.read_processes(table, int(match["n"]))
+        values = {name: 1000.0 * int(match[name]) for name in ("min", "avg", "max")}
         self.add_row(table, None, values)
 
     def read_header(self, table: Table, header: str) -> None:
@@ -193,56 +184,25 @@ class _Reader:
         if table.program == "mbw_mr" and not table.processes:
             return
         names = re.split(r"\s{2,}", header)
-        unknown = [name for name in names if name not in COLUMNS]
-        if unknown:
-            raise self.error(f"unknown column {unknown[0]!r} in the header")
+        columns = self.header(names, COLUMNS, _required(table.program))
         if table.columns:
             raise self.error("a second header in one table")
-        columns = tuple(COLUMNS[name] for name in names)
-        if len(set(columns)) != len(columns):
-            raise self.error("a column stands twice in the header")
-        missing = [name for name in _required(table.program) if name not in columns]
-        if missing:
-            raise self.error(f"no column for {missing[0]} in the header")
         table.columns = columns
 
     def read_row(self, table: Table, tokens: list[str]) -> None:
-        if len(tokens) != len(table.columns):
-            raise self.error(f"{len(tokens)} fields where the header has {len(table.columns)}")
-        fields = dict(zip(table.columns, tokens, strict=True))
+        fields = self.fields(table.columns, tokens)
         validation = fields.pop("validation", "Pass")
         if validation == "Fail":
             raise self.error("the data that arrived is not the data that was sent")
         if validation != "Pass":
             raise self.error(f"{validation!r} is neither Pass nor Fail")
-        size = self.integer_of(fields.pop("size")) if "size" in fields else None
+        size = self.integer(fields.pop("size")) if "size" in fields else None
         if "iterations" in fields:
-            self.integer_of(fields["iterations"])
-        self.add_row(table, size, {name: self.number_of(text) for name, text in fields.items()})
-
-    def integer_of(self, token: str) -> int:
-        if not _INTEGER.match(token):
-            raise self.error(f"{token!r} is no integer")
-        return int(token)
-
-    def number_of(self, token: str) -> float:
-        if _NUMBER.match(token):
-            return float(token)
-        try:
-            value = float(token)
-        except ValueError:
-            raise self.error(f"{token!r} is no number") from None
-        if not math.isfinite(value):
-            raise self.error(f"{token} is no finite number")
-        if value < 0:
-            raise self.error(f"{token} is negative")
-        raise self.error(f"{token!r} is no number as OMB prints it")
+            self.integer(fields["iterations"])
+        self.add_row(table, size, {name: self.real(text) for name, text in fields.items()})
 
     def add_row(self, table: Table, size: int | None, values: dict[str, float]) -> None:
-        if table.rows and size is None:
-            raise self.error("a second line of values where there is one")
-        if table.rows and size is not None and size <= (table.rows[-1].size or 0):
-            raise self.error("message sizes do not grow")
+        self.check_size([row.size for row in table.rows], size)
         for name, value in values.items():
             # The first process may wait for no one; no data may take no time, any other takes some.
             if value == 0 and name != "min" and size != 0:
@@ -251,10 +211,10 @@ class _Reader:
         if "min" in values and not values["min"] <= average <= values["max"]:
             raise self.error("min <= average <= max does not hold")
         self.check_rate(size, values)
-        table.rows.append(Row(size, values, self.number))
+        table.rows.append(TableRow(size, values, self.number))
 
     def check_rate(self, size: int | None, values: dict[str, float]) -> None:
-        """Hold MB/s against messages a second times their size, within the printed digits."""
+        """Compare MB/s with messages a second times their size, within the printed digits."""
         if size is None or "messages" not in values:
             return
         half = 0.005
