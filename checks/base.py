@@ -15,7 +15,7 @@ from acceptance.core.paths import Workspace
 from acceptance.core.units import is_measured
 from acceptance.launch import slurm_jobs
 from acceptance.references import SOURCES
-from acceptance.software.programs import find_program
+from acceptance.software import find_program
 
 from . import mended  # noqa: F401
 

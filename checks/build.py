@@ -9,8 +9,14 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from acceptance.core.paths import Workspace
-from acceptance.software import spack
-from acceptance.software.programs import find_program
+from acceptance.software import (
+    Spack,
+    complaint,
+    environment_for,
+    find_program,
+    keep_lock,
+    read_lock,
+)
 from acceptance.suites import SUITES
 
 #: Ends a build that failed, so that what Spack said can be told in one line.
@@ -59,11 +65,11 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
             self.build_system = "CustomBuild"
             self.build_system.commands = ["true"]
             return
-        found = spack.find(Workspace.of())
+        found = Spack.find(Workspace.of())
         if found is None:
             raise SanityError("there is no Spack any more; get one with: make spack")
         self.identity = found.identity()
-        self.source = spack.source(
+        self.source = environment_for(
             self.suite,
             self.current_system.name,
             self.current_environ.extras["spack"]["mpi"],
@@ -112,12 +118,12 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         if FAILED in output:
             raise SanityError(
                 f"Spack could not build {SUITES[self.suite].title} for "
-                f"{self.current_environ.name}: {spack.complaint(output.replace(FAILED, ''))} "
+                f"{self.current_environ.name}: {complaint(output.replace(FAILED, ''))} "
                 f"(all of it: {self.stagedir}/{self.build_stderr.evaluate()})"
             )
         lock = Path(self.stagedir, "spack.lock").read_text()
-        self.provenance = spack.built(lock, self.identity)
-        spack.replace(self.source / "spack.lock", lock)
+        self.provenance = read_lock(lock, self.identity)
+        keep_lock(self.source, lock)
 
     def text_of(self, name):
         """Return the text of an output of the build."""

@@ -7,7 +7,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from acceptance.references import SOURCES
-from acceptance.software import spack
+from acceptance.software import pinned_version
 from acceptance.suites.npb import benchmarks as npb
 from acceptance.suites.npb import output as parse
 
@@ -25,7 +25,7 @@ TIME_LIMITS = {"smoke": "5m", "nightly": "30m", "acceptance": "3h"}
 def version_of(part) -> str:
     """Return the oldest version of NPB that environments of a partition have."""
     versions = {
-        environ.extras.get("versions", {}).get("npb") or spack.pinned("npb")
+        environ.extras.get("versions", {}).get("npb") or pinned_version("npb")
         for environ in part.environs
         if "npb" in environ.features
     }

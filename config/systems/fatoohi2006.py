@@ -7,7 +7,7 @@ otherwise. A template: see koop2008.py. This one shows processors that Spack has
 """
 
 from acceptance.core.paths import Workspace
-from acceptance.software import spack
+from acceptance.software import spack_features
 
 NAME = "fatoohi2006"
 
@@ -18,7 +18,7 @@ MPIS = {"mvapich2": "pmi2", "openmpi": "pmix", "mpich": "pmi2"}
 ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
-        "features": spack.features(),
+        "features": spack_features(),
         "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }

@@ -7,7 +7,7 @@ copy the file, give the system its name and your hosts, and write your nodes ins
 """
 
 from acceptance.core.paths import Workspace
-from acceptance.software import spack
+from acceptance.software import spack_features
 
 NAME = "koop2008"
 
@@ -18,7 +18,7 @@ MPIS = {"mvapich2": "pmi2", "openmpi": "pmix"}
 ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
-        "features": spack.features(),
+        "features": spack_features(),
         "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }

@@ -6,7 +6,7 @@ from reframe.utility.cpuinfo import cpuinfo
 
 from acceptance.core.paths import Workspace
 from acceptance.launch.topology import usable_cores, usable_memory
-from acceptance.software import externals, spack
+from acceptance.software import Spack, externals, spack_features
 
 WORKSPACE = Workspace.of()
 WHEELS, PREFIXES = WORKSPACE.wheels, WORKSPACE.spack / "prefix"
@@ -51,11 +51,11 @@ if "openmpi" in externals.mpi_names() and Path("/usr/bin/hpcc").exists():
 WITHOUT_LOOPBACK = ("mpich",)
 
 # Everything else is built by Spack, with each MPI that Debian's packages have put here.
-if spack.find(WORKSPACE):
+if Spack.find(WORKSPACE):
     ENVIRONMENTS += [
         {
             "name": f"spack-{mpi}",
-            "features": spack.features() + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
+            "features": spack_features() + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
             "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
             "env_vars": [["PATH", f"{PREFIXES / mpi}/bin:$PATH"], *AS_ROOT],
         }

@@ -6,7 +6,7 @@ adapters unless a comment says otherwise. A template: see koop2008.py.
 """
 
 from acceptance.core.paths import Workspace
-from acceptance.software import spack
+from acceptance.software import spack_features
 
 NAME = "subramoni2009"
 
@@ -17,7 +17,7 @@ MPIS = {"mvapich2": "pmi2", "openmpi": "pmix"}
 ENVIRONMENTS = [
     {
         "name": f"spack-{mpi}",
-        "features": spack.features(),
+        "features": spack_features(),
         "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
         "env_vars": [["SLURM_MPI_TYPE", pmi]],
     }

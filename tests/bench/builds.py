@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acceptance.core.paths import ROOT
 from acceptance.core.table import table
-from acceptance.software import externals, spack
+from acceptance.software import Spack, externals
 from tests.bench.harness import Bench
 from tests.places import HERE
 
@@ -63,9 +63,9 @@ EACH = """
 
         @run_after("setup")
         def compose(self):
-            found = spack.find(Workspace.of())
+            found = Spack.find(Workspace.of())
             mpi = self.current_environ.extras["spack"]["mpi"]
-            source = spack.source("imb", "local", mpi, found)
+            source = environment_for("imb", "local", mpi, found)
             folder = Path(self.stagedir).parent / f"source-{{self.number}}"
             shutil.copytree(source, folder, dirs_exist_ok=True)
             if not {locked}:
@@ -95,7 +95,7 @@ def compare(bench: Bench, what: str, body: str, checks: int, **values: object) -
 
 
 def main() -> None:
-    if spack.find(HERE) is None or not externals.mpi_names():
+    if Spack.find(HERE) is None or not externals.mpi_names():
         print("no Spack, or no MPI of Debian, here: what Spack costs a check is not measured")
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,11 +15,11 @@ import pytest
 
 from acceptance.launch.topology import usable_cores
 from acceptance.rfm import database as results
-from acceptance.software import externals, spack
+from acceptance.software import Spack, externals
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.npb import benchmarks as npb
 from tests.conftest import MIRROR, Site
-from tests.places import HERE
+from tests.places import HERE, ROOT
 
 SHA_OF_OSU = "1edd0c2efa61"
 SHA_OF_HPCC = "0a6fef7ab9f3"
@@ -39,7 +40,7 @@ def by_hand(start, build):
 
 
 needs_spack = pytest.mark.skipif(
-    spack.find(HERE) is None,
+    Spack.find(HERE) is None,
     reason="no Spack: set SPACK_ROOT, put spack on PATH, run `make spack`, or clone to ~/spack",
 )
 needs_mirror = pytest.mark.skipif(
@@ -171,7 +172,7 @@ def npb_site(built):
     site.add_system(f"""
         import runpy
 
-        local = runpy.run_path({str(spack.ROOT / "config/systems/local.py")!r})
+        local = runpy.run_path({str(ROOT / "config/systems/local.py")!r})
         environments = [
             {{
                 **environ, "name": "older-" + environ["extras"]["mpi"], "target_systems": ["local"],
@@ -288,13 +289,13 @@ def test_a_build_that_was_killed_is_completed_by_the_next_run(fresh):
         stderr=subprocess.DEVNULL,
         env={
             **os.environ,
-            "PATH": f"{Path(shutil.which('reframe') or spack.sys.executable).parent}:"
+            "PATH": f"{Path(shutil.which('reframe') or sys.executable).parent}:"
             + os.environ["PATH"],
-            "RFM_CONFIG_FILES": str(spack.ROOT / "config/settings.py"),
+            "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
             "ACCEPTANCE_VAR": str(fresh.var),
             "SPACK_MIRROR": str(MIRROR),
         },
-        cwd=spack.ROOT,
+        cwd=ROOT,
     )
     stage = fresh.var / "spack/stage"
     deadline = time.monotonic() + 300
@@ -344,15 +345,15 @@ def test_a_wrong_checksum_is_refused(fresh, tmp_path):
 
 
 def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
-    found = spack.find(HERE)
+    found = Spack.find(HERE)
     done = fresh.run(
         "python", "-c",
         "import sys; from pathlib import Path; from acceptance.core.paths import Workspace;"
-        "from acceptance.software import spack;"
-        "f = Path(sys.argv[1]); f.mkdir(); s = spack.find(Workspace.of());"
-        "t = spack.compose('imb', 'local', sys.argv[2], s).replace('@2021.7', '@1999');"
+        "from acceptance.software import Spack, complaint, compose_environment;"
+        "f = Path(sys.argv[1]); f.mkdir(); s = Spack.find(Workspace.of());"
+        "t = compose_environment('imb', 'local', sys.argv[2], s).replace('@2021.7', '@1999');"
         "(f / 'spack.yaml').write_text(t); d = s.run('-e', str(f), 'concretize');"
-        "print(spack.complaint(d.stderr + d.stdout)); sys.exit(d.returncode)",
+        "print(complaint(d.err + d.out)); sys.exit(d.status)",
         fresh.folder / "env", externals.mpi_names()[0],
     )  # fmt: skip
     assert found is not None

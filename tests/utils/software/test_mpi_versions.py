@@ -6,7 +6,7 @@ from acceptance.software import mpi_versions
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "identity"),
     [
         ("Open MPI v4.1.4\n\nhttps://www.open-mpi.org/community/help/\n", ("openmpi", "4.1.4")),
         ("mpirun (Open MPI) 4.1.6\n\nReport bugs to ...\n", ("openmpi", "4.1.6")),
@@ -22,8 +22,8 @@ from acceptance.software import mpi_versions
         ("", None),
     ],
 )
-def test_told(text, told):
-    assert mpi_versions.told(text) == told
+def test_name_and_version(text, identity):
+    assert mpi_versions.identity(text) == identity
 
 
 def test_modules_of_lmod_and_of_environment_modules(recorded):

@@ -9,7 +9,17 @@ import pytest
 import yaml
 
 from acceptance.core.paths import ROOT
-from acceptance.software import externals, spack
+from acceptance.software import (
+    Spack,
+    SpackFault,
+    clone_spack,
+    complaint,
+    compose_environment,
+    environment_for,
+    externals,
+    read_lock,
+    spack_sources,
+)
 from tests.places import workspace
 
 IDENTITY = {"spack": "1.1.0", "spack_commit": "abc", "packages_commit": "def"}
@@ -27,11 +37,11 @@ def fake(tmp_path):
     builtin = tmp_path / "spack-packages/repos/spack_repo/builtin"
     builtin.mkdir(parents=True)
     (builtin / "repo.yaml").write_text("repo: {namespace: builtin}\n")
-    return spack.Spack(root, tmp_path / "spack-packages", workspace(tmp_path / "var"))
+    return Spack(root, tmp_path / "spack-packages", workspace(tmp_path / "var"))
 
 
 def mpis_of(system):
-    packages = yaml.safe_load((spack.ENVS / f"systems/{system}/packages.yaml").read_text())
+    packages = yaml.safe_load((ROOT / f"spack-envs/systems/{system}/packages.yaml").read_text())
     known = ("openmpi", "mpich", "mvapich", "mvapich2")
     return [name for name in known if name in packages["packages"]]
 
@@ -47,7 +57,7 @@ BUILDS = [
 
 @pytest.mark.parametrize(("system", "suite", "mpi"), BUILDS)
 def test_every_system_suite_and_mpi_gives_an_environment(system, suite, mpi, fake):
-    data = yaml.safe_load(spack.compose(suite, system, mpi, fake, {}))["spack"]
+    data = yaml.safe_load(compose_environment(suite, system, mpi, fake, {}))["spack"]
     roots = yaml.safe_load((ROOT / f"spack-envs/suites/{suite}.yaml").read_text())["specs"]
     assert data["specs"] == [f"{spec} ^{mpi}" for spec in roots]
     assert all("@" in spec.split()[0] for spec in roots), "versions are pinned"
@@ -72,11 +82,11 @@ def test_a_mirror_replaces_all_others(fake, tmp_path):
 
 def compose_on_local(fake, environ):
     """Compose for koop2008, which needs nothing of this machine."""
-    return spack.compose("imb", "koop2008", mpis_of("koop2008")[0], fake, environ)
+    return compose_environment("imb", "koop2008", mpis_of("koop2008")[0], fake, environ)
 
 
 def test_a_mirror_that_is_not_there_is_named(fake):
-    with pytest.raises(spack.SpackFault, match="SPACK_MIRROR=/nowhere: no such folder"):
+    with pytest.raises(SpackFault, match="SPACK_MIRROR=/nowhere: no such folder"):
         compose_on_local(fake, {"SPACK_MIRROR": "/nowhere"})
 
 
@@ -96,34 +106,34 @@ def test_checksums_are_never_turned_off(fake):
     ],
 )
 def test_a_missing_part_is_named(fake, suite, system, mpi, words):
-    with pytest.raises(spack.SpackFault, match=words):
-        spack.compose(suite, system, mpi, fake, {})
+    with pytest.raises(SpackFault, match=words):
+        compose_environment(suite, system, mpi, fake, {})
 
 
 def test_the_lock_lives_as_long_as_its_environment(fake):
     mpi = mpis_of("koop2008")[0]
-    folder = spack.source("imb", "koop2008", mpi, fake)
+    folder = environment_for("imb", "koop2008", mpi, fake)
     (folder / "spack.lock").write_text("{}")
-    assert spack.source("imb", "koop2008", mpi, fake) == folder
+    assert environment_for("imb", "koop2008", mpi, fake) == folder
     assert (folder / "spack.lock").exists()
     (fake.root / "lib/spack/spack/__init__.py").write_text('__version__ = "1.2.0"\n')
-    spack.source("imb", "koop2008", mpi, fake)
+    environment_for("imb", "koop2008", mpi, fake)
     assert not (folder / "spack.lock").exists(), "another Spack concretizes anew"
     assert sorted(path.name for path in folder.iterdir()) == ["spack.yaml"]
 
 
 def test_spack_is_found_in_the_order_of_the_readme(fake, tmp_path):
-    assert spack.find(fake.workspace, {"PATH": ""}, tmp_path / "nobody") is None
-    assert spack.find(fake.workspace, {"PATH": ""}, tmp_path) == fake
-    other = spack.Spack(tmp_path / "other", None, fake.workspace)
+    assert Spack.find(fake.workspace, {"PATH": ""}, tmp_path / "nobody") is None
+    assert Spack.find(fake.workspace, {"PATH": ""}, tmp_path) == fake
+    other = Spack(tmp_path / "other", None, fake.workspace)
     (other.root / "bin").mkdir(parents=True)
     (other.root / "bin/spack").write_text("#!/bin/sh\n")
     (other.root / "bin/spack").chmod(0o755)
     on_path = {"PATH": str(other.root / "bin")}
-    assert spack.find(fake.workspace, on_path, tmp_path) == other
-    assert spack.find(fake.workspace, {**on_path, "SPACK_ROOT": str(fake.root)}, tmp_path) == fake
+    assert Spack.find(fake.workspace, on_path, tmp_path) == other
+    assert Spack.find(fake.workspace, {**on_path, "SPACK_ROOT": str(fake.root)}, tmp_path) == fake
     named = {**on_path, "SPACK_PACKAGES": str(fake.packages)}
-    assert spack.find(fake.workspace, named, tmp_path).packages == fake.packages
+    assert Spack.find(fake.workspace, named, tmp_path).packages == fake.packages
 
 
 def test_spack_is_kept_apart_from_the_users_own(fake):
@@ -156,7 +166,7 @@ LOCK = {
 
 
 def test_a_lock_tells_what_was_built():
-    found = spack.built(json.dumps(LOCK), IDENTITY)
+    found = read_lock(json.dumps(LOCK), IDENTITY)
     assert found.pop("lock")
     assert found == {
         "spec": "intel-mpi-benchmarks@2021.7",
@@ -170,8 +180,8 @@ def test_a_lock_tells_what_was_built():
 
 @pytest.mark.parametrize("lock", ["", "{}", "[]", '{"roots": [], "concrete_specs": {}}'])
 def test_a_lock_of_another_form_is_refused(lock):
-    with pytest.raises(spack.SpackFault, match=r"spack\.lock: not of a form"):
-        spack.built(lock, IDENTITY)
+    with pytest.raises(SpackFault, match=r"spack\.lock: not of a form"):
+        read_lock(lock, IDENTITY)
 
 
 def test_a_complaint_is_one_line():
@@ -179,17 +189,17 @@ def test_a_complaint_is_one_line():
         "==> Installing x\n==> Error: failed to concretize `x@99` for the following reasons:\n"
         "     1. Cannot satisfy 'x@99'\n     2. more\n"
     )
-    assert spack.complaint(output) == (
+    assert complaint(output) == (
         "failed to concretize `x@99` for the following reasons: 1. Cannot satisfy 'x@99'"
     )
-    assert spack.complaint("") == ""
-    assert "\n" not in spack.complaint("a\nb\n")
+    assert complaint("") == ""
+    assert "\n" not in complaint("a\nb\n")
 
 
 def test_make_spack_without_a_network_says_so_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(spack, "SPACK_URL", "file:///nowhere/spack.git")
-    with pytest.raises(spack.SpackFault, match="cannot clone file:///nowhere") as caught:
-        spack.clone(tmp_path)
+    monkeypatch.setattr(spack_sources, "SPACK_URL", "file:///nowhere/spack.git")
+    with pytest.raises(SpackFault, match="cannot clone file:///nowhere") as caught:
+        clone_spack(tmp_path)
     assert "\n" not in str(caught.value)
     assert "No internet" in str(caught.value)
     assert not list(tmp_path.glob("*.part"))

@@ -35,7 +35,7 @@ from acceptance.rfm import configuration as site
 from acceptance.rfm import database as results
 from acceptance.rfm.process import Interrupted
 from acceptance.site import doctor
-from acceptance.software import spack
+from acceptance.software import Spack, SpackFault, clone_spack, compose_environment, fill_mirror
 from acceptance.suites import SUITES
 from acceptance.verdict import conclude as verdict
 from acceptance.verdict.junit import junit
@@ -270,34 +270,34 @@ def _hpcc_balance(options: argparse.Namespace) -> int:
 
 def _spack(options: argparse.Namespace) -> int:
     workspace: Workspace = options.workspace
-    found = spack.find(workspace)
+    found = Spack.find(workspace)
     if found is not None:
         print(f"spack: {found.root} is there ({found.identity()['spack']}); it will be used")
         return 0
     try:
-        print(f"spack: {spack.clone(workspace.spack)} in {workspace.spack}")
-    except spack.SpackFault as err:
+        print(f"spack: {clone_spack(workspace.spack)} in {workspace.spack}")
+    except SpackFault as err:
         print(f"spack: {err}", file=sys.stderr)
         return 1
     return 0
 
 
-def _found_spack(workspace: Workspace) -> spack.Spack:
-    found = spack.find(workspace)
+def _found_spack(workspace: Workspace) -> Spack:
+    found = Spack.find(workspace)
     if found is None:
-        raise spack.SpackFault("there is no Spack; get one with: make spack")
+        raise SpackFault("there is no Spack; get one with: make spack")
     return found
 
 
 def _spack_env(options: argparse.Namespace) -> int:
     try:
         print(
-            spack.compose(
+            compose_environment(
                 options.suite, options.system, options.mpi, _found_spack(options.workspace)
             ),
             end="",
         )
-    except spack.SpackFault as err:
+    except SpackFault as err:
         print(f"acceptance spack-env: {err}", file=sys.stderr)
         return 1
     return 0
@@ -311,12 +311,12 @@ def _mirror(options: argparse.Namespace) -> int:
         system = configuration.system(options.system)
         for suite, mpi in configuration.spack_builds(system, options.suite or SUITES):
             try:
-                has = spack.mirror(options.destination, suite, system["name"], mpi, found)
+                has = fill_mirror(options.destination, suite, system["name"], mpi, found)
                 print(f"{suite} with {mpi}: {has}")
-            except spack.SpackFault as err:
+            except SpackFault as err:
                 print(f"acceptance mirror: {err}", file=sys.stderr)
                 status = 1
-    except (spack.SpackFault, site.SiteFault) as err:
+    except (SpackFault, site.SiteFault) as err:
         print(f"acceptance mirror: {err}", file=sys.stderr)
         return 1
     return status

@@ -17,11 +17,15 @@ class StoredFault(Fault):
 
 
 def write(path: Path, data: object) -> None:
-    """Write JSON so that a reader, or a kill, meets the old text or the new one, never half of one.
+    """Write JSON as `write_text` writes text."""
+    write_text(path, json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text so that a reader, or a kill, meets the old text or the new one, never half of one.
 
     One process at a time may write a file: see `locked`. Raises StoredFault.
     """
-    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,7 @@ from acceptance.core.paths import Workspace
 from acceptance.launch import slurm_jobs
 from acceptance.launch.topology import usable_cores
 from acceptance.rfm import configuration as site
-from acceptance.software import spack
-from acceptance.software.programs import find_program
+from acceptance.software import Spack, find_program
 from acceptance.suites import SUITES
 
 OK, MISSING, BROKEN = "ok", "missing", "BROKEN"
@@ -89,7 +88,7 @@ def _storage(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _spack(workspace: Workspace) -> Finding:
-    found = spack.find(workspace)
+    found = Spack.find(workspace)
     if found is None:
         return Finding("Spack", MISSING, "none", "make spack, or set SPACK_ROOT")
     recipes = found.packages or "its own package repository, from the network"

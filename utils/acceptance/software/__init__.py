@@ -1,1 +1,33 @@
 """How a machine gets a suite: Spack, and the MPIs, compilers and modules that are there."""
+
+from acceptance.software.mpis import InstalledMpi, MpiSearch, find_mpis, plugin
+from acceptance.software.programs import find_program
+from acceptance.software.spack import Spack, SpackFault, complaint
+from acceptance.software.spack_environments import (
+    compose_environment,
+    environment_for,
+    keep_lock,
+    pinned_version,
+    read_lock,
+    spack_features,
+)
+from acceptance.software.spack_sources import clone_spack, fill_mirror
+
+__all__ = [
+    "InstalledMpi",
+    "MpiSearch",
+    "Spack",
+    "SpackFault",
+    "clone_spack",
+    "complaint",
+    "compose_environment",
+    "environment_for",
+    "fill_mirror",
+    "find_mpis",
+    "find_program",
+    "keep_lock",
+    "pinned_version",
+    "plugin",
+    "read_lock",
+    "spack_features",
+]

@@ -5,11 +5,12 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from acceptance.core import process
 
 #: MPI -> its compiler wrapper and launcher as Debian names them, a program that tells its version,
 #: and the pattern of that version.
@@ -58,12 +59,12 @@ def mpis(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Mpi]:
     Debian puts them all into one prefix, told apart by a suffix. Each gets a prefix of links of
     its own, `prefixes/<name>`, where its programs have their usual names; `link` makes it.
     """
-    found = {}
+    present = {}
     for name in mpi_names(root):
         _, _, (program, *options), pattern = _DEBIAN_MPI[name]
         if version := _version([str(root / "bin" / program), *options], pattern):
-            found[name] = Mpi(name, version, prefixes / name)
-    return found
+            present[name] = Mpi(name, version, prefixes / name)
+    return present
 
 
 def launcher_of(name: str, prefixes: Path, root: Path = Path("/usr")) -> Path:
@@ -145,8 +146,8 @@ def _openblas(prefixes: Path, root: Path) -> dict[str, Any] | None:
     config = header / "openblas_config.h"
     if not (library / "libopenblas.so").exists() or not config.exists():
         return None
-    found = re.search(r"OPENBLAS_VERSION \" OpenBLAS ([\d.]+)", config.read_text(errors="replace"))
-    version = found[1].rstrip(".") if found else "0.3"
+    line = re.search(r"OPENBLAS_VERSION \" OpenBLAS ([\d.]+)", config.read_text(errors="replace"))
+    version = line[1].rstrip(".") if line else "0.3"
     prefix = prefixes / "openblas"
     _make_links(prefix, {"lib": library, "include": header})
     return _external(f"openblas@{version}", prefix)
@@ -163,11 +164,6 @@ def _make_links(prefix: Path, links: Mapping[str, Path]) -> None:
 
 
 def _version(command: list[str], pattern: str) -> str | None:
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=60, env={**os.environ, "LC_ALL": "C"}
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = re.search(pattern, done.stdout)
-    return found[1] if found and done.returncode == 0 else None
+    done = process.run(command, timeout=60, env={**os.environ, "LC_ALL": "C"})
+    version = re.search(pattern, done.out)
+    return version[1] if version and not done.fault else None

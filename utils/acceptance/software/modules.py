@@ -2,17 +2,17 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from acceptance.core import process
 from acceptance.software import mpi_versions
 
 #: Seconds for one command; module systems on slow file systems take some.
 PATIENCE = 60
-#: The MPI modules that are loaded to look at them; each takes a second or so.
-MOST = 12
+#: How many modules of MPIs are loaded to look at them; each takes a second or so.
+MAX_LOADED = 12
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,24 @@ def find(environ: Mapping[str, str] = os.environ) -> Modules | None:
         shutil.which("modulecmd", path=environ.get("PATH")),
     ):
         if command and Path(command).is_file():
-            # ReFrame calls `modulecmd` by this name, and wants 4.1.
-            said = _run([command, "bash", "-V"])[1]
+            # ReFrame calls `modulecmd` by this name, and requires 4.1.
+            version = _run([command, "bash", "-V"]).err
             known = shutil.which("modulecmd", path=environ.get("PATH"))
-            return Modules(command, "envmod" if known and _is_new(said) else "", "Tcl modules")
+            return Modules(command, "envmod" if known and _is_new(version) else "", "Tcl modules")
     return None
 
 
 def candidates(system: Modules) -> list[str]:
-    """Return the modules that may be MPIs by their names: of each name the default one, else the
-    last, as both systems list versions in order. `mpi/openmpi-x86_64` and `mpi/mpich-x86_64`, as
-    Red Hat names them, are two names."""
+    """Return the modules that may be MPIs by their names.
+
+    Of each name that is the default version or, without one, the last, as both systems list
+    versions in order. `mpi/openmpi-x86_64` and `mpi/mpich-x86_64`, as Red Hat names them, are two
+    names.
+    """
     words = ["-t", "avail"] if system.reframe == "lmod" else ["avail", "-t"]
-    out, err = _run([system.command, "bash", *words])
+    done = _run([system.command, "bash", *words])
     chosen: dict[tuple[str, str], tuple[str, bool]] = {}
-    for module, default in mpi_versions.modules(err or out):
+    for module, default in mpi_versions.modules(done.err or done.out):
         if kind := mpi_versions.mpi_of(module):
             name = module.rpartition("/")[0] or module, kind
             if default or not chosen.get(name, ("", False))[1]:
@@ -63,7 +66,7 @@ def load(system: Modules, module: str) -> Path | None:
         'eval "$("$1" bash load "$2" 2>/dev/null)" >/dev/null 2>&1 || exit 1\n'
         "command -v mpicc || command -v mpirun || command -v mpiexec"
     )
-    lines = _run(["bash", "-c", script, "load", system.command, module])[0].splitlines()
+    lines = _run(["bash", "-c", script, "load", system.command, module]).out.splitlines()
     before = shutil.which("mpicc") or shutil.which("mpirun") or shutil.which("mpiexec")
     is_loaded = module in os.environ.get("LOADEDMODULES", "").split(":")
     if not lines or (lines[-1] == before and not is_loaded):
@@ -71,31 +74,16 @@ def load(system: Modules, module: str) -> Path | None:
     return Path(lines[-1]).parent
 
 
-def _is_new(said: str) -> bool:
+def _is_new(version: str) -> bool:
     """Tell whether `modulecmd -V` says `Modules Release 4.1` or newer."""
-    words = said.split()
+    words = version.split()
     if words[:2] != ["Modules", "Release"] or len(words) < 3:
         return False
     numbers = [int(part) for part in words[2].split(".")[:2] if part.isdigit()]
     return numbers >= [4, 1]
 
 
-def _run(command: list[str]) -> tuple[str, str]:
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            stdin=subprocess.DEVNULL,
-            # Pagers and colours are for people.
-            env={
-                **os.environ,
-                "LMOD_PAGER": "none",
-                "MODULES_COLOR": "never",
-                "LMOD_COLORIZE": "no",
-            },
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return "", ""
-    return done.stdout, done.stderr
+def _run(command: list[str]) -> process.Done:
+    # Pagers and colours are for people.
+    plain = {"LMOD_PAGER": "none", "MODULES_COLOR": "never", "LMOD_COLORIZE": "no"}
+    return process.run(command, PATIENCE, env={**os.environ, **plain})

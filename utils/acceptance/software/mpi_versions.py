@@ -10,7 +10,7 @@ Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307   mpirun --ver
 import re
 
 #: Beginning of a line -> MPI, as `extras["mpi"]` names it. A version follows.
-_TOLD = (
+_LINES = (
     (re.compile(r"Open MPI v(\S+)"), "openmpi"),
     (re.compile(r"\S+ \(Open MPI\) (\S+)"), "openmpi"),
     (re.compile(r"MVAPICH2?(?: Version:)?\s+(\d\S*)"), "mvapich2"),
@@ -31,12 +31,12 @@ _NAMES = (
 )
 
 
-def told(text: str) -> tuple[str, str] | None:
+def identity(text: str) -> tuple[str, str] | None:
     """Return the MPI that a program says it belongs to, and its version; None if it says none."""
     for line in text.splitlines():
-        for pattern, name in _TOLD:
-            if found := pattern.match(line.strip()):
-                return name, found[1].rstrip(",")
+        for pattern, name in _LINES:
+            if match := pattern.match(line.strip()):
+                return name, match[1].rstrip(",")
     return None
 
 
@@ -46,14 +46,14 @@ def modules(text: str) -> list[tuple[str, bool]]:
     Lmod and Environment Modules both write a module a line, between lines with the folder and a
     colon; Lmod has a line `name/` for a name with versions, Environment Modules mark `(default)`.
     """
-    found = []
+    listed = []
     for line in text.splitlines():
         word = line.strip()
         if not word or word.endswith((":", "/")) or " " in word:
             continue
         name, mark, _ = word.partition("(")
-        found.append((name, mark == "(" and "default" in word))
-    return found
+        listed.append((name, mark == "(" and "default" in word))
+    return listed
 
 
 def mpi_of(module: str) -> str | None:

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acceptance.software import externals, modules, spack
-from acceptance.software import mpi_versions as parse
+from acceptance.core import process
+from acceptance.software import externals, modules, mpi_versions
+from acceptance.software.spack import Spack
 
 #: Programs that tell of an MPI, the surest first: MVAPICH2 has some of MPICH's, too.
 _TELLERS = (
@@ -35,7 +35,7 @@ _PACKAGES = {
 
 
 @dataclass(frozen=True)
-class Found:
+class InstalledMpi:
     """An MPI: its name (`extras["mpi"]`), version, prefix, where it was found, and its module."""
 
     name: str
@@ -59,65 +59,65 @@ class Found:
 
 
 @dataclass
-class Search:
-    """What was found; `others` are more of the same kind, with a line each."""
+class MpiSearch:
+    """The MPIs of a machine, one of each kind; `others` has a line on each that is not used."""
 
-    mpis: list[Found] = field(default_factory=list)
+    mpis: list[InstalledMpi] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     module_system: modules.Modules | None = None
 
-    def add(self, found: Found) -> None:
+    def add(self, mpi: InstalledMpi) -> None:
         """Take the first of each kind: a suite is built with one of them."""
-        same = [one for one in self.mpis if one.name == found.name]
+        same = [known for known in self.mpis if known.name == mpi.name]
         if not same:
-            self.mpis.append(found)
-        elif all(one.prefix.resolve() != found.prefix.resolve() for one in same):
-            self.others.append(f"{found.name} {found.version}: {found.origin}")
+            self.mpis.append(mpi)
+        elif all(known.prefix.resolve() != mpi.prefix.resolve() for known in same):
+            self.others.append(f"{mpi.name} {mpi.version}: {mpi.origin}")
+
+    def look_into(self, programs: Path, origin: str, module: str = "") -> None:
+        """Take the MPI whose programs are in a folder."""
+        if identity := identify(programs):
+            self.add(InstalledMpi(*identity, programs.parent, origin, module))
+        else:
+            self.others.append(f"{origin}: no MPI that is known here")
 
 
-def search(prefixes: Path, spack_here: spack.Spack | None) -> Search:
-    """Find the MPIs of this machine; those of modules, which a site means to be used, first."""
-    found = Search(module_system=modules.find())
-    if found.module_system:
-        names = modules.candidates(found.module_system)
-        for name in names[: modules.MOST]:
-            if programs := modules.load(found.module_system, name):
-                _add(found, programs, f"module {name}", module=name)
+def find_mpis(prefixes: Path, spack: Spack | None) -> MpiSearch:
+    """Find the MPIs of this machine; those of modules, which a site means to be used, first.
+
+    Makes the links of Debian's MPIs below `prefixes`.
+    """
+    search = MpiSearch(module_system=modules.find())
+    if search.module_system:
+        names = modules.candidates(search.module_system)
+        for name in names[: modules.MAX_LOADED]:
+            if programs := modules.load(search.module_system, name):
+                search.look_into(programs, f"module {name}", name)
             else:
-                found.others.append(f"module {name}: brings no MPI, or does not load by itself")
-        found.others += [f"module {name}: not looked at" for name in names[modules.MOST :]]
+                search.others.append(f"module {name}: brings no MPI, or does not load by itself")
+        search.others += [f"module {name}: not looked at" for name in names[modules.MAX_LOADED :]]
     debian = externals.mpis(prefixes)
     for name in ("mpirun", "mpiexec"):
         path = shutil.which(name)
         # In /usr/bin several MPIs share one prefix, which Spack cannot use.
         if path and not (debian and Path(path).parent == Path("/usr/bin")):
-            _add(found, Path(path).parent, f"{name} on PATH")
-    for its in debian.values():
-        externals.link(its)
-        found.add(Found(its.name, its.version, its.prefix, "Debian's packages"))
-    if spack_here:
-        for one in _installed(spack_here):
-            found.add(one)
-    return found
+            search.look_into(Path(path).parent, f"{name} on PATH")
+    for mpi in debian.values():
+        externals.link(mpi)
+        search.add(InstalledMpi(mpi.name, mpi.version, mpi.prefix, "Debian's packages"))
+    for installed in _installed(spack) if spack else ():
+        search.add(installed)
+    return search
 
 
 def identify(programs: Path) -> tuple[str, str] | None:
     """Return name and version of the MPI whose programs are in a folder; None if none says so."""
     for program, *options in _TELLERS:
         if (programs / program).is_file():
-            try:
-                done = subprocess.run(
-                    [str(programs / program), *options],
-                    capture_output=True,
-                    text=True,
-                    timeout=60,
-                    stdin=subprocess.DEVNULL,
-                    env={**os.environ, "LC_ALL": "C"},
-                )
-            except (OSError, subprocess.TimeoutExpired):
-                continue
-            if told := parse.told(done.stdout):
-                return told
+            command = [str(programs / program), *options]
+            done = process.run(command, timeout=60, env={**os.environ, "LC_ALL": "C"})
+            if identity := mpi_versions.identity(done.out):
+                return identity
     return None
 
 
@@ -131,28 +131,13 @@ def plugin(mpi: str, plugins: tuple[str, ...]) -> str:
     return ""
 
 
-def _add(found: Search, programs: Path, origin: str, module: str = "") -> None:
-    if told := identify(programs):
-        found.add(Found(*told, programs.parent, origin, module))
-    else:
-        found.others.append(f"{origin}: no MPI that is known here")
-
-
-def _installed(spack_here: spack.Spack) -> list[Found]:
+def _installed(spack: Spack) -> list[InstalledMpi]:
     """Return the MPIs that a Spack has installed for its user, whose configuration counts here."""
     form = "--format={name} {version} {prefix}"
-    try:
-        done = subprocess.run(
-            [str(spack_here.program), "find", form, *_PACKAGES],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    rows = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    done = process.run([str(spack.program), "find", form, *_PACKAGES], timeout=120)
+    rows = [line.split(maxsplit=2) for line in done.out.splitlines()]
     return [
-        Found(_PACKAGES[row[0]], row[1], Path(row[2]), "installed by Spack")
+        InstalledMpi(_PACKAGES[row[0]], row[1], Path(row[2]), "installed by Spack")
         for row in rows
         if len(row) == 3 and row[0] in _PACKAGES and Path(row[2]).is_dir()
     ]

@@ -15,7 +15,15 @@ from acceptance.core.paths import ROOT
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.link_check import deviations
 from acceptance.site.init import fabric_of_node, prepare, probe
-from acceptance.software import externals, modules, mpis, spack
+from acceptance.software import (
+    Spack,
+    SpackFault,
+    compose_environment,
+    externals,
+    modules,
+    mpis,
+    plugin,
+)
 from tests.places import workspace
 from tests.utils.site.init.slurms import Slurm
 
@@ -27,7 +35,7 @@ def _machine(tmp_path, monkeypatch):
     """Take a machine without modules, Spack and MPIs, but for what a test adds."""
     for name in ("LMOD_CMD", "MODULES_CMD", "MODULESHOME", "LOADEDMODULES", "SLURM_JOB_ID"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(spack, "find", lambda workspace: None)
+    monkeypatch.setattr(Spack, "find", lambda workspace: None)
     monkeypatch.setattr(externals, "mpis", lambda prefixes: {})
     monkeypatch.setattr(externals, "externals", lambda prefixes: {"gcc": {"buildable": False}})
     monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path / "var"))
@@ -376,7 +384,7 @@ esac
     lmod.chmod(0o755)
     monkeypatch.setenv("LMOD_CMD", str(lmod))
     monkeypatch.setenv("PATH", f"{slurm.bin}:{tmp_path}/mpich/bin:/usr/bin:/bin")
-    monkeypatch.setattr(spack, "find", lambda workspace: spack.Spack(tmp_path, None, workspace))
+    monkeypatch.setattr(Spack, "find", lambda workspace: Spack(tmp_path, None, workspace))
     system, environments, text, said = made("--partition", "debug")
     assert system["modules_system"] == "lmod"
     found = {one["name"]: one for one in environments if one["name"] != "wheels"}
@@ -403,11 +411,11 @@ def test_spack_composes_what_was_written(slurm, made, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{slurm.bin}:{tmp_path}/mpich/bin:/usr/bin:/bin")
     made("--partition", "debug")
     here = workspace(tmp_path / "var", systems=(ROOT, tmp_path / "site"))
-    text = spack.compose("imb", "mine", "mpich", spack.Spack(tmp_path, None, here))
+    text = compose_environment("imb", "mine", "mpich", Spack(tmp_path, None, here))
     composed = yaml.safe_load(text)["spack"]
     assert composed["packages"]["mpich"]["externals"][0]["prefix"] == f"{tmp_path}/mpich"
-    with pytest.raises(spack.SpackFault, match="have no openmpi"):
-        spack.compose("imb", "mine", "openmpi", spack.Spack(tmp_path, None, here))
+    with pytest.raises(SpackFault, match="have no openmpi"):
+        compose_environment("imb", "mine", "openmpi", Spack(tmp_path, None, here))
 
 
 @pytest.mark.parametrize(
@@ -422,7 +430,7 @@ def test_spack_composes_what_was_written(slurm, made, tmp_path, monkeypatch):
     ],
 )
 def test_how_srun_starts_an_mpi(mpi, plugins, start):
-    assert mpis.plugin(mpi, plugins) == start
+    assert plugin(mpi, plugins) == start
 
 
 def fabric(sysfs, address="", route=""):

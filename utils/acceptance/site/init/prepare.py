@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.paths import Workspace
 from acceptance.fabric.facts import FabricFault, Facts
@@ -23,9 +24,7 @@ from acceptance.site.init import cluster as slurm
 from acceptance.site.init import fabric_of_node, probe, system_file
 from acceptance.site.init.node_kinds import Kind, Look, kinds
 from acceptance.site.init.system_file import Plan
-from acceptance.software import externals as host
-from acceptance.software import mpis, spack
-from acceptance.software.mpis import Found, Search
+from acceptance.software import InstalledMpi, MpiSearch, Spack, externals, find_mpis
 
 #: Nodes of a partition that the checks use, unless the caller says another number: enough for a
 #: first verdict that does not wait long.
@@ -87,7 +86,7 @@ def prepare(request: Request) -> Written:
     InitFault, slurm.SlurmFault.
     """
     paths = _paths(request)
-    search = mpis.search(request.workspace.spack / "prefix", spack.find(request.workspace))
+    search = find_mpis(request.workspace.spack / "prefix", Spack.find(request.workspace))
     date = time.strftime("%Y-%m-%d")
     if request.local or not slurm.is_here():
         if request.partitions:
@@ -112,10 +111,9 @@ def write(written: Written) -> None:
     """Write the files; raises InitFault where that is not allowed."""
     for path, text in written.files.items():
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            spack.replace(path, text)
-        except OSError as err:
-            raise InitFault(f"{path}: {err.strerror or err}; --root names another folder") from None
+            state_files.write_text(path, text)
+        except state_files.StoredFault as err:
+            raise InitFault(f"{err}; --root names another folder") from None
 
 
 def _paths(request: Request) -> tuple[Path, Path]:
@@ -138,7 +136,7 @@ def _paths(request: Request) -> tuple[Path, Path]:
     return request.root / files[0], request.root / files[1]
 
 
-def _of_cluster(request: Request, search: Search, date: str) -> Plan:
+def _of_cluster(request: Request, search: MpiSearch, date: str) -> Plan:
     cluster = slurm.ask()
     chosen, left = slurm.choose(cluster, list(request.partitions))
     launchers = [os.fspath(found.launcher) for found in search.mpis]
@@ -210,7 +208,7 @@ def _with_names(found: list[Kind]) -> list[Kind]:
     return renamed
 
 
-def _on_nodes(search: Search, looks: list[Look]) -> Search:
+def _on_nodes(search: MpiSearch, looks: list[Look]) -> MpiSearch:
     """Leave out MPIs that the nodes do not have."""
     kept, others = [], list(search.others)
     for found in search.mpis:
@@ -218,7 +216,7 @@ def _on_nodes(search: Search, looks: list[Look]) -> Search:
             others.append(f"{found.name} {found.version}, {found.origin}: the nodes do not have it")
         else:
             kept.append(found)
-    return Search(kept, others, search.module_system)
+    return MpiSearch(kept, others, search.module_system)
 
 
 def _patterns(names: list[str]) -> tuple[str, ...]:
@@ -237,7 +235,7 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
     """Return packages.yaml: compilers and libraries of this machine, and the MPIs."""
     packages: dict[str, Any] = {
         name: value
-        for name, value in host.externals(workspace.spack / "prefix").items()
+        for name, value in externals.externals(workspace.spack / "prefix").items()
         if name not in ("openmpi", "mpich")
     }
     packages["mpi"] = {"buildable": False}
@@ -250,7 +248,7 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
     return head + str(body)
 
 
-def _external(found: Found) -> dict[str, Any]:
+def _external(found: InstalledMpi) -> dict[str, Any]:
     prefix = found.prefix
     if found.package == "intel-oneapi-mpi" and prefix.parent.name == "mpi":
         # Spack counts from the folder that all of oneAPI is in.

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from acceptance.site.init.cluster import Cluster
 from acceptance.site.init.node_kinds import Kind
 from acceptance.site.init.python_literals import Code, Noted, comment, literal
-from acceptance.software import mpis
-from acceptance.software.mpis import Found, Search
+from acceptance.software import InstalledMpi, MpiSearch, plugin
 
 _WHEELS = """\
 # The Intel MPI Benchmarks with Intel MPI, from Python wheels: `make setup` installs them (x86_64).
@@ -29,11 +28,11 @@ if (WHEELS / "bin").is_dir():
 """
 _SPACK = """\
 # Built by Spack, with each of these MPIs, where there is a Spack: `make spack`.
-if spack.find(WORKSPACE):
+if Spack.find(WORKSPACE):
     ENVIRONMENTS += [
         {
             "name": f"spack-{mpi}",
-            "features": [*spack.features(), *features],
+            "features": [*spack_features(), *features],
             "extras": {"spack": {"mpi": package}, "mpi": mpi},
             "modules": modules,
             "env_vars": env_vars,
@@ -57,7 +56,7 @@ class Plan:
     date: str
     hostnames: tuple[str, ...]
     host: str
-    search: Search
+    search: MpiSearch
     cluster: Cluster | None = None
     kinds: tuple[Kind, ...] = ()
     nodes: int = 0
@@ -93,7 +92,7 @@ def text(plan: Plan) -> str:
     if plan.cluster is None:
         head.append("from acceptance.launch.topology import usable_cores, usable_memory")
     if plan.search.mpis:
-        head.append("from acceptance.software import spack")
+        head.append("from acceptance.software import Spack, spack_features")
     head += ["", "WORKSPACE = Workspace.of()", "WHEELS = WORKSPACE.wheels"]
     lines = [*filter_blank(head), "", f"NAME = {literal(plan.name)}", "", "ENVIRONMENTS = []", ""]
     body = "\n".join(lines) + "\n" + _wheels(plan) + "\n" + _mpis(plan)
@@ -114,7 +113,7 @@ def _wheels(plan: Plan) -> str:
     lines = []
     if plan.cluster:
         known = ", ".join(plan.cluster.plugins)
-        if start := mpis.plugin("intel-mpi", plan.cluster.plugins):
+        if start := plugin("intel-mpi", plan.cluster.plugins):
             lines = [*comment(f"`srun --mpi=list`: {known}", 16)]
             lines.append(f'                ["SLURM_MPI_TYPE", {literal(start)}],')
         else:
@@ -149,7 +148,7 @@ def _others(plan: Plan) -> list[str]:
     return [line for other in plan.search.others for line in comment(f"Not used: {other}.")]
 
 
-def _mpi(plan: Plan, found: Found) -> tuple[Code, tuple[str, ...]]:
+def _mpi(plan: Plan, found: InstalledMpi) -> tuple[Code, tuple[str, ...]]:
     notes = [f"{found.version}: {found.origin}"]
     system = plan.search.module_system
     modules = [found.module] if found.module and system and system.reframe else []
@@ -161,7 +160,7 @@ def _mpi(plan: Plan, found: Found) -> tuple[Code, tuple[str, ...]]:
     if plan.cluster is None:
         variables = [["PATH", f"{found.prefix}/bin:$PATH"]] * (not modules)
         variables += _AS_ROOT * (found.name == "openmpi")
-    elif start := mpis.plugin(found.name, plan.cluster.plugins):
+    elif start := plugin(found.name, plan.cluster.plugins):
         variables = [["SLURM_MPI_TYPE", start]]
     else:
         notes.append(f"fill in: SLURM_MPI_TYPE; srun has no plugin that starts {found.name}")
