@@ -1,45 +1,23 @@
-"""The text of `config/systems/NAME.py`: what was found, where it comes from, what is to fill in."""
+"""The text of `config/systems/NAME.py`: what was found, where it comes from, what is to fill in.
 
+`system.py.j2` is the file with its comments; here is what depends on more than one answer.
+"""
+
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+import jinja2
+
+from acceptance.core.text import plural, shortened
 from acceptance.site.init.cluster import Cluster
 from acceptance.site.init.node_kinds import Kind
-from acceptance.site.init.python_literals import Code, Noted, comment, literal
 from acceptance.software import InstalledMpi, MpiSearch, plugin
 
-_WHEELS = """\
-# The Intel MPI Benchmarks with Intel MPI, from Python wheels: `make setup` installs them (x86_64).
-if (WHEELS / "bin").is_dir():
-    ENVIRONMENTS.append(
-        {{
-            "name": "wheels",
-            "features": ["imb", "mpi"],
-            "extras": {{"suites": {{"imb": f"{{WHEELS}}/bin"}}, "mpi": "intel-mpi"}},
-            "cc": f"{{WHEELS}}/bin/mpicc",
-            "cxx": f"{{WHEELS}}/bin/mpicxx",
-            "env_vars": [
-                ["PATH", f"{{WHEELS}}/bin:$PATH"],
-                ["LD_LIBRARY_PATH", f"{{WHEELS}}/lib:$LD_LIBRARY_PATH"],
-                ["I_MPI_ROOT", str(WHEELS)],
-{start}            ],
-        }}
-    )
-"""
-_SPACK = """\
-# Built by Spack, with each of these MPIs, where there is a Spack: `make spack`.
-if Spack.find(WORKSPACE):
-    ENVIRONMENTS += [
-        {
-            "name": f"spack-{mpi}",
-            "features": [*spack_features(), *features],
-            "extras": {"spack": {"mpi": package}, "mpi": mpi},
-            "modules": modules,
-            "env_vars": env_vars,
-        }
-        for mpi, (package, modules, features, env_vars) in MPIS.items()
-    ]
-"""
+_TEMPLATE = Path(__file__).with_name("system.py.j2")
+#: Columns of a line of Python; of a long list of names, how many are written.
+_WIDTH, _NAMES = 100, 4
 #: Open MPI refuses to run as root, as in a container, unless it is told twice.
 _AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
@@ -48,7 +26,8 @@ _AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", 
 class Plan:
     """All that the text is made of; without a cluster it is of this machine alone.
 
-    `shared` tells whether the nodes that were looked at see the clone; None: none was.
+    `nodes` is the largest number of nodes that the checks use. `shared` tells whether the nodes
+    that were looked at see the clone; None: none was.
     """
 
     name: str
@@ -72,186 +51,123 @@ class Plan:
             return f"the machine {self.host}"
         return f"Slurm cluster {self.cluster.name or '(without a name)'}"
 
+    @property
+    def plugins(self) -> str:
+        """Return what `srun --mpi=list` lists."""
+        return ", ".join(self.cluster.plugins) if self.cluster else ""
+
+    @property
+    def wheels_start(self) -> str:
+        """Return the plugin with which srun starts the Intel MPI of the wheels; empty without."""
+        return plugin("intel-mpi", self.cluster.plugins) if self.cluster else ""
+
+    def nodes_of(self, kind: Kind) -> int:
+        """Return how many nodes of a kind the checks use."""
+        return min(self.nodes, len(kind.nodes), kind.most or len(kind.nodes))
+
 
 def text(plan: Plan) -> str:
-    """Return the whole file."""
-    head = [
-        f'"""`{plan.name}`: {plan.descr}.',
-        "",
-        *comment(
-            f'Written on {plan.date} by `{plan.command}`, and yours to edit. "fill in" marks what '
-            "could not be found out. The keys are explained in README.md, Adding a system.",
-            lead="",
-        ),
-        '"""',
-        "",
-    ]
-    if plan.cluster is None:
-        head += ["from reframe.utility.cpuinfo import cpuinfo", ""]
-    head.append("from acceptance.core.paths import Workspace")
-    if plan.cluster is None:
-        head.append("from acceptance.launch.topology import usable_cores, usable_memory")
-    if plan.search.mpis:
-        head.append("from acceptance.software import Spack, spack_features")
-    head += ["", "WORKSPACE = Workspace.of()", "WHEELS = WORKSPACE.wheels"]
-    lines = [*filter_blank(head), "", f"NAME = {literal(plan.name)}", "", "ENVIRONMENTS = []", ""]
-    body = "\n".join(lines) + "\n" + _wheels(plan) + "\n" + _mpis(plan)
-    body += '\nENVIRONS = [environment["name"] for environment in ENVIRONMENTS] or ["builtin"]\n'
-    return body + "\n" + f"SYSTEM = {literal(_system(plan))}\n"
-
-
-def filter_blank(lines: Iterable[str]) -> list[str]:
-    """Return lines with no more than one blank one in a row."""
-    kept: list[str] = []
-    for line in lines:
-        if line or (kept and kept[-1]):
-            kept.append(line)
-    return kept
-
-
-def _wheels(plan: Plan) -> str:
-    lines = []
-    if plan.cluster:
-        known = ", ".join(plan.cluster.plugins)
-        if start := plugin("intel-mpi", plan.cluster.plugins):
-            lines = [*comment(f"`srun --mpi=list`: {known}", 16)]
-            lines.append(f'                ["SLURM_MPI_TYPE", {literal(start)}],')
-        else:
-            lines = comment(
-                f"fill in: SLURM_MPI_TYPE; of `srun --mpi=list` ({known or 'empty'}) none is known "
-                "to start Intel MPI",
-                16,
-            )
-    return _WHEELS.format(start="".join(f"{line}\n" for line in lines))
-
-
-def _mpis(plan: Plan) -> str:
-    lines = []
-    if not plan.search.mpis:
-        lines += comment(
-            "fill in: no MPI was found on PATH, among the modules, of Debian or of Spack; where "
-            "there is one, write its environment as in config/systems/koop2008.py"
-        )
-        lines += _others(plan)
-        return "\n".join(lines) + "\n"
-    lines += comment(
-        "MPI -> package of Spack, modules and more features of its environment, and environment "
-        f"variables; prefixes are in spack-envs/systems/{plan.name}/packages.yaml."
+    """Return the whole file, formatted as ruff does it."""
+    environment = jinja2.Environment(
+        trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
     )
-    lines += _others(plan)
-    entries = {found.name: Noted(*_mpi(plan, found)) for found in plan.search.mpis}
-    lines.append(f"MPIS = {literal(entries)}")
-    return "\n".join(lines) + "\n\n" + _SPACK
+    template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(
+        plan=plan,
+        head=f'Written on {plan.date} by `{plan.command}`, and yours to edit. "fill in" marks what '
+        "could not be found out. The keys are explained in config/README.md.",
+        access=_access,
+        access_notes=_access_notes,
+        comment=_comment,
+        comments=_comments,
+        entry=_entry,
+        fabric_notes=_fabric_notes,
+        literal=_literal,
+        mpi_entry=_mpi_entry,
+        nodes_note=_nodes_note,
+        plural=plural,
+        processor=_processor,
+    )
 
 
-def _others(plan: Plan) -> list[str]:
-    return [line for other in plan.search.others for line in comment(f"Not used: {other}.")]
+def _comment(line: str, indent: int = 0, lead: str = "# ") -> str:
+    """Return a comment, whose lines are no longer than a line may be unless a word is."""
+    lead = " " * indent + lead
+    return textwrap.fill(
+        line,
+        _WIDTH,
+        initial_indent=lead,
+        subsequent_indent=lead,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
-def _mpi(plan: Plan, found: InstalledMpi) -> tuple[Code, tuple[str, ...]]:
-    notes = [f"{found.version}: {found.origin}"]
+def _comments(lines: Iterable[str], indent: int) -> str:
+    return "\n".join(_comment(line, indent) for line in lines)
+
+
+def _literal(value: object, indent: int = 0, before: int = 0) -> str:
+    """Return a string, a number or a list; its text begins after `before` columns of its line.
+
+    A list that does not fit there has a line for each item; `indent` is that of its line.
+    """
+    if isinstance(value, str):
+        if "\\" in value and value.isprintable() and not value.endswith("\\") and '"' not in value:
+            return f'r"{value}"'
+        plain = repr(value)
+        return plain if '"' in plain else '"' + plain[1:-1].replace("\\'", "'") + '"'
+    if not isinstance(value, Iterable):
+        return repr(value)
+    items = list(value)
+    line = "[" + ", ".join(map(_literal, items)) + "]"
+    # A comma follows.
+    if before + len(line) < _WIDTH or not items:
+        return line
+    inner = indent + 4
+    rows = "".join(f"{' ' * inner}{_literal(item, inner, inner)},\n" for item in items)
+    return f"[\n{rows}{' ' * indent}]"
+
+
+def _entry(key: str, value: object, indent: int, notes: Iterable[str] = ()) -> str:
+    """Return an entry of a dictionary, below its comments."""
+    start = f'{" " * indent}"{key}": '
+    line = start + _literal(value, indent, len(start)) + ","
+    return "\n".join([*(_comment(note, indent) for note in notes), line])
+
+
+def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
+    """Return the entry of an MPI in `MPIS`: package, modules, features, variables."""
+    notes = [f"{mpi.version}: {mpi.origin}"]
     system = plan.search.module_system
-    modules = [found.module] if found.module and system and system.reframe else []
-    if found.module and not modules:
+    modules = [mpi.module] if mpi.module and system and system.reframe else []
+    if mpi.module and not modules:
         notes.append("fill in: what its module sets; ReFrame cannot load modules of this system")
     # MPICH 4.0 over UCX's TCP was seen to hang between processes of one node.
-    features = ["no-loopback"] if found.name == "mpich" and found.version[:4] == "4.0." else []
+    features = ["no-loopback"] if mpi.name == "mpich" and mpi.version[:4] == "4.0." else []
     variables: list[list[str]] = []
     if plan.cluster is None:
-        variables = [["PATH", f"{found.prefix}/bin:$PATH"]] * (not modules)
-        variables += _AS_ROOT * (found.name == "openmpi")
-    elif start := plugin(found.name, plan.cluster.plugins):
+        variables = [["PATH", f"{mpi.prefix}/bin:$PATH"]] * (not modules)
+        variables += _AS_ROOT * (mpi.name == "openmpi")
+    elif start := plugin(mpi.name, plan.cluster.plugins):
         variables = [["SLURM_MPI_TYPE", start]]
     else:
-        notes.append(f"fill in: SLURM_MPI_TYPE; srun has no plugin that starts {found.name}")
-    parts = [found.package, modules, features, variables]
-    line = "(" + ", ".join(literal(part) for part in parts) + ")"
-    # With the key, its indentation and the comma.
-    if len(line) + len(found.name) + 9 > 100:
-        inner = "".join(f"        {literal(part, 8, 8)},\n" for part in parts)
-        line = f"(\n{inner}    )"
-    return Code(line), tuple(notes)
+        notes.append(f"fill in: SLURM_MPI_TYPE; srun has no plugin that starts {mpi.name}")
+    parts = (mpi.package, modules, features, variables)
+    line = f'    "{mpi.name}": (' + ", ".join(map(_literal, parts)) + "),"
+    if len(line) > _WIDTH:
+        rows = "".join(f"        {_literal(part, 8, 8)},\n" for part in parts)
+        line = f'    "{mpi.name}": (\n{rows}    ),'
+    return _comments(notes, 4) + "\n" + line
 
 
-def _system(plan: Plan) -> dict[str, object]:
-    system = plan.search.module_system
-    hosts = "this host" + (", the nodes and the controller of Slurm" if plan.cluster else "")
-    prefix = "Jobs run in there: a folder that all nodes see."
-    if plan.shared is False:
-        prefix = f"fill in: {prefix} The nodes that were looked at do not see this one."
-    notes = {
-        "hostnames": f"{hosts}.",
-        "modules_system": f"{system.title} is here." if system else "No module system is here.",
-        "prefix": prefix,
-    }
-    partitions = [
-        Noted(_partition(plan, kind), ()) for kind in plan.kinds
-    ] or [Noted(_alone(), (f"This machine alone: {plan.alone}.",))]  # fmt: skip
-    left = tuple(f"Left out: {reason}." for reason in plan.left_out)
+def _processor(kind: Kind) -> dict[str, int]:
+    node = kind.nodes[0]
     return {
-        "name": Code("NAME"),
-        "descr": plan.descr,
-        "hostnames": Noted(list(plan.hostnames), (notes["hostnames"],)),
-        "modules_system": Noted(
-            (system.reframe if system else "") or "nomod", (notes["modules_system"],)
-        ),
-        "prefix": Noted(Code("str(WORKSPACE.var)"), (notes["prefix"],)),
-        "partitions": Noted(partitions, left),
-    }
-
-
-_ENVIRONS = Code("ENVIRONS")
-_ALONE = "Two jobs at once would measure each other."
-
-
-def _alone() -> dict[str, object]:
-    return {
-        "name": "default",
-        "scheduler": "local",
-        "launcher": "mpiexec",
-        "environs": _ENVIRONS,
-        "max_jobs": Noted(1, (_ALONE,)),
-        "processor": Code("cpuinfo()"),
-        "extras": {
-            "nodes": 1,
-            "cores": Code("usable_cores()"),
-            "memory": Code("usable_memory()"),
-            "mode": "smoke",
-        },
-    }
-
-
-def _partition(plan: Plan, kind: Kind) -> dict[str, object]:
-    cluster = plan.cluster
-    assert cluster
-    first = kind.nodes[0]
-    processor = {
-        "num_cpus": first.sockets * first.cores_per_socket * first.threads,
-        "num_cpus_per_core": first.threads,
-        "num_cpus_per_socket": first.cores_per_socket * first.threads,
-        "num_sockets": first.sockets,
-    }
-    fabric = kind.looked.fabric
-    made: dict[str, object] = {
-        "name": kind.name,
-        "descr": f"{len(kind.nodes)} nodes of the partition {kind.partition}",
-        "scheduler": cluster.scheduler,
-        "launcher": "srun",
-        "access": Noted(_access(cluster, kind), _access_notes(cluster, kind)),
-        "environs": _ENVIRONS,
-    }
-    if cluster.no_accounting:
-        why = f"slurm asks sacct, which says: {cluster.no_accounting}"
-        made["scheduler"] = Noted(cluster.scheduler, (why,))
-    if fabric.variables:
-        pairs = [[name, value] for name, value in fabric.variables.items()]
-        why = "Keeps MPIs to the device of the fabric; others have variables of their own."
-        made["env_vars"] = Noted(pairs, (why,))
-    return {
-        **made,
-        "max_jobs": Noted(1, (_ALONE,)),
-        "processor": Noted(processor, ("scontrol show node",)),
-        "extras": _extras(plan, kind),
+        "num_cpus": node.sockets * node.cores_per_socket * node.threads,
+        "num_cpus_per_core": node.threads,
+        "num_cpus_per_socket": node.cores_per_socket * node.threads,
+        "num_sockets": node.sockets,
     }
 
 
@@ -261,7 +177,7 @@ def _access(cluster: Cluster, kind: Kind) -> list[str]:
     return [f"--partition={kind.partition}", *kind.access, *account, "--exclusive", *memory]
 
 
-def _access_notes(cluster: Cluster, kind: Kind) -> tuple[str, ...]:
+def _access_notes(cluster: Cluster, kind: Kind) -> list[str]:
     notes = []
     if kind.access:
         notes.append("The nodes of this partition are of several kinds; these are the option's.")
@@ -269,19 +185,21 @@ def _access_notes(cluster: Cluster, kind: Kind) -> tuple[str, ...]:
         notes.append("Jobs get no more memory than they ask for here; 0 is all of it.")
     if cluster.enforced and kind.looked.fault and not cluster.account:
         notes.append(
-            f'fill in: "--account=...", where jobs want one: Slurm enforces {cluster.enforced}.'
+            f'fill in: "--account=...", where jobs require one: Slurm enforces {cluster.enforced}.'
         )
-    return tuple(notes)
+    return notes
 
 
-def _extras(plan: Plan, kind: Kind) -> dict[str, object]:
-    fabric, looked = kind.looked.fabric, kind.looked
-    every = len(kind.nodes)
-    used = min(plan.nodes, every, kind.most or every)
-    took = f"Of {every} that take jobs ({_some([n.name for n in kind.nodes])})."
+def _nodes_note(plan: Plan, kind: Kind) -> str:
+    every, used = len(kind.nodes), plan.nodes_of(kind)
+    note = f"Of {every} that take jobs ({shortened((n.name for n in kind.nodes), _NAMES)})"
     if used < every:
-        limit = f"; a job may have {kind.most}" if used == kind.most else ""
-        took = took[:-1] + (limit or "; more of them make larger jobs") + "."
+        note += f"; a job may have {used}" if used == kind.most else "; more make larger jobs"
+    return note + "."
+
+
+def _fabric_notes(plan: Plan, kind: Kind) -> list[str]:
+    looked, fabric = kind.looked, kind.looked.fabric
     if looked.probe and looked.node.name:
         source = f"{plan.date}, link.sh on {looked.probe.node.name}: "
         if looked.fault:
@@ -293,19 +211,6 @@ def _extras(plan: Plan, kind: Kind) -> dict[str, object]:
         source = f"fill in: {looked.node.name} was not looked at: {looked.fault}."
     notes = [source + "; ".join(fabric.notes) + "." * bool(fabric.notes)]
     if kind.taken:
-        notes.append(f"Taken to be alike, as their processors are: {_some(list(kind.taken))}.")
-    notes += [f"fill in: {line}." for line in fabric.todo]
-    made: dict[str, object] = {
-        "nodes": Noted(used, (took,)),
-        "cores": kind.cores,
-        "memory": Noted(kind.memory, ("Bytes: RealMemory of scontrol show node.",)),
-        "fabric": Noted(fabric.facts, tuple(note.strip() for note in notes)),
-    }
-    if not kind.memory:
-        made["memory"] = Noted(0, ("fill in: bytes of a node; Slurm has no RealMemory of it.",))
-    return made
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return ", ".join(names[:4]) + more
+        names = shortened(kind.taken, _NAMES)
+        notes.append(f"Taken to be alike, as their processors are: {names}.")
+    return [*(note.strip() for note in notes), *(f"fill in: {line}." for line in fabric.todo)]
