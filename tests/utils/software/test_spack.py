@@ -20,6 +20,7 @@ from acceptance.software import (
     read_lock,
     spack_sources,
 )
+from tests import fake_spack
 from tests.places import workspace
 
 IDENTITY = {"spack": "1.1.0", "spack_commit": "abc", "packages_commit": "def"}
@@ -28,16 +29,7 @@ IDENTITY = {"spack": "1.1.0", "spack_commit": "abc", "packages_commit": "def"}
 @pytest.fixture
 def fake(tmp_path):
     """Make the files by which a Spack and its package repository are told."""
-    root = tmp_path / "spack"
-    (root / "bin").mkdir(parents=True)
-    (root / "bin/spack").write_text("#!/bin/sh\n")
-    (root / "bin/spack").chmod(0o755)
-    (root / "lib/spack/spack").mkdir(parents=True)
-    (root / "lib/spack/spack/__init__.py").write_text('__version__ = "1.1.0"\n')
-    builtin = tmp_path / "spack-packages/repos/spack_repo/builtin"
-    builtin.mkdir(parents=True)
-    (builtin / "repo.yaml").write_text("repo: {namespace: builtin}\n")
-    return Spack(root, tmp_path / "spack-packages", workspace(tmp_path / "var"))
+    return Spack(*fake_spack.make(tmp_path), workspace(tmp_path / "var"))
 
 
 def mpis_of(system):

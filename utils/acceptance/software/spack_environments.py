@@ -13,19 +13,22 @@ from typing import Any
 import yaml
 
 from acceptance.core import state_files
-from acceptance.core.paths import ROOT
+from acceptance.core.paths import ROOT, Workspace
 from acceptance.software import externals
 from acceptance.software.spack import Spack, SpackFault, read_text, read_yaml
 
-ENVS = ROOT / "spack-envs"
+_ENVS = ROOT / "spack-envs"
+_SUITES = "spack-envs/suites"
 
 
-def spack_features() -> list[str]:
+def spack_features(workspace: Workspace | None = None) -> list[str]:
     """Return the features of an environment for which Spack builds its suites with an MPI.
 
-    Spack can build what `spack-envs/suites/` has a file for.
+    Spack can build what a folder `spack-envs/suites/` has a file for: the clone's, or the site's.
     """
-    return ["spack", "mpi", *sorted(path.stem for path in (ENVS / "suites").glob("*.yaml"))]
+    folders = (workspace or Workspace.of()).systems
+    suites = {path.stem for root in folders for path in (root / _SUITES).glob("*.yaml")}
+    return ["spack", "mpi", *sorted(suites)]
 
 
 @functools.cache
@@ -34,11 +37,16 @@ def pinned_version(suite: str) -> str:
 
     Raises SpackFault when the file names none.
     """
-    path = ENVS / "suites" / f"{suite}.yaml"
+    path = _suite_file(suite, Workspace.of())
     version = re.search(r"@(\S+)", str(read_yaml(path).get("specs")))
     if not version:
         raise SpackFault(f"{path}: pins no version")
     return version[1].rstrip("',]")
+
+
+def _suite_file(suite: str, workspace: Workspace) -> Path:
+    paths = [root / _SUITES / f"{suite}.yaml" for root in workspace.systems]
+    return next((path for path in paths if path.is_file()), paths[0])
 
 
 def compose_environment(
@@ -55,14 +63,15 @@ def compose_environment(
     `version` replaces the one that the suite's file pins, `variants` are added to its spec.
     Raises SpackFault when a file that it is made of is missing or no configuration of Spack.
     """
-    roots = read_yaml(ENVS / "suites" / f"{suite}.yaml").get("specs")
+    path = _suite_file(suite, spack.workspace)
+    roots = read_yaml(path).get("specs")
     if not isinstance(roots, list) or not roots:
-        raise SpackFault(f"{ENVS / 'suites' / f'{suite}.yaml'}: names no specs")
+        raise SpackFault(f"{path}: names no specs")
     places = [root / "spack-envs/systems" / system for root in spack.workspace.systems]
     folder = next((place for place in places if place.is_dir()), places[0])
     if not folder.is_dir():
         raise SpackFault(f"{folder}: missing; a system that uses Spack says here what it has")
-    settings = read_yaml(ENVS / "common.yaml")
+    settings = read_yaml(_ENVS / "common.yaml")
     if system == "local":
         packages = externals.externals(spack.workspace.spack / "prefix")
         settings = _merged(settings, {"packages": packages})
@@ -84,7 +93,7 @@ def compose_environment(
 
 def _places(spack: Spack) -> dict[str, Any]:
     """Return where Spack keeps its things, and its package repositories, ours first."""
-    repos = {"interconnect": str(ENVS / "repo/spack_repo/interconnect")}
+    repos = {"interconnect": str(_ENVS / "repo/spack_repo/interconnect")}
     if spack.packages:
         repos["builtin"] = str(spack.packages / "repos/spack_repo/builtin")
     return {
