@@ -55,7 +55,8 @@ def test_references_as_csv_are_the_file_of_the_paper(site):
 def test_coverage_has_a_line_for_each_published_value(site):
     result = site.acceptance("references", "--coverage", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.output)))
-    papers = (ROOT / "reference").glob("*20*.csv")
+    files = (ROOT / "reference").glob("*.csv")
+    papers = [path for path in files if path.stem not in ("systems", "claims")]
     published = sum(len(list(csv.reader(path.open()))) - 1 for path in papers)
     assert len(rows) == published
     assert {row["check"] for row in rows if row["benchmark"] == "imb.PingPong"} == {"checks/imb.py"}
