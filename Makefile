@@ -24,9 +24,8 @@ check: setup-test  ## lint, format and types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-BENCHES := harness builds history detection cluster
 bench: setup-test $(VENV)/.installed-bench  ## ratios: our harness against plain ReFrame, our detection against others
-	@. ./env.sh && for bench in $(BENCHES); do $(VENV)/bin/python -m tests.bench.$$bench && echo || exit 1; done
+	@. ./env.sh && $(VENV)/bin/python -m tests.bench $(BENCHES)
 
 setup: $(VENV)/.installed $(WHEELS)/.installed
 setup-test: setup $(VENV)/.installed-test

@@ -4,7 +4,7 @@
 
 Both run the same program, which prints at once what was recorded, on the same nodes through the
 same `srun`; what is left is the harness. Prints ratios, and asserts nothing, since the machines
-are shared. Wants what `tests/cluster/` wants, and takes accounting where it is installed: ReFrame's
+are shared. Needs what `tests/cluster/` needs, and takes accounting where it is installed: ReFrame's
 scheduler `squeue` waits two seconds a job, under which any cost would hide.
 """
 
@@ -95,12 +95,17 @@ def measure(measured, cases, pairs, scheduler):
     return rows
 
 
+def why_not():
+    """Return why this machine cannot run the bench; empty if it can."""
+    return slurm.why_not() or netns.why_not() or ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--pairs", type=int, default=3)
     asked = parser.parse_args()
-    if reason := slurm.why_not() or netns.why_not():
+    if reason := why_not():
         sys.exit(f"cluster: {reason}")
     accounting = slurm.why_no_accounting() is None
     scheduler = "slurm" if accounting else "squeue"

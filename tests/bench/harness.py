@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from acceptance.core.table import table
+from acceptance.launch.topology import usable_cores
 from acceptance.rfm import database
 from tests.places import ROOT, WHEELS
 
@@ -171,6 +172,13 @@ def spread(ratios: list[float]) -> list[str]:
         f"{min(ratios):.2f} .. {max(ratios):.2f}",
         str(len(ratios)),
     ]
+
+
+def why_not() -> str:
+    """Return why this machine cannot run the bench; empty if it can."""
+    if not Path(COMMAND[3]).exists():
+        return f"no {COMMAND[3]}: `make setup` installs it, on x86_64"
+    return "" if usable_cores() > 1 else "two ranks on one node need two cores"
 
 
 def main() -> None:
