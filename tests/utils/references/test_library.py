@@ -76,6 +76,8 @@ def test_a_folder_may_have_any_name(tmp_path, name):
         ("koop.csv", f"{VALUES}\n", "", 1, "the header is not where,system,"),
         ("sites/mine.csv", "mine,qdr", "yours,qdr", 2, "'yours' in the file of 'mine'"),
         ("sites/mine.csv", ",2.5,us", ",slow,us", 2, "the value 'slow' is no number"),
+        ("sites/mine.csv", "note\n", "note,spread\n", 2, "11 fields where the header has 12"),
+        ("koop.csv", "note\n", "note,spread\n", 1, "the header is not where,system,"),
         ("systems.csv", "saini,a,", "saini,a b,", 4, "'a b' is no ReFrame name"),
         ("systems.csv", "saini,a,", "koop,ddr,", 4, "koop:ddr stands twice"),
         ("systems.csv", "saini,a,", "smith,a,", 4, "papers.bib has no entry 'smith'"),
@@ -167,6 +169,25 @@ def test_a_missing_file_is_refused(folder, name):
 def test_a_missing_paper_is_refused(folder):
     (folder / "koop.csv").unlink()
     refused(folder, "papers.bib", 0, "'koop' has no koop.csv")
+
+
+@pytest.mark.parametrize(("text", "spread"), [("", None), ("0", 0.0), ("0.012", 0.012)])
+def test_a_baseline_may_say_its_spread(folder, text, spread):
+    path = folder / "sites/mine.csv"
+    header, row = path.read_text().splitlines()
+    path.write_text(f"{header},spread\n{row},{text}\n")
+    assert [row.spread for row in load(folder).baselines] == [spread]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("-0.1", "the spread '-0.1' is less than 0"), ("1 %", "the value '1 %' is no number")],
+)
+def test_a_spread_that_is_none_is_refused(folder, text, says):
+    path = folder / "sites/mine.csv"
+    header, row = path.read_text().splitlines()
+    path.write_text(f"{header},spread\n{row},{text}\n")
+    refused(folder, "sites/mine.csv", 2, says)
 
 
 def test_a_folder_without_sites_loads(folder):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from acceptance.detection.changepoint import Change
+from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.common_mode import CASES, deviations, outstanding, unusual
 from acceptance.detection.spells import begin, in_a_row, spells, within
-from acceptance.regressions.findings import Finding
+from acceptance.regressions.changes import Change
 from acceptance.regressions.history.nights import Nights, night
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import PastSession
@@ -26,7 +26,7 @@ def history(tmp_path_factory):
 def finding(history, number, start=20, decided=25, **fields):
     series = history.series[number]
     fields = {"kind": "regression", "before": 1.0, "after": 1.2, "confidence": 0.99} | fields
-    return Finding(
+    return Change(
         series=series,
         session=history.sessions[start],
         decided=history.sessions[decided],
@@ -162,7 +162,7 @@ def level_shift(size, count=60, start=30, spread=0.01, seed=0):
 
 
 def change(start=30, detected=35, before=1.0, after=1.1):
-    return Change(start, detected, before, after, score=15.0, worse=True)
+    return LevelChange(start, detected, before, after, score=15.0, worse=True)
 
 
 @pytest.mark.parametrize("said", [26, 28, 30, 33])

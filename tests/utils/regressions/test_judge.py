@@ -378,11 +378,11 @@ LIBRARY = references.load(ROOT / "reference")
 def library(tmp_path):
     """Return a function that makes references with a baseline of one metric."""
 
-    def make(value, unit="us", metric="latency", spread="spread 1 %", size="8"):
+    def make(value, unit="us", metric="latency", spread=0.01, size="8", note=""):
         row = references.Reference(
             "baseline", "made", "sessions of 2026-01-01", "made", "compute", "osu.b3", metric,
             {"np": "2", "message_size": size, "environment": "spack-openmpi"}, "=", value, unit,
-            str(value), f"{spread}, 14 samples", tmp_path / "made.csv", 2,
+            str(value), note, tmp_path / "made.csv", 2, spread,
         )  # fmt: skip
         return references.Library(
             LIBRARY.folder, {}, {}, (), (), LIBRARY.tolerances, baselines=(row,)
@@ -394,13 +394,21 @@ def library(tmp_path):
 def test_a_slow_drift_against_an_old_baseline(path, library):
     drift = lambda night, case, size: 1 + 0.0006 * night if case == 3 else 1.0  # noqa: E731
     nights(path, 160, drift, cases=4, noise=0.02)
-    judgement = judged(path, library(1.008, spread="spread 0.5 %"))
+    judgement = judged(path, library(1.008, spread=0.005))
     kinds = {alert.kind for alert in judgement.alerts}
     assert "drift" in kinds
     (alert,) = [alert for alert in judgement.alerts if alert.kind == "drift"]
     assert (alert.metric, alert.before) == ("latency_8", 1.008)
     assert alert.after > 1.05
     assert "against the baseline, sessions of 2026-01-01" in alert.cause
+
+
+def test_the_note_of_a_baseline_decides_nothing(path, library):
+    drift = lambda night, case, size: 1 + 0.0006 * night if case == 3 else 1.0  # noqa: E731
+    nights(path, 160, drift, cases=4, noise=0.02)
+    for note in ("spread 50 %", "spread none", ""):
+        alerts = judged(path, library(1.008, spread=0.005, note=note)).alerts
+        assert "drift" in {alert.kind for alert in alerts}
 
 
 def test_what_lies_at_its_baseline_has_no_drift(path, library):

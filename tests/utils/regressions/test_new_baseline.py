@@ -15,7 +15,7 @@ from acceptance.core.paths import ROOT
 from acceptance.regressions import new_baseline
 from acceptance.regressions.drift import baseline_of
 from acceptance.regressions.history.reader import load
-from acceptance.regressions.history.series import day
+from acceptance.regressions.history.series import day, software_text
 from acceptance.regressions.new_baseline import BaselineFault, propose, select, write
 from tests.conftest import BIN
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
@@ -81,10 +81,13 @@ def test_a_row_says_what_it_is_made_of(path, folder):
 
 def test_the_file_is_read_back_and_judges_the_same_metric(path, folder):
     nights(path, 20, cases=3)
-    write(proposed(path, folder), references.load(folder))
+    proposal = proposed(path, folder)
+    write(proposal, references.load(folder))
     text = (folder / "sites/made.csv").read_text()
-    assert text.startswith(HEADER + "\n")
+    assert text.startswith(HEADER + ",spread\n")
     library = references.load(folder)
+    assert [row.spread for row in library.baselines] == [row.spread for row in proposal.rows]
+    assert all(0.002 < row.spread < 0.03 for row in library.baselines)
     history = load(path)
     assert len(library.baselines) == len(history.series) == text.count("\n") - 1
     for series in history.series:
@@ -142,7 +145,7 @@ def test_rows_that_were_not_measured_stay(path, folder):
     write(proposal, references.load(folder))
     lines = (folder / "sites/made.csv").read_text().splitlines()
     assert len(lines) == 4
-    assert set(others) < set(lines)
+    assert {f"{row}," for row in others} < set(lines)
 
 
 def test_a_refused_metric_keeps_its_old_row(path, folder):
@@ -285,9 +288,9 @@ def test_a_folder_that_cannot_be_written(path, folder):
 
 
 def test_software_in_a_few_words():
-    assert new_baseline.software_text(tuple(SOFTWARE.items())).endswith("hash aaaaaaa")
-    assert new_baseline.software_text((("suite", "IMB 2021.11"),)) == "IMB 2021.11"
-    assert new_baseline.software_text(()) == ""
+    assert software_text(tuple(SOFTWARE.items())).endswith("hash aaaaaaa")
+    assert software_text((("suite", "IMB 2021.11"),)) == "IMB 2021.11"
+    assert software_text(()) == ""
 
 
 # The command.

@@ -140,7 +140,7 @@ def test_a_killed_session_stands_between_those_that_were_stored(database, folder
     history = load(database.path, folder)
     (series,) = history.series
     assert list(series.values) == [1.0, 2.0, 3.0]
-    assert [run.session.perflog for run in series.runs] == [False, True, False]
+    assert [run.session.perflog for run in series.samples] == [False, True, False]
     assert [session.number for session in history.sessions] == [0, 1, 2]
     assert history.notes == [
         f"1 cases are in the perflogs only, of a session of {day(FIRST + NIGHT)} that was never "

@@ -15,9 +15,8 @@ from acceptance.cli.sparkline import sparkline
 from acceptance.core.table import table
 from acceptance.detection.changepoint import Scan
 from acceptance.regressions.history.reader import load
-from acceptance.regressions.history.series import History, Series, day
+from acceptance.regressions.history.series import History, Series, day, software_text
 from acceptance.regressions.judge import threshold
-from acceptance.regressions.new_baseline import software_text
 from acceptance.regressions.scan import scan
 from acceptance.rfm.database import ResultsFault
 
@@ -137,12 +136,12 @@ def as_data(series: Series, found: Scan) -> dict[str, Any]:
                 "software": dict(run.software),
                 "nodes": list(run.nodes),
             }
-            for value, run in zip(series.values, series.runs, strict=True)
+            for value, run in zip(series.values, series.samples, strict=True)
         ],
         "changes": [
             {
-                "since": _iso(series.runs[change.start].time),
-                "decided": _iso(series.runs[change.detected].time),
+                "since": _iso(series.samples[change.start].time),
+                "decided": _iso(series.samples[change.detected].time),
                 "before": float(change.before),
                 "after": float(change.after),
                 "change": float(change.after / change.before - 1),
@@ -170,7 +169,7 @@ def _text(series: Series, found: Scan, last: int | None) -> str:
     width = shutil.get_terminal_size().columns
     lines.append(f"  {sparkline(series.values, max(width - 4, 20), utf8=utf8)}")
     spread = "" if math.isnan(found.spread) else f", spread {100 * found.spread:.2g} %"
-    begin, end = day(series.runs[0].time), day(series.runs[-1].time)
+    begin, end = day(series.samples[0].time), day(series.samples[-1].time)
     lines.append(
         f"  {len(series.values)} samples, {begin} to {end}, {min(series.values):.4g} to "
         f"{max(series.values):.4g}; level {found.level:.4g}{spread}"
@@ -188,16 +187,16 @@ def _changes(series: Series, found: Scan) -> Iterable[str]:
         way = "" if series.direction is None else " worse" if change.worse else " better"
         at = change.start
         yield (
-            f"  {day(series.runs[at].time)}  {change.before:.4g} -> {change.after:.4g} "
+            f"  {day(series.samples[at].time)}  {change.before:.4g} -> {change.after:.4g} "
             f"{series.unit} ({100 * abs(change.after / change.before - 1):.3g} %{way}), decided "
-            f"{day(series.runs[change.detected].time)}{_software(series, at)}"
+            f"{day(series.samples[change.detected].time)}{_software(series, at)}"
         )
 
 
 def _software(series: Series, at: int) -> str:
-    if not at or series.runs[at].software == series.runs[at - 1].software:
+    if not at or series.samples[at].software == series.samples[at - 1].software:
         return ""
-    old, new = (software_text(series.runs[number].software) for number in (at - 1, at))
+    old, new = (software_text(series.samples[number].software) for number in (at - 1, at))
     return f"; software {old or 'not known'} -> {new or 'not known'}"
 
 
@@ -205,9 +204,11 @@ def _samples(series: Series, found: Scan, last: int | None) -> Iterable[str]:
     starts = {change.start for change in found.changes}
     rows = []
     for number in range(len(series.values)):
-        run = series.runs[number]
+        run = series.samples[number]
         marks = ["change"] if number in starts else []
-        marks += ["software"] if number and run.software != series.runs[number - 1].software else []
+        marks += (
+            ["software"] if number and run.software != series.samples[number - 1].software else []
+        )
         marks += ["perflog"] if run.session.perflog else []
         when = datetime.fromtimestamp(run.time).strftime("%Y-%m-%d %H:%M")
         rows.append((when, f"{series.values[number]:.6g}", ", ".join(marks), " ".join(run.nodes)))

@@ -50,7 +50,7 @@ _BLOCK = 500
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     """A lasting change of level, decided at sample `detected` from the samples up to it.
 
     Indices count the rows of what `scan` was given. `start` is the estimated first sample after
@@ -80,7 +80,7 @@ class Scan:
     with the repeated samples appended: each is a sample like any other.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[LevelChange, ...]
     level: float
     spread: float
     enough: bool
@@ -127,7 +127,7 @@ def scan(
 def _told(watch: Watch, series: int, rows: Ints, bad: float) -> Scan:
     length = int(watch.lengths[series])
     changes = tuple(
-        Change(
+        LevelChange(
             start=int(rows[found.start]),
             detected=int(rows[found.detected]),
             before=math.exp(bad * found.before),

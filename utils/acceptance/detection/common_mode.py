@@ -16,6 +16,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from acceptance.core.robust import middle_and_spread
+
 #: Samples before a sample that it is held against, and how many of them it takes at least.
 WINDOW, FEWEST = 15, 6
 #: The share of cases that must have moved, and how many cases make a machine.
@@ -66,18 +68,12 @@ def deviations(samples: Floats, higher_is_better: NDArray[np.bool_]) -> Deviatio
     usual = np.full_like(samples, np.nan)
     spread = np.full_like(samples, np.nan)
     for number in range(FEWEST, min(WINDOW, len(samples))):
-        usual[number], spread[number] = robust(samples[:number].T)
+        usual[number], spread[number] = middle_and_spread(samples[:number].T)
     if len(samples) > WINDOW:
         before = sliding_window_view(samples[:-1], WINDOW, axis=0)
-        usual[WINDOW:], spread[WINDOW:] = robust(before)
+        usual[WINDOW:], spread[WINDOW:] = middle_and_spread(before)
     relative = np.where(higher_is_better, usual - samples, samples - usual)
     return Deviations(relative / np.maximum(spread, _STEADIEST), relative, np.exp(usual))
-
-
-def robust(samples: Floats) -> tuple[Floats, Floats]:
-    """Return median and spread (of normal noise its standard deviation) over the last axis."""
-    middle = np.median(samples, axis=-1)
-    return middle, 1.4826 * np.median(np.abs(samples - middle[..., None]), axis=-1)
 
 
 def outstanding(

@@ -47,7 +47,7 @@ _GROSS, _LASTING = 4.2, 5
 _OFFSET, _SLOPE = 1.4, 1.0
 
 
-class Found(NamedTuple):
+class Detected(NamedTuple):
     """A change as it is found: samples of the series itself, levels as logarithms, up is worse."""
 
     start: int
@@ -65,7 +65,7 @@ class Watch:
         n, m = values.shape
         self.values, self.lengths, self.smallest = values, lengths, math.log1p(smallest)
         self.now = 0
-        self.found: list[list[Found]] = [[] for _ in range(m)]
+        self.found: list[list[Detected]] = [[] for _ in range(m)]
         self.suspicion, self.spread = np.zeros(m), np.full(m, math.nan)
         # Where the present level began, and of how many samples the strongest supposed change is.
         self.first: Ints = np.zeros(m, np.intp)
@@ -146,7 +146,7 @@ class Watch:
         back = bool(last) and young_series.is_back(np.array([after]), last[0].before, last[0].after)
         # The end of a brief better level is no regression.
         worse = rising and not (back and start - last[0].start < BRIEF)
-        self.found[series].append(Found(start, self.now - 1, before, after, score, worse))
+        self.found[series].append(Detected(start, self.now - 1, before, after, score, worse))
         if not last:
             noise, _ = learn(self.values[:start, own], level[:, None])
             for part in fields(Noise):
@@ -219,7 +219,7 @@ class Watch:
                 # Back from an excursion, to the level before it and what is known of it.
                 self.base[series], self.based[series] = last.before, _RELEARN
         self.young[series] = False
-        self.found[series].append(Found(start, self.now - 1, before, after, score, worse))
+        self.found[series].append(Detected(start, self.now - 1, before, after, score, worse))
         self.variance[series] = seen.variance[slot, series]
         self.known[series] = min(HISTORY, max(self.known[series], start - old))
         self.first[series], self.window[series], self.noise.centre[series] = start, 0, after

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acceptance.detection.changepoint import Change
+from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.common_mode import Floats
 
 #: How likely noise alone may end a spell, or begin one again; and the fewest samples that do.
@@ -37,7 +37,7 @@ class Spell:
     end: int | None
 
 
-def begin(values: Floats, change: Change) -> int:
+def begin(values: Floats, change: LevelChange) -> int:
     """Estimate the first sample after a change: least absolute deviations from both levels.
 
     The detector bounds samples and tries few windows; this looks at every sample there is.
@@ -52,13 +52,13 @@ def begin(values: Floats, change: Change) -> int:
     return min(first + int(np.argmin(cost)), change.detected)
 
 
-def within(change: Change, spread: float) -> int:
+def within(change: LevelChange, spread: float) -> int:
     """Return how many samples the estimated start of a change may be off."""
     size = abs(math.log(change.after / change.before))
     return min(1 + int(_WITHIN * (spread / size) ** 2), _FARTHEST) if size else _FARTHEST
 
 
-def spells(values: Floats, change: Change, spread: float, undone: int | None) -> list[Spell]:
+def spells(values: Floats, change: LevelChange, spread: float, undone: int | None) -> list[Spell]:
     """Return the spells of a change; `undone` is the sample at which the detector saw its end.
 
     `spread` is the relative standard deviation of one sample.
@@ -84,7 +84,7 @@ def spells(values: Floats, change: Change, spread: float, undone: int | None) ->
     return found
 
 
-def in_a_row(change: Change, spread: float) -> int:
+def in_a_row(change: LevelChange, spread: float) -> int:
     """Return how many samples in a row on the other side of the middle noise would not give."""
     size = abs(math.log(change.after / change.before)) / max(spread, 1e-9)
     chance = 0.5 * math.erfc(size / 2 / math.sqrt(2))
@@ -93,7 +93,7 @@ def in_a_row(change: Change, spread: float) -> int:
     return max(FEWEST, math.ceil(math.log(CHANCE) / math.log(chance)))
 
 
-def undone_by(change: Change, later: Sequence[Change]) -> Change | None:
+def undone_by(change: LevelChange, later: Sequence[LevelChange]) -> LevelChange | None:
     """Return the first later change that leads back to the level before a change."""
     middle = math.sqrt(change.before * change.after)
     rising = change.after > change.before

@@ -46,11 +46,15 @@ _Row = dict[str, str]
 
 
 def _records(
-    path: Path, columns: tuple[str, ...], make: Callable[[_Row, int], _Record]
+    path: Path,
+    columns: tuple[str, ...],
+    make: Callable[[_Row, int], _Record],
+    optional: tuple[str, ...] = (),
 ) -> list[_Record]:
     """Return what `make` makes of each row of a CSV file with exactly these columns.
 
-    It takes the fields by column, and the line of the row. Its ValueErrors become ReferenceFaults.
+    Those that are `optional` may follow. `make` takes the fields by column, and the line of the
+    row; its ValueErrors become ReferenceFaults.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -60,7 +64,10 @@ def _records(
     records = []
     line = 1
     try:
-        _refuse(next(reader, None) != [*columns], f"the header is not {','.join(columns)}")
+        header = next(reader, None)
+        if header == [*columns, *optional]:
+            columns += optional
+        _refuse(header != [*columns], f"the header is not {','.join(columns)}")
         line = reader.line_num + 1
         for fields in reader:
             if len(fields) != len(columns):
@@ -130,10 +137,19 @@ def values(path: Path, source: str, partitions: Mapping[str, Partition] | None) 
             **row,
             "parameters": _parameters(row["parameters"]),
             "value": value,
+            "spread": _spread(row.get("spread", "")),
         }
         return Reference(source=source, origin=path.stem, path=path, line=line, **typed)
 
-    return _records(path, VALUE_COLUMNS, make)
+    return _records(path, VALUE_COLUMNS, make, () if partitions is not None else ("spread",))
+
+
+def _spread(text: str) -> float | None:
+    if not text:
+        return None
+    spread = _number(text)
+    _refuse(spread < 0, f"the spread {text!r} is less than 0")
+    return spread
 
 
 def claims(

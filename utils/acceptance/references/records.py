@@ -87,6 +87,8 @@ class Reference:
     note: str
     path: Path
     line: int
+    #: Of a baseline: relative standard deviation of one sample, as a fraction; None: not known.
+    spread: float | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -149,11 +151,12 @@ class Claim:
 
 
 def _columns(record: type[Reference] | type[Claim]) -> tuple[str, ...]:
-    place = ("source", "origin", "path", "line")
+    place = ("source", "origin", "path", "line", "spread")
     return tuple(field.name for field in fields(record) if field.name not in place)
 
 
 #: The columns of `<paper>.csv` and of `claims.csv`: what the records do not say of their place.
+#: A baseline may have one more, `spread`.
 VALUE_COLUMNS, CLAIM_COLUMNS = _columns(Reference), _columns(Claim)
 
 

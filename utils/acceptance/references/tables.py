@@ -52,9 +52,13 @@ def fields(row: Reference) -> dict[str, str]:
 
 
 def as_csv(rows: Iterable[Reference]) -> str:
-    """Return rows as CSV, in the columns of `reference/<paper>.csv`."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, VALUE_COLUMNS, lineterminator="\n")
+    """Return rows as CSV, in the columns of `reference/<paper>.csv`; of baselines with `spread`."""
+    rows, text = list(rows), io.StringIO()
+    known = any(row.spread is not None for row in rows)
+    columns = (*VALUE_COLUMNS, "spread") if known else VALUE_COLUMNS
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(map(fields, rows))
+    for row in rows:
+        spread = "" if row.spread is None else f"{Decimal(repr(row.spread)):f}"
+        writer.writerow({**fields(row), "spread": spread})
     return text.getvalue()

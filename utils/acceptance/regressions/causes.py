@@ -1,12 +1,11 @@
 """What the series of an incident have in common, and the others on the partition have not."""
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from acceptance.core.metrics import split
-from acceptance.regressions.findings import Finding
+from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import Sample, Series
 
 #: Attributes of a series that can explain, and how they are called; the likeliest first.
@@ -29,44 +28,43 @@ _MOST, _BEFORE, _NAMED = 3, 10, 3
 _MOST_OF = 0.8
 
 
-def common(affected: Sequence[Finding], judged: Iterable[Series]) -> str:
+def common(affected: Sequence[Change], judged: Iterable[Series]) -> str:
     """Return what the affected series share: software, nodes, links, attributes, message sizes.
 
     `judged` are all series of the partition that were judged; those that were not affected tell
     what sets the affected ones apart.
     """
-    ours = {id(finding.series) for finding in affected}
+    ours = {id(change.series) for change in affected}
     others = [one for one in judged if id(one) not in ours]
     found = [
         _texts(affected),
         _software(affected),
         _nodes(affected, others),
-        *_attributes([finding.series for finding in affected], others),
-        _sizes([finding.series for finding in affected], others),
+        *_attributes([change.series for change in affected], others),
+        _sizes([change.series for change in affected], others),
         _links(affected),
     ]
     return "; ".join(filter(None, found))
 
 
-def _texts(affected: Sequence[Finding]) -> str:
-    texts = Counter(finding.text for finding in affected if finding.text)
+def _texts(affected: Sequence[Change]) -> str:
+    texts = Counter(change.text for change in affected if change.text)
     return texts.most_common(1)[0][0] if texts else ""
 
 
-def _split_runs(finding: Finding) -> tuple[list[Sample], list[Sample]]:
-    """Return the runs before the change, and those since."""
-    runs = finding.series.runs
-    at = bisect_left(runs, finding.session.number, key=lambda run: run.session.number)
-    return runs[max(at - _BEFORE, 0) : at], runs[at:]
+def _split(change: Change) -> tuple[list[Sample], list[Sample]]:
+    """Return the samples before the change, and those since."""
+    samples, at = change.series.samples, change.series.index(change.session)
+    return samples[max(at - _BEFORE, 0) : at], samples[at:]
 
 
-def _software(affected: Sequence[Finding]) -> str:
+def _software(affected: Sequence[Change]) -> str:
     changes: Counter[str] = Counter()
     known = same = 0
-    for finding in affected:
-        before, after = _split_runs(finding)
+    for change in affected:
+        before, after = _split(change)
         # The first sample after a change is an estimate: it may be one too early or too late.
-        near = [run.software for run in before[-2:] + after[:2]]
+        near = [sample.software for sample in before[-2:] + after[:2]]
         if not before or not after or not all(near):
             continue
         known += 1
@@ -91,33 +89,33 @@ def _change(old: dict[str, str], new: dict[str, str]) -> str:
     )
 
 
-def _nodes(affected: Sequence[Finding], others: Iterable[Series]) -> str:
-    """Name the nodes that all affected runs had and no other one; else those that are new."""
-    split_runs = [_split_runs(finding) for finding in affected]
+def _nodes(affected: Sequence[Change], others: Iterable[Series]) -> str:
+    """Name the nodes that all affected samples had and no other one; else those that are new."""
+    split_samples = [_split(change) for change in affected]
     # The first sample after a change is an estimate: what follows it is surer.
     since = [
-        set(run.nodes)
-        for _, after in split_runs
-        for run in (after[2:] if len(after) >= 4 else after)
-        if run.nodes
+        set(sample.nodes)
+        for _, after in split_samples
+        for sample in (after[2:] if len(after) >= 4 else after)
+        if sample.nodes
     ]
     if not since:
         return ""
     shared = set.intersection(*since)
-    first = min(finding.session.number for finding in affected)
+    first = min((change.session for change in affected), key=lambda session: session.number)
     unaffected = {
         node
         for one in others
-        for run in one.runs[bisect_left(one.runs, first, key=lambda run: run.session.number) :]
-        for node in run.nodes
+        for sample in one.samples[one.index(first) :]
+        for node in sample.nodes
     }
-    before = {node for runs, _ in split_runs for run in runs for node in run.nodes}
+    before = {node for samples, _ in split_samples for sample in samples for node in sample.nodes}
     culprits = shared - unaffected
     if culprits and unaffected:
         return f"all ran on {_names(culprits)}, and nothing else did"
     new = shared - before
     if new and before:
-        return f"all run on {_names(new)} since then, and did not before"
+        return f"all sample on {_names(new)} since then, and did not before"
     return ""
 
 
@@ -130,7 +128,7 @@ def _names(nodes: Iterable[str]) -> str:
 def attributes(series: Series) -> dict[str, str]:
     """Return what may set a series apart from others: attribute -> value."""
     keys = dict(series.case.key.keys)
-    software = dict(series.runs[-1].software) if series.runs else {}
+    software = dict(series.samples[-1].software) if series.samples else {}
     found = {
         "environment": series.case.key.environment,
         "mpi": software.get("mpi", ""),
@@ -182,13 +180,13 @@ def _sizes(ours: Sequence[Series], others: Sequence[Series]) -> str:
     return ""
 
 
-def _links(affected: Sequence[Finding]) -> str:
+def _links(affected: Sequence[Change]) -> str:
     """Tell what the links of the nodes showed since, and did not show before."""
     found: Counter[str] = Counter()
-    for finding in affected:
-        before, after = _split_runs(finding)
-        known = {text for run in before for text in run.findings}
-        found.update({text for run in after for text in run.findings} - known)
+    for change in affected:
+        before, after = _split(change)
+        known = {text for sample in before for text in sample.findings}
+        found.update({text for sample in after for text in sample.findings} - known)
     if not found:
         return ""
     texts = [text for text, _ in found.most_common(_NAMED)]

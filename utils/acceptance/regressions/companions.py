@@ -5,13 +5,13 @@ one partition, at the one time when something did happen there, less tells that 
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from acceptance.core.robust import middle_and_spread
 from acceptance.detection.common_mode import LEAST
-from acceptance.regressions.findings import Finding
+from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import PastSession, Series
 
 #: Samples before and after the incident's beginning that are compared.
@@ -23,7 +23,7 @@ _MEDIAN = 1.2533
 _STEADIEST = 0.002
 
 
-def companions(series: Iterable[Series], anchor: PastSession) -> Iterator[Finding]:
+def companions(series: Iterable[Series], anchor: PastSession) -> Iterator[Change]:
     """Yield the series whose last samples are worse than those before a session were."""
     for one in series:
         found = _companion(one, anchor)
@@ -31,27 +31,26 @@ def companions(series: Iterable[Series], anchor: PastSession) -> Iterator[Findin
             yield found
 
 
-def _companion(series: Series, anchor: PastSession) -> Finding | None:
-    runs = series.runs
-    at = bisect_left(runs, anchor.number, key=lambda run: run.session.number)
-    if at < FEWEST or at == len(runs):
+def _companion(series: Series, anchor: PastSession) -> Change | None:
+    samples, at = series.samples, series.index(anchor)
+    if at < FEWEST or at == len(samples):
         return None
     values = np.log(np.array(series.values[max(at - BEFORE, 0) :]))
     split = at - max(at - BEFORE, 0)
     # The newest ones tell whether it goes on.
     before, after = values[:split], values[split:][-AFTER:]
-    middle, level = float(np.median(before)), float(np.median(after))
-    spread = max(1.4826 * float(np.median(np.abs(before - middle))), _STEADIEST)
+    middle, spread = map(float, middle_and_spread(before))
+    spread, level = max(spread, _STEADIEST), float(np.median(after))
     worse = level - middle if series.direction == "lower" else middle - level
     error = _MEDIAN * spread * math.sqrt(1 / len(before) + 1 / len(after))
     if worse < LEAST or worse < APART * error:
         return None
-    return Finding(
+    return Change(
         series,
         "regression",
-        runs[at].session,
-        runs[-1].session,
-        runs[at].time,
+        samples[at].session,
+        samples[-1].session,
+        samples[at].time,
         before=math.exp(middle),
         after=math.exp(level),
         confidence=round(min(1 - math.erfc(worse / error / math.sqrt(2)), 0.9999), 4),

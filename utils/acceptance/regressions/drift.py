@@ -1,13 +1,11 @@
-"""Slow drift: what has moved away from the site's baseline, however slowly it did."""
-
-import re
+"""SlowNight drift: what has moved away from the site's baseline, however slowly it did."""
 
 import numpy as np
 
 from acceptance.core.metrics import split
 from acceptance.detection.common_mode import Floats
 from acceptance.references import Library, Reference
-from acceptance.regressions.findings import Finding
+from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import Series
 
 #: The samples whose median is held against the baseline.
@@ -16,8 +14,6 @@ SAMPLES = 5
 SPREADS, SHARE = 3.0, 0.5
 #: The drift is over when the median is back within this share of what it takes to be one.
 BACK = 0.5
-
-_SPREAD = re.compile(r"spread (?P<percent>[\d.]+) %")
 
 
 def parameters_of(series: Series) -> dict[str, str]:
@@ -46,7 +42,7 @@ def baseline_of(series: Series, library: Library) -> Reference | None:
         return None
 
 
-def drifted(series: Series, library: Library, spread: float) -> list[Finding]:
+def drifted(series: Series, library: Library, spread: float) -> list[Change]:
     """Return the times during which the median of the last samples was worse than the baseline.
 
     Worse by more than `SPREADS` spreads, and by more than `SHARE` of the baseline's tolerance.
@@ -58,14 +54,13 @@ def drifted(series: Series, library: Library, spread: float) -> list[Finding]:
     tolerance = library.tolerances.table.get(("baseline", series.unit))
     if tolerance is None:
         return []
-    stated = _SPREAD.search(found.note)
-    spread = float(stated["percent"]) / 100 if stated else spread
+    spread = spread if found.spread is None else found.spread
     limit = max(SPREADS * spread, SHARE * tolerance.worse)
     medians = rolling(np.array(series.values))
     worse = medians / found.value - 1
     if series.direction == "higher":
         worse = -worse
-    drifts: list[Finding] = []
+    drifts: list[Change] = []
     start: int | None = None
     for number, off in enumerate(worse.tolist()):
         at = number + SAMPLES - 1
@@ -85,18 +80,18 @@ def rolling(values: Floats) -> Floats:
     return np.median(windows, axis=-1)
 
 
-def _drift(series: Series, found: Reference, start: int, end: int | None, level: float) -> Finding:
-    run = series.runs[start]
-    return Finding(
+def _drift(series: Series, found: Reference, start: int, end: int | None, level: float) -> Change:
+    first = series.samples[start]
+    return Change(
         series,
         "drift",
-        run.session,
-        run.session,
-        run.time,
+        first.session,
+        first.session,
+        first.time,
         before=found.value,
         after=level,
         # The median of five is more than five of its own spreads off, where one sample's is three.
         confidence=0.9999,
-        over=None if end is None else series.runs[end].session,
+        over=None if end is None else series.samples[end].session,
         text=f"against the baseline, {found.where}",
     )

@@ -1,6 +1,6 @@
 """One incident for what moved on the same partition, on the same night, for one reason.
 
-Findings of the past are grouped in the order in which they were decided. A finding joins an
+Changes of the past are grouped in the order in which they were decided. A change joins an
 incident whose anchor, the session with which it began, is no more than a night away, or than both
 beginnings can be off; a drift joins one that was still going on. So the anchor never changes,
 whatever joins later, and the incident's identity is that of its anchor.
@@ -15,8 +15,8 @@ from datetime import datetime
 from acceptance.alerts.alert import Alert
 from acceptance.detection.common_mode import CASES, SHARE
 from acceptance.regressions.causes import common
+from acceptance.regressions.changes import Change, SlowNight
 from acceptance.regressions.companions import companions
-from acceptance.regressions.findings import Finding, Slow
 from acceptance.regressions.history.nights import Nights, Partition
 from acceptance.regressions.history.series import PastSession, Series
 
@@ -33,8 +33,8 @@ class _Incident:
     anchor: PastSession
     night: int
     within: int
-    findings: list[Finding] = field(default_factory=list)
-    slow: list[Slow] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    slow: list[SlowNight] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -43,7 +43,7 @@ class _Incident:
 
 
 def group(
-    findings: Iterable[Finding], slow: Iterable[Slow], judged: Sequence[Series], nights: Nights
+    changes: Iterable[Change], slow: Iterable[SlowNight], judged: Sequence[Series], nights: Nights
 ) -> tuple[Alert, ...]:
     """Return an alert for every incident that is not over, the largest first.
 
@@ -51,10 +51,10 @@ def group(
     judged: they tell what sets an incident apart from the rest.
     """
     incidents: list[_Incident] = []
-    events: list[Finding | Slow] = [*findings, *slow]
+    events: list[Change | SlowNight] = [*changes, *slow]
     for event in sorted(events, key=_order):
         _join(event, incidents, nights)
-    taken = {id(one.series) for one in events if isinstance(one, Finding) and one.over is None}
+    taken = {id(one.series) for one in events if isinstance(one, Change) and one.over is None}
     alerts = []
     for incident in incidents:
         free = [one for one in judged if _partition(one) == incident.partition]
@@ -63,20 +63,20 @@ def group(
     return tuple(sorted(alerts, key=lambda alert: (-len(alert.metrics), alert.id)))
 
 
-def _order(event: Finding | Slow) -> tuple[int, int, str]:
-    if isinstance(event, Slow):
+def _order(event: Change | SlowNight) -> tuple[int, int, str]:
+    if isinstance(event, SlowNight):
         return event.session.number, event.session.number, ""
     return event.decided.number, event.session.number, event.series.name
 
 
-def _family(event: Finding | Slow) -> str:
-    return "regression" if isinstance(event, Slow) else event.kind
+def _family(event: Change | SlowNight) -> str:
+    return "regression" if isinstance(event, SlowNight) else event.kind
 
 
-def _join(event: Finding | Slow, incidents: list[_Incident], nights: Nights) -> None:
+def _join(event: Change | SlowNight, incidents: list[_Incident], nights: Nights) -> None:
     night = nights.of(event.partition, event.session)
     family = _family(event)
-    within = 0 if isinstance(event, Slow) else event.within
+    within = 0 if isinstance(event, SlowNight) else event.within
     for incident in incidents:
         if (incident.partition, incident.family) == (event.partition, family) and _belongs(
             event, night, max(NEAR, within, incident.within), incident
@@ -85,20 +85,20 @@ def _join(event: Finding | Slow, incidents: list[_Incident], nights: Nights) -> 
     else:
         incident = _Incident(event.partition, family, event.session, night, within)
         incidents.append(incident)
-    if isinstance(event, Slow):
+    if isinstance(event, SlowNight):
         incident.slow.append(event)
     else:
-        incident.findings.append(event)
+        incident.changes.append(event)
 
 
-def _belongs(event: Finding | Slow, night: int, near: int, incident: _Incident) -> bool:
+def _belongs(event: Change | SlowNight, night: int, near: int, incident: _Incident) -> bool:
     if abs(incident.night - night) <= near:
         return True
-    if isinstance(event, Slow):
+    if isinstance(event, SlowNight):
         return any(one.night == night - 1 for one in incident.slow)
     # One thing can let many metrics drift, and each crosses its limit on a night of its own.
     return event.kind == "drift" and any(
-        one.over is None or one.over.number > event.decided.number for one in incident.findings
+        one.over is None or one.over.number > event.decided.number for one in incident.changes
     )
 
 
@@ -111,14 +111,14 @@ def _alert(
 ) -> Alert | None:
     """Make the alert of an incident; `here` are the judged series of its partition.
 
-    `taken` are those that have open findings, of this incident or of another one.
+    `taken` are those that have open changes, of this incident or of another one.
     """
-    still = [one for one in incident.findings if one.over is None]
+    still = [one for one in incident.changes if one.over is None]
     newest = nights.last(incident.partition)
-    slow = [one for night in incident.slow if night.night == newest for one in night.findings]
+    slow = [one for night in incident.slow if night.night == newest for one in night.changes]
     if incident.family == "regression" and still:
         # Of those with evidence of their own it was decided whether they still belong to it.
-        decided = taken | {id(one.series) for one in incident.findings}
+        decided = taken | {id(one.series) for one in incident.changes}
         free = [one for one in here if id(one) not in decided]
         still += companions(free, incident.anchor)
     wide = incident.family == "regression" and _is_wide(still, here)
@@ -135,9 +135,9 @@ def _alert(
     if wide or slow:
         share = f"{len(members)} of {max(len(here), len(members))} metrics of the partition"
         cause = f"{share} moved: the machine, not the metrics" + (f"; {cause}" if cause else "")
-    change = None
+    relative = None
     if worst.before is not None and worst.after is not None:
-        change = worst.after / worst.before - 1
+        relative = worst.after / worst.before - 1
     since = incident.anchor.start if worst.kind == "machine" else worst.time
     return Alert(
         id=incident.id,
@@ -151,7 +151,7 @@ def _alert(
         direction=series.direction,
         before=worst.before,
         after=worst.after,
-        change=change,
+        change=relative,
         since=datetime.fromtimestamp(since).astimezone().isoformat(timespec="seconds"),
         confidence=worst.confidence,
         cause=cause,
@@ -159,28 +159,28 @@ def _alert(
     )
 
 
-def _one_each(findings: Iterable[Finding]) -> list[Finding]:
-    """Return one finding of each series, the largest."""
-    best: dict[int, Finding] = {}
-    for one in findings:
+def _one_each(changes: Iterable[Change]) -> list[Change]:
+    """Return one change of each series, the largest."""
+    best: dict[int, Change] = {}
+    for one in changes:
         if id(one.series) not in best or _weight(one) > _weight(best[id(one.series)]):
             best[id(one.series)] = one
     return list(best.values())
 
 
-def _is_wide(findings: Sequence[Finding], here: Sequence[Series]) -> bool:
+def _is_wide(changes: Sequence[Change], here: Sequence[Series]) -> bool:
     """Tell whether most of a partition became worse."""
-    cases = len({id(one.series.case) for one in findings})
-    return cases >= CASES and len({id(one.series) for one in findings}) > SHARE * len(here)
+    cases = len({id(one.series.case) for one in changes})
+    return cases >= CASES and len({id(one.series) for one in changes}) > SHARE * len(here)
 
 
-def _weight(finding: Finding) -> float:
-    if finding.before is None or finding.after is None:
+def _weight(change: Change) -> float:
+    if change.before is None or change.after is None:
         return 0.0
-    return abs(math.log(finding.after / finding.before)) * finding.confidence
+    return abs(math.log(change.after / change.before)) * change.confidence
 
 
-def _recovered(findings: Sequence[Finding]) -> bool:
+def _recovered(changes: Sequence[Change]) -> bool:
     """Tell whether the newest samples are back, taken together.
 
     Of one metric a sample says little, and its own evidence takes nights; of a whole machine the
@@ -188,7 +188,7 @@ def _recovered(findings: Sequence[Finding]) -> bool:
     """
     places = sorted(
         math.log(one.series.values[-1] / one.before) / math.log(one.after / one.before)
-        for one in findings
+        for one in changes
         if one.before and one.after and one.before != one.after
     )
     return bool(places) and places[len(places) // 2] < 1 - BACK

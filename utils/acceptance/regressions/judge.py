@@ -23,15 +23,15 @@ from acceptance.alerts.alert import Alert
 from acceptance.detection import changepoint
 from acceptance.detection.spells import spells, undone_by, within
 from acceptance.references import Library
-from acceptance.regressions import vanished
+from acceptance.regressions.changes import Change
 from acceptance.regressions.drift import baseline_of, drifted
-from acceptance.regressions.findings import Finding
 from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import CaseHistory, History, Series, day
 from acceptance.regressions.incidents import group
 from acceptance.regressions.scan import scan
 from acceptance.regressions.slow_nights import slow_nights
+from acceptance.regressions.vanished import vanished
 
 #: The number of series that the default threshold is meant for.
 SERIES = 100
@@ -98,7 +98,7 @@ def judge(history: History, library: Library | None = None) -> Judgement:
     judgement = Judgement(notes=list(history.notes))
     if not history.sessions:
         return judgement
-    series = [one for one in history.series if one.runs]
+    series = [one for one in history.series if one.samples]
     now = history.sessions[-1].end
     fresh = [one for one in series if not is_stale(one, now)]
     judgement.stale = len(series) - len(fresh)
@@ -120,7 +120,7 @@ def judge(history: History, library: Library | None = None) -> Judgement:
         for one, found in zip(directed, scans, strict=True)
         if found.enough and found.suspicion > changepoint.SUSPICIOUS
     )
-    findings: list[Finding] = []
+    changes: list[Change] = []
     judged: list[Series] = []
     for one, found in zip(directed, scans, strict=True):
         if not found.enough:
@@ -128,11 +128,11 @@ def judge(history: History, library: Library | None = None) -> Judgement:
             continue
         judged.append(one)
         drifts = drifted(one, library, found.spread) if library is not None else []
-        findings += _first(list(_changes(one, found, len(directed), library)), drifts)
+        changes += _first(list(_changes(one, found, len(directed), library)), drifts)
     judgement.judged = len(judged)
     slow = list(slow_nights(directed, nights))
-    findings += vanished.findings(history, lambda usual, last: _is_old(usual, last, now))
-    judgement.alerts = group(findings, slow, judged, nights)
+    changes += vanished(history, lambda usual, last: _is_old(usual, last, now))
+    judgement.alerts = group(changes, slow, judged, nights)
     _note_unknown(judgement, [one for one in fresh if one.direction is None], level, now)
     return judgement
 
@@ -145,7 +145,7 @@ def threshold(count: int) -> float:
 
 def is_stale(series: Series, now: float) -> bool:
     """Tell whether a series has had no sample for so long that it is no longer measured."""
-    times = [run.time for run in series.runs[-20:]]
+    times = [sample.time for sample in series.samples[-20:]]
     usual = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     return _is_old(usual, times[-1], now)
 
@@ -156,31 +156,31 @@ def _is_old(usual: float, last: float, now: float) -> bool:
 
 def _changes(
     series: Series, scan: changepoint.Scan, count: int, library: Library | None
-) -> Iterator[Finding]:
+) -> Iterator[Change]:
     """Yield the changes for the worse, and with which session those that are over were over."""
     worse = [change for change in scan.changes if change.worse]
     values = np.array(series.values) if worse else np.empty(0)
-    runs = series.runs
+    samples = series.samples
     for change in worse:
         back = undone_by(change, scan.changes[scan.changes.index(change) + 1 :])
         accepted = back is None and _accepted(series, change, library)
         for spell in spells(values, change, scan.spread, back.detected if back else None):
-            over = runs[spell.end].session if spell.end is not None else None
-            yield Finding(
+            over = samples[spell.end].session if spell.end is not None else None
+            yield Change(
                 series,
                 "regression",
-                runs[spell.start].session,
-                runs[spell.decided].session,
-                runs[spell.start].time,
+                samples[spell.start].session,
+                samples[spell.decided].session,
+                samples[spell.start].time,
                 before=float(change.before),
                 after=float(change.after),
                 confidence=confidence(change.score, count),
-                over=runs[-1].session if accepted and over is None else over,
+                over=samples[-1].session if accepted and over is None else over,
                 within=within(change, scan.spread),
             )
 
 
-def _first(changes: list[Finding], drifts: list[Finding]) -> list[Finding]:
+def _first(changes: list[Change], drifts: list[Change]) -> list[Change]:
     """Of a change and a drift of one series that both go on, leave the one that was decided first.
 
     A drift is a row of changes, and a change takes a series away from its baseline.
@@ -195,7 +195,7 @@ def _first(changes: list[Finding], drifts: list[Finding]) -> list[Finding]:
     return changes + drifts
 
 
-def _accepted(series: Series, change: changepoint.Change, library: Library | None) -> bool:
+def _accepted(series: Series, change: changepoint.LevelChange, library: Library | None) -> bool:
     """Tell whether the site's baseline is the level after the change: a new one was recorded."""
     found = baseline_of(series, library) if library is not None else None
     if found is None:
@@ -237,8 +237,8 @@ def _note_unknown(judgement: Judgement, series: Sequence[Series], level: float, 
     moved = []
     for one, found in zip(series, scan(series, level), strict=True):
         for change in found.changes[-1:]:
-            if now - one.runs[change.start].time < _RECENT:
-                when = day(one.runs[change.start].time)
+            if now - one.samples[change.start].time < _RECENT:
+                when = day(one.samples[change.start].time)
                 moved.append(
                     f"{one.name}: {change.before:.4g} -> {change.after:.4g} {one.unit} since {when}"
                 )

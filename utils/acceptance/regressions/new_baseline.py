@@ -18,6 +18,7 @@ import numpy as np
 from acceptance import references
 from acceptance.core.errors import Fault
 from acceptance.core.metrics import split
+from acceptance.core.robust import middle_and_spread
 from acceptance.core.units import UNITS
 from acceptance.references import PARAMETERS, Library, Reference, tables, write_parameters
 from acceptance.regressions.drift import baseline_of, parameters_of
@@ -26,8 +27,8 @@ from acceptance.regressions.history.series import (
     PastSession,
     Sample,
     Series,
-    Software,
     day,
+    software_text,
 )
 from acceptance.regressions.judge import threshold
 from acceptance.regressions.scan import scan
@@ -48,7 +49,7 @@ class BaselineFault(Fault):
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedRow:
     """A row of the new baseline beside the one that it replaces (None: it is new)."""
 
     new: Reference
@@ -66,7 +67,7 @@ class Proposal:
 
     system: str
     path: Path
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ChangedRow] = field(default_factory=list)
     kept: list[Reference] = field(default_factory=list)
     refused: dict[str, list[str]] = field(default_factory=dict)
 
@@ -121,7 +122,8 @@ def propose(
     series = [
         one
         for one in history.series
-        if one.case.key.system == system and any(run.session.number in numbers for run in one.runs)
+        if one.case.key.system == system
+        and any(sample.session.number in numbers for sample in one.samples)
     ]
     if not series:
         raise BaselineFault(f"these sessions hold no result of the system {system!r}")
@@ -129,7 +131,7 @@ def propose(
     counts = Counter(keys)
     scans = scan(series, threshold(len(series)))
     for one, key, found in zip(series, keys, scans, strict=True):
-        starts = [one.runs[change.start].session.number for change in found.changes]
+        starts = [one.samples[change.start].session.number for change in found.changes]
         reason = _unfit(one) or (
             "another series has the same parameters, too" if counts[key] > 1 else ""
         )
@@ -137,7 +139,7 @@ def propose(
         if isinstance(row, Reference):
             old = baseline_of(one, library)
             same = old is not None and old.key == row.key
-            proposal.changes.append(Change(row, old if same else None))
+            proposal.changes.append(ChangedRow(row, old if same else None))
         else:
             proposal.refused.setdefault(reason or row or "", []).append(one.name)
     replaced = {change.new.key for change in proposal.changes}
@@ -178,16 +180,18 @@ def _row(
     library: Library,
 ) -> Reference | str:
     """Return the row of a series, or why there is none."""
-    chosen = [number for number, run in enumerate(series.runs) if run.session.number in numbers]
-    runs = [series.runs[number] for number in chosen]
+    chosen = [
+        number for number, sample in enumerate(series.samples) if sample.session.number in numbers
+    ]
+    samples = [series.samples[number] for number in chosen]
     if len(chosen) < FEWEST:
         return f"fewer than {FEWEST} samples"
-    inside = [run for run in runs[1:] if run.session.number in starts]
+    inside = [sample for sample in samples[1:] if sample.session.number in starts]
     if inside:
         return f"changed on {day(inside[-1].session.start)}: take sessions from one side of that"
     values = np.array([series.values[number] for number in chosen])
-    value = float(np.median(values))
-    spread = 1.4826 * float(np.median(np.abs(values - value))) / value
+    value, spread = map(float, middle_and_spread(values))
+    spread /= value
     tolerance = library.tolerances.table.get(("baseline", series.unit))
     if tolerance is None:
         return f"tolerances.yaml has no tolerance of a baseline in {series.unit}"
@@ -207,7 +211,7 @@ def _row(
     return Reference(
         source="baseline",
         origin=proposal.system,
-        where=_where(runs),
+        where=_where(samples),
         system=proposal.system,
         partition=series.case.key.partition,
         benchmark=series.case.benchmark,
@@ -222,30 +226,20 @@ def _row(
                 None,
                 (
                     f"spread {100 * spread:.2g} %",
-                    f"{len(runs)} samples",
-                    software_text(runs[-1].software),
+                    f"{len(samples)} samples",
+                    software_text(samples[-1].software),
                 ),
             )
         ),
         path=proposal.path,
         line=0,
+        spread=float(f"{spread:.2g}"),
     )
 
 
-def _where(runs: Sequence[Sample]) -> str:
-    first, last = day(runs[0].session.start), day(runs[-1].session.start)
+def _where(samples: Sequence[Sample]) -> str:
+    first, last = day(samples[0].session.start), day(samples[-1].session.start)
     return f"sessions of {first}" if first == last else f"sessions of {first} to {last}"
-
-
-def software_text(software: Software) -> str:
-    """Name what was built in a few words; the hash short, as Spack does."""
-    found = dict(software)
-    words = [found.get(name, "") for name in ("spec", "suite", "mpi", "compiler", "modules")]
-    if "spec" in found:
-        words[1] = ""
-    if "hash" in found:
-        words.append("hash " + " ".join(one[:7] for one in found["hash"].split()))
-    return " ".join(filter(None, words))
 
 
 def write(proposal: Proposal, library: Library) -> None:

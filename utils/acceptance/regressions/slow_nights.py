@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.detection.common_mode import CASES, FEWEST, WINDOW, deviations, outstanding, robust
-from acceptance.regressions.findings import Finding, Slow
+from acceptance.core.robust import middle_and_spread
+from acceptance.detection.common_mode import CASES, FEWEST, WINDOW, deviations, outstanding
+from acceptance.regressions.changes import Change, SlowNight
 from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.series import PastSession, Series
 from acceptance.regressions.scan import batches, matrix
@@ -16,7 +17,7 @@ from acceptance.regressions.scan import batches, matrix
 _EACH = 7
 
 
-def slow_nights(series: Sequence[Series], nights: Nights) -> Iterator[Slow]:
+def slow_nights(series: Sequence[Series], nights: Nights) -> Iterator[SlowNight]:
     """Find the nights on which a whole partition was slow, and what was slow in them."""
     partitions: dict[tuple[str, str], list[Series]] = {}
     for one in series:
@@ -26,7 +27,9 @@ def slow_nights(series: Sequence[Series], nights: Nights) -> Iterator[Slow]:
             yield from _of(partition, members, nights)
 
 
-def _of(partition: tuple[str, str], series: Sequence[Series], nights: Nights) -> Iterator[Slow]:
+def _of(
+    partition: tuple[str, str], series: Sequence[Series], nights: Nights
+) -> Iterator[SlowNight]:
     night_of = nights.by_session(partition)
     parts: list[tuple[NDArray[Any], ...]] = []
     some, cases = _some_of_each(series)
@@ -38,7 +41,7 @@ def _of(partition: tuple[str, str], series: Sequence[Series], nights: Nights) ->
             count = len(one.values)
             parts.append(
                 (
-                    np.array([night_of[run.session.number] for run in one.runs]),
+                    np.array([night_of[sample.session.number] for sample in one.samples]),
                     np.full(count, cases[number]),
                     found.spreads[:count, column],
                     found.relative[:count, column],
@@ -50,7 +53,7 @@ def _of(partition: tuple[str, str], series: Sequence[Series], nights: Nights) ->
         # Of the past nothing but the night counts: it may be where an incident began.
         newest = slow.night == nights.last(partition)
         moved = _moved(series, session, slow.confidence) if newest else ()
-        yield Slow(partition, slow.night, session, tuple(moved))
+        yield SlowNight(partition, slow.night, session, tuple(moved))
 
 
 def _some_of_each(series: Sequence[Series]) -> tuple[list[Series], list[int]]:
@@ -67,21 +70,21 @@ def _some_of_each(series: Sequence[Series]) -> tuple[list[Series], list[int]]:
     return some, cases
 
 
-def _moved(series: Sequence[Series], session: PastSession, confidence: float) -> Iterator[Finding]:
+def _moved(series: Sequence[Series], session: PastSession, confidence: float) -> Iterator[Change]:
     """Yield what was worse in the sessions of the newest night, which `session` began."""
     for one in series:
         values = np.log(np.array(one.values[-WINDOW - 1 :]))
-        if one.runs[-1].session.number < session.number or len(values) <= FEWEST:
+        if one.samples[-1].session.number < session.number or len(values) <= FEWEST:
             continue
-        usual, spread = robust(values[:-1])
+        usual, spread = middle_and_spread(values[:-1])
         off = usual - values[-1] if one.direction == "higher" else values[-1] - usual
         if off > spread:
-            yield Finding(
+            yield Change(
                 one,
                 "machine",
                 session,
                 session,
-                one.runs[-1].time,
+                one.samples[-1].time,
                 before=float(np.exp(usual)),
                 after=float(one.values[-1]),
                 confidence=round(confidence, 4),

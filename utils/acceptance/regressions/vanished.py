@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from acceptance.regressions.findings import Finding
+from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import CaseHistory, History, PastSession, Series
 
 #: Sessions in a row that must have measured a metric before it can vanish.
@@ -11,7 +11,7 @@ WANTED = 3
 FORGOTTEN = 7
 
 
-def findings(history: History, is_old: Callable[[float, float], bool]) -> Iterator[Finding]:
+def vanished(history: History, is_old: Callable[[float, float], bool]) -> Iterator[Change]:
     """Yield every series that the last sessions with the same command measured and these did not.
 
     Same command: apart from labels and folders (`PastSession.selection`). A case that failed, was
@@ -32,18 +32,18 @@ def findings(history: History, is_old: Callable[[float, float], bool]) -> Iterat
             yield from _missing(history, recent)
 
 
-def _missing(history: History, sessions: list[PastSession]) -> Iterator[Finding]:
+def _missing(history: History, sessions: list[PastSession]) -> Iterator[Change]:
     first, last = sessions[0].number, sessions[-1].number
     for case in history.cases:
         name = (case.key.where, case.key.check)
         for series in case.series:
-            if not series.runs or not first <= series.runs[-1].session.number < last:
+            if not series.samples or not first <= series.samples[-1].session.number < last:
                 continue
             measured = set()
-            for run in reversed(series.runs):
-                if run.session.number < first:
+            for sample in reversed(series.samples):
+                if sample.session.number < first:
                     break
-                measured.add(run.session.number)
+                measured.add(sample.session.number)
             fit = [session for session in sessions if name not in session.unfit]
             without = 0
             while without < len(fit) and fit[-1 - without].number not in measured:
@@ -53,12 +53,12 @@ def _missing(history: History, sessions: list[PastSession]) -> Iterator[Finding]
                 # A sample of another selection's session says that it is there.
                 since = fit[-without]
                 if all(one.number in measured for one in before) and (max(measured) < since.number):
-                    found = _finding(history, series, since)
-                    if found is not None:
-                        yield found
+                    change = _change(history, series, since)
+                    if change is not None:
+                        yield change
 
 
-def _finding(history: History, series: Series, since: PastSession) -> Finding | None:
+def _change(history: History, series: Series, since: PastSession) -> Change | None:
     kind, subject, text = "vanished", series, ""
     if series.last is not None and series.last.number >= since.number:
         text = "it is 0, below, or no number now"
@@ -72,11 +72,11 @@ def _finding(history: History, series: Series, since: PastSession) -> Finding | 
                 # Only more is told of the same: an earlier release of the check did not.
                 return None
             text = f"measured with {_only(new, old)} now, with {_only(old, new)} before"
-    return Finding(subject, kind, since, since, since.start, None, None, confidence=1.0, text=text)
+    return Change(subject, kind, since, since, since.start, None, None, confidence=1.0, text=text)
 
 
 def _goes_on(series: Series, since: PastSession) -> bool:
-    return bool(series.runs) and series.runs[-1].session.number >= since.number
+    return bool(series.samples) and series.samples[-1].session.number >= since.number
 
 
 def _under_other_keys(

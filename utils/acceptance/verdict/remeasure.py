@@ -40,7 +40,7 @@ def suspects(series: Iterable[Series], newest: float) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for one in series:
-        session = one.runs[-1].session
+        session = one.samples[-1].session
         names = found.setdefault(session.uuid, [])
         if newest - session.end <= NIGHT and one.case.key.check not in names:
             names.append(one.case.key.check)

@@ -149,14 +149,14 @@ class _Reader:
             return
         else:
             case.times.add(time)
-        run = Sample(
+        sample = Sample(
             session,
             time,
             self._software(as_table(data.provenance), data.modules),
             self._share(as_words(data.job_nodelist)),
             self._share(as_words(data.findings)),
         )
-        add(case, run, (data.perfvalues or {}).items())
+        add(case, sample, (data.perfvalues or {}).items())
 
     def _new_case(self, key: CaseKey, suite: str, benchmark: str) -> CaseHistory:
         case = self.cases[key] = CaseHistory(key, suite, benchmark)
@@ -227,10 +227,10 @@ class _Reader:
                 # A line need not say its keys: it has those that the case has in the database.
                 key = self.variants.get((row.where, row.check), key)
             case = self.cases.get(key) or self._new_case(key, "", "")
-            run = Sample(
+            sample = Sample(
                 session, row.time, self._software(row.provenance), self._share(row.nodes), ()
             )
-            add(case, run, row.values())
+            add(case, sample, row.values())
             counted += 1
         if counted:
             self.history.sessions.append(session)
@@ -249,7 +249,7 @@ class _Reader:
             session.number = number
         for case in history.cases:
             for series in case.series:
-                if any(run.session.perflog for run in series.runs):
+                if any(sample.session.perflog for sample in series.samples):
                     _sort(series)
 
 
@@ -266,6 +266,6 @@ def _merged(sessions: list[PastSession]) -> list[PastSession]:
 
 
 def _sort(series: Series) -> None:
-    order = sorted(range(len(series.runs)), key=lambda i: series.runs[i].session.number)
-    series.runs = [series.runs[i] for i in order]
+    order = sorted(range(len(series.samples)), key=lambda i: series.samples[i].session.number)
+    series.samples = [series.samples[i] for i in order]
     series.values = array("d", [series.values[i] for i in order])

@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -101,7 +102,7 @@ class CaseHistory:
 
 @dataclass(eq=False)
 class Series:
-    """One metric of a case in one unit: `values[i]` was measured by `runs[i]`.
+    """One metric of a case in one unit: `values[i]` was measured by `samples[i]`.
 
     `impossible` counts values that are no measurement: none, zero, negative, not finite. `last` is
     the session in which the last of these stood.
@@ -113,7 +114,7 @@ class Series:
     direction: Direction | None
     stored_unit: str | None = ""
     values: "array[float]" = field(default_factory=lambda: array("d"))
-    runs: list[Sample] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
     impossible: int = 0
     last: PastSession | None = None
 
@@ -127,25 +128,29 @@ class Series:
         """Return `system:partition+environment check metric`."""
         return f"{self.case.key.where} {self.case.key.check} {self.metric}"
 
+    def index(self, session: PastSession) -> int:
+        """Return the number of the first sample of a session or of a later one."""
+        return bisect_left(self.samples, session.number, key=lambda sample: sample.session.number)
+
     @property
     def times(self) -> list[float]:
         """Return the time of each sample, s since the epoch."""
-        return [run.time for run in self.runs]
+        return [sample.time for sample in self.samples]
 
     @property
     def sessions(self) -> list[str]:
         """Return the UUID of the session of each sample."""
-        return [run.session.uuid for run in self.runs]
+        return [sample.session.uuid for sample in self.samples]
 
     @property
     def software(self) -> list[Software]:
         """Return what was built, of each sample; empty where nothing tells."""
-        return [run.software for run in self.runs]
+        return [sample.software for sample in self.samples]
 
     @property
     def nodes(self) -> list[tuple[str, ...]]:
         """Return the nodes of each sample."""
-        return [run.nodes for run in self.runs]
+        return [sample.nodes for sample in self.samples]
 
 
 @dataclass
@@ -184,8 +189,8 @@ def selection(command: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def add(case: CaseHistory, run: Sample, perfvalues: Iterable[tuple[str, PerfValue]]) -> None:
-    """Add what a run measured, by `system:partition:metric`."""
+def add(case: CaseHistory, sample: Sample, perfvalues: Iterable[tuple[str, PerfValue]]) -> None:
+    """Add what a case measured, by `system:partition:metric`."""
     newest = case.newest
     for key, data in perfvalues:
         value = data.value
@@ -195,10 +200,10 @@ def add(case: CaseHistory, run: Sample, perfvalues: Iterable[tuple[str, PerfValu
         # `type`, not isinstance: a bool is no measurement.
         if (type(value) is float or type(value) is int) and 0 < value <= _LARGEST:
             series.values.append(value)
-            series.runs.append(run)
+            series.samples.append(sample)
         elif value is not None:  # None: a case that failed before its metrics were read
             series.impossible += 1
-            series.last = run.session
+            series.last = sample.session
         if series.direction is None:
             series.direction = better(series.unit, data.lower, data.upper)
 
@@ -214,6 +219,17 @@ def _series(case: CaseHistory, key: str, data: PerfValue) -> Series:
         case.series.append(series)
     case.newest[key] = series
     return series
+
+
+def software_text(software: Software) -> str:
+    """Name what was built in a few words; the hash short, as Spack does."""
+    built = dict(software)
+    words = [built.get(name, "") for name in ("spec", "suite", "mpi", "compiler", "modules")]
+    if "spec" in built:
+        words[1] = ""
+    if "hash" in built:
+        words.append("hash " + " ".join(name[:7] for name in built["hash"].split()))
+    return " ".join(filter(None, words))
 
 
 def day(time: float) -> str:

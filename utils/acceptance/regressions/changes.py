@@ -1,4 +1,4 @@
-"""What was found in one series, and on one night of a partition, before it is an alert."""
+"""What changed in one series, and on one night of a partition, before it is an alert."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from acceptance.regressions.history.series import PastSession, Series
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class Change:
     """A change of one series for the worse; kinds as in `alerts/alert.py`.
 
     `session` is the first one after the change and `time` (s since the epoch) that of its sample;
@@ -34,7 +34,7 @@ class Finding:
 
 
 @dataclass(frozen=True, eq=False)
-class Slow:
+class SlowNight:
     """A night on which nearly everything on a partition was worse, and what of it was.
 
     `night` counts the partition's nights, `session` is the first one of that night.
@@ -43,4 +43,4 @@ class Slow:
     partition: tuple[str, str]
     night: int
     session: PastSession
-    findings: tuple[Finding, ...]
+    changes: tuple[Change, ...]
