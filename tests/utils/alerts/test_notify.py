@@ -12,7 +12,6 @@ import pytest
 
 from acceptance.alerts import notify, targets
 from acceptance.alerts.alert import Alert
-from acceptance.alerts.outbox import Message, Spool
 from acceptance.core.paths import ROOT
 from acceptance.rfm.environment import environment as reframe_environment
 from tests import endpoints
@@ -24,6 +23,19 @@ from tests.places import HERE
 @pytest.fixture
 def folder(tmp_path):
     return tmp_path / "var/alerts"
+
+
+def waiting(folder):
+    return notify.listing(NOW, folder).waiting
+
+
+def spool(folder, serial, target, subject="s", **fields):
+    """Leave an undelivered message as release 0.1 did."""
+    message = {"serial": serial, "target": target, "created": NOW.isoformat(), "subject": subject,
+               "body": "b", "attempts": 1, "why": "answered 500", **fields}  # fmt: skip
+    path = folder / f"spool/{serial:08d}-{target}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(message))
 
 
 def stored_text(folder):
@@ -107,7 +119,7 @@ def test_alerts_reach_a_mail_server_and_a_web_hook_in_one_message_each(folder, h
             assert alert.line in text
             assert f"acceptance history {alert.metric}" in text
             assert f"acceptance ack {alert.id} --reason TEXT --until YYYY-MM-DD" in text
-    assert not Spool(folder / "spool").messages()[0]
+    assert not waiting(folder)
 
 
 def test_a_wrong_password_is_told_without_it(folder, mail):
@@ -280,12 +292,12 @@ def test_a_message_that_is_refused_alone_does_not_hold_up_the_others_for_ever(
     for _ in range(notify.STUBBORN):
         assert update(folder, [ALERT, OTHER], http.url).failures[0].waiting
     assert [subject.split()[5] for subject in http.subjects] == ["PingPong"]
-    ((waiting,), _) = Spool(folder / "spool").messages()
-    assert "latency_8" in waiting.subject
-    assert waiting.why == "answered 400 (Bad Request)"
+    (message,) = waiting(folder)
+    assert "latency_8" in message.subject
+    assert message.why == "answered 400 (Bad Request)"
 
 
-def test_a_spool_is_sent_by_itself(folder, http, in_process):
+def test_what_waits_is_sent_by_itself(folder, http, in_process):
     http.status = 503
     update(folder, [ALERT], http.url)
     http.status = 200
@@ -321,7 +333,7 @@ SCRIPT = """
     from pathlib import Path
     from tests.alerted import ALERT, NOW
     from acceptance.alerts import notify
-    from acceptance.alerts import outbox, state
+    from acceptance.alerts import state
 
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -349,16 +361,14 @@ def start(folder, http, patch=""):
 @pytest.mark.parametrize(
     ("patch", "copies"),
     [
-        # Spooled, the state not written: made again.
-        ("outbox.Spool.put = lambda *a, put=outbox.Spool.put: (put(*a), die())", 1),
-        # Not even the first state written.
+        # The state not written: made again.
         ("state.write = die", 1),
-        # Half of the spool written: made again.
+        # The state written beside its place: made again.
         ("Path.replace = die", 1),
-        # The state written, nothing sent: sent from the spool.
+        # The state written, nothing sent: sent from it.
         ("notify._deliver = die", 1),
         # Sent, and killed before that was noted: at least once means twice here.
-        ("outbox.Spool.remove = die", 2),
+        ("notify.targets.send = lambda *a, send=notify.targets.send: (send(*a), die())", 2),
     ],
 )
 def test_a_kill_loses_no_alert(folder, http, patch, copies, in_process):
@@ -369,7 +379,7 @@ def test_a_kill_loses_no_alert(folder, http, patch, copies, in_process):
         update(folder, [ALERT], http.url)
     assert len(http.posts) == copies
     assert len(set(http.subjects)) == 1
-    assert not list((folder / "spool").iterdir())
+    assert not waiting(folder)
 
 
 def test_two_processes_at_once_send_an_alert_once(folder, http):
@@ -398,6 +408,8 @@ def test_a_process_that_keeps_the_lock_is_named_by_the_lock(folder, monkeypatch)
         "{}",
         '{"form": 2}',
         '{"form": 1, "serial": 1, "open": [{"alert": {}}]}',
+        '{"form": 1, "serial": 1, "open": [], "waiting": [{"target": "hook"}]}',
+        '{"form": 1, "serial": 1, "open": [], "waiting": 3}',
         "\xff",
     ],
 )
@@ -413,22 +425,59 @@ def test_a_malformed_state_is_kept_aside_and_alerts_are_sent(folder, http, in_pr
     assert len(http.posts) == 1
 
 
-def test_a_spool_without_its_state_is_sent(folder, http, in_process):
-    http.status = 500
-    update(folder, [ALERT], http.url)
-    (folder / "state.json").write_text("lost")
-    http.status = 200
-    update(folder, [], http.url)
-    assert len(http.posts) == 1
+# ---- undelivered messages that release 0.1 left in files of their own
+
+
+@pytest.mark.parametrize("state", [None, "lost"])
+def test_a_spool_without_its_state_is_sent(folder, http, in_process, state):
+    spool(folder, 7, "hook", "kept")
+    if state is not None:
+        (folder / "state.json").write_text(state)
+    assert [message.subject for message in waiting(folder)] == ["kept"]
+    for _ in range(2):
+        update(folder, [], f"hook={http.url}")
+    assert http.subjects == ["kept"]
+    assert not list((folder / "spool").iterdir())
+
+
+def test_a_spool_is_sent_in_its_order_up_to_the_message_that_its_state_knows(
+    folder, http, in_process
+):
+    update(folder, [ALERT])
+    state = json.loads((folder / "state.json").read_text())
+    (folder / "state.json").write_text(json.dumps({**state, "serial": 2}))
+    for serial in (3, 2, 1):
+        spool(folder, serial, "hook", f"message {serial}")
+    spool(folder, 1, "gone")
+    outcome = update(folder, [ALERT], f"hook={http.url}")
+    assert [subject.split()[:2] for subject in http.subjects] == [
+        ["message", "1"],
+        ["message", "2"],
+        ["1", "regression"],
+    ]
+    assert outcome.notes[0].startswith("1 kept for target gone, which is not configured")
+    assert [message.target for message in waiting(folder)] == ["gone"]
+
+
+@pytest.mark.parametrize("patch", ["state.old_spool.clear = die", "state.write = die"])
+def test_a_kill_while_a_spool_is_read_sends_its_messages_once(folder, http, patch, in_process):
+    spool(folder, 1, "hook", "kept")
+    spool(folder, 2, "hook", "kept, too")
+    killed = start(folder, http, patch)
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert sorted(path.name[:8] for path in folder.glob("spool/*")) == ["00000001", "00000002"]
+    for _ in range(2):
+        update(folder, [ALERT], f"hook={http.url}")
+    assert http.subjects[:2] == ["kept", "kept, too"]
+    assert not [subject for subject in http.subjects[2:] if "kept" in subject]
 
 
 def test_a_malformed_message_is_kept_aside_and_the_others_are_sent(folder, http, in_process):
-    http.status = 500
-    update(folder, [ALERT], http.url)
+    spool(folder, 2, "hook")
     (folder / "spool/00000000-bad.json").write_text("{")
     (folder / "spool/00000001-other.json").write_text('{"serial": 1}')
-    http.status = 200
-    outcome = update(folder, [ALERT], http.url)
+    outcome = update(folder, [], f"hook={http.url}")
     assert len(http.posts) == 1
     assert len(outcome.notes) == 2
     assert "00000000-bad.json.malformed-1" in outcome.notes[0]
@@ -610,7 +659,7 @@ def test_the_command_lists_tests_sends_and_forgets(site, http, in_process):
     assert [subject.split()[0] for subject in http.subjects] == ["Test", "1"]
     data = site.acceptance("alerts", "--format", "json", **environment).data
     assert (data["open"][0]["id"], data["waiting"], data["targets"]) == ("3fa2c1", [], ["hook"])
-    Spool(folder / "spool").put([Message(1, "old", NOW.isoformat(), "s", "b")])
+    spool(folder, 0, "old")
     assert site.acceptance("alerts", "--forget", "old").output.startswith("1 dropped")
 
 

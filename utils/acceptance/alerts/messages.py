@@ -1,4 +1,4 @@
-"""What is sent of alerts: one message a run, with a subject and a body for people."""
+"""What is sent of alerts: one message a run and target, with a subject and a body for people."""
 
 import shlex
 import socket
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from acceptance.alerts.alert import KINDS, Alert
+from acceptance.core.text import one_line
 
 #: Alerts that a message spells out; the command `acceptance alerts` lists all.
 SHOWN = 20
@@ -29,6 +30,36 @@ class News:
         return bool(self.new or self.lapsed or self.ended)
 
 
+@dataclass(frozen=True)
+class Message:
+    """A message for one target; `created` is an ISO 8601 time.
+
+    `attempts` have failed, the last one because of `why`. Raises ValueError for what is no message.
+    """
+
+    target: str
+    created: str
+    subject: str
+    body: str
+    attempts: int = 0
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no message."""
+        for value in (self.target, self.subject, self.body, self.why):
+            if not isinstance(value, str):
+                raise ValueError(f"{value!r} is no text")
+        if not isinstance(self.attempts, int):
+            raise ValueError(f"{self.attempts!r} is no number of attempts")
+        if datetime.fromisoformat(self.created).tzinfo is None:
+            raise ValueError(f"{self.created!r} has no time zone")
+
+    def age(self, now: datetime) -> str:
+        """Say how old it is."""
+        hours = (now - datetime.fromisoformat(self.created)).total_seconds() / 3600
+        return f"{hours:.0f} h" if hours < 48 else f"{hours / 24:.0f} days"
+
+
 def subject(news: News) -> str:
     """Return one line: how many of what, where, and the first of them."""
     alerts = [*news.new, *(alert for alert, _ in news.lapsed)]
@@ -43,7 +74,7 @@ def subject(news: News) -> str:
     more = f" and {len(everything) - 1} more" if len(everything) > 1 else ""
     head, tail = f"{', '.join(parts)} on {systems}: ", more
     room = max(LONGEST - len(head) - len(tail), 20)
-    return _one_line(head + (what if len(what) <= room else what[: room - 3] + "...") + tail)
+    return one_line(head + (what if len(what) <= room else what[: room - 3] + "...") + tail)
 
 
 def body(news: News, now: datetime) -> str:
@@ -63,7 +94,7 @@ def _section(
     if alerts:
         yield from ("", f"{title}:")
     for alert, more in list(zip(alerts, details, strict=True))[:SHOWN]:
-        yield from ("", f"* {_one_line(alert.line)}", *(f"  {_one_line(line)}" for line in more))
+        yield from ("", f"* {one_line(alert.line)}", *(f"  {one_line(line)}" for line in more))
     if len(alerts) > SHOWN:
         yield from ("", f"... and {len(alerts) - SHOWN} more: acceptance alerts")
 
@@ -73,8 +104,3 @@ def _steps(alert: Alert) -> tuple[str, ...]:
         f"see more: acceptance history {shlex.quote(alert.metric)}",
         f"acknowledge: acceptance ack {shlex.quote(alert.id)} --reason TEXT --until YYYY-MM-DD",
     )
-
-
-def _one_line(text: str) -> str:
-    """Return the text without line breaks, which would end the header of a mail."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

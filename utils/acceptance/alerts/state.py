@@ -1,11 +1,13 @@
-"""The alerts that are open, as they are kept from one run to the next: `var/alerts/state.json`."""
+"""What is kept from one run to the next, `state.json`: open alerts, and messages that wait."""
 
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from acceptance.alerts import old_spool
 from acceptance.alerts.alert import Alert
+from acceptance.alerts.messages import Message
 from acceptance.core import state_files
 
 #: Form of the file.
@@ -28,11 +30,14 @@ class Entry:
 
 @dataclass
 class State:
-    """All open alerts by their id, and the serial of the last message."""
+    """All open alerts by their id, and the messages that no target has taken yet, in their order.
+
+    `serial` is that of the last message of an old spool which counts (see `alerts/old_spool.py`).
+    """
 
     entries: dict[str, Entry] = field(default_factory=dict)
+    waiting: list[Message] = field(default_factory=list)
     serial: int = 0
-    known: bool = False  # whether it was read from a file, so that `serial` tells what is committed
 
 
 def stamp(now: datetime) -> str:
@@ -46,21 +51,26 @@ def stamp(now: datetime) -> str:
 def read(folder: Path, notes: list[str], *, aside: bool = True) -> State:
     """Read the state; one that is malformed counts as none, so that all alerts are sent again.
 
-    It is put `aside` and noted. Raises StoredFault.
+    What is malformed is put `aside` and noted. Raises StoredFault.
     """
     path = folder / "state.json"
+    state, serial = State(), None
     try:
         data = state_files.read(path)
-        if data is None:
-            return State()
-        if data["form"] != _FORM:
-            raise ValueError(f"form {data['form']!r}, this program reads {_FORM}")
-        entries = [_entry(one) for one in data["open"]]
-        return State({one.alert.id: one for one in entries}, int(data["serial"]), known=True)
+        if data is not None:
+            if data["form"] != _FORM:
+                raise ValueError(f"form {data['form']!r}, this program reads {_FORM}")
+            entries = [_entry(stored) for stored in data["open"]]
+            waiting = [Message(**stored) for stored in data.get("waiting", ())]
+            serial = int(data["serial"])
+            state = State({entry.alert.id: entry for entry in entries}, waiting, serial)
     except (ValueError, KeyError, TypeError, AttributeError) as err:
         kept = f"; kept as {state_files.put_aside(path).name}" if aside else ""
         notes.append(f"{path}: malformed ({err!r}){kept}; all open alerts are sent again")
-        return State()
+    for message in old_spool.messages(folder, serial, notes, aside=aside):
+        if message not in state.waiting:  # after a kill between `write` and its end
+            state.waiting.append(message)
+    return state
 
 
 def _entry(data: dict[str, Any]) -> Entry:
@@ -72,8 +82,15 @@ def _entry(data: dict[str, Any]) -> Entry:
     return entry
 
 
-def write(folder: Path, state: State, now: datetime) -> None:
+def write(folder: Path, state: State) -> None:
     """Write the state. Raises StoredFault."""
-    entries = [{**asdict(one), "alert": one.alert.as_data()} for one in state.entries.values()]
-    data = {"form": _FORM, "written": stamp(now), "serial": state.serial, "open": entries}
+    data = {
+        "form": _FORM,
+        "serial": state.serial,
+        "open": [
+            {**asdict(entry), "alert": entry.alert.as_data()} for entry in state.entries.values()
+        ],
+        "waiting": [asdict(message) for message in state.waiting],
+    }
     state_files.write(folder / "state.json", data)
+    old_spool.clear(folder)

@@ -125,7 +125,7 @@ def _list(now: datetime, folder: Path, form: str) -> None:
                 }
                 for entry, ack in kept.entries
             ],
-            "waiting": [asdict(message) for message in kept.spooled],
+            "waiting": [asdict(message) for message in kept.waiting],
             "targets": to.names,
             "notes": [*kept.notes, *to.notes],
         }
@@ -137,7 +137,7 @@ def _list(now: datetime, folder: Path, form: str) -> None:
         )
     if not kept.entries:
         print("no alert is open")
-    for message in kept.spooled:
+    for message in kept.waiting:
         print(
             f"waits for {message.target}, {message.age(now)}: {message.subject} "
             f"({message.why or 'not tried yet'})"
@@ -151,7 +151,7 @@ def _sent(entry: Entry, kept: notify.Listing) -> str:
     """Say who was told of an alert, and who was not yet: a message has the time of its alerts."""
     if not entry.sent:
         return "not sent"
-    waiting = {message.target for message in kept.spooled if message.created == entry.sent}
+    waiting = {message.target for message in kept.waiting if message.created == entry.sent}
     groups = {
         f"sent {entry.sent[:10]} to": [name for name in entry.targets if name not in waiting],
         "waits for": [name for name in entry.targets if name in waiting],

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from acceptance.alerts import notify
 from acceptance.alerts.alert import Alert
+from acceptance.alerts.notification import Notification
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
 from acceptance.guidelines import evaluate
@@ -188,7 +189,7 @@ def _hold_against_history(
         outcome = compare(found, now, workspace.alerts, judged=judged)
     except notify.AlertFault as err:
         verdict.fail("alerts", str(err))
-        outcome = notify.Outcome(new=found)
+        outcome = Notification(new=found)
     verdict.alerts = [alert.as_data() for alert in outcome.open]
     verdict.acknowledged = outcome.as_data()["acknowledged"]
     for alert in outcome.open:

@@ -69,7 +69,7 @@ def samples(verdict: Verdict, session: Session | None, kept: notify.Listing) -> 
     for system in sorted(systems | {system for system, _ in states}):
         last["acceptance_alerts", (system, "open")] = states[system, False]
         last["acceptance_alerts", (system, "acknowledged")] = states[system, True]
-    last["acceptance_alert_messages_spooled", ()] = len(kept.spooled)
+    last["acceptance_alert_messages_spooled", ()] = len(kept.waiting)
     for (family, labels), value in last.items():
         if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
             yield family, labels, value
