@@ -17,14 +17,10 @@ def folder(tmp_path):
     ("change", "words"),
     [
         ({"paper": "yours"}, "the paper is 'yours' in the claims of 'mine'"),
-        ({"expected": "no"}, "expected is 'no'; write yes, or nothing"),
         ({"left": "mine"}, "'mine' is not of the form system:partition"),
         ({"left": "mine:a b"}, "'mine:a b' is not of the form system:partition"),
         ({"left": "mine:", "right": "yours:"}, "neither side names a partition"),
         ({"left": "koop2008:qdr-pcie2", "right": "koop2008:ddr-pcie2"}, "neither side is of mine"),
-        ({"right": "mine:old;ranks=2"}, "unknown key 'ranks'"),
-        ({"parameters": "np=two"}, "'two' is no value of 'np'"),
-        ({"where": ""}, "the column 'where' is empty"),
         ({"value": "much"}, "the value 'much' is no number"),
     ],
 )

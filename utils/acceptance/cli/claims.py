@@ -114,21 +114,18 @@ def _cells(result: ClaimResult) -> list[str]:
     if result.left is None or result.right is None:
         sides = [described(claim, side) for side in (claim.left, claim.right)]
         why = f"{result.reason}: {result.detail}"
-        return [result.state, place, "", *sides, published(result), "", "", why]
+        return [result.state, place, "", *sides, _published(result), "", "", why]
     return [
         "FAILS" if result.fails_expected else result.state,
         place,
         _what(result.left, result.right),
-        *(_side(own, other) for own, other in _both(result.left, result.right)),
-        published(result),
-        ours(result.ours),
+        _side(result.left, result.right),
+        _side(result.right, result.left),
+        _published(result),
+        _ours(result.ours),
         f"{result.held} of {result.compared}",
         result.note,
     ]
-
-
-def _both(left: Value, right: Value) -> list[tuple[Value, Value]]:
-    return [(left, right), (right, left)]
 
 
 def _what(left: Value, right: Value) -> str:
@@ -142,27 +139,26 @@ def _what(left: Value, right: Value) -> str:
     return " ".join(filter(None, (*names, write_parameters(common))))
 
 
-def _side(own: Value, other: Value) -> str:
+def _side(value: Value, other: Value) -> str:
     """Return a side: where, in which keys it differs from the other one, and its value."""
-    mine = {**own.keys, "environment": own.environment}
     others = {**other.keys, "environment": other.environment}
     keys = {
-        key: value
-        for key, value in mine.items()
-        if others.get(key) != value and key != "message_size"
+        key: text
+        for key, text in {**value.keys, "environment": value.environment}.items()
+        if others.get(key) != text and key != "message_size"
     }
-    where = ";".join(filter(None, (own.partition, write_parameters(keys))))
-    return f"{where}: {_number(own.value, own.unit)}"
+    where = ";".join(filter(None, (value.partition, write_parameters(keys))))
+    return f"{where}: {_number(value.value, value.unit)}"
 
 
-def published(result: ClaimResult) -> str:
+def _published(result: ClaimResult) -> str:
     """Return the relation as it is stated: `>= 20 %`, `in 43..55 %`, `better`."""
     claim = result.claim
     value = "..".join(f"{bound:g}" for bound in claim.value)
     return " ".join(filter(None, (claim.relation, value, claim.unit)))
 
 
-def ours(figure: Figure | None) -> str:
+def _ours(figure: Figure | None) -> str:
     """Return the figure that the results give."""
     return "" if figure is None else _number(figure.value, figure.unit)
 
