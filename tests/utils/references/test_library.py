@@ -2,6 +2,7 @@
 
 import pytest
 
+from acceptance.core.technologies import TECHNOLOGIES
 from acceptance.references import Ambiguous, load
 from tests.utils.references.made import (
     CLAIMS,
@@ -36,6 +37,12 @@ def test_a_valid_folder_loads_completely(folder):
     assert (ratio.value, ratio.unit) == ((10.0, 20.0), "%")
     assert (ratio.source, ratio.expected, order.expected) == ("published", True, False)
     assert (order.relation, order.value, order.right.partition) == ("better", (), "")
+
+
+@pytest.mark.parametrize("technology", TECHNOLOGIES)
+def test_a_system_may_have_every_technology(folder, technology):
+    edit(folder / "systems.csv", "numalink", technology)
+    assert load(folder).partitions["saini:a"].facts["technology"] == technology
 
 
 @pytest.mark.parametrize("name", ["a: b", "a:1: b", "limit, x: y"])
@@ -82,7 +89,7 @@ def test_a_folder_may_have_any_name(tmp_path, name):
         ("systems.csv", "saini,a,", "koop,ddr,", 4, "koop:ddr stands twice"),
         ("systems.csv", "saini,a,", "smith,a,", 4, "papers.bib has no entry 'smith'"),
         ("systems.csv", ",DDR,", ",QDR-2.0,", 3, "line 2 has the printed name 'QDR-2.0', too"),
-        ("systems.csv", "numalink", "token ring", 4, "unknown technology 'token ring'"),
+        ("systems.csv", "numalink", "token ring", 4, "unknown technology 'token ring'; known: "),
         ("systems.csv", SYSTEMS, CLAIMS, 1, "the header is not system,partition,"),
         ("papers.bib", "{2006}}\n", "{2006}}\n@misc{nobody,}\n", 0, "'nobody' has no nobody.csv"),
         ("papers.bib", "{2006}}", "{2006}", 0, "cannot be read: syntax error in line 3"),

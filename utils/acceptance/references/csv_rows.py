@@ -15,6 +15,7 @@ from pybtex.database import parse_file
 from pybtex.exceptions import PybtexError
 
 from acceptance.core.metrics import split
+from acceptance.core.technologies import TECHNOLOGIES
 from acceptance.core.units import UNITS, is_measured
 from acceptance.references.records import (
     CLAIM_COLUMNS,
@@ -39,7 +40,6 @@ RELATIONS = ("=", "~", ">=", "<=")
 CLAIM_RELATIONS = (*RELATIONS, "in", "better", "similar")
 #: Units of claims besides those of metrics; `x` is a plain quotient.
 CLAIM_UNITS = ("x",)
-TECHNOLOGIES = ("infiniband", "ethernet", "myrinet", "numalink", "cray", "ixs")
 
 _Record = TypeVar("_Record")
 _Row = dict[str, str]
@@ -103,7 +103,8 @@ def partitions(path: Path, papers: Iterable[str]) -> dict[str, Partition]:
             not re.match(r"[\w-]+\Z", row["partition"]), f"{row['partition']!r} is no ReFrame name"
         )
         _refuse(partition.fullname in partitions, f"{partition.fullname} stands twice")
-        _refuse(technology not in ("", *TECHNOLOGIES), f"unknown technology {technology!r}")
+        unknown = f"unknown technology {technology!r}; known: {', '.join(TECHNOLOGIES)}"
+        _refuse(technology not in ("", *TECHNOLOGIES), unknown)
         for name in partition.printed:
             first = names.setdefault((partition.system, name), line)
             _refuse(first != line, f"line {first} has the printed name {name!r}, too")
