@@ -1,6 +1,7 @@
 """The base of all checks: it measures completely, judges by a stated reference, or fails."""
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 
 import reframe as rfm
@@ -111,8 +112,8 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
     #: What ran: versions of suite and MPI.
     provenance = variable(typ.Dict[str, str], value={}, loggable=True)
 
-    #: What the links of the nodes showed that is not as it should be, a line each.
-    findings = variable(typ.List[str], value=[], loggable=True)
+    #: What was seen that is not as it should be (`acceptance.core.observations`).
+    findings = variable(typ.List[typ.Dict[str, str]], value=[], loggable=True)
     #: How much is measured: smoke, nightly or acceptance; empty: as the partition says in its
     #: extras (`mode`), else nightly.
     mode = variable(str, value="", loggable=True)
@@ -147,8 +148,8 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         """Read the output once; a metric that is missing or impossible fails the case."""
         self.keys = self.parameters()
         # A job that was cut short may have the exit status 0, and may have printed all.
-        if reason := slurm_jobs.cut_short(self.errors(), self.job.state):
-            raise SanityError(reason)
+        if ended := slurm_jobs.cut_short(self.errors(), self.job.state):
+            raise SanityError("; ".join(self.fail([ended])))
         # None where the scheduler does not tell; an output that was cut tells then.
         if self.job.exitcode:
             raise SanityError(f"exited with status {self.job.exitcode}: {self.last_words()}")
@@ -179,7 +180,9 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         """Ask Slurm about the job where ReFrame takes one that it does not see for completed."""
         if self.current_partition.scheduler.registered_name != "squeue":
             return []
-        return [slurm_jobs.ask(self.job.jobid), f"its last words: {self.last_words()}"]
+        answer = slurm_jobs.ask(self.job.jobid)
+        self.fail([answer] if answer.kind else [])
+        return [answer.text, f"its last words: {self.last_words()}"]
 
     @run_before("performance")
     def judge(self):
@@ -200,7 +203,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
 
     def check_performance(self):
         """Hold each metric against its reference; all that is wrong fails the case together."""
-        troubles = [] if self.is_dry_run() else self.troubles()
+        troubles = [] if self.is_dry_run() else self.fail(self.troubles())
         try:
             super().check_performance()
         except PerformanceError as err:
@@ -209,8 +212,18 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
             raise PerformanceError("; ".join([*troubles, *self.causes()]))
 
     def troubles(self):
-        """Return why the numbers are not what they say, whatever their references."""
+        """Return observations: why the numbers are not what they say, whatever their references."""
         return []
+
+    def record(self, observations):
+        """Log what was seen, as data."""
+        self.findings = [*self.findings, *(each.as_data() for each in observations)]
+
+    def fail(self, observations):
+        """Log what fails the case, as data; return its texts."""
+        failing = [replace(each, fails=True) for each in observations]
+        self.record(failing)
+        return [each.text for each in failing]
 
     def causes(self):
         """Return what may explain a failure."""

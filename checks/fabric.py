@@ -4,8 +4,7 @@ import reframe as rfm
 from reframe.core.backends import getlauncher
 
 from acceptance.fabric import link_check, link_report
-from acceptance.fabric.link_facts import TECHNOLOGIES
-from acceptance.launch.placement import Layout
+from acceptance.launch import Layout
 
 from .base import nodes_of
 from .placed import PlacedCheck, partitions
@@ -62,7 +61,7 @@ class LinkCheck(PlacedCheck):
     def expected(self):
         """Return metric -> unit: the nodes that answered, and their slowest link if one counts."""
         declared = {"nodes": "1"}
-        if self.fabric().get("technology") in TECHNOLOGIES and "rate" in self.fabric():
+        if self.fabric and self.fabric.shown and self.fabric.rate is not None:
             declared["rate_min"] = "Mbit/s"
         return declared
 
@@ -74,9 +73,9 @@ class LinkCheck(PlacedCheck):
             raise ValueError(f"{len(names)} of {self.np} nodes answered: {', '.join(names)}")
         measured = {"nodes": (self.np, "1")}
         if "rate_min" in self.declared:
-            rates = [rate for node in self.read for rate in link_check.rates(node, self.fabric())]
+            rates = [rate for node in self.read for rate in link_check.rates(node, self.fabric)]
             if not rates:
-                raise ValueError("; ".join(map(str, self.deviating())) or "no link is up")
+                raise ValueError("; ".join(self.fail(self.troubles())) or "no link is up")
             measured["rate_min"] = (min(rates), "Mbit/s")
         return measured
 
@@ -84,17 +83,13 @@ class LinkCheck(PlacedCheck):
         """Return the nodes that said something."""
         return {line.split()[0] for line in self.output().splitlines() if line.split()}
 
-    def deviating(self):
-        """Return what is not as the facts want it, of all nodes."""
-        facts = self.fabric()
-        if facts.get("technology") not in TECHNOLOGIES:
-            # Nothing is known of their links; slots can still be below their maximum.
-            facts = {}
-        return [one for node in self.read for one in link_check.deviations(node, facts)]
-
     def troubles(self):
-        """Return a line for each deviation."""
-        return [str(deviation) for deviation in self.deviating()]
+        """Return what is not as the facts demand, of all nodes."""
+        return [
+            deviation.observation
+            for node in self.read
+            for deviation in link_check.deviations(node, self.fabric)
+        ]
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

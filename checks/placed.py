@@ -1,17 +1,17 @@
 """The base of checks that run on several processes: placed as asked, and proven to be."""
 
+import functools
 from pathlib import Path
 
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
 from acceptance.core import metrics
-from acceptance.fabric import link_report, plausibility
+from acceptance.core.observations import Observation, seen
+from acceptance.core.paths import Workspace
+from acceptance.fabric import FabricFault, Facts, facts_of, link_report, plausibility
 from acceptance.fabric.bandwidth_shares import FACTORS
-from acceptance.fabric.facts import FabricFault, Facts
-from acceptance.launch import placement as table
-from acceptance.launch import rank_report as stood
-from acceptance.launch.placement import Layout
+from acceptance.launch import Layout, placement, rank_report
 
 from .base import JudgedCheck, cores_of, library, nodes_for, nodes_of
 
@@ -29,6 +29,16 @@ def sockets_of(partition) -> int:
 def partitions():
     """Return the partitions of this system."""
     return runtime.runtime().system.partitions
+
+
+@functools.cache
+def fabric_facts(fullname: str) -> Facts | None:
+    """Return the fabric facts of a partition of this system, read once; None: it states none.
+
+    Raises FabricFault.
+    """
+    part = next(part for part in partitions() if part.fullname == fullname)
+    return facts_of(part.extras, Workspace.of().place_of(*fullname.split(":", 1)))
 
 
 def placements() -> list[str]:
@@ -113,8 +123,16 @@ class PlacedCheck(JudgedCheck):
         return path == "shared" or self.np > nodes
 
     @run_after("setup")
+    def read_facts(self):
+        """Read what the partition states of its fabric; nothing runs on facts that cannot be."""
+        try:
+            self.fabric = fabric_facts(self.current_partition.fullname)
+        except FabricFault as err:
+            raise SanityError(str(err)) from None
+
+    @run_after("setup")
     def place(self):
-        """Tell the launcher where the ranks go, and have each rank tell where it stands."""
+        """Tell the launcher where the ranks go, and have each rank report where it stands."""
         part = self.current_partition
         self.num_tasks = self.np
         self.num_tasks_per_node = -(-self.np // self.nodes(part))
@@ -122,18 +140,18 @@ class PlacedCheck(JudgedCheck):
         self.layout = Layout(self.np, self.num_tasks_per_node, self.placement, mapping)
         self.verified = part.extras.get("verify_placement", True)
         mpi = self.current_environ.extras.get("mpi", "")
-        technology = part.extras.get("fabric", {}).get("technology", "")
+        technology = self.fabric.technology if self.fabric else ""
         self.place_options = []
         try:
-            family = table.family(part.launcher_type.registered_name, mpi)
-            launch = table.place(family, self.layout)
+            family = placement.family(part.launcher_type.registered_name, mpi)
+            launch = placement.place(family, self.layout)
             variables = {
                 **self.needed_variables(),
                 **launch.variables,
-                **table.pinned(mpi),
-                **table.path(mpi, path, technology),
+                **placement.pinned(mpi),
+                **placement.path(mpi, path, technology),
             }
-        except table.PlacementFault as err:
+        except placement.PlacementFault as err:
             if self.verified or self.layout.chosen or path != "shared":
                 raise SanityError(f"{self.benchmark_name}: {err}") from None
             # A launcher of the site's own, which places ranks as it does.
@@ -145,9 +163,9 @@ class PlacedCheck(JudgedCheck):
             self.keep_files = [*self.keep_files, LINKS]
         self.env_vars.update(variables)
         self.num_tasks_per_socket = launch.per_socket
-        self.place_options = table.exported(family, launch.options, variables)
-        teller = ["sh", str(stood.SCRIPT)] if self.verified else []
-        self.job.launcher.options = [*self.place_options, *teller]
+        self.place_options = placement.exported(family, launch.options, variables)
+        reporter = ["sh", str(rank_report.SCRIPT)] if self.verified else []
+        self.job.launcher.options = [*self.place_options, *reporter]
 
     @run_before("sanity")
     def tell_nodes(self):
@@ -163,7 +181,7 @@ class PlacedCheck(JudgedCheck):
     def nodes_seen(self):
         """Return the nodes that ranks say they stood on."""
         try:
-            return {rank.node for rank in stood.read(self.errors())}
+            return {rank.node for rank in rank_report.read(self.errors())}
         except ValueError:  # told when the ranks are judged
             return set()
 
@@ -187,28 +205,29 @@ class PlacedCheck(JudgedCheck):
         if not self.verified:
             self.provenance["placement"] = "not verified"
             return self.beyond_the_wire()
-        ranks = stood.read(self.errors(), self.stderr.evaluate())
-        found = [f"misplaced: {what}" for what in stood.misplaced(ranks, self.layout)]
+        ranks = rank_report.read(self.errors(), self.stderr.evaluate())
+        found = [
+            Observation("misplaced", f"misplaced: {what}")
+            for what in rank_report.misplaced(ranks, self.layout)
+        ]
         if self.layout.nodes > 1:
-            self.look_at_links({rank.node for rank in ranks})
-            found += self.links.faults
+            found += self.look_at_links({rank.node for rank in ranks})
         return [*found, *self.beyond_the_wire()]
 
     def look_at_links(self, nodes):
-        """Read what the links of these nodes said before and after the run."""
-        least = max(self.sizes_of_messages(), default=0) if self.is_bandwidth() else 0
+        """Read what the links of these nodes said before and after the run; return the faults."""
+        min_bytes = max(self.sizes_of_messages(), default=0) if self.is_bandwidth() else 0
         try:
-            self.links = plausibility.evidence(
-                Path(self.stagedir, LINKS), nodes, self.fabric(), least
-            )
+            links = plausibility.evidence(Path(self.stagedir, LINKS), nodes, self.fabric, min_bytes)
         except ValueError as err:
             raise SanityError(str(err)) from None
-        if self.links.bytes:
-            moved = min(self.links.bytes.values())
+        if links.bytes:
+            moved = min(links.bytes.values())
             self.provenance["bytes"] = f"{moved} or more over the fabric of each node"
-        if self.links.unknown:
-            self.provenance["bytes"] = f"not known: {'; '.join(self.links.unknown)}"
-        self.findings = [str(deviation) for deviation in self.links.deviations]
+        if links.unknown:
+            self.provenance["bytes"] = f"not known: {'; '.join(links.unknown)}"
+        self.record(deviation.observation for deviation in links.deviations)
+        return links.faults
 
     def is_bandwidth(self):
         """Tell whether this is a benchmark of the bandwidth between two nodes."""
@@ -218,33 +237,23 @@ class PlacedCheck(JudgedCheck):
         """Return the message sizes (bytes) of the metrics."""
         return [size for name in self.declared if (size := metrics.split(name)[1]) is not None]
 
-    def fabric(self):
-        """Return the fabric facts of the partition; empty where it states none."""
-        return self.current_partition.extras.get("fabric", {})
-
     def beyond_the_wire(self):
         """Return which results between nodes cannot be true, by what the fabric can do."""
-        if self.layout.nodes == 1 or not self.fabric():
+        if self.layout.nodes == 1 or not self.fabric:
             return []
-        return plausibility.implausible(
-            self.benchmark_name, self.measurements, self.facts(), self.layout
+        lines = plausibility.implausible(
+            self.benchmark_name, self.measurements, self.fabric, self.layout
         )
-
-    def facts(self):
-        """Return the fabric facts, read."""
-        try:
-            return Facts.read(self.fabric())
-        except FabricFault as err:
-            raise SanityError(f"{self.current_partition.fullname}: fabric: {err}") from None
+        return [Observation("implausible", line) for line in lines]
 
     def reference_of(self, name, unit):
         """Return what the check's references say, else a fraction of the limit of the fabric."""
         if name == "bandwidth_peak" and max(self.sizes_of_messages()) < LARGE:
             return None
         found = super().reference_of(name, unit)
-        if found or self.layout.nodes == 1 or not self.fabric():
+        if found or self.layout.nodes == 1 or not self.fabric:
             return found
-        bound = plausibility.limit_of(self.benchmark_name, name, unit, self.facts())
+        bound = plausibility.limit_of(self.benchmark_name, name, unit, self.fabric)
         tolerances = library().tolerances.thresholds("limit", "=", unit, name)
         if bound is None or tolerances is None or "limit" not in self.sources(name):
             return None
@@ -252,19 +261,19 @@ class PlacedCheck(JudgedCheck):
 
     def causes(self):
         """Return what the links of the nodes showed, else which slower link the peak would fit."""
-        found = self.findings
-        if not found and self.layout.nodes > 1 and self.fabric():
+        found = list(seen(self.findings))
+        if not found and self.layout.nodes > 1 and self.fabric:
             within = library().tolerances.thresholds("limit", "=", "MB/s", "bandwidth_peak")
             slower = within and plausibility.slower_link(
-                self.benchmark_name, self.measurements, self.facts(), -within[0]
+                self.benchmark_name, self.measurements, self.fabric, -within[0]
             )
             found = [slower] if slower else []
-        return [f"cause may be: {finding}" for finding in found]
+        return [f"cause may be: {text}" for text in found]
 
     def last_words(self):
         """Return the last line that the program itself wrote to its standard error."""
         lines = [line.strip() for line in self.errors().splitlines() if line.strip()]
-        said = [line for line in lines if not stood.is_line(line)]
+        said = [line for line in lines if not rank_report.is_line(line)]
         return said[-1] if said else f"{self.stderr.evaluate()} is empty"
 
     def parameters(self):

@@ -234,6 +234,38 @@ def test_this_machine_answers(site):
     assert site.gate()[0] == 0
 
 
+@pytest.mark.parametrize("options", [(), ("--distribute=all",)], ids=["job", "distributed"])
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (QDR.replace('"rate"', '"Rate"'), "unknown key 'Rate' of a fabric; known: technology, "),
+        (QDR.replace("infiniband", "IB"), "unknown technology: 'IB'; known: infiniband, "),
+        (QDR.replace("QDR", "qdr"), "unknown rate of infiniband: 'qdr'; known: SDR, DDR, "),
+        (QDR.replace("2.0", "2"), "unknown pcie: '2'; known: 1.0, 1.1, 2.0, "),
+    ],
+    ids=["key", "technology", "rate", "generation"],
+)
+def test_no_link_is_checked_by_facts_that_nobody_knows(fabric, facts, said, options):
+    fabric.healthy(rate="10 Gb/sec (4X SDR)").start(facts=facts)
+    done = fabric.site.reframe("-c", "checks/fabric.py", "-r", *options)
+    assert done.status == 1
+    (case,) = results.session(fabric.site.database).cases
+    assert (case.result, case.metrics) == ("fail", ())
+    assert f"made:qdr: {said}" in case.fail_reason
+
+
+def test_what_the_link_check_finds_is_stored_as_data(fabric):
+    fabric.healthy("node1").healthy("node2", rate="10 Gb/sec (4X SDR)").start()
+    fabric.check_links()
+    (case,) = results.session(fabric.site.database).cases
+    (seen,) = case.findings
+    assert (seen.kind, seen.fails, seen.node, seen.device) == (
+        "port-rate", True, "node2", "mlx5_0/1",
+    )  # fmt: skip
+    assert (seen.found, seen.expected) == ("10 Gb/sec (4X SDR)", "40 Gb/sec (4X QDR)")
+    assert seen.text in case.fail_reason
+
+
 # Between nodes
 
 
@@ -299,6 +331,10 @@ def test_a_link_that_failed_while_it_was_measured_fails_the_case(fabric, recorde
     assert "the link failed while it was measured: node1 mlx5_0/1 link_downed: 3 more" in problems(
         verdict
     )
+    (case,) = results.session(fabric.site.database).cases
+    assert {(seen.kind, seen.fails) for seen in case.findings} == {
+        ("errors", False), ("link-failed", True),
+    }  # fmt: skip
 
 
 def test_mvapich2_leaves_ranks_where_they_were_put(fabric, recorded):
@@ -318,11 +354,20 @@ def test_symbol_errors_are_shown_and_fail_nothing(fabric, recorded):
     )
     assert (done.status, status) == (0, 0), done.output
     assert any("mlx5_0/1 symbol_error: 7 more (0 to 7)" in note for note in verdict["notes"])
+    (case,) = results.session(fabric.site.database).cases
+    assert [(seen.kind, seen.what, seen.fails) for seen in case.findings] == [
+        *[("errors", "symbol_error", False)] * 2
+    ]
 
 
-def test_facts_that_cannot_be_are_named(fabric, recorded):
-    _, (status, verdict) = fabric.healthy().pingpong(
-        recorded(PINGPONG), facts='{"technology": "infiniband", "rate": "WARP"}'
-    )
+@pytest.mark.parametrize("placement", ["inter-node", "intra-node"])
+def test_nothing_is_measured_by_facts_that_nobody_knows(fabric, recorded, placement):
+    facts = '{"technology": "infiniband", "rate": "WARP"}'
+    fabric.healthy().start(recorded(PINGPONG), facts=facts, extras='"verify_placement": False,')
+    site = fabric.folder / "site.py"
+    site.write_text(site.read_text().replace('"cores": 1', '"cores": 2'))
+    name = f"PingPong.*%np=2.*%placement={placement}"
+    fabric.site.reframe("-c", "checks/imb.py", "-r", "-n", name)
+    status, verdict = fabric.site.gate()
     assert status == 1
-    assert "WARP" in problems(verdict)
+    assert "made:qdr: unknown rate of infiniband: 'WARP'; known: SDR" in problems(verdict)

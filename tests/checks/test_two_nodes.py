@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.fabric import link_check
+from acceptance.fabric import Facts
+from acceptance.fabric.counters import bytes_moved
 from acceptance.fabric.link_report import parse as read_links
 from acceptance.launch.placement import Layout, exported, family, place
 from acceptance.launch.rank_report import misplaced, read
@@ -119,7 +120,7 @@ def moved(site, device):
             read_links(kept(site, f"{node}.{when}"), when) for when in ("before", "after")
         )
         assert before.name == node
-        found[node] = link_check.moved(before, after, device=device)
+        found[node] = bytes_moved(before, after, Facts("ethernet", device=device))
     return found
 
 

@@ -4,17 +4,15 @@ import re
 
 import pytest
 
-from acceptance.fabric import facts
+from acceptance.fabric import Facts, limit
+from acceptance.fabric.limits import SLACK
 from acceptance.rfm import database as results
 from tests.cluster.sites import SERIAL
 from tests.cluster.test_measured import LARGE
 from tests.conftest import needs_wheels
 
 #: MB/s that a message network of these Gb/s carries at most.
-MOST = {
-    rate: facts.limit(facts.Facts("ethernet", rate)).bandwidth * (1 + facts.SLACK)
-    for rate in ("1", "10")
-}
+MOST = {rate: limit(Facts("ethernet", rate)).bandwidth * (1 + SLACK) for rate in ("1", "10")}
 WRONG = r"node[34] fast0: 1000 Mb/s full, expected 10000 Mb/s full"
 
 
@@ -126,6 +124,6 @@ def test_a_slower_link_than_declared_is_caught_by_the_limit_with_its_cause(measu
         # the number may be too low for 1 Gb/s as well: then it tells of no link.
         (case,) = results.session(measured.site.database).cases
         (metric,) = [metric for metric in case.metrics if metric.name == "bandwidth_peak"]
-        least = (1 + metric.lower) * facts.limit(facts.Facts("ethernet", "1")).bandwidth
+        least = (1 + metric.lower) * limit(Facts("ethernet", "1")).bandwidth
         named = "cause may be: a link that runs at less than ethernet 10 Gb/s" in message
         assert named == (metric.value >= least)

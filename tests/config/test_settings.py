@@ -9,7 +9,7 @@ from collections import defaultdict
 import pytest
 import yaml
 
-from acceptance.fabric.facts import Facts
+from acceptance.fabric import Facts
 from acceptance.references import library
 from acceptance.rfm import configuration as sites
 from checks.mended import Beginnings

@@ -7,8 +7,9 @@ import pytest
 from acceptance import references
 from acceptance.cli import limits
 from acceptance.cli import main as cli
-from acceptance.fabric import bandwidth_shares
-from acceptance.fabric.facts import FabricFault, Facts, exceeds, latency_floor
+from acceptance.cli.published_peaks import peaks
+from acceptance.core.paths import Workspace
+from acceptance.fabric import FabricFault, Facts, bandwidth_shares, exceeds, latency_floor
 from acceptance.rfm import configuration
 from tests.places import REFERENCE, ROOT
 
@@ -68,7 +69,7 @@ def test_every_partition_that_states_a_fabric_has_a_row(found, systems, library)
 )
 def test_no_published_value_is_above_its_limit(partition, compared, found, library):
     row = found[partition]
-    published = bandwidth_shares.peaks(library, partition, row.limit.bandwidth)
+    published = peaks(library, partition, row.limit.bandwidth)
     published = [peak for peak in published if peak.where.startswith("published ")]
     assert len(published) >= compared
     for peak in published:
@@ -169,12 +170,12 @@ def test_the_sum_of_pairs_in_turn_is_as_large_as_the_factor():
 
 
 def test_values_inside_a_node_are_not_compared(library):
-    published = bandwidth_shares.peaks(library, "subramoni2009:nh-qdr", 1000.0)
+    published = peaks(library, "subramoni2009:nh-qdr", 1000.0)
     assert {peak.value for peak in published} == {3029, 5236}
 
 
 def test_without_a_limit_the_largest_value_comes_first(library):
-    values = [peak.value for peak in bandwidth_shares.peaks(library, "koop2008:qdr-pcie2", None)]
+    values = [peak.value for peak in peaks(library, "koop2008:qdr-pcie2", None)]
     assert values == sorted(values, reverse=True)
     assert len(values) == 7
 
@@ -197,6 +198,19 @@ def test_what_cannot_be_is_refused_with_the_partition(only, stated, words, libra
     some = [system("mine", fast={"technology": "infiniband", "rate": "EDR"}, none=None)]
     with pytest.raises(FabricFault, match=f"^{words}$"):
         list(limits.rows(some, library, only, stated))
+
+
+def test_facts_are_refused_with_the_file_of_their_system(library, tmp_path, monkeypatch):
+    path = tmp_path / "config/systems/mine.py"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    monkeypatch.setenv("ACCEPTANCE_SYSTEMS", str(tmp_path))
+    facts = {"technology": "infiniband", "Rate": "EDR"}
+    some = [system("mine", fast=facts)]
+    with pytest.raises(FabricFault) as caught:
+        # Options do not make up for what the file has wrong.
+        list(limits.rows(some, library, None, {"rate": "EDR"}, Workspace.of().place_of))
+    assert str(caught.value).startswith(f"{path}: mine:fast: unknown key 'Rate' of a fabric; known")
 
 
 def test_the_command_prints_all_partitions(capsys):

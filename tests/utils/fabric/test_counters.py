@@ -1,9 +1,9 @@
-"""`grown` and `moved` of `fabric/counters.py`, on made sysfs trees read by the real script."""
+"""`fabric/counters.py`, on made sysfs trees read by the real script."""
 
 import pytest
 
-from acceptance.fabric.counters import ERRORS
-from acceptance.fabric.link_check import grown, moved
+from acceptance.fabric import Facts
+from acceptance.fabric.counters import ERRORS, bytes_moved, error_growth
 from tests.sysfs import Sysfs
 
 
@@ -29,38 +29,38 @@ def interfaces(times, before, after, **both):
 def test_counters_that_stand_still_are_no_deviation(times):
     counters = {"symbol_error": 7, "link_downed": 1}
     data = {"port_xmit_data": 100}
-    assert grown(*ports(times, counters, counters | data)) == []
+    assert error_growth(*ports(times, counters, counters | data)) == []
 
 
 @pytest.mark.parametrize("name", [name for name, end in ERRORS.items() if end])
 def test_a_port_counter_that_grows(times, name):
-    [found] = grown(*ports(times, {name: 3}, {name: 15}))
+    [found] = error_growth(*ports(times, {name: 3}, {name: 15}))
     assert str(found) == f"node17 mlx5_0/1 {name}: 12 more (3 to 15), expected no more"
     assert found.kind == "errors"
 
 
 @pytest.mark.parametrize("name", [name for name, end in ERRORS.items() if not end])
 def test_an_interface_counter_that_grows(times, name):
-    [found] = grown(*interfaces(times, {name: 1}, {name: 2}))
+    [found] = error_growth(*interfaces(times, {name: 1}, {name: 2}))
     assert str(found) == f"node17 eth2 {name}: 1 more (1 to 2), expected no more"
 
 
 @pytest.mark.parametrize("values", [{"rx_dropped": 5}, {"rx_bytes": 5}])
 def test_what_a_healthy_interface_counts_is_no_error(times, values):
-    assert grown(*interfaces(times, {}, values)) == []
+    assert error_growth(*interfaces(times, {}, values)) == []
 
 
 def test_interfaces_without_a_device_come_and_go(times):
     times[0].interface("veth1", None)
     times[0].interface("br0", None)
     times[1].interface("br0", None, rx_errors=3)
-    assert grown(*(tree.node() for tree in times)) == []
+    assert error_growth(*(tree.node() for tree in times)) == []
 
 
 @pytest.mark.parametrize("name", ["symbol_error", "port_rcv_data"])
 def test_a_counter_that_went_back_was_reset(times, name):
     before, after = ports(times, {name: 40}, {name: 2})
-    [found] = grown(before, after)
+    [found] = error_growth(before, after)
     assert found.kind == "reset"
     assert str(found) == (
         f"node17 mlx5_0/1 counters: went back ({name} 40 to 2): reset in between, "
@@ -70,11 +70,11 @@ def test_a_counter_that_went_back_was_reset(times, name):
 
 def test_one_that_went_back_does_not_hide_one_that_grew(times):
     before, after = ports(times, {"symbol_error": 40}, {"symbol_error": 2, "link_downed": 1})
-    assert [found.kind for found in grown(before, after)] == ["reset", "errors"]
+    assert [found.kind for found in error_growth(before, after)] == ["reset", "errors"]
 
 
 def test_a_counter_at_its_end_cannot_tell(times):
-    [found] = grown(*ports(times, {"symbol_error": 65535}, {"symbol_error": 65535}))
+    [found] = error_growth(*ports(times, {"symbol_error": 65535}, {"symbol_error": 65535}))
     assert (found.kind, found.what) == ("full", "symbol_error")
     assert "65535, where it stops" in found.found
 
@@ -84,67 +84,72 @@ def test_what_vanished(times):
     before.adapter()
     before.port()
     before.interface()
-    found = grown(before.node(), after.node())
+    found = error_growth(before.node(), after.node())
     assert [(one.device, one.kind) for one in found] == [
         ("mlx5_0/1", "vanished"),
         ("eth2", "vanished"),
     ]
-    assert grown(after.node(), before.node()) == [], "what is new is none"
+    assert error_growth(after.node(), before.node()) == [], "what is new is none"
 
 
 def test_a_counter_that_can_no_longer_be_read_has_vanished(times):
     ports(times, {}, {})
     times[1].spoil("class/infiniband/mlx5_0/ports/1/counters/link_downed")
-    [found] = grown(*(tree.node() for tree in times))
+    [found] = error_growth(*(tree.node() for tree in times))
     assert (found.kind, found.what) == ("vanished", "link_downed")
 
 
 def test_readings_of_two_nodes_cannot_be_compared(tmp_path):
     one, other = Sysfs(tmp_path / "1").node(), Sysfs(tmp_path / "2", name="node18").node()
-    [found] = grown(one, other)
+    [found] = error_growth(one, other)
     assert (found.node, found.kind) == ("node17", "vanished")
     assert "node18" in found.found
     with pytest.raises(ValueError, match="two nodes"):
-        moved(one, other)
+        bytes_moved(one, other, INFINIBAND)
 
 
+INFINIBAND = Facts("infiniband")
 DATA = {"port_xmit_data": 1250, "port_rcv_data": 750}
 
 
 @pytest.mark.parametrize("device", [None, "mlx5_0", "mlx5_0/1"])
 def test_a_port_counts_words_of_four_bytes(times, device):
     before, after = ports(times, {"port_xmit_data": 1000, "port_rcv_data": 700}, DATA)
-    assert moved(before, after, device) == 4 * (250 + 50)
+    facts = Facts("infiniband", device=device)
+    assert bytes_moved(before, after, facts) == 4 * (250 + 50)
 
 
 @pytest.mark.parametrize(
     ("device", "technology", "total"),
     [
-        (None, None, 8000),
         (None, "infiniband", 8000),
         (None, "ethernet", 140),
-        ("eth2", None, 40),
+        (None, "roce", 80),
+        ("eth2", "ethernet", 40),
         ("eth2,eth3", "ethernet", 140),
-        ("br0", None, 3),
-        ("mlx5_0/1, eth2", None, 8040),
+        ("mlx5_1", "roce", 80),
+        ("mlx5_0/1,eth2", "infiniband", 8040),
     ],
 )
 def test_over_what_the_bytes_moved(times, device, technology, total):
     ports(times, {}, DATA)
+    for tree, words in zip(times, (0, 20), strict=True):
+        tree.adapter("mlx5_1", "0000:09:00.0")
+        tree.port(name="mlx5_1", link_layer="Ethernet", port_rcv_data=words)
     interfaces(times, {"rx_bytes": 5}, {"rx_bytes": 15, "tx_bytes": 30})
     interfaces(times, {}, {"tx_bytes": 100}, name="eth3", address="0000:06:00.0")
     interfaces(times, {}, {"tx_bytes": 3}, name="br0", address=None)
     interfaces(times, {}, {"tx_bytes": 7}, name="ib0", address="0000:03:00.0", type=32)
     before, after = (tree.node() for tree in times)
-    assert moved(before, after, device, technology) == total
+    assert bytes_moved(before, after, Facts(technology, device=device)) == total
 
 
-def test_a_node_without_infiniband_moves_over_its_ethernet(times):
+def test_a_node_without_links_of_the_fabric_moves_no_bytes_over_it(times):
     before, after = interfaces(times, {}, {"rx_bytes": 9})
-    assert moved(before, after) == 9
-    for technology in ("infiniband", "omni-path"):
+    assert bytes_moved(before, after, Facts("ethernet")) == 9
+    for technology in ("infiniband", "omni-path", "roce"):
         with pytest.raises(ValueError, match=f"no link of {technology}"):
-            moved(before, after, technology=technology)
+            bytes_moved(before, after, Facts(technology))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +164,7 @@ def test_a_node_without_infiniband_moves_over_its_ethernet(times):
 )
 def test_bytes_that_cannot_be_told(times, before, after, device, why):
     with pytest.raises(ValueError, match=why):
-        moved(*ports(times, before, after), device)
+        bytes_moved(*ports(times, before, after), Facts("infiniband", device=device))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +191,7 @@ def test_the_bytes_of_an_ethernet_are_also_those_of_roce(times, device, total):
     if device == "eth3":
         interfaces(times, {}, {"tx_bytes": 100}, name="eth3", address="0000:06:00.0")
     before, after = (tree.node() for tree in times)
-    assert moved(before, after, device, "ethernet") == total
+    assert bytes_moved(before, after, Facts("ethernet", device=device)) == total
 
 
 def test_a_roce_port_that_is_silent_matters_where_too_few_bytes_were_counted(times):
@@ -195,17 +200,18 @@ def test_a_roce_port_that_is_silent_matters_where_too_few_bytes_were_counted(tim
     for tree in times:
         tree.spoil("class/infiniband/mlx5_0/ports/1/counters/port_rcv_data")
     before, after = (tree.node() for tree in times)
-    assert moved(before, after, "eth2", "ethernet", least=10) == 10
-    with pytest.raises(ValueError, match="mlx5_0/1 does not tell port_rcv_data"):
-        moved(before, after, "eth2", "ethernet", least=11)
+    facts = Facts("ethernet", device="eth2")
+    assert bytes_moved(before, after, facts, min_bytes=10) == 10
+    with pytest.raises(ValueError, match="mlx5_0/1 does not report port_rcv_data"):
+        bytes_moved(before, after, facts, min_bytes=11)
 
 
 def test_bytes_of_a_port_that_is_gone_or_silent(times):
     ports(times, {}, {})
     before, after = times
     after.spoil("class/infiniband/mlx5_0/ports/1/counters/port_xmit_data")
-    with pytest.raises(ValueError, match="does not tell port_xmit_data"):
-        moved(before.node(), after.node())
+    with pytest.raises(ValueError, match="does not report port_xmit_data"):
+        bytes_moved(before.node(), after.node(), INFINIBAND)
     before.port(2)
     with pytest.raises(ValueError, match="mlx5_0/2 has vanished"):
-        moved(before.node(), after.node(), "mlx5_0/2")
+        bytes_moved(before.node(), after.node(), Facts("infiniband", device="mlx5_0/2"))

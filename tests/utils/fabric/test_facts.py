@@ -5,8 +5,16 @@ import re
 
 import pytest
 
-from acceptance.fabric.facts import FabricFault, Facts, Limit, exceeds, latency_floor, limit
-from acceptance.fabric.rates import INFINIBAND, PCIE, PORTS, link, slot
+from acceptance.fabric import (
+    FabricFault,
+    Facts,
+    Limit,
+    exceeds,
+    facts_of,
+    latency_floor,
+    limit,
+)
+from acceptance.fabric.rates import GENERATIONS, INFINIBAND, PCIE, PORTS, link, slot
 
 QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
 
@@ -107,7 +115,7 @@ def test_every_formula_gives_its_value():
     found = [link("infiniband", rate, 4, ports=2) for rate in INFINIBAND]
     found += [link(name, rate) for name, rates in PORTS.items() for rate in rates]
     found += [slot(generation, 16, slots=2) for generation in PCIE]
-    assert len(found) == len(INFINIBAND) + 16 + len(PCIE)
+    assert len(found) == len(INFINIBAND) + 27 + len(PCIE)
     for one in found:
         assert evaluate(one.formula) == pytest.approx(one.value, rel=1e-9), one.formula
 
@@ -209,9 +217,9 @@ def test_ports_and_slots(facts, ports, slots):
         ({"ports": 0}, "ports is 0; it can be 1 to 64"),
         ({"ports": 2, "device": "mlx5_0/1"}, "ports is 2, but device names 1"),
         ({"hops": -1}, "hops is -1; it can be 0 to 99"),
-        ({"cable": "long"}, "cable is 'long'; it wants metres"),
-        ({"cable": -2}, "cable is -2; it wants metres"),
-        ({"cable": math.nan}, "cable is nan; it wants metres"),
+        ({"cable": "long"}, "cable is 'long'; it has to be in metres"),
+        ({"cable": -2}, "cable is -2; it has to be in metres"),
+        ({"cable": math.nan}, "cable is nan; it has to be in metres"),
     ],
 )
 def test_facts_that_cannot_be_are_refused_in_one_line(facts, words):
@@ -230,6 +238,51 @@ def test_facts_that_cannot_be_are_refused_in_one_line(facts, words):
 def test_facts_of_ethernet_that_cannot_be_are_refused(facts, words):
     with pytest.raises(FabricFault, match=f"^{re.escape(words)}"):
         Facts.read({"technology": "ethernet", **facts})
+
+
+def test_facts_are_refused_with_the_place_and_read_once_for_all():
+    assert facts_of({}, "made:qdr") is None
+    assert facts_of({"fabric": QDR}, "made:qdr") == Facts.read(QDR)
+    for fabric, words in (
+        ({**QDR, "Rate": "QDR"}, "unknown key 'Rate' of a fabric; known: technology, rate, lanes"),
+        ("QDR", "fabric is 'QDR'; it has to be a dictionary"),
+    ):
+        with pytest.raises(FabricFault, match=re.escape(f"made.py: made:qdr: {words}")) as caught:
+            facts_of({"fabric": fabric}, "made.py: made:qdr")
+        assert caught.value.where == "made.py: made:qdr"
+
+
+@pytest.mark.parametrize(
+    ("facts", "rate", "mbps", "speed"),
+    [
+        (QDR, "40 Gb/sec (4X QDR)", None, 5.0),
+        ({**QDR, "lanes": None}, "40 Gb/sec (4X QDR)", None, 5.0),
+        ({"technology": "infiniband", "rate": "FDR", "lanes": 1}, "14 Gb/sec (1X FDR)", None, None),
+        ({"technology": "infiniband", "rate": "HDR100"}, "100 Gb/sec (2X HDR)", None, None),
+        ({"technology": "infiniband", "pcie": "3.1"}, "None", None, 8.0),
+        ({"technology": "omni-path", "rate": "100"}, "100 Gb/sec (4X EDR)", None, None),
+        ({"technology": "omni-path", "rate": "400"}, "None", None, None),
+        ({"technology": "ethernet", "rate": "2.5"}, "None", 2500, None),
+        ({"technology": "roce", "rate": "25"}, "None", 25000, None),
+        ({"technology": "slingshot", "rate": "200"}, "None", None, None),
+    ],
+)
+def test_what_linux_writes_of_a_link_follows_from_the_facts(facts, rate, mbps, speed):
+    found = Facts.read(facts)
+    assert (str(found.port_rate), found.mbps, found.slot_speed) == (rate, mbps, speed)
+
+
+def test_generations_have_the_speeds_of_their_lanes():
+    assert {PCIE[name].nominal: name for name in GENERATIONS.values()} == GENERATIONS
+    assert {float(lane.speed) for lane in PCIE.values()} == GENERATIONS.keys()
+
+
+def test_roce_has_the_headers_of_infiniband_in_frames_of_ethernet():
+    found = bound(technology="roce", rate="100")
+    assert found.link_formula == "100 Gb/s x 4096/4178"
+    assert found.link < bound(technology="ethernet", rate="100").link
+    facts = Facts.read({"technology": "roce", "rate": "100"})
+    assert latency_floor(facts, 8) == pytest.approx((8 + 44 + 26) / 12500)
 
 
 def test_numbers_may_be_text_and_the_rate_a_number():

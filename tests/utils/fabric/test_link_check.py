@@ -4,10 +4,8 @@ import shutil
 
 import pytest
 
-from acceptance.core import metrics as names
-from acceptance.core.units import UNITS
-from acceptance.fabric.link_check import deviations, metrics, rates, serving
-from acceptance.fabric.link_facts import SPEEDS, wanted
+from acceptance.fabric import FabricFault, Facts, link_check
+from acceptance.fabric.rates import INFINIBAND
 from tests.sysfs import Sysfs
 
 QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
@@ -19,6 +17,18 @@ ONE_DOWN = {"state": "1: DOWN", "phys_state": "2: Polling", "rate": "10 Gb/sec (
 def tree(tmp_path):
     """A node without an adapter and with no interface but lo."""
     return Sysfs(tmp_path)
+
+
+def facts_in(mapping):
+    return Facts.read(mapping) if mapping else None
+
+
+def deviations(node, facts):
+    return link_check.deviations(node, facts_in(facts))
+
+
+def rates(node, facts):
+    return link_check.rates(node, facts_in(facts))
 
 
 def lines(tree, facts):
@@ -57,9 +67,9 @@ def test_the_rate_is_gigabits_lanes_and_speed(tree, rate):
     assert kinds(pair(tree, rate=rate), QDR) == ["port-rate"]
 
 
-@pytest.mark.parametrize("word", SPEEDS)
+@pytest.mark.parametrize("word", [word for word in INFINIBAND if word != "HDR100"])
 def test_every_speed_is_known(tree, word):
-    rate = f"{SPEEDS[word] * 4:g} Gb/sec (4X {word})"
+    rate = f"{INFINIBAND[word].nominal * 4:g} Gb/sec (4X {word})"
     assert lines(pair(tree, rate=rate), QDR | {"rate": word}) == []
 
 
@@ -374,7 +384,7 @@ def test_a_speed_that_cannot_be_read_does_not_excuse_the_others(tree):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"technology": "myrinet"},
+        {"Rate": "SDR"},
         {"rate": "10"},
         {"technology": "ethernet", "rate": "QDR"},
         {"technology": "ethernet", "rate": "-1"},
@@ -387,23 +397,8 @@ def test_a_speed_that_cannot_be_read_does_not_excuse_the_others(tree):
     ids=str,
 )
 def test_facts_that_cannot_be(wrong):
-    with pytest.raises(ValueError, match=r"known|is no|lanes"):
-        wanted(QDR | wrong)
-
-
-def test_metrics_are_of_links_that_are_up_and_have_legal_names(tree):
-    pair(tree).port(2, **ONE_DOWN)
-    tree.interface()
-    tree.interface("eth3", "0000:06:00.0", operstate="down")
-    tree.interface("br0", None)
-    assert metrics(tree.node()) == {
-        "mlx5_0_1_rate": (40000.0, "Mbit/s"),
-        "mlx5_0_pcie_rate": (40000.0, "Mbit/s"),
-        "eth2_rate": (10000.0, "Mbit/s"),
-        "eth2_pcie_rate": (40000.0, "Mbit/s"),
-    }
-    assert "Mbit/s" in UNITS
-    assert all(names.split(name) == (name, None) for name in metrics(tree.node()))
+    with pytest.raises(FabricFault, match=r"known|it can be|lanes"):
+        Facts.read(QDR | wrong)
 
 
 @pytest.mark.parametrize(
@@ -433,11 +428,49 @@ def test_the_rate_of_a_declared_roce_port(tree):
     pair(tree, **EDR)
     tree.interface(speed=1000)
     assert rates(tree.node(), ROCE) == [100000.0]
-    assert serving(tree.node(), ROCE).keys() == {"mlx5_0/1"}
+    assert link_check.serving(tree.node(), Facts.read(ROCE)).keys() == {"mlx5_0/1"}
     # Not told to be the fabric it is none: its interface tells the same.
     assert rates(tree.node(), ROCE | {"device": None}) == [1000.0]
     assert rates(tree.node(), QDR) == []
 
 
-def test_a_node_that_has_nothing_has_no_metrics(tree):
-    assert metrics(tree.node()) == {}
+ROCE_ALONE = {"technology": "roce", "rate": "100"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "port", "line"),
+    [
+        ({}, {}, None),
+        ({"device": "mlx5_0/1"}, {}, None),
+        ({"rate": None}, {"rate": "25 Gb/sec (1X EDR)"}, None),
+        ({}, {"rate": "25 Gb/sec (1X EDR)"}, "25 Gb/sec (1X EDR), expected 100 Gb/sec"),
+        ({"device": "mlx5_0"}, ONE_DOWN, "DOWN (Polling), expected ACTIVE (LinkUp)"),
+    ],
+    ids=str,
+)
+def test_of_roce_every_port_counts_that_is_ethernet(tree, facts, port, line):
+    pair(tree, **(EDR | port)).interface(speed=1000)
+    tree.adapter("mlx5_1", "0000:04:00.0")
+    tree.port(name="mlx5_1", **ONE_DOWN)
+    assert lines(tree, ROCE_ALONE | facts) == ([f"node17 mlx5_0/1: {line}"] if line else [])
+
+
+def test_of_roce_the_ports_are_the_links(tree):
+    tree.interface(speed=100000)
+    assert lines(tree, ROCE_ALONE) == ["node17: no RoCE adapter, expected 100 Gb/sec"]
+    pair(tree)
+    assert lines(tree, ROCE_ALONE) == ["node17: no RoCE port, expected 100 Gb/sec"]
+    assert kinds(tree, ROCE_ALONE | {"device": "eth2"}) == ["no-adapter"]
+    tree.port(2, **EDR)
+    assert rates(tree.node(), ROCE_ALONE) == [100000.0]
+    assert rates(tree.node(), QDR) == [40000.0]
+
+
+def test_a_port_at_sdr_is_found_or_the_facts_are_refused(tree):
+    pair(tree, rate="10 Gb/sec (4X SDR)")
+    facts = {**QDR, "Rate": QDR["rate"]}
+    del facts["rate"]
+    for wrong in (facts, {**QDR, "technology": "RoCE"}, {**QDR, "rate": "qdr"}):
+        with pytest.raises(FabricFault, match=r"unknown .*; known: "):
+            lines(tree, wrong)
+    assert kinds(tree, QDR) == ["port-rate"]

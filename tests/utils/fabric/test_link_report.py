@@ -8,7 +8,7 @@ import pytest
 
 from acceptance.core.errors import ParseError
 from acceptance.fabric.link_report import parse, parse_all
-from acceptance.fabric.node import Rate
+from acceptance.fabric.rates import Rate
 from tests.sysfs import SCRIPT, Sysfs, run
 
 SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "ash"]]

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from acceptance.fabric.facts import Facts
-from acceptance.fabric.plausibility import evidence, implausible, limit_of, slower_link
-from acceptance.launch.placement import Layout
+from acceptance.fabric import Facts, plausibility
+from acceptance.fabric.plausibility import implausible, limit_of, slower_link
+from acceptance.launch import Layout
 from tests.sysfs import Sysfs
 
 ETH = {"technology": "ethernet", "rate": "10"}
@@ -133,6 +133,10 @@ def test_facts_without_a_formula_bound_nothing():
     assert implausible("osu.bw", measured, Facts.read({"technology": "cray"}), TWO) == []
 
 
+def evidence(folder, nodes, facts, min_bytes):
+    return plausibility.evidence(folder, nodes, Facts.read(facts), min_bytes)
+
+
 @pytest.fixture
 def links(tmp_path):
     """Write what a made node with a port says, before and after some of its counters grew."""
@@ -160,7 +164,8 @@ def test_bytes_are_counted_on_every_node(links):
     assert found.bytes == {"node1": 100, "node2": 120}
     assert (found.faults, found.unknown, found.deviations) == ([], [], [])
     (fault,) = evidence(folder, {"node1", "node2"}, QDR, 101).faults
-    assert fault.startswith("only 100 bytes went over the infiniband of node1")
+    assert (fault.kind, fault.node) == ("no-bytes", "node1")
+    assert fault.text.startswith("only 100 bytes went over the infiniband of node1")
 
 
 def test_a_device_that_is_not_there_is_no_proof(links):
@@ -174,7 +179,7 @@ def test_a_device_that_is_not_there_is_no_proof(links):
 def test_a_node_that_told_nothing_is_said(links):
     folder = links("node1")
     assert evidence(folder, {"node1", "node2"}, QDR, 0).unknown == [
-        "node2 told nothing of its links"
+        "node2 reported nothing of its links"
     ]
 
 
@@ -189,7 +194,8 @@ def test_a_link_that_went_down_is_a_fault_and_symbol_errors_are_none(links):
     found = evidence(folder, {"node1"}, QDR, 0)
     assert len(found.deviations) == 2
     (fault,) = found.faults
-    assert "link_downed: 1 more (0 to 1)" in fault
+    assert (fault.kind, fault.device, fault.what) == ("link-failed", "mlx5_0/1", "link_downed")
+    assert "link_downed: 1 more (0 to 1)" in fault.text
 
 
 def test_a_counter_that_is_full_tells_of_no_failure_now(links):
@@ -224,7 +230,7 @@ def test_a_link_of_another_network_that_went_down_is_no_fault_of_this_one(tmp_pa
     found = evidence(tmp_path, {"node1"}, facts, 0)
     grown = {one.device for one in found.deviations if one.kind == "errors"}
     assert grown == {"eth2", "mlx5_0/2"}
-    failed = {one for one in grown if any(f"node1 {one} " in fault for fault in found.faults)}
+    failed = {fault.device for fault in found.faults}
     assert failed == grown - set(faults)
 
 
@@ -237,5 +243,6 @@ def test_a_reading_that_was_cut_is_refused(links):
 
 
 def test_of_fabrics_that_linux_does_not_show_nothing_is_asked(tmp_path):
+    assert plausibility.evidence(tmp_path, {"node1"}, None, 1) == plausibility.Evidence()
     found = evidence(tmp_path, {"node1"}, {"technology": "numalink"}, 1)
     assert (found.bytes, found.unknown, found.faults) == ({}, [], [])

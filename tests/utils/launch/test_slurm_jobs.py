@@ -2,6 +2,7 @@
 
 import pytest
 
+from acceptance.core.observations import Observation
 from acceptance.launch import slurm_jobs
 
 LIMIT = """\
@@ -27,59 +28,69 @@ SHOWN = (
 
 
 @pytest.mark.parametrize(
-    ("errors", "said"),
+    ("errors", "kind", "said"),
     [
         (
             LIMIT,
+            "time-limit",
             "the job 16 on node1 was CANCELLED DUE TO TIME LIMIT "
             "(a check's limit: -S time_limit=30m)",
         ),
-        (CANCELLED, "the job 7 on node1 was CANCELLED"),
+        (CANCELLED, "job-ended", "the job 7 on node1 was CANCELLED"),
         (
             NODE,
+            "job-ended",
             "the step 9.0 on node1 was CANCELLED DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR "
             "DETAILS",
         ),
         # The rank that crashed says more.
-        (CRASH, ""),
-        ("srun: got SIGCONT\n*** a program's own stars ***\n", ""),
-        ("", ""),
+        (CRASH, "", ""),
+        ("srun: got SIGCONT\n*** a program's own stars ***\n", "", ""),
+        ("", "", ""),
     ],
 )
-def test_what_slurmstepd_writes_to_the_standard_error(errors, said):
-    assert slurm_jobs.cut_short(errors) == said
+def test_what_slurmstepd_writes_to_the_standard_error(errors, kind, said):
+    assert slurm_jobs.cut_short(errors) == (Observation(kind, said) if said else None)
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "kind", "said"),
     [
-        ("TIMEOUT", "the job did not end by itself: it reached its time limit (TIMEOUT)"),
-        ("CANCELLED by 0", "the job did not end by itself: somebody cancelled it (CANCELLED by 0)"),
-        ("OUT_OF_MEMORY", "it used more memory than it may"),
-        ("COMPLETED", ""),
-        ("FAILED", ""),
-        ("SUCCESS", ""),
-        ("", ""),
-        (None, ""),
+        (
+            "TIMEOUT",
+            "time-limit",
+            "the job did not end by itself: it reached its time limit (TIMEOUT)",
+        ),
+        (
+            "CANCELLED by 0",
+            "job-ended",
+            "the job did not end by itself: somebody cancelled it (CANCELLED by 0)",
+        ),
+        (
+            "OUT_OF_MEMORY",
+            "job-ended",
+            "the job did not end by itself: it used more memory than it may (OUT_OF_MEMORY)",
+        ),
+        *((state, "", "") for state in ("COMPLETED", "FAILED", "SUCCESS", "", None)),
     ],
 )
-def test_what_the_scheduler_says(state, said):
-    found = slurm_jobs.cut_short("", state)
-    assert said in found
-    assert bool(found) == bool(said)
+def test_what_the_scheduler_says(state, kind, said):
+    assert slurm_jobs.cut_short("", state) == (Observation(kind, said) if said else None)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "kind", "said"),
     [
-        (SHOWN, "TIMEOUT (TimeLimit) on node[1-2]"),
-        ("JobId=5 JobState=RUNNING Reason=None NodeList=node1", "RUNNING on node1"),
-        ("JobId=5 JobState=PENDING Reason=Resources NodeList=(null)", "PENDING (Resources)"),
-        ("", "no state"),
+        (SHOWN, "time-limit", "TIMEOUT (TimeLimit) on node[1-2]"),
+        ("JobState=NODE_FAIL Reason=None NodeList=node1", "job-ended", "NODE_FAIL on node1"),
+        ("JobId=5 JobState=RUNNING Reason=None NodeList=node1", "", "RUNNING on node1"),
+        ("JobId=5 JobState=PENDING Reason=Resources NodeList=(null)", "", "PENDING (Resources)"),
+        ("", "", "no state"),
     ],
 )
-def test_what_scontrol_shows_of_a_job(text, said):
-    assert slurm_jobs.answer(text) == said
+def test_what_scontrol_shows_of_a_job(text, kind, said, monkeypatch, tmp_path):
+    command(monkeypatch, tmp_path, "scontrol", f"echo '{text}'")
+    assert slurm_jobs.ask("5") == Observation(kind, f"of job 5 Slurm says: {said}")
 
 
 def command(monkeypatch, folder, name, text):
@@ -92,11 +103,9 @@ def command(monkeypatch, folder, name, text):
 def test_a_controller_that_does_not_answer_is_told(monkeypatch, tmp_path):
     said = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
     command(monkeypatch, tmp_path, "scontrol", f"echo '{said}' >&2; exit 1")
-    assert slurm_jobs.ask("12") == f"Slurm cannot be asked about job 12: {said}"
-    command(monkeypatch, tmp_path, "scontrol", f"echo '{SHOWN}'")
-    assert slurm_jobs.ask("5") == "of job 5 Slurm says: TIMEOUT (TimeLimit) on node[1-2]"
+    assert slurm_jobs.ask("12").text == f"Slurm cannot be asked about job 12: {said}"
     monkeypatch.setenv("PATH", "")
-    assert "No such file" in slurm_jobs.ask("5")
+    assert "No such file" in slurm_jobs.ask("5").text
     assert "No such file" in slurm_jobs.controller_fault()
 
 

@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.alerts import acknowledgements, notify
+from acceptance.core.observations import Observation
 from acceptance.core.paths import ROOT
 from acceptance.rfm.database import Case, Metric, Session
 from acceptance.verdict import prometheus as export
@@ -149,8 +150,10 @@ def test_values_that_are_not_what_they_say_are_left_out():
 
 
 def test_verdict_cases_times_and_findings():
-    bad = replace(CASE, name="b", result="fail", findings=("node1 down", "node2 slow"))
-    twice = replace(CASE, name="c", partition="other", findings=("node1 down",))
+    down, slow = Observation("port-state", "node1 down"), Observation("", "node2 slow")
+    fault = Observation("misplaced", "misplaced: all on one node", fails=True)
+    bad = replace(CASE, name="b", result="fail", findings=(down, slow, fault))
+    twice = replace(CASE, name="c", partition="other", findings=(down,))
     found = exported(CASE, bad, replace(bad, name="d"), twice, verdict=Verdict(status=1))
     system = {"system": "local"}
     assert found["acceptance_verdict_status"] == [(system, 1)]

@@ -3,21 +3,22 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from acceptance import references
+from acceptance.cli.published_peaks import Peak, peaks
 from acceptance.core.table import table
-from acceptance.fabric.bandwidth_shares import Peak, peaks
-from acceptance.fabric.facts import FabricFault, Facts, Limit, latency_floor, limit
+from acceptance.core.technologies import TECHNOLOGIES
+from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit
 from acceptance.references import Library
 from acceptance.rfm import configuration
 
 #: Options that state facts, in place of those of the partitions.
 STATED = {
-    "technology": "infiniband, ethernet, omni-path, slingshot",
+    "technology": ", ".join(TECHNOLOGIES),
     "rate": "SDR to XDR of InfiniBand, Gb/s of a port of the others",
     "lanes": "lanes of an InfiniBand link",
     "pcie": "generation of PCI Express, 1.0 to 6.0",
@@ -69,32 +70,36 @@ def rows(
     library: Library,
     only: str | None = None,
     stated: Mapping[str, object] | None = None,
+    place_of: Callable[[str, str], str] = "{}:{}".format,
 ) -> Iterator[Row]:
     """Yield the partitions that state a fabric, with facts of `stated` in place of their own.
 
-    `only` is a system, or `system:partition`. Raises FabricFault for facts that cannot be, with the
-    partition, and where nothing is left to yield.
+    `only` is a system, or `system:partition`; `place_of` names a partition in messages. Raises
+    FabricFault for facts that cannot be, with the partition, and where nothing is left to yield.
     """
-    partitions = {
-        f"{system['name']}:{partition['name']}": partition.get("extras", {}).get("fabric")
+    extras = {
+        (system["name"], partition["name"]): partition.get("extras", {})
         for system in systems
         for partition in system["partitions"]
     }
-    wanted = [name for name in partitions if only in (None, name, name.split(":")[0])]
-    if not wanted:
-        raise FabricFault(f"no system or partition {only!r}; there are {', '.join(partitions)}")
-    if not any(partitions[name] for name in wanted):
-        raise FabricFault(f"{', '.join(wanted)}: no fabric is stated")
-    for name in wanted:
-        if partitions[name]:
-            try:
-                yield _row(name, {**partitions[name], **(stated or {})}, library)
-            except FabricFault as err:
-                raise FabricFault(f"{name}: {err}") from None
+    chosen = [key for key in extras if only in (None, key[0], ":".join(key))]
+    if not chosen:
+        known = ", ".join(map(":".join, extras))
+        raise FabricFault(f"no system or partition {only!r}; there are {known}")
+    count = 0
+    for key in chosen:
+        if facts := facts_of(extras[key], place_of(*key)):
+            name, count = ":".join(key), count + 1
+            if stated:
+                # What the partition states is all right, so that only options can be wrong here.
+                both = {"fabric": {**extras[key]["fabric"], **stated}}
+                facts = facts_of(both, name) or facts
+            yield _row(name, facts, library)
+    if not count:
+        raise FabricFault(f"{', '.join(map(':'.join, chosen))}: no fabric is stated")
 
 
-def _row(name: str, fabric: Mapping[str, object], library: Library | None) -> Row:
-    facts = Facts.read(fabric)
+def _row(name: str, facts: Facts, library: Library | None) -> Row:
     bound = limit(facts)
     found = peaks(library, name, bound.bandwidth) if library else []
     return Row(name, facts, bound, found[0] if found else None)
@@ -118,11 +123,13 @@ def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
     stated = {name: getattr(options, name) for name in STATED if getattr(options, name) is not None}
     try:
         if stated and options.partition is None:
-            found = [_row("as stated", stated, None)]
+            found = [_row("as stated", Facts.read(stated), None)]
         else:
             library = references.load(options.workspace.reference)
             systems = configuration.load(files).systems
-            found = list(rows(systems, library, options.partition, stated))
+            found = list(
+                rows(systems, library, options.partition, stated, options.workspace.place_of)
+            )
     except (FabricFault, configuration.SiteFault, references.ReferenceFault) as err:
         print(f"acceptance limits: {err}", file=sys.stderr)
         return 1

@@ -40,6 +40,12 @@ class Workspace:
             systems=(ROOT, *([Path(more).absolute()] if more else [])),
         )
 
+    def place_of(self, system: str, partition: str) -> str:
+        """Name a partition for a message, after the file that states its system if there is one."""
+        fullname = f"{system}:{partition}"
+        files = [folder / "config/systems" / f"{system}.py" for folder in self.systems]
+        return next((f"{path}: {fullname}" for path in files if path.is_file()), fullname)
+
     @property
     def results(self) -> Path:
         """Return ReFrame's results database."""

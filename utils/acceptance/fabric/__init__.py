@@ -1,1 +1,23 @@
 """What a fabric can do by its stated facts, and what the links of a node say of themselves."""
+
+from acceptance.fabric.facts import FabricFault, Facts, facts_of
+from acceptance.fabric.limits import Limit, exceeds, latency_floor, limit
+from acceptance.fabric.link_check import deviations
+from acceptance.fabric.node import Deviation, Interface, Node, Port, Slot, slot_text
+
+__all__ = [
+    "Deviation",
+    "FabricFault",
+    "Facts",
+    "Interface",
+    "Limit",
+    "Node",
+    "Port",
+    "Slot",
+    "deviations",
+    "exceeds",
+    "facts_of",
+    "latency_floor",
+    "limit",
+    "slot_text",
+]

@@ -1,8 +1,4 @@
-"""Bandwidths of `reference/`, as shares of what the link of a node carries at most."""
-
-from dataclasses import dataclass
-
-from acceptance.references import Library, Reference
+"""How many link bandwidths a benchmark's bandwidth between nodes may add up to."""
 
 #: Benchmark -> how many one-way link bandwidths its bandwidth can add up to, between two nodes.
 #: What is not here cannot be compared: collectives, rings of HPCC and b_eff whose processes also
@@ -55,41 +51,3 @@ def factor(
     if not benchmark.startswith("osu."):
         return links
     return links * (2 * pairs / (pairs + 1) if pairs else 2)
-
-
-@dataclass(frozen=True)
-class Peak:
-    """A bandwidth between nodes (MB/s), its citation, its share of the limit that applies to it."""
-
-    value: float
-    benchmark: str
-    where: str
-    ratio: float | None
-
-
-def peaks(library: Library, partition: str, bound: float | None) -> list[Peak]:
-    """Return all comparable values of a partition (`system:partition`), the nearest one first.
-
-    Comparable is what was measured between nodes by a benchmark that `factor` knows. `bound` is the
-    limit in one direction, MB/s; without one the ratios are None and the largest value is first.
-    """
-    found = []
-    for row in (*library.values, *library.baselines):
-        if f"{row.system}:{row.partition}" == partition and _between_nodes(row):
-            own = row.parameters
-            pairs = int(own.get("pairs", 0)) or int(own.get("np", 0)) // 2 or None
-            nodes, mapping = int(own.get("nodes", 2)), own.get("mapping", "block")
-            times = factor(row.benchmark, nodes, mapping, pairs)
-            if times is not None:
-                value = row.value * UNITS[row.unit]
-                ratio = value / (times * bound) if bound else None
-                found.append(Peak(value, row.benchmark, row.citation, ratio))
-    return sorted(found, key=lambda peak: (peak.ratio or 0, peak.value), reverse=True)
-
-
-def _between_nodes(row: Reference) -> bool:
-    if row.metric not in METRICS or row.unit not in UNITS:
-        return False
-    # netperf is between two hosts by its nature; others can be inside one.
-    netperf = row.benchmark.startswith("netperf.")
-    return netperf or row.parameters.get("placement") == "inter-node"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from acceptance.fabric.facts import Facts
 from acceptance.fabric.node import Deviation, Interface, Node, Port
 
 #: Counters of errors -> where InfiniBand lets them stop (IBTA, PortCounters; None: they do not).
@@ -23,72 +24,66 @@ ERRORS: dict[str, int | None] = {
 _WORD, _FULL = 4, 0xFFFFFFFF
 
 
-def grown(before: Node, after: Node) -> list[Deviation]:
+def error_growth(before: Node, after: Node) -> list[Deviation]:
     """Return the counters of errors that grew between two readings of a node, with how much.
 
-    So are told ports and interfaces that vanished, counters that went back (a reset or a reboot
-    in between) and those that are full and cannot tell. Interfaces without a device are left out.
+    Reported are also ports and interfaces that vanished, counters that went back (a reset or a
+    reboot in between) and those that are full. Interfaces without a device are left out.
     """
     name = before.name
     if name != after.name:
         found = f"the later reading is of {after.name}"
         return [Deviation(name, "", "", found, "a reading of the same node", "vanished")]
-    there = _links(after)
-    changes: list[Deviation] = []
+    later = _links(after)
+    deviations: list[Deviation] = []
     for device, link in _links(before).items():
         if isinstance(link, Interface) and not link.physical:
             continue
-        if device in there:
-            changes += _growth(name, device, link.counters, there[device].counters)
+        if device in later:
+            deviations += _growth(name, device, link.counters, later[device].counters)
         else:
             expected = "what was there before"
-            changes.append(Deviation(name, device, "", "has vanished", expected, "vanished"))
-    return changes
+            deviations.append(Deviation(name, device, "", "has vanished", expected, "vanished"))
+    return deviations
 
 
 def _growth(
     node: str, device: str, old: dict[str, int], new: dict[str, int]
 ) -> Iterator[Deviation]:
-    back = [f"{key} {old[key]} to {new[key]}" for key in old if new.get(key, old[key]) < old[key]]
-    if back:
-        found = f"went back ({', '.join(back)}): reset in between"
+    reset = [f"{key} {old[key]} to {new[key]}" for key in old if new.get(key, old[key]) < old[key]]
+    if reset:
+        found = f"went back ({', '.join(reset)}): reset in between"
         yield Deviation(node, device, "counters", found, "counters that only grow", "reset")
-    for key, end in ERRORS.items():
+    for key, highest in ERRORS.items():
         if key in old and key not in new:
-            yield Deviation(node, device, key, "is no longer told", "a number", "vanished")
+            yield Deviation(node, device, key, "is no longer reported", "a number", "vanished")
         elif key in old and new[key] > old[key]:
             found = f"{new[key] - old[key]} more ({old[key]} to {new[key]})"
             yield Deviation(node, device, key, found, "no more", "errors")
-        elif key in old and new[key] == old[key] == end:
-            found = f"stands at {end}, where it stops counting"
+        elif key in old and new[key] == old[key] == highest:
+            found = f"stands at {highest}, where it stops counting"
             yield Deviation(node, device, key, found, "a counter with room", "full")
 
 
-def moved(
-    before: Node,
-    after: Node,
-    device: str | None = None,
-    technology: str | None = None,
-    least: int = 0,
-) -> int:
-    """Return the bytes that went in and out over the declared devices between two readings.
+def bytes_moved(before: Node, after: Node, facts: Facts, min_bytes: int = 0) -> int:
+    """Return the bytes that went in and out over the fabric's links between two readings.
 
-    Without devices: over all InfiniBand ports, or, of a node that has none or with `technology`
-    "ethernet", over all Ethernet interfaces that have a device. Of an Ethernet fabric the RoCE
-    ports count as well that share the adapter of such an interface, all of them where that is no
-    hardware (a bond): Linux counts what RDMA moved with the port only. Raises ValueError for
-    readings of two nodes, a device that is not in both, and a counter that is missing, went back
-    or is full; of such a RoCE port only where less than `least` has been counted without it.
+    These are the declared devices, else all ports of the technology, of Ethernet all interfaces
+    that have a device. Of Ethernet the RoCE ports count as well that share the adapter of such an
+    interface, all of them where that is no hardware (a bond): Linux counts what RDMA moved with the
+    port only. Raises ValueError for readings of two nodes, a device that is not in both, and a
+    counter that is missing, went back or is full; of such a RoCE port only where less than
+    `min_bytes` have been counted without it.
     """
     if before.name != after.name:
         raise ValueError(f"readings of two nodes: {before.name} and {after.name}")
-    chosen = _chosen(before, device, technology)
-    total = sum(_bytes(before.name, link, _links(after).get(name)) for name, link in chosen.items())
-    for name, port in (_roce(before, chosen) if technology == "ethernet" else {}).items():
+    links, later = _fabric_links(before, facts), _links(after)
+    total = sum(_bytes(before.name, link, later.get(name)) for name, link in links.items())
+    for name, port in (_roce(before, links) if facts.technology == "ethernet" else {}).items():
         try:
             total += _bytes(before.name, port, after.ports.get(name))
         except ValueError:
-            if total < least:
+            if total < min_bytes:
                 raise
     return total
 
@@ -103,7 +98,7 @@ def _bytes(node: str, old: Port | Interface, new: Port | Interface | None) -> in
     for key in keys:
         first, last = old.counters.get(key), new.counters.get(key)
         if first is None or last is None:
-            raise ValueError(f"{node} {old.name} does not tell {key}")
+            raise ValueError(f"{node} {old.name} does not report {key}")
         if last < first:
             raise ValueError(f"{node} {old.name}: {key} went back from {first} to {last}")
         if size == _WORD and last == _FULL:
@@ -116,38 +111,40 @@ def _links(node: Node) -> dict[str, Port | Interface]:
     return {**node.ports, **node.interfaces}
 
 
-def _chosen(
-    node: Node, declared: str | None, technology: str | None
-) -> dict[str, Port | Interface]:
-    chosen: dict[str, Port | Interface] = {}
-    for name in filter(None, (one.strip() for one in (declared or "").split(","))):
+def _fabric_links(node: Node, facts: Facts) -> dict[str, Port | Interface]:
+    links: dict[str, Port | Interface] = {}
+    for name in facts.devices:
         # A port and an interface by their names, an adapter for all its ports.
-        named = {key: link for key, link in _links(node).items() if key.split("/")[0] == name}
-        named |= {key: link for key, link in node.ports.items() if key == name}
+        named = {
+            key: link for key, link in _links(node).items() if name in (key, key.split("/")[0])
+        }
         if not named:
             raise ValueError(f"{node.name} has no {name}")
-        chosen |= named
-    if chosen:
-        return chosen
-    if technology != "ethernet":
-        chosen |= {key: port for key, port in node.ports.items() if port.infiniband}
-    if technology in (None, "ethernet") and not chosen:
-        chosen |= {k: one for k, one in node.interfaces.items() if one.physical and one.ethernet}
-    if not chosen:
-        raise ValueError(f"{node.name} has no link of {technology or 'any kind'}")
-    return chosen
+        links |= named
+    if links:
+        return links
+    if facts.technology == "ethernet":
+        links |= {
+            name: each for name, each in node.interfaces.items() if each.physical and each.ethernet
+        }
+    else:
+        roce = facts.technology == "roce"
+        links |= {name: port for name, port in node.ports.items() if port.infiniband != roce}
+    if not links:
+        raise ValueError(f"{node.name} has no link of {facts.technology}")
+    return links
 
 
-def _roce(node: Node, chosen: dict[str, Port | Interface]) -> dict[str, Port]:
-    """Return the RoCE ports, not chosen themselves, that the chosen interfaces share adapters with.
+def _roce(node: Node, links: dict[str, Port | Interface]) -> dict[str, Port]:
+    """Return the RoCE ports, none of the links themselves, that share adapters with interfaces.
 
     What is no hardware has no address on the bus, and may stand for any.
     """
-    slots = {link.pci for link in chosen.values() if isinstance(link, Interface)}
+    slots = {link.pci for link in links.values() if isinstance(link, Interface)}
     return {
         name: port
         for name, port in node.ports.items()
-        if name not in chosen
+        if name not in links
         and not port.infiniband
         and slots & {"", node.adapters[port.device].pci}
     }

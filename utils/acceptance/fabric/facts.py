@@ -1,50 +1,33 @@
-"""What a fabric can do at most: the facts that a partition states, and the limits they set.
+"""The facts of a fabric, as a partition states them: read strictly, in this one place.
 
-The facts are `extras["fabric"]` of a partition in `config/systems/`. What they do not say is not
-guessed: the limit that needs it is then unknown.
+The facts are `extras["fabric"]` of a partition in `config/systems/`.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from acceptance.core.errors import Fault
+from acceptance.core.technologies import TECHNOLOGIES
 from acceptance.fabric import rates
-
-#: Technologies; those that are not in `wire` have no formula here, and no limit.
-TECHNOLOGIES = (
-    "infiniband",
-    "ethernet",
-    "omni-path",
-    "slingshot",
-    "myrinet",
-    "numalink",
-    "cray",
-    "ixs",
-)
-
-#: us of a metre: light in vacuum. In glass it is 0.005, in copper less, but this is a floor.
-METRE = 1 / 299.792458
-#: By how much a true measurement may exceed a limit: clocks are off by up to 0.03 % (PCI Express),
-#: programs count what is still in a buffer, papers round; the rest is not to cry wolf.
-SLACK = 0.02
-
 
 Number = TypeVar("Number", int, float)
 
 
 class FabricFault(Fault, ValueError):
-    """Facts that cannot be true, or that nothing here knows."""
+    """Facts that cannot be true, or that nothing here knows; `where` is the partition."""
 
 
 @dataclass(frozen=True)
 class Facts:
     """What is stated of a partition's fabric; None: nothing.
 
-    `lanes` of each port, `mtu` in bytes, `pcie_payload` the maximum payload size in bytes, `ports`
-    of a node that a message may use at once, `device` the adapter's port or the interface
-    (`mlx5_0/1`, `eth2`; several with commas), `cable` the metres of all cables on the shortest way
-    between two nodes, `hops` the switches on it (no limit follows from them).
+    `rate` is a word of InfiniBand, Gb/s of others, `lanes` are those of each port, `mtu` is in
+    bytes (of RoCE that of its port), `pcie_payload` the maximum payload size in bytes, `ports`
+    those of a node that a message may use at once. `device` has the names of the fabric's links on
+    a node, with commas: `mlx5_0/1`, `mlx5_0` for all its ports, `eth2`. `cable` is the metres of
+    all cables on the shortest way between two nodes, `hops` the switches on it (no limit follows
+    from them).
     """
 
     technology: str
@@ -74,10 +57,10 @@ class Facts:
         if "technology" not in given:
             raise FabricFault(f"no technology is stated; known: {', '.join(TECHNOLOGIES)}")
         technology = _word(given, "technology", TECHNOLOGIES)
-        devices = _devices(given.get("device"))
+        devices = _names(given.get("device"))
         facts = cls(
             technology=str(technology),
-            rate=_word(given, "rate", _rates(str(technology)), f"of {technology}"),
+            rate=_word(given, "rate", rates.known_rates(str(technology)), f"of {technology}"),
             lanes=_number(given, "lanes", _link_lanes(str(technology), given.get("rate"))),
             pcie=_word(given, "pcie", tuple(rates.PCIE)),
             pcie_lanes=_number(given, "pcie_lanes", rates.PCIE_LANES),
@@ -93,13 +76,40 @@ class Facts:
         return facts
 
     @property
+    def devices(self) -> list[str]:
+        """Return the names of the declared links."""
+        return _names(self.device)
+
+    @property
+    def shown(self) -> bool:
+        """Tell whether Linux shows the links of this technology under /sys."""
+        return self.technology in rates.SHOWN
+
+    @property
+    def port_rate(self) -> rates.Rate | None:
+        """Return the rate of a port in Linux's words; None where Linux writes no such rate."""
+        return rates.port_rate(self.technology, self.rate, self.lanes)
+
+    @property
+    def mbps(self) -> int | None:
+        """Return the speed of an interface or a RoCE port in Mb/s; None if it is not stated."""
+        if self.rate is None or self.technology not in ("ethernet", "roce"):
+            return None
+        return round(1000 * float(self.rate))
+
+    @property
+    def slot_speed(self) -> float | None:
+        """Return the GT/s of a lane of the slot."""
+        return rates.PCIE[self.pcie].nominal if self.pcie else None
+
+    @property
     def slots(self) -> int:
         """Count the slots that the ports stand in.
 
         Devices tell which ports share an adapter (`mlx5_0/1,mlx5_0/2`); without them each port may
         have a slot of its own.
         """
-        adapters = {name.split("/")[0] for name in _devices(self.device)}
+        adapters = {name.split("/")[0] for name in self.devices}
         return min(self.ports, len(adapters) or self.ports)
 
     @property
@@ -120,94 +130,24 @@ class Facts:
         return " ".join(filter(None, (self.pcie, width)))
 
 
-@dataclass(frozen=True)
-class Limit:
-    """Upper bounds of what a node sends, or receives, in MB/s; None: unknown.
+def facts_of(extras: Mapping[str, object], where: str) -> Facts | None:
+    """Read the fabric facts in a partition's extras; None where it states none.
 
-    `note` says what is missing.
+    Raises FabricFault, with `where`: the partition, and its file where that is known.
     """
-
-    link: float | None
-    pcie: float | None
-    link_formula: str
-    pcie_formula: str
-    note: str
-
-    @property
-    def binds(self) -> Literal["link", "pcie"] | None:
-        """Tell which bound is the smaller one, or the only one that is known."""
-        if self.link is None:
-            return None if self.pcie is None else "pcie"
-        return "pcie" if self.pcie is not None and self.pcie < self.link else "link"
-
-    @property
-    def bandwidth(self) -> float | None:
-        """Return the smaller bound, MB/s in one direction."""
-        return self.pcie if self.binds == "pcie" else self.link
-
-    @property
-    def bidirectional(self) -> float | None:
-        """Return twice the bandwidth (MB/s): links and slots have full duplex."""
-        return None if self.bandwidth is None else 2 * self.bandwidth
-
-    @property
-    def formula(self) -> str:
-        """Return the formula of the bandwidth: `4 lanes x 10 Gb/s x 8/10 x 4096/4122`."""
-        return self.pcie_formula if self.binds == "pcie" else self.link_formula
+    fabric = extras.get("fabric")
+    if not fabric:
+        return None
+    if not isinstance(fabric, Mapping):
+        raise FabricFault(f"fabric is {fabric!r}; it has to be a dictionary", where=where)
+    try:
+        return Facts.read(fabric)
+    except FabricFault as fault:
+        raise FabricFault(fault.message, where=where) from None
 
 
-def limit(facts: Facts) -> Limit:
-    """Return the bounds that facts set; formulas and their sources are in `fabric/rates.py`."""
-    link = rates.link(facts.technology, facts.rate, facts.lanes, facts.mtu, facts.ports)
-    slot = rates.slot(facts.pcie, facts.pcie_lanes, facts.pcie_payload, facts.slots)
-    return Limit(
-        link=link.value if link else None,
-        pcie=slot.value if slot else None,
-        link_formula=link.formula if link else "",
-        pcie_formula=slot.formula if slot else "",
-        note="; ".join(_missing(facts, link is None, slot is None)),
-    )
-
-
-def latency_floor(facts: Facts, size: int = 8) -> float:
-    """Return the time (us) that no message of `size` bytes between two nodes can beat.
-
-    The bits of the message on the slowest stage, link or slot (stages may overlap), and light along
-    the stated cables. Adapters, switches, processors and software take no time here, as nothing
-    bounds theirs from below: makers give typical values. The floor is far below what is measured.
-    """
-    bits = max(
-        rates.link_time(facts.technology, facts.rate, facts.lanes, facts.ports, size),
-        rates.slot_time(facts.pcie, facts.pcie_lanes, facts.slots, size),
-    )
-    return bits + METRE * (facts.cable or 0)
-
-
-def exceeds(value: float, bound: float) -> bool:
-    """Tell whether a measured bandwidth cannot be true, given its bound in the same unit."""
-    return value > bound * (1 + SLACK)
-
-
-def _missing(facts: Facts, link: bool, slot: bool) -> list[str]:
-    notes = []
-    if link and facts.technology != "infiniband" and facts.technology not in rates.PORTS:
-        notes.append(f"no formula for {facts.technology}")
-    elif link:
-        keys = ("rate", "lanes") if facts.technology == "infiniband" else ("rate",)
-        absent = [key for key in keys if getattr(facts, key) is None]
-        notes.append(f"{' and '.join(absent)} not stated")
-    if slot:
-        absent = [key for key in ("pcie", "pcie_lanes") if getattr(facts, key) is None]
-        notes.append(f"{' and '.join(absent)} not stated")
-    return notes
-
-
-def _devices(value: object) -> list[str]:
-    return [name.strip() for name in str(value or "").split(",") if name.strip()]
-
-
-def _rates(technology: str) -> tuple[str, ...] | None:
-    return tuple(rates.INFINIBAND) if technology == "infiniband" else rates.PORTS.get(technology)
+def _names(text: object) -> list[str]:
+    return [name.strip() for name in str(text or "").split(",") if name.strip()]
 
 
 def _link_lanes(technology: str, rate: object) -> tuple[int, ...] | range:
@@ -219,7 +159,7 @@ def _link_lanes(technology: str, rate: object) -> tuple[int, ...] | range:
 
 
 def _mtus(technology: str) -> tuple[int, ...] | range:
-    return rates.INFINIBAND_MTUS if technology == "infiniband" else range(68, 65536)
+    return rates.INFINIBAND_MTUS if technology in ("infiniband", "roce") else range(68, 65536)
 
 
 def _word(
@@ -253,7 +193,7 @@ def _metres(given: Mapping[str, object]) -> float | None:
         return None
     metres = _parsed(given["cable"], float)
     if metres is None or not 0 <= metres < 1e6:
-        raise FabricFault(f"cable is {given['cable']!r}; it wants metres")
+        raise FabricFault(f"cable is {given['cable']!r}; it has to be in metres")
     return metres
 
 

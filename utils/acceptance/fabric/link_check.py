@@ -1,80 +1,74 @@
-"""Whether a node's links are what its partition demands, and what changed between two readings.
+"""Whether the links of a node are what the facts of its fabric demand."""
 
-`fabric/link_report.py` makes the `Node`; `fabric/link_facts.py` says what the facts may be.
-"""
+from collections.abc import Iterator
 
-from collections.abc import Iterator, Mapping
-
-from acceptance.fabric.counters import grown, moved
-from acceptance.fabric.link_facts import ROCE_LEAST, Wanted, wanted
+from acceptance.fabric.facts import Facts
 from acceptance.fabric.node import Adapter, Deviation, Interface, Node, Port, Slot, slot_text
+from acceptance.fabric.rates import MIN_ROCE_MBPS, PORTED
 
-#: Technologies whose links are ports, none of them an interface, and how they are written.
-PORTED = {"infiniband": "InfiniBand", "omni-path": "Omni-Path"}
+#: How the names of the drivers of Omni-Path's adapters begin (hfi1).
+_OMNI_PATH_DRIVER = "hfi"
+#: Facts that demand nothing: of links that Linux does not show, and where no fabric is stated.
+_NO_FACTS = Facts(technology="")
 
-__all__ = ["Deviation", "deviations", "grown", "metrics", "moved", "rates", "serving"]
 
+def deviations(node: Node, facts: Facts | None) -> list[Deviation]:
+    """Compare a node with the facts of its fabric; without any only slots are judged.
 
-def deviations(node: Node, facts: Mapping[str, object]) -> list[Deviation]:
-    """Compare a node with the fabric facts of its partition; raises ValueError as `wanted` does.
-
-    With `device` exactly those are judged, of Ethernet interfaces and RoCE ports. Without: of
-    InfiniBand and Omni-Path every port of theirs but those that are down, as long as one is active;
+    With `device` exactly those links are judged, of Ethernet interfaces and RoCE ports. Without: of
+    technologies with ports every port of theirs but those that are down, as long as one is active;
     of Ethernet one interface that is all right will do.
     """
-    return list(_Judge(node, wanted(facts)).judge())
+    return _Comparison(node, facts).deviations()
 
 
-def metrics(node: Node) -> dict[str, tuple[float, str]]:
-    """Return what the links that are up, and their slots, run at: name -> value, unit.
-
-    Mbit/s before encoding, as the links' names have it: 40000 for QDR x 4, and for a slot GT/s
-    times lanes. Names are like `mlx5_0_1_rate`, `eth2_rate`, `mlx5_0_pcie_rate`.
-    """
-    found: dict[str, float] = {}
-    slots: dict[str, str] = {}
-    for port in node.ports.values():
-        if port.active and port.rate:
-            found[f"{port.device}_{port.number}_rate"] = 1000 * port.rate.gbps
-            slots[port.device] = node.adapters[port.device].pci
-    for interface in node.interfaces.values():
-        if interface.physical and interface.up and interface.speed:
-            found[f"{interface.name}_rate"] = float(interface.speed)
-            slots[interface.name] = interface.pci
-    for device, address in slots.items():
-        slot = node.slots.get(address)
-        if slot and slot.speed and slot.width:
-            found[f"{device}_pcie_rate"] = 1000 * slot.speed * slot.width
-    return {_legal(name): (value, "Mbit/s") for name, value in found.items()}
-
-
-def rates(node: Node, facts: Mapping[str, object]) -> list[float]:
+def rates(node: Node, facts: Facts | None) -> list[float]:
     """Return what the links of a fabric, those of them that are up, run at in Mbit/s."""
     return [mbps for link in serving(node, facts).values() if (mbps := _mbps(link))]
 
 
-def serving(node: Node, facts: Mapping[str, object]) -> dict[str, Port | Interface]:
+def serving(node: Node, facts: Facts | None) -> dict[str, Port | Interface]:
     """Return the links of a fabric, those of them that are up, by name.
 
     Declared devices count, be they hardware or not (a bond, a VLAN). Without any: the ports of the
     technology; of Ethernet the adapters at the stated rate, or all where none has it.
     """
-    want = wanted(facts)
-    names = set(want.devices)
-    found: dict[str, Port | Interface] = {
+    facts = _demands(facts)
+    names = set(facts.devices)
+    ports: dict[str, Port | Interface] = {
         port.name: port
         for port in node.ports.values()
-        if port.active and ({port.name, port.device} & names if names else want.takes(node, port))
+        if port.active
+        and ({port.name, port.device} & names if names else _is_of(facts.technology, node, port))
     }
-    if want.technology in PORTED:
-        return found
+    if facts.technology in PORTED:
+        return ports
     up = {
-        one.name: one
-        for one in node.interfaces.values()
-        if one.up and (one.name in names if names else one.physical and one.ethernet)
+        interface.name: interface
+        for interface in node.interfaces.values()
+        if interface.up and (interface.name in names if names else _is_adapter(interface))
     }
-    right = {} if names else {name: one for name, one in up.items() if one.speed == want.mbps}
-    return {**found, **(right or up)}
+    if names:
+        return {**ports, **up}
+    right = {name: each for name, each in up.items() if facts.mbps in (None, each.speed)}
+    return {**ports, **(right or up)}
+
+
+def _demands(facts: Facts | None) -> Facts:
+    return facts if facts and facts.shown else _NO_FACTS
+
+
+def _is_of(technology: str, node: Node, port: Port) -> bool:
+    """Tell whether a port is of a technology, and not of the one that looks like it."""
+    if technology == "roce":
+        return not port.infiniband
+    driver = node.adapters[port.device].driver
+    looks = "omni-path" if driver.startswith(_OMNI_PATH_DRIVER) else "infiniband"
+    return port.infiniband and technology in ("", looks)
+
+
+def _is_adapter(interface: Interface) -> bool:
+    return interface.physical and interface.ethernet
 
 
 def _mbps(link: Port | Interface) -> float | None:
@@ -83,35 +77,39 @@ def _mbps(link: Port | Interface) -> float | None:
     return 1000 * link.rate.gbps if link.rate else None
 
 
-def _legal(name: str) -> str:
-    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)
+class _Comparison:
+    """One node, compared with the facts of its fabric."""
 
-
-class _Judge:
-    """One node, held against what is wanted of it."""
-
-    def __init__(self, node: Node, facts: Wanted) -> None:
-        self.node, self.wanted = node, facts
+    def __init__(self, node: Node, facts: Facts | None) -> None:
+        self.node, self.facts = node, _demands(facts)
         # What has the slots that count; found while the links are judged.
         self.owners: list[Adapter | Interface] = []
 
-    def judge(self) -> list[Deviation]:
-        technology = self.wanted.technology
+    def deviations(self) -> list[Deviation]:
+        technology = self.facts.technology
         links = list(self.ports()) if technology != "ethernet" else []
         links += self.interfaces() if technology not in PORTED else []
         # Without a technology nothing is known of the links; of their slots it is.
         links = links if technology else []
-        slots = [found for owner in self.owners for found in self.slot(owner)]
+        slots = [deviation for owner in self.owners for deviation in self.slot(owner)]
         unreadable = list(self.unreadable())
         if unreadable:
             # What could not be read may be the very adapter that seems to be missing.
-            links = [found for found in links if found.kind != "no-adapter"]
+            links = [deviation for deviation in links if deviation.kind != "no-adapter"]
         return [*unreadable, *links, *slots]
 
     def deviation(
         self, kind: str, device: str, found: str, expected: str = "", what: str = ""
     ) -> Deviation:
-        return Deviation(self.node.name, device, what, found, expected or self.wanted.link, kind)
+        return Deviation(self.node.name, device, what, found, expected or self.link, kind)
+
+    @property
+    def link(self) -> str:
+        """Write what a link should be: `40 Gb/sec (4X QDR)`, `10000 Mb/s full`."""
+        mbps = self.facts.mbps
+        if self.facts.technology == "ethernet":
+            return f"{mbps} Mb/s full" if mbps else "full duplex"
+        return str(self.facts.port_rate or _gigabits(mbps) or "an active port")
 
     def blind(self, path: str) -> bool:
         return any(f"/{unreadable}".endswith(f"/{path}") for unreadable in self.node.unreadable)
@@ -122,17 +120,17 @@ class _Judge:
     def ports(self) -> Iterator[Deviation]:
         ports = self.node.ports.values()
         judged = []
-        for name in self.wanted.devices:
+        for name in self.facts.devices:
             named = self.named(name)
             judged += named
             if not named:
                 yield self.deviation("no-adapter", name, "no such port")
-        if not self.wanted.devices:
-            judged = [port for port in ports if self.wanted.takes(self.node, port)]
+        if not self.facts.devices:
+            judged = [port for port in ports if _is_of(self.facts.technology, self.node, port)]
             if any(port.active for port in judged):
                 judged = [port for port in judged if not port.down]
             elif not judged:
-                name = PORTED.get(self.wanted.technology, "InfiniBand")
+                name = PORTED.get(self.facts.technology, "InfiniBand")
                 what = "port" if self.node.adapters else "adapter"
                 yield self.deviation("no-adapter", "", f"no {name} {what}")
         yield from self.judged(judged)
@@ -148,7 +146,7 @@ class _Judge:
         path = f"{port.device}/ports/{port.number}"
         state, phys = (text.partition(": ")[2] for text in (port.state, port.phys_state))
         trained = port.phys_state[:2] in ("5:", "")
-        layer = "Ethernet" if self.wanted.technology == "ethernet" else "InfiniBand"
+        layer = "Ethernet" if self.facts.technology in ("ethernet", "roce") else "InfiniBand"
         if (port.link_layer or "InfiniBand") != layer:
             found, expected = f"link layer {port.link_layer or 'InfiniBand'}", f"link layer {layer}"
             yield self.deviation("port-state", port.name, found, expected)
@@ -158,59 +156,62 @@ class _Judge:
                 yield self.deviation("port-state", port.name, found, "ACTIVE (LinkUp)")
         elif not self.blind(f"{path}/rate"):
             found = str(port.rate) if port.rate else "no rate"
-            if self.wanted.rate and port.rate != self.wanted.rate:
+            rate, mbps = self.facts.port_rate, self.facts.mbps
+            if rate and port.rate != rate:
                 yield self.deviation("port-rate", port.name, found)
             # Of RoCE the lanes and the word are but a way to write the sum.
-            if self.wanted.mbps and _mbps(port) != max(self.wanted.mbps, ROCE_LEAST):
-                expected = f"{self.wanted.mbps / 1000:g} Gb/sec"
-                yield self.deviation("port-rate", port.name, found, expected)
+            if mbps and _mbps(port) != max(mbps, MIN_ROCE_MBPS):
+                yield self.deviation("port-rate", port.name, found, _gigabits(mbps))
 
     def interfaces(self) -> Iterator[Deviation]:
-        if self.wanted.devices:
-            judged = []
-            for name in self.wanted.devices:
-                if name in self.node.interfaces:
-                    judged.append(self.node.interfaces[name])
-                elif ports := self.named(name) if self.wanted.technology else []:
-                    yield from self.judged(ports)
-                else:
-                    yield self.deviation("no-adapter", name, "no such interface")
-            self.owners += [interface for interface in judged if interface.physical]
-            for interface in judged:
-                yield from self.interface(interface)
+        if self.facts.devices:
+            yield from self.declared_interfaces()
             return
-        real = [one for one in self.node.interfaces.values() if one.physical and one.ethernet]
-        if not real:
+        adapters = [each for each in self.node.interfaces.values() if _is_adapter(each)]
+        if not adapters:
             yield self.deviation("no-adapter", "", "no Ethernet adapter")
-        up = [one for one in real if one.up]
-        right = [one for one in up if self.wanted.mbps in (None, one.speed)]
+        up = [interface for interface in adapters if interface.up]
+        right = [each for each in up if self.facts.mbps in (None, each.speed)]
         self.owners += right
-        found = [list(self.interface(one)) for one in right or up or real]
+        found = [list(self.interface(each)) for each in right or up or adapters]
         # One that is all right is the fabric; others of its speed may serve something else.
         if not right or all(found):
-            yield from (deviation for each in found for deviation in each)
+            yield from (deviation for several in found for deviation in several)
 
-    def interface(self, one: Interface) -> Iterator[Deviation]:
-        path = f"class/net/{one.name}"
-        speed = f"{one.speed} Mb/s" if one.speed else "unknown speed"
-        duplex = one.duplex if one.duplex not in ("", "unknown") else "unknown duplex"
-        if not one.up:
+    def declared_interfaces(self) -> Iterator[Deviation]:
+        judged = []
+        for name in self.facts.devices:
+            if name in self.node.interfaces:
+                judged.append(self.node.interfaces[name])
+            elif ports := self.named(name):
+                yield from self.judged(ports)
+            else:
+                yield self.deviation("no-adapter", name, "no such interface")
+        self.owners += [interface for interface in judged if interface.physical]
+        for interface in judged:
+            yield from self.interface(interface)
+
+    def interface(self, interface: Interface) -> Iterator[Deviation]:
+        name, path = interface.name, f"class/net/{interface.name}"
+        speed = f"{interface.speed} Mb/s" if interface.speed else "unknown speed"
+        duplex = interface.duplex if interface.duplex not in ("", "unknown") else "unknown duplex"
+        if not interface.up:
             if not self.blind(f"{path}/operstate"):
-                yield self.deviation("port-state", one.name, one.operstate or "no state")
+                yield self.deviation("port-state", name, interface.operstate or "no state")
             return
-        if self.wanted.mbps not in (None, one.speed):
+        if self.facts.mbps not in (None, interface.speed):
             if not self.blind(f"{path}/speed"):
-                yield self.deviation("interface-speed", one.name, f"{speed} {duplex}")
-        elif one.duplex != "full" and not self.blind(f"{path}/duplex"):
-            yield self.deviation("duplex", one.name, f"{speed} {duplex}")
-        mtu = self.wanted.mtu
-        if mtu not in (None, one.mtu) and not self.blind(f"{path}/mtu"):
-            yield self.deviation("mtu", one.name, str(one.mtu or "not known"), str(mtu), "MTU")
+                yield self.deviation("interface-speed", name, f"{speed} {duplex}")
+        elif interface.duplex != "full" and not self.blind(f"{path}/duplex"):
+            yield self.deviation("duplex", name, f"{speed} {duplex}")
+        mtu = self.facts.mtu
+        if mtu not in (None, interface.mtu) and not self.blind(f"{path}/mtu"):
+            yield self.deviation("mtu", name, str(interface.mtu or "not known"), str(mtu), "MTU")
 
     def slot(self, owner: Adapter | Interface) -> Iterator[Deviation]:
         slot = self.node.slots.get(owner.pci, Slot(owner.pci))
-        speed = self.wanted.pcie or (slot.max_speed if slot.speed else None)
-        width = self.wanted.pcie_lanes or (slot.max_width if slot.width else None)
+        speed = self.facts.slot_speed or (slot.max_speed if slot.speed else None)
+        width = self.facts.pcie_lanes or (slot.max_width if slot.width else None)
         slow = speed not in (None, slot.speed) and not self.blind(
             f"{slot.address}/current_link_speed"
         )
@@ -231,31 +232,42 @@ class _Judge:
 
     def concerned(self, path: list[str]) -> str | None:
         """Return what is judged less well without this file: "" for all; None for nothing."""
-        technology, declared = self.wanted.technology, self.wanted.devices
         if path[:2] == ["class", "infiniband"]:
-            name = "/".join(path[2:3] + path[4:5])
-            above = any(f"{name}/".startswith(f"{one}/") for one in declared)
-            below = any(f"{one}/".startswith(f"{name}/") for one in declared)
-            port = self.node.ports.get(name)
-            if port is not None and port.down and path[-1] == "rate":
-                # Some drivers have none then.
-                return None
-            if technology == "ethernet":
-                # Of RoCE ports those that are declared; without the class, what is no interface.
-                judged = not name and not set(declared) <= set(self.node.interfaces)
-            else:
-                other = port is not None and not self.wanted.takes(self.node, port)
-                judged = not name or not (declared or other)
-            return name if above or below or judged else None
+            return self.concerned_port(path)
         if path[:2] == ["class", "net"]:
-            name = "".join(path[2:3])
-            if technology in PORTED or (name and declared and name not in declared):
-                return None
-            if name not in self.node.interfaces:
-                return name
-            one = self.node.interfaces[name]
-            # Linux gives these of a link that is up, and an error else.
-            silent = path[3] in ("speed", "duplex") and not one.up
-            judged = name in declared or (one.physical and one.ethernet)
-            return name if technology and judged and not silent else None
+            return self.concerned_interface(path)
         return next((owner.name for owner in self.owners if owner.pci in path), None)
+
+    def concerned_port(self, path: list[str]) -> str | None:
+        technology, declared = self.facts.technology, self.facts.devices
+        name = "/".join(path[2:3] + path[4:5])
+        above = any(f"{name}/".startswith(f"{device}/") for device in declared)
+        below = any(f"{device}/".startswith(f"{name}/") for device in declared)
+        port = self.node.ports.get(name)
+        if port is not None and port.down and path[-1] == "rate":
+            # Some drivers have none then.
+            return None
+        if technology == "ethernet":
+            # Of RoCE ports those that are declared; without the class, what is no interface.
+            judged = not name and not set(declared) <= set(self.node.interfaces)
+        else:
+            other = port is not None and not _is_of(technology, self.node, port)
+            judged = not name or not (declared or other)
+        return name if above or below or judged else None
+
+    def concerned_interface(self, path: list[str]) -> str | None:
+        technology, declared = self.facts.technology, self.facts.devices
+        name = "".join(path[2:3])
+        if technology in PORTED or (name and declared and name not in declared):
+            return None
+        if name not in self.node.interfaces:
+            return name
+        interface = self.node.interfaces[name]
+        # Linux gives these of a link that is up, and an error for others.
+        silent = path[3] in ("speed", "duplex") and not interface.up
+        judged = name in declared or _is_adapter(interface)
+        return name if technology and judged and not silent else None
+
+
+def _gigabits(mbps: int | None) -> str:
+    return f"{mbps / 1000:g} Gb/sec" if mbps else ""

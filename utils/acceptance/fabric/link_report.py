@@ -31,7 +31,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from acceptance.core.errors import ParseError
-from acceptance.fabric.node import Adapter, Interface, Node, Port, Rate, Slot
+from acceptance.fabric.node import Adapter, Interface, Node, Port, Slot
+from acceptance.fabric.rates import Rate
 
 #: Prints what a node's links say.
 SCRIPT = Path(__file__).with_name("link.sh")

@@ -1,31 +1,17 @@
-"""A node's links: what its ports, slots and interfaces run at, as the node itself tells it.
+"""A node's links: what its ports, slots and interfaces run at, as the node itself reports it.
 
-`fabric/link_report.py` reads this from the output of `fabric/link.sh`, `fabric/link_check.py`
-judges.
+`link_report.py` reads it from the output of `link.sh`, `link_check.py` compares it with facts.
 """
 
 from dataclasses import dataclass, field
 
-#: GT/s of a lane -> generation of PCI Express.
-GENERATIONS = {2.5: "1.1", 5.0: "2.0", 8.0: "3.0", 16.0: "4.0", 32.0: "5.0", 64.0: "6.0"}
-
-
-@dataclass(frozen=True)
-class Rate:
-    """What an InfiniBand port runs at: Gb/s, lanes, and the word of the speed of a lane."""
-
-    gbps: float
-    lanes: int
-    word: str
-
-    def __str__(self) -> str:
-        """Write it as Linux does: `40 Gb/sec (4X QDR)`."""
-        return f"{self.gbps:g} Gb/sec ({self.lanes}X{' ' if self.word else ''}{self.word})"
+from acceptance.core.observations import Observation
+from acceptance.fabric.rates import GENERATIONS, Rate
 
 
 @dataclass
 class Port:
-    """A port of an adapter; an empty text or None is what the node did not tell."""
+    """A port of an adapter; an empty text or None is what the node did not report."""
 
     device: str
     number: int
@@ -144,6 +130,19 @@ class Deviation:
         """Write the line of a report: `node17 mlx5_0/1: found, expected what`."""
         where = " ".join(filter(None, (self.node, self.device, self.what)))
         return f"{where}: {self.found}, expected {self.expected}"
+
+    @property
+    def observation(self) -> Observation:
+        """Return it as it is stored with a case."""
+        return Observation(
+            self.kind,
+            str(self),
+            node=self.node,
+            device=self.device,
+            what=self.what,
+            found=self.found,
+            expected=self.expected,
+        )
 
 
 def slot_text(speed: float | None, width: int | None) -> str:

@@ -5,13 +5,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from acceptance.core.metrics import split
-from acceptance.fabric import bandwidth_shares, rates
-from acceptance.fabric.counters import grown, moved
-from acceptance.fabric.facts import SLACK, Facts, exceeds, latency_floor, limit
+from acceptance.core.observations import Observation
+from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
+from acceptance.fabric.counters import bytes_moved, error_growth
+from acceptance.fabric.facts import Facts
+from acceptance.fabric.limits import SLACK, exceeds, latency_floor, limit
 from acceptance.fabric.link_check import deviations, serving
-from acceptance.fabric.link_facts import TECHNOLOGIES
 from acceptance.fabric.link_report import parse
-from acceptance.fabric.node import Deviation, Node
+from acceptance.fabric.node import Deviation
+from acceptance.fabric.rates import HDR100_LANES, known_rates
 from acceptance.launch.placement import Layout
 
 #: Benchmarks whose best bandwidth is one way and one pair's: a fraction of the limit can judge it.
@@ -33,9 +35,7 @@ def limit_of(benchmark: str, metric: str, unit: str, facts: Facts) -> tuple[floa
     bound = limit(facts)
     if benchmark not in ONE_WAY or metric != "bandwidth_peak" or bound.bandwidth is None:
         return None
-    return round(
-        bound.bandwidth / bandwidth_shares.UNITS[unit], 1
-    ), f"limit of {facts.text}, {bound.formula}"
+    return round(bound.bandwidth / UNITS[unit], 1), f"limit of {facts.text}, {bound.formula}"
 
 
 def implausible(
@@ -60,16 +60,16 @@ def _too_fast(
 ) -> str:
     bound = limit(facts)
     pairs = layout.processes // 2
-    times = bandwidth_shares.factor(benchmark, layout.nodes, layout.mapping, pairs)
+    times = factor(benchmark, layout.nodes, layout.mapping, pairs)
     if benchmark == "hpcc" and layout.per_node == 1:
         times = 1
     if times is None or bound.bandwidth is None:
         return ""
     over = {}
     for name, (value, unit) in measurements.items():
-        bandwidth = split(name)[0] in bandwidth_shares.METRICS or name.startswith(HPCC_BANDWIDTH)
-        if bandwidth and unit in bandwidth_shares.UNITS:
-            most = times * bound.bandwidth / bandwidth_shares.UNITS[unit]
+        bandwidth = split(name)[0] in METRICS or name.startswith(HPCC_BANDWIDTH)
+        if bandwidth and unit in UNITS:
+            most = times * bound.bandwidth / UNITS[unit]
             if exceeds(value, most):
                 over[name] = (value / most, value, most, unit)
     if not over:
@@ -125,80 +125,76 @@ def slower_link(
         return ""
     peak, unit = measurements["bandwidth_peak"]
     stated = limit(facts).bandwidth
-    value = peak * bandwidth_shares.UNITS[unit]
+    value = peak * UNITS[unit]
     if stated is None or facts.rate is None or value >= (1 - within) * stated:
         return ""
-    known = [*(rates.INFINIBAND if facts.technology == "infiniband" else rates.PORTS.get(
-        facts.technology, ()
-    ))]  # fmt: skip
+    known = known_rates(facts.technology) or ()
     slower = known[: known.index(facts.rate)] if facts.rate in known else []
     for rate in reversed(slower):
-        lanes = rates.HDR100_LANES if rate == "HDR100" else facts.lanes
+        lanes = HDR100_LANES if rate == "HDR100" else facts.lanes
         other = replace(facts, rate=rate, lanes=lanes)
         most = limit(other).bandwidth
         if most and (1 - within) * most <= value and not exceeds(value, most):
             return (
                 f"a link that runs at less than {facts.text}: bandwidth_peak is right for "
-                f"{other.text} ({most / bandwidth_shares.UNITS[unit]:.5g} {unit} at most)"
+                f"{other.text} ({most / UNITS[unit]:.5g} {unit} at most)"
             )
     return ""
 
 
 @dataclass
 class Evidence:
-    """What the links of the nodes said before and after a run.
+    """What the links of the nodes showed before and after a run.
 
-    `bytes` moved by node; `unknown` why the bytes of a node cannot be told; `faults` what fails
-    the run; `deviations` what may explain a failure.
+    `bytes` moved by node; `unknown` why the bytes of a node cannot be counted; `faults` what fails
+    the run, of the kinds link-failed and no-bytes; `deviations` what may explain a failure.
     """
 
     bytes: dict[str, int] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
+    faults: list[Observation] = field(default_factory=list)
     deviations: list[Deviation] = field(default_factory=list)
 
 
-def evidence(
-    folder: Path, nodes: Iterable[str], facts: Mapping[str, object], least: int
-) -> Evidence:
+def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes: int) -> Evidence:
     """Read what `launch/rank.sh` left in a folder, NODE.before and NODE.after of each node.
 
-    `facts` is the `fabric` of a partition; `least` are the bytes that each node must have moved
-    over its declared device, 0 for no matter. Raises ParseError for a reading that is cut.
+    `min_bytes` must have moved over the fabric of each node, 0 for no matter. Raises ParseError for
+    a reading that is cut.
     """
-    found = Evidence()
-    if facts.get("technology") not in TECHNOLOGIES:
-        return found
+    result = Evidence()
+    if facts is None or not facts.shown:
+        return result
     for name in sorted(set(nodes)):
         paths = [folder / f"{name}.{when}" for when in ("before", "after")]
         if not all(path.is_file() for path in paths):
-            found.unknown.append(f"{name} told nothing of its links")
+            result.unknown.append(f"{name} reported nothing of its links")
             continue
         before, after = (parse(path.read_text(errors="replace"), path.name) for path in paths)
-        found.deviations += deviations(before, facts)
-        links = serving(before, facts)
-        for change in grown(before, after):
-            found.deviations.append(change)
-            # The fabric is not to blame for what another network of the node does.
-            if change.what in FATAL and change.kind == "errors" and change.device in links:
-                found.faults.append(f"the link failed while it was measured: {change}")
-        _count(found, before, after, facts, least)
-    return found
+        growth, links = error_growth(before, after), serving(before, facts)
+        result.deviations += [*deviations(before, facts), *growth]
+        # The fabric is not to blame for what another network of the node does.
+        result.faults += [_failure(change) for change in growth if change.device in links and
+                          change.what in FATAL and change.kind == "errors"]  # fmt: skip
+        try:
+            result.bytes[name] = bytes_moved(before, after, facts, min_bytes)
+        except ValueError as err:
+            result.unknown.append(str(err))
+        else:
+            if result.bytes[name] < min_bytes:
+                result.faults.append(_too_few(name, result.bytes[name], min_bytes, facts))
+    return result
 
 
-def _count(
-    found: Evidence, before: Node, after: Node, facts: Mapping[str, object], least: int
-) -> None:
-    device = str(facts.get("device") or "") or None
-    try:
-        technology = str(facts["technology"])
-        found.bytes[before.name] = moved(before, after, device, technology, least)
-    except ValueError as err:
-        found.unknown.append(str(err))
-        return
-    if found.bytes[before.name] < least:
-        found.faults.append(
-            f"only {found.bytes[before.name]} bytes went over "
-            f"{device or 'the ' + str(facts['technology'])} of {before.name}, the benchmark sends "
-            f"{least} at least: not measured over this fabric"
-        )
+def _failure(change: Deviation) -> Observation:
+    text = f"the link failed while it was measured: {change}"
+    return replace(change.observation, kind="link-failed", text=text)
+
+
+def _too_few(node: str, size: int, min_bytes: int, facts: Facts) -> Observation:
+    over = facts.device or f"the {facts.technology}"
+    text = (
+        f"only {size} bytes went over {over} of {node}, the benchmark sends {min_bytes} at least: "
+        "not measured over this fabric"
+    )
+    return Observation("no-bytes", text, node=node)

@@ -1,7 +1,7 @@
-"""What a network link and a PCI Express slot carry at most, each with its formula.
+"""The rates of links and slots: as they are written, on the wire, and what they carry at most.
 
-Every number here is an upper bound in one direction: of the overheads only those count that no
-device can leave out.
+Every bound here is an upper one, in one direction: of the overheads only those count that no device
+can leave out.
 """
 
 from collections.abc import Iterable
@@ -16,66 +16,131 @@ _64B66B = ("64/66",)
 # PAM4 lanes: 64b/66b is transcoded to 256b/257b, then RS(544,514) adds its check symbols.
 _PAM4 = ("256/257", "514/544")
 
-#: InfiniBand: rate -> Gb/s of a lane on the wire, and the share of it that is data. Sources: Linux,
-#: `ib_rate_to_mbps` (56250, 103125, 425000 and 850000 for 4 lanes of FDR, EDR, NDR and XDR, 53125
-#: for one of HDR); of FDR10 Mellanox's manual of the MSB7890; of PAM4 Intel AN 846. FEC of EDR fits
-#: into the room that transcoding makes.
-INFINIBAND: dict[str, tuple[str, tuple[str, ...]]] = {
-    "SDR": ("2.5", _8B10B),
-    "DDR": ("5", _8B10B),
-    "QDR": ("10", _8B10B),
-    "FDR10": ("10.3125", _64B66B),
-    "FDR": ("14.0625", _64B66B),
-    "EDR": ("25.78125", _64B66B),
-    "HDR100": ("53.125", _PAM4),
-    "HDR": ("53.125", _PAM4),
-    "NDR": ("106.25", _PAM4),
-    "XDR": ("212.5", _PAM4),
+
+@dataclass(frozen=True)
+class Lane:
+    """A lane: Gb/s as Linux writes them, Gb/s (or GT/s) on the wire, and the shares of data."""
+
+    nominal: float
+    speed: str
+    encoding: tuple[str, ...]
+
+
+#: InfiniBand: rate -> lane. Sources: of the nominal speeds Linux, drivers/infiniband/core/sysfs.c,
+#: which rounds them from FDR on; of those on the wire Linux, `ib_rate_to_mbps` (56250, 103125,
+#: 425000 and 850000 for 4 lanes of FDR, EDR, NDR and XDR, 53125 for one of HDR); of FDR10
+#: Mellanox's manual of the MSB7890; of PAM4 Intel AN 846. FEC of EDR fits into the room that
+#: transcoding makes.
+INFINIBAND: dict[str, Lane] = {
+    "SDR": Lane(2.5, "2.5", _8B10B),
+    "DDR": Lane(5, "5", _8B10B),
+    "QDR": Lane(10, "10", _8B10B),
+    "FDR10": Lane(10, "10.3125", _64B66B),
+    "FDR": Lane(14, "14.0625", _64B66B),
+    "EDR": Lane(25, "25.78125", _64B66B),
+    "HDR100": Lane(50, "53.125", _PAM4),
+    "HDR": Lane(50, "53.125", _PAM4),
+    "NDR": Lane(100, "106.25", _PAM4),
+    "XDR": Lane(200, "212.5", _PAM4),
 }
 #: Widths of an InfiniBand link.
 INFINIBAND_LANES = (1, 2, 4, 8, 12)
-#: HDR100 is a name for HDR on half of the lanes.
+#: HDR100 is a name for HDR on half of the lanes; Linux writes HDR.
 HDR100_LANES = 2
 INFINIBAND_MTUS = (256, 512, 1024, 2048, 4096)
 #: LRH 8, BTH 12, ICRC 4, VCRC 2: in each packet. RETH (16) is only in the first one of an RDMA
 #: write, GRH (40) only between subnets. Source: InfiniBand Architecture Specification, volume 1.
 INFINIBAND_HEADERS = 26
 
+#: Omni-Path: rate -> rate and lanes of InfiniBand as which Linux writes it; of others nothing is
+#: known. Source: Linux, drivers/infiniband/hw/hfi1, `opa_speed_to_ib`.
+OMNI_PATH = {"100": ("EDR", 4)}
+
+_ETHERNET = ("1", "2.5", "5", "10", "25", "40", "50", "100", "200", "400", "800")
 #: Gb/s of a port, after its encoding, by technology. Slingshot's 100 is that of adapters for it
 #: that speak plain Ethernet.
 PORTS: dict[str, tuple[str, ...]] = {
-    "ethernet": ("1", "2.5", "5", "10", "25", "40", "50", "100", "200", "400", "800"),
+    "ethernet": _ETHERNET,
+    "roce": _ETHERNET,
     "omni-path": ("100", "400"),
     "slingshot": ("100", "200", "400"),
 }
+#: Technologies whose links are ports of RDMA adapters under /sys -> how people write them.
+PORTED = {"infiniband": "InfiniBand", "omni-path": "Omni-Path", "roce": "RoCE"}
+#: Technologies whose links Linux shows under /sys.
+SHOWN = (*PORTED, "ethernet")
+#: Mb/s of a RoCE port that is slower: Linux writes it as `2.5 Gb/sec (1X SDR)`. Source: Linux,
+#: drivers/infiniband/core/verbs.c, `ib_get_eth_speed`.
+MIN_ROCE_MBPS = 2500
 #: Preamble and start 8, header 14, FCS 4, then the gap: around each packet. Source: IEEE 802.3.
 ETHERNET_GAP = 12
 ETHERNET_FRAMING = 26 + ETHERNET_GAP
-#: IPv4 20, TCP 20, without options. RoCE and iWARP have more of them, UDP alone has less (28).
+#: IPv4 20, TCP 20, without options. iWARP has more of them, UDP alone has less (28).
 TCP_HEADERS = 40
+#: RoCE: IPv4 20, UDP 8, BTH 12, ICRC 4, around a payload of InfiniBand's sizes; its first version
+#: has GRH 40 in place of IPv4 and UDP. Source: InfiniBand Architecture Specification, annex A17.
+ROCE_HEADERS = 44
 #: Bytes of the shortest frame with its preamble.
 ETHERNET_SHORTEST = 72
 JUMBO = 9000
 
-#: PCI Express: generation -> GT/s of a lane, and the share of it that is packets. 6.0: a flit of
-#: 256 bytes holds 236 of packets. Source: PCI Express Base Specification, 1.0 to 6.0.
-PCIE: dict[str, tuple[str, tuple[str, ...]]] = {
-    "1.0": ("2.5", _8B10B),
-    "1.1": ("2.5", _8B10B),
-    "2.0": ("5", _8B10B),
-    "2.1": ("5", _8B10B),
-    "3.0": ("8", ("128/130",)),
-    "3.1": ("8", ("128/130",)),
-    "4.0": ("16", ("128/130",)),
-    "5.0": ("32", ("128/130",)),
-    "6.0": ("64", ("236/256",)),
+#: PCI Express: generation -> lane, in GT/s, and the share of it that is packets. 6.0: a flit of 256
+#: bytes holds 236 of packets. Source: PCI Express Base Specification, 1.0 to 6.0.
+PCIE: dict[str, Lane] = {
+    "1.0": Lane(2.5, "2.5", _8B10B),
+    "1.1": Lane(2.5, "2.5", _8B10B),
+    "2.0": Lane(5, "5", _8B10B),
+    "2.1": Lane(5, "5", _8B10B),
+    "3.0": Lane(8, "8", ("128/130",)),
+    "3.1": Lane(8, "8", ("128/130",)),
+    "4.0": Lane(16, "16", ("128/130",)),
+    "5.0": Lane(32, "32", ("128/130",)),
+    "6.0": Lane(64, "64", ("236/256",)),
 }
+#: GT/s of a lane -> its generation; of revisions with one speed that by which slots are known.
+GENERATIONS = {PCIE[name].nominal: name for name in ("1.1", "2.0", "3.0", "4.0", "5.0", "6.0")}
 PCIE_LANES = (1, 2, 4, 8, 12, 16, 32)
 PCIE_PAYLOADS = (128, 256, 512, 1024, 2048, 4096)
 #: The largest payload that network adapters are known to use; many use 128 or 256, 4096 is allowed.
 #: A host and adapter with more state it as `pcie_payload`. Source: Mellanox's note on the maximum
 #: payload size, by which its firmware offers 128 to 512.
 PCIE_PAYLOAD = 512
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What a port runs at, in Linux's words: Gb/s, lanes, and the word of the speed of a lane."""
+
+    gbps: float
+    lanes: int
+    word: str
+
+    def __str__(self) -> str:
+        """Write it as Linux does: `40 Gb/sec (4X QDR)`."""
+        return f"{self.gbps:g} Gb/sec ({self.lanes}X{' ' if self.word else ''}{self.word})"
+
+
+def known_rates(technology: str) -> tuple[str, ...] | None:
+    """Return the rates of a technology, the slowest one first; None where any word may be one."""
+    return tuple(INFINIBAND) if technology == "infiniband" else PORTS.get(technology)
+
+
+def port_rate(technology: str, rate: str | None, lanes: int | None) -> Rate | None:
+    """Return what Linux writes of a port; None where it does not write the rate of a lane.
+
+    InfiniBand has 4 lanes unless stated, HDR100 has 2.
+    """
+    word: str | None = rate
+    if technology == "omni-path":
+        word, lanes = OMNI_PATH.get(rate or "", (None, None))
+    elif technology != "infiniband":
+        return None
+    elif rate == "HDR100":
+        word, lanes = "HDR", HDR100_LANES
+    if word is None:
+        return None
+    lanes = lanes or 4
+    return Rate(INFINIBAND[word].nominal * lanes, lanes, word)
 
 
 @dataclass(frozen=True)
@@ -113,8 +178,8 @@ def _wire(
         lanes = HDR100_LANES if rate == "HDR100" else lanes
         if lanes is None:
             return None
-        speed, encoding = INFINIBAND[rate]
-        return speed, encoding, lanes
+        lane = INFINIBAND[rate]
+        return lane.speed, lane.encoding, lanes
     if technology in PORTS and rate is not None:
         return rate, (), 1
     return None
@@ -129,9 +194,10 @@ def link(
 ) -> Bound | None:
     """Return what the ports of a node carry of messages; None where no formula or fact says it.
 
-    Of InfiniBand all headers count that every packet has, at an MTU of 4096 unless stated. Of
-    Ethernet framing, IP and TCP count, at an MTU of 9000 unless stated. Of Omni-Path and Slingshot
-    no header counts: the one's format is not public, the other's leaves out parts of Ethernet's.
+    Of InfiniBand and RoCE all headers count that every packet has, at an MTU of 4096 unless stated.
+    Of Ethernet framing, IP and TCP count, at an MTU of 9000 unless stated. Of Omni-Path and
+    Slingshot no header counts: the one's format is not public, the other's leaves out parts of
+    Ethernet's.
     """
     wire = _wire(technology, rate, lanes)
     if wire is None:
@@ -140,6 +206,9 @@ def link(
     if technology == "infiniband":
         data = mtu or INFINIBAND_MTUS[-1]
         shares = (*shares, f"{data}/{data + INFINIBAND_HEADERS}")
+    elif technology == "roce":
+        data = mtu or INFINIBAND_MTUS[-1]
+        shares = (*shares, f"{data}/{data + ROCE_HEADERS + ETHERNET_FRAMING}")
     elif technology == "ethernet":
         packet = mtu or JUMBO
         shares = (*shares, f"{packet - TCP_HEADERS}/{packet + ETHERNET_FRAMING}")
@@ -153,7 +222,8 @@ def link_time(technology: str, rate: str | None, lanes: int | None, ports: int, 
         return 0.0
     if technology == "infiniband":
         size += INFINIBAND_HEADERS
-    elif technology == "ethernet":
+    elif technology in ("ethernet", "roce"):
+        size += ROCE_HEADERS if technology == "roce" else 0
         size = max(size + ETHERNET_FRAMING - ETHERNET_GAP, ETHERNET_SHORTEST)
     speed, shares, width = wire
     return size / _bound([(width, "lanes"), (ports, "ports")], speed, "Gb/s", shares).value
@@ -180,15 +250,14 @@ def slot(
     if pcie is None or lanes is None:
         return None
     data = payload or PCIE_PAYLOAD
-    speed, encoding = PCIE[pcie]
-    shares = (*encoding, f"{data}/{data + packet_overhead(pcie)}")
-    return _bound([(lanes, "lanes"), (slots, "slots")], speed, "GT/s", shares)
+    shares = (*PCIE[pcie].encoding, f"{data}/{data + packet_overhead(pcie)}")
+    return _bound([(lanes, "lanes"), (slots, "slots")], PCIE[pcie].speed, "GT/s", shares)
 
 
 def slot_time(pcie: str | None, lanes: int | None, slots: int, size: int) -> float:
     """Return how long (us) a slot needs for the bits of a message (bytes); 0 if not known."""
     if pcie is None or lanes is None:
         return 0.0
-    speed, encoding = PCIE[pcie]
-    wire = _bound([(lanes, "lanes"), (slots, "slots")], speed, "GT/s", encoding)
+    lane = PCIE[pcie]
+    wire = _bound([(lanes, "lanes"), (slots, "slots")], lane.speed, "GT/s", lane.encoding)
     return (size + packet_overhead(pcie)) / wire.value

@@ -1,1 +1,25 @@
 """Where ranks shall stand, where they stood, and how the scheduler ended their job."""
+
+from acceptance.launch.placement import Launch, Layout, PlacementFault, place
+from acceptance.launch.rank_report import Rank, misplaced
+from acceptance.launch.slurm_jobs import cut_short
+from acceptance.launch.topology import (
+    last_level_cache,
+    process_counts,
+    usable_cores,
+    usable_memory,
+)
+
+__all__ = [
+    "Launch",
+    "Layout",
+    "PlacementFault",
+    "Rank",
+    "cut_short",
+    "last_level_cache",
+    "misplaced",
+    "place",
+    "process_counts",
+    "usable_cores",
+    "usable_memory",
+]

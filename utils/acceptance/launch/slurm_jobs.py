@@ -5,7 +5,9 @@ Sources: what `slurmstepd` of Slurm 22.05 writes to a job's standard error
 """
 
 import re
-import subprocess
+
+from acceptance.core import process
+from acceptance.core.observations import Observation
 
 #: State -> what it means; jobs in any other state have ended by themselves, or have not ended.
 STATES = {
@@ -32,69 +34,66 @@ _ENDED = re.compile(
 _TIME = re.compile(r" AT \d{4}-\d\d-\d\dT[\d:]+")
 
 
-def cut_short(errors: str, state: str = "") -> str:
-    """Return why Slurm ended a job before its program did; empty where it did not.
+def cut_short(errors: str, state: str = "") -> Observation | None:
+    """Return why Slurm ended a job before its program did; None where it did not.
 
     `errors` is the job's standard error, `state` what the scheduler says (`CANCELLED by 0`,
-    `TIMEOUT`). Slurm's exit status of such a job may well be 0.
+    `TIMEOUT`). Slurm's exit status of such a job may well be 0. Kinds: time-limit, job-ended.
     """
     # A step alone is also ended when one of its ranks has crashed, which then says more itself.
     said = [
-        found
-        for found in _ENDED.finditer(errors)
-        if found["what"] == "JOB" or " DUE TO " in found["how"]
+        match
+        for match in _ENDED.finditer(errors)
+        if match["what"] == "JOB" or " DUE TO " in match["how"]
     ]
-    said.sort(key=lambda found: found["what"] != "JOB")
-    known = re.match("[A-Z_]+", state or "")
-    why = STATES.get(known[0], "") if known else ""
+    said.sort(key=lambda match: match["what"] != "JOB")
     if not said:
-        return f"the job did not end by itself: {why} ({state})" if why else ""
+        known = re.match("[A-Z_]*", state or "")
+        word = known[0] if known else ""
+        if word not in STATES:
+            return None
+        text = f"the job did not end by itself: {STATES[word]} ({state})"
+        return Observation(_kind(word), text)
     first = said[0]
-    how = _TIME.sub("", first["how"])
+    how, kind = _TIME.sub("", first["how"]), "job-ended"
     if "DUE TO TIME LIMIT" in how:
-        how += " (a check's limit: -S time_limit=30m)"
-    return f"the {first['what'].lower()} {first['id']} on {first['node']} was {how}"
+        how, kind = f"{how} (a check's limit: -S time_limit=30m)", "time-limit"
+    text = f"the {first['what'].lower()} {first['id']} on {first['node']} was {how}"
+    return Observation(kind, text)
 
 
-def _run(*command: str) -> tuple[str, str]:
-    """Run one of Slurm's commands; return what it printed, or why it failed, in a line."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    except (OSError, subprocess.TimeoutExpired) as err:
-        return "", str(err)
-    if done.returncode == 0:
-        return done.stdout, ""
-    said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-    return "", said[0] if said else f"{command[0]} ends with status {done.returncode}"
+def ask(job: str) -> Observation:
+    """Ask Slurm about a job; some time later it forgets it.
 
-
-def ask(job: str) -> str:
-    """Ask Slurm about a job, and say in a line what it answers; some time later it forgets it."""
-    text, fault = _run("scontrol", "show", "job", "--oneliner", job)
-    if fault:
-        return f"Slurm cannot be asked about job {job}: {fault}"
-    return f"of job {job} Slurm says: {answer(text)}"
-
-
-def answer(text: str) -> str:
-    """Return state, reason and nodes from what `scontrol show job` prints."""
-    fields = dict(re.findall(r"(\w+)=(\S*)", text))
-    words = [fields.get("JobState", "no state")]
+    Kinds are those of `cut_short`; empty where the state says nothing of the end.
+    """
+    done = process.run(["scontrol", "show", "job", "--oneliner", job], PATIENCE)
+    if done.fault:
+        return Observation("", f"Slurm cannot be asked about job {job}: {done.fault}")
+    fields = dict(re.findall(r"(\w+)=(\S*)", done.out))
+    state = fields.get("JobState", "no state")
+    words = [state]
     if fields.get("Reason", "None") != "None":
         words.append(f"({fields['Reason']})")
     if fields.get("NodeList", "(null)") not in ("", "(null)"):
         words.append(f"on {fields['NodeList']}")
-    return " ".join(words)
+    return Observation(_kind(state), f"of job {job} Slurm says: {' '.join(words)}")
+
+
+def _kind(state: str) -> str:
+    """Return the kind of a job's end; empty where the job ended by itself, or has not ended."""
+    return "" if state not in STATES else "time-limit" if state == "TIMEOUT" else "job-ended"
 
 
 def controller_fault() -> str:
     """Return why Slurm's controller does not answer; empty where it does."""
-    return _run("sinfo", "--noheader", "--format=%P")[1]
+    return process.run(["sinfo", "--noheader", "--format=%P"], PATIENCE).fault
 
 
 def accounting_fault() -> str:
-    """Return why sacct does not tell of jobs here; empty where it does."""
-    return _run("sacct", "--noheader", "--allocations", "--format=jobid", "--starttime=now")[1]
+    """Return why sacct does not list jobs here; empty where it does."""
+    command = ["sacct", "--noheader", "--allocations", "--format=jobid", "--starttime=now"]
+    return process.run(command, PATIENCE).fault
 
 
 def lacks_accounting(message: str) -> bool:

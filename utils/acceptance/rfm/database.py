@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
+from acceptance.core.observations import Observation, observations
 from acceptance.rfm.session_schema import (
     PerfValue,
     StoredCase,
@@ -74,7 +75,7 @@ class Case:
     keys: dict[str, str]
     declared: dict[str, str]
     provenance: dict[str, str]
-    findings: tuple[str, ...]
+    findings: tuple[Observation, ...]
     metrics: tuple[Metric, ...]
 
     @property
@@ -239,7 +240,7 @@ def _case(stored: StoredCase) -> Case:
         keys=as_table(stored.keys),
         declared=as_table(stored.declared),
         provenance=as_table(stored.provenance),
-        findings=as_words(stored.findings),
+        findings=observations(stored.findings),
         metrics=tuple(
             _metric(metric_name(key), value, judged_by)
             for key, value in (stored.perfvalues or {}).items()

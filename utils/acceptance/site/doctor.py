@@ -11,6 +11,7 @@ from typing import Any
 
 from acceptance import references
 from acceptance.core.paths import Workspace
+from acceptance.fabric import FabricFault, facts_of, rates
 from acceptance.launch import slurm_jobs
 from acceptance.launch.topology import usable_cores
 from acceptance.rfm import configuration as site
@@ -50,6 +51,7 @@ def examine(
         ]
     findings.append(Finding("system", OK, f"{chosen['name']}: {chosen.get('descr', '')}"))
     findings += _schedulers(chosen)
+    findings += _fabrics(chosen, workspace)
     for suite in SUITES:
         findings += _suite(suite, configuration, chosen)
     return findings
@@ -123,6 +125,24 @@ def _schedulers(system: dict[str, Any]) -> Iterator[Finding]:
             yield Finding(what, BROKEN, fault, slurm_jobs.NO_ACCOUNTING)
         else:
             yield Finding(what, OK, "Slurm answers")
+
+
+def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Finding]:
+    """Read the fabric facts of the partitions, as every check that runs there does."""
+    for partition in system["partitions"]:
+        what = f"fabric of {partition['name']}"
+        place = workspace.place_of(system["name"], partition["name"])
+        try:
+            facts = facts_of(partition.get("extras", {}), place)
+        except FabricFault as err:
+            yield Finding(what, BROKEN, str(err), "fix its facts: no check runs there until then")
+            continue
+        if facts and facts.rate is None and rates.known_rates(facts.technology):
+            remedy = 'write "rate", what a link has to run at, into its facts'
+            yield Finding(what, MISSING, f"{facts.text}, no rate is stated", remedy)
+        elif facts:
+            slot = f", PCIe {facts.slot_text}" if facts.slot_text else ""
+            yield Finding(what, OK, f"{facts.text}{slot}")
 
 
 def _suite(suite: str, configuration: site.Site, system: dict[str, object]) -> Iterator[Finding]:

@@ -88,7 +88,9 @@ def _of_session(session: Session) -> _Samples:
             yield "acceptance_cases", (system, result), results_of[result]
     findings: dict[tuple[str, str], set[str]] = {}
     for case in cases:
-        findings.setdefault((case.system, case.partition), set()).update(case.findings)
+        findings.setdefault((case.system, case.partition), set()).update(
+            finding.text for finding in case.findings if not finding.fails
+        )
         labels = (case.system, case.partition, case.environment, case.name)
         if case.result != "skip":
             yield "acceptance_case_passed", labels, float(case.passed)

@@ -260,9 +260,11 @@ def _judge_session(verdict: Verdict, session: results.Session) -> None:
             f"{len(unfinished)} cases had begun, or waited, when ReFrame stopped, the first one "
             f"{unfinished[0]}; their jobs may still be in the queue",
         )
-    findings = Counter(finding for case in session.cases for finding in case.findings)
-    for finding, count in findings.items():
-        verdict.notes.append(f"links, during {count} of the cases: {finding}")
+    seen = Counter(
+        finding.text for case in session.cases for finding in case.findings if not finding.fails
+    )
+    for text, count in seen.items():
+        verdict.notes.append(f"links, during {count} of the cases: {text}")
     _count_suites(verdict, cases)
     if not verdict.recorded and not verdict.judged:
         verdict.fail("nothing-measured", "no case measured anything")

@@ -1,15 +1,18 @@
-"""Findings: every row of the tables, ids that stay the same, and the lines of links read back."""
+"""Findings: every row of the tables, ids that stay the same, and what cases observed."""
 
+import json
 import re
+from dataclasses import asdict, replace
 
 import pytest
 
-from acceptance.campaigns.protocol import case_findings, link_lines, remedies
-from acceptance.core.paths import ROOT
+from acceptance.campaigns.protocol import case_findings, remedies
+from acceptance.core.observations import Observation, observations
+from acceptance.fabric import Deviation
 from acceptance.fabric.counters import ERRORS
-from acceptance.fabric.node import Deviation
 from acceptance.rfm.database import Case, Metric
 from acceptance.verdict.session import Problem, Unprovided, Verdict
+from tests.places import ROOT
 
 
 def case(reason="", result="fail", metrics=(), **more):
@@ -94,22 +97,21 @@ DEVIATIONS = [
 
 
 @pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
-def test_the_line_of_a_deviation_is_read_back(deviation):
-    assert link_lines.read(str(deviation)) == deviation
+def test_a_deviation_is_stored_with_its_case_and_read_back(deviation):
+    stored = json.loads(json.dumps([deviation.observation.as_data()]))
+    assert all(isinstance(text, str) for text in stored[0].values())
+    (seen,) = observations(stored)
+    assert seen == deviation.observation
+    assert (seen.text, seen.kind, seen.fails) == (str(deviation), deviation.kind, False)
+    failing = replace(seen, fails=True)
+    assert observations([failing.as_data()]) == observations([asdict(failing)]) == (failing,)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "misplaced: asked for 1 ranks on each of 2 nodes, had 2 on node1",
-        "bandwidth_peak is 5 MB/s, expected 10",
-        "IMB-MPI1: exited with status 1, expected 0",
-        "node1 mlx5_0/1 something new: 5, expected 6",
-    ],
-)
-def test_other_lines_are_no_deviations(line):
-    assert link_lines.read(line) is None
+def test_what_older_releases_stored_as_text_stays_text():
+    line = str(DEVIATIONS[0])
+    assert observations([line]) == (Observation("", line),)
+    assert observations("<undefined>") == observations(None) == ()
+    assert case_findings.of_case(case(result="pass", findings=observations([line]))) == []
 
 
 def test_every_kind_of_deviation_has_a_code_and_is_tried_here():
@@ -121,7 +123,7 @@ def test_every_kind_of_deviation_has_a_code_and_is_tried_here():
 
 @pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
 def test_a_deviation_is_a_finding_of_its_node(deviation):
-    found = remedies.of_deviation(deviation, "LinkCheck")
+    found = remedies.of_deviation(deviation.observation, "LinkCheck")
     assert found.code == remedies.OF_DEVIATIONS[deviation.kind]
     assert found.nodes == ("n1",)
     assert (found.found, found.expected) == (deviation.found, deviation.expected)
@@ -134,13 +136,15 @@ def test_a_deviation_is_a_finding_of_its_node(deviation):
 
 def test_a_remedy_names_the_device():
     (down,) = (one for one in DEVIATIONS if one.found == "1000 Mb/s full")
-    assert "ethtool eth2" in remedies.of_deviation(down).remedy
+    assert "ethtool eth2" in remedies.of_deviation(down.observation).remedy
 
 
-def test_a_case_of_the_link_check_gives_a_finding_for_each_line():
-    lines = [DEVIATIONS[0], DEVIATIONS[13]]
-    reason = f"performance error: {'; '.join(map(str, lines))}"
-    found = case_findings.of_case(case(reason, suite="fabric", benchmark="fabric.link"))
+def test_a_case_of_the_link_check_gives_a_finding_for_each_deviation():
+    seen = [replace(DEVIATIONS[n].observation, fails=True) for n in (0, 13)]
+    reason = f"performance error: {'; '.join(each.text for each in seen)}"
+    found = case_findings.of_case(
+        case(reason, suite="fabric", benchmark="fabric.link", findings=tuple(seen))
+    )
     assert [one.id for one in found] == [
         "LINK-RATE:n1:mlx5_0/1",
         "PCIE-WIDTH:n1:mlx5_0",
@@ -148,7 +152,7 @@ def test_a_case_of_the_link_check_gives_a_finding_for_each_line():
 
 
 def test_what_a_passed_case_saw_of_its_links_is_told_once():
-    seen = str(DEVIATIONS[21])
+    seen = DEVIATIONS[21].observation
     found = [case_findings.of_case(case(result="pass", findings=(seen,)))] * 2
     (finding,) = remedies.merged(one for several in found for one in several)
     assert (finding.code, finding.severity) == ("LINK-ERRORS", "minor")
@@ -156,26 +160,40 @@ def test_what_a_passed_case_saw_of_its_links_is_told_once():
 
 # Cases
 
+FAULTS = {
+    "misplaced": ("misplaced: asked for 1 ranks on each of 2 nodes, had 2", "MISPLACED"),
+    "implausible": ("bandwidth_4 is 9 MB/s, infiniband QDR carries at most 3", "IMPLAUSIBLE"),
+    "no-bytes": ("only 400 bytes went over fast0 of node1", "NO-BYTES"),
+    "link-failed": ("n1 mlx5_0/1 link_downed: 3 more (0 to 3), expected no more", "LINK-FAILED"),
+    "time-limit": ("the job 7 on node1 was CANCELLED DUE TO TIME LIMIT", "TIMEOUT"),
+    "job-ended": ("the job 7 on node1 was CANCELLED DUE TO NODE FAILURE", "JOB-ENDED"),
+}
+
+
+@pytest.mark.parametrize("kind", [*remedies.OF_FAULTS, "of-a-later-release"])
+def test_the_kind_of_what_failed_a_case_gives_its_code(kind):
+    text, code = FAULTS.get(kind, ("something new", "CASE-FAILED"))
+    link = ("n1", "mlx5_0/1", "link_downed") if kind == "link-failed" else ("", "", "")
+    seen = Observation(kind, text, True, *link)
+    # Whatever the words of the reason are: the kind counts.
+    (found,) = case_findings.of_case(case("performance error: job timed out", findings=(seen,)))
+    assert (found.code, found.found) == (code, text)
+    assert found.nodes == (("n1",) if code == "LINK-FAILED" else ("node1", "node2"))
+    # The same case that fails in other words is the same finding.
+    other = replace(seen, text=text.replace("400", "500").replace("7", "8"))
+    (again,) = case_findings.of_case(case("performance error", findings=(other,)))
+    assert again.id == found.id
+
+
+def test_a_deviation_that_explains_a_failure_does_not_hide_its_metrics():
+    own = [metric("bandwidth_8", 50.0, "limit of x")]
+    seen = (DEVIATIONS[21].observation,)
+    found = case_findings.of_case(case("performance error: x", metrics=own, findings=seen))
+    assert [one.code for one in found] == ["LINK-ERRORS", "BELOW-LIMIT"]
+
+
 REASONS = [
-    ("performance error: misplaced: asked for 1 ranks on each of 2 nodes, had 2", "MISPLACED"),
-    (
-        "performance error: implausible: bandwidth_4 is 9 MB/s, infiniband QDR carries at most 3: "
-        "not measured over this fabric",
-        "IMPLAUSIBLE",
-    ),
-    (
-        "performance error: only 400 bytes went over fast0 of node1, the benchmark sends 4194304 "
-        "at least: not measured over this fabric",
-        "NO-BYTES",
-    ),
-    (
-        "performance error: the link failed while it was measured: n1 mlx5_0/1 link_downed: 3 more "
-        "(0 to 3), expected no more",
-        "LINK-FAILED",
-    ),
-    ("sanity error: the job 7 on node1 was CANCELLED DUE TO TIME LIMIT (a check's)", "TIMEOUT"),
     ("job error: [jobid=7] job timed out", "TIMEOUT"),
-    ("sanity error: the job 7 on node1 was CANCELLED DUE TO NODE FAILURE", "JOB-ENDED"),
     (
         "job blocked error: [jobid=7] job cancelled because it was blocked due to reason: "
         "ReqNodeNotAvail, UnavailableNodes:node2",
@@ -195,7 +213,7 @@ REASONS = [
 def test_the_reason_of_a_failed_case_gives_its_code(reason, code):
     (found,) = case_findings.of_case(case(reason))
     assert found.code == code
-    assert found.nodes == (("n1",) if code == "LINK-FAILED" else ("node1", "node2"))
+    assert found.nodes == ("node1", "node2")
     # The same case that fails in other words is the same finding.
     (again,) = case_findings.of_case(case(reason.replace("400", "500").replace("7", "8")))
     assert again.id == found.id
@@ -313,6 +331,7 @@ def test_suites_that_are_missing_incidents_and_guidelines_are_findings():
 def test_codes_that_tables_name_exist_and_all_have_a_remedy():
     named = {
         *remedies.OF_DEVIATIONS.values(),
+        *remedies.OF_FAULTS.values(),
         *(code for _, code in remedies.OF_REASONS),
         *remedies.OF_SOURCES.values(),
         *(code for code in remedies.OF_PROBLEMS.values() if code),

@@ -12,7 +12,7 @@ import yaml
 
 from acceptance.cli import main as cli
 from acceptance.core.paths import ROOT
-from acceptance.fabric.facts import Facts
+from acceptance.fabric import Facts
 from acceptance.fabric.link_check import deviations
 from acceptance.site.init import fabric_of_node, prepare, probe
 from acceptance.software import (
@@ -481,7 +481,7 @@ def test_of_roce_the_port_is_the_device(slurm):
     }  # fmt: skip
     assert (found.variables, found.todo) == ({}, ())
     # Its bytes are counted there, and the link check knows it.
-    assert deviations(sysfs.node(), found.facts) == []
+    assert deviations(sysfs.node(), Facts.read(found.facts)) == []
 
 
 def test_the_speed_of_what_is_no_hardware_is_no_fact(slurm):

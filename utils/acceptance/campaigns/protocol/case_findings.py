@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from acceptance.campaigns.protocol import link_lines
 from acceptance.campaigns.protocol.remedies import (
     MAJOR,
+    OF_DEVIATIONS,
+    OF_FAULTS,
     OF_PROBLEMS,
     OF_REASONS,
     OF_SOURCES,
@@ -14,13 +15,11 @@ from acceptance.campaigns.protocol.remedies import (
     of_deviation,
 )
 from acceptance.core import metrics
+from acceptance.core.observations import Observation
 from acceptance.core.units import better
 from acceptance.references import write_parameters
 from acceptance.rfm.database import Case, Metric
 from acceptance.verdict.session import Verdict
-
-_CAUSE = "cause may be: "
-_PREFIX = re.compile(r"^(\w+ )?(performance|sanity|build|job|pipeline) error: ")
 
 
 def of_case(case: Case) -> list[Finding]:
@@ -29,7 +28,7 @@ def of_case(case: Case) -> list[Finding]:
     A deviation that a case saw beside its own benchmark is a finding of its link, not of the case.
     """
     source = f"{case.name} @{case.where}"
-    found = [of_deviation(one, source) for text in case.findings if (one := link_lines.read(text))]
+    found = [_of_observation(case, each, source) for each in case.findings if each.kind]
     if case.passed:
         return found
     if case.fixture:
@@ -52,10 +51,10 @@ def of_case(case: Case) -> list[Finding]:
                 nodes=case.nodes, source=source,
             ),
         ]  # fmt: skip
-    own = [*_of_metrics(case, source), *_of_reason(case, source)]
-    if not own and not found:
-        found.append(_failed(case, source))
-    return [*found, *own]
+    found += _of_metrics(case, source)
+    if not any(each.fails and each.kind for each in case.findings):
+        found += _of_reason(case, source)
+    return found or [_failed(case, source)]
 
 
 def place_of(case: Case) -> tuple[str, ...]:
@@ -73,25 +72,25 @@ def _failed(case: Case, source: str, code: str = "CASE-FAILED", text: str = "") 
     )  # fmt: skip
 
 
+def _of_observation(case: Case, seen: Observation, source: str) -> Finding:
+    """Return the finding of a link's deviation, or of what else failed a case."""
+    if seen.kind in OF_DEVIATIONS:
+        return of_deviation(seen, source)
+    code = OF_FAULTS.get(seen.kind, "CASE-FAILED")
+    if code != "LINK-FAILED":
+        return _failed(case, source, code, seen.text)
+    return make(
+        code, (seen.node, seen.device, seen.what), source, found=seen.text,
+        expected="a link that stays up", nodes=(seen.node,), source=source,
+    )  # fmt: skip
+
+
 def _of_reason(case: Case, source: str) -> Iterator[Finding]:
-    """Yield what the parts of a reason tell that metrics do not."""
-    reason = _PREFIX.sub("", " ".join(case.fail_reason.split()))
-    for part in reason.split("; "):
-        if part.startswith(_CAUSE):
-            continue  # its findings have it
-        code = next((code for pattern, code in OF_REASONS if pattern.search(part)), "")
-        if code == "LINK-FAILED":
-            change = link_lines.read(part.partition("measured: ")[2])
-            nodes = (change.node,) if change else case.nodes
-            where = (change.node, change.device, change.what) if change else place_of(case)
-            yield make(
-                code, where, source, found=part, expected="a link that stays up", nodes=nodes,
-                source=source,
-            )  # fmt: skip
-        elif code:
-            yield _failed(case, source, code, part)
-        elif deviation := link_lines.read(part):
-            yield of_deviation(deviation, source)
+    """Yield what ReFrame itself says of a job that it gave up."""
+    reason = " ".join(case.fail_reason.split())
+    code = next((code for pattern, code in OF_REASONS if pattern.search(reason)), "")
+    if code:
+        yield _failed(case, source, code)
 
 
 def misses(metric: Metric) -> bool:

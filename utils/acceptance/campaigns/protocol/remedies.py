@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acceptance.fabric.node import Deviation
+from acceptance.core.observations import Observation
 
 CRITICAL, MAJOR, MINOR, INFO = "critical", "major", "minor", "info"
 SEVERITIES = (CRITICAL, MAJOR, MINOR, INFO)
@@ -164,7 +164,7 @@ CODES = {
     "SET-UP": Code(MAJOR, "mend the set-up: acceptance doctor says what is missing"),
 }
 
-#: Kind of a deviation (`acceptance.fabric.node.Deviation`) -> code.
+#: Kind of the observation of a link (`acceptance.fabric.Deviation`) -> code.
 OF_DEVIATIONS = {
     "port-rate": "LINK-RATE",
     "port-state": "LINK-STATE",
@@ -181,17 +181,21 @@ OF_DEVIATIONS = {
     "unreadable": "LINK-UNREADABLE",
 }
 
-#: What stands in the reason of a failed case -> code; the first that fits.
+#: Kind of an observation that failed a case, and is no deviation of a link -> code.
+OF_FAULTS = {
+    "link-failed": "LINK-FAILED",
+    "misplaced": "MISPLACED",
+    "implausible": "IMPLAUSIBLE",
+    "no-bytes": "NO-BYTES",
+    "time-limit": "TIMEOUT",
+    "job-ended": "JOB-ENDED",
+}
+
+#: What ReFrame says of a job that it gave up -> code; the first that fits.
 OF_REASONS = (
-    (re.compile(r"the link failed while it was measured: "), "LINK-FAILED"),
-    (re.compile(r"misplaced: "), "MISPLACED"),
-    (re.compile(r"implausible: "), "IMPLAUSIBLE"),
-    (re.compile(r"only \d+ bytes went over "), "NO-BYTES"),
     (re.compile(r"it was blocked due to reason: "), "JOB-BLOCKED"),
-    (re.compile(r"time ?limit|timed out|exceeded timeout|JobTimeout|TIMEOUT", re.I), "TIMEOUT"),
-    (re.compile(r"the (job|step) \S+ on \S+ was |did not end by itself|NODE_FAIL"),
-     "JOB-ENDED"),
-)  # fmt: skip
+    (re.compile(r"job timed out|exceeded timeout|JobTimeout", re.I), "TIMEOUT"),
+)
 
 #: First word of what judged a metric -> code of a value that is worse than it may be.
 OF_SOURCES = {
@@ -251,7 +255,7 @@ def make(
     )
 
 
-def of_deviation(deviation: Deviation, source: str = "") -> Finding:
+def of_deviation(deviation: Observation, source: str = "") -> Finding:
     """Return what a deviation of a link is as a finding."""
     counter = deviation.what if deviation.kind in ("errors", "full", "vanished", "reset") else ""
     path = deviation.found.split()[0] if deviation.kind == "unreadable" else ""

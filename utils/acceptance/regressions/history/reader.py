@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from acceptance.core.observations import seen
 from acceptance.regressions.history.series import (
     CaseHistory,
     CaseKey,
@@ -154,7 +155,7 @@ class _Reader:
             time,
             self._software(as_table(data.provenance), data.modules),
             self._share(as_words(data.job_nodelist)),
-            self._share(as_words(data.findings)),
+            self._share(seen(data.findings)),
         )
         add(case, sample, (data.perfvalues or {}).items())
 

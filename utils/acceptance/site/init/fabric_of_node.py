@@ -3,8 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from acceptance.fabric import rates
-from acceptance.fabric.node import GENERATIONS, Interface, Node, Port, Slot, slot_text
+from acceptance.fabric import Interface, Node, Port, Slot, rates, slot_text
 from acceptance.site.init.probe import Probe
 
 #: Driver of an adapter or interface -> a fabric that is not what its link layer says.
@@ -174,8 +173,8 @@ def _slot(node: Node, address: str) -> tuple[dict[str, str | int], list[str], li
         return {}, [], ["pcie, pcie_lanes: the node does not tell what the adapter's slot can do"]
     facts: dict[str, str | int] = {}
     todo = []
-    if slot.max_speed in GENERATIONS:
-        facts["pcie"] = GENERATIONS[slot.max_speed]
+    if slot.max_speed in rates.GENERATIONS:
+        facts["pcie"] = rates.GENERATIONS[slot.max_speed]
     else:
         todo.append(f"pcie: {slot.max_speed:g} GT/s is not known here")
     if slot.max_width in rates.PCIE_LANES:

@@ -1,0 +1,46 @@
+"""What a check saw that is not as it should be, as ReFrame stores it with the case."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Something that is not as it should be: `kind` is for programs, `text` for people.
+
+    `fails`: the case failed because of it. The rest says where it was seen, and what; all of it is
+    empty where it does not apply. Releases that stored text alone knew no `kind`.
+    """
+
+    kind: str
+    text: str
+    fails: bool = False
+    node: str = ""
+    device: str = ""
+    what: str = ""
+    found: str = ""
+    expected: str = ""
+
+    def as_data(self) -> dict[str, str]:
+        """Return what is stored: the fields that are not empty, as text."""
+        data = {key: str(value) for key, value in asdict(self).items() if value}
+        return {**data, "fails": "yes"} if self.fails else data
+
+    @classmethod
+    def of_data(cls, data: object) -> "Observation":
+        """Return what `as_data` or `asdict` made, or what was stored as text alone."""
+        if not isinstance(data, Mapping):
+            return cls("", str(data))
+        fields: dict[str, Any] = {key: data.get(key) or "" for key in cls.__dataclass_fields__}
+        return cls(**{**fields, "fails": bool(fields["fails"])})
+
+
+def observations(stored: object) -> tuple[Observation, ...]:
+    """Read what a case has stored; ReFrame stores text for what was never set."""
+    return tuple(map(Observation.of_data, stored)) if isinstance(stored, list) else ()
+
+
+def seen(stored: object) -> tuple[str, ...]:
+    """Return the texts of what a case has stored and did not fail of."""
+    return tuple(each.text for each in observations(stored) if not each.fails)
