@@ -18,7 +18,9 @@ from acceptance.launch import slurm_jobs
 from acceptance.references import SOURCES
 from acceptance.software import find_program
 
-from . import mended  # noqa: F401
+from . import reframe_patches
+
+reframe_patches.apply()
 
 
 @functools.cache
@@ -301,6 +303,4 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
-# ReFrame walks the whole stack twice a case to warn of this alias, and then does not warn. That was
-# three quarters of the time to load the checks of a large system.
-JudgedCheck.var_space.vars.pop("variables", None)
+reframe_patches.drop_variables(JudgedCheck)

@@ -23,8 +23,9 @@ FOLDERS = [
 FILES = [path for folder in FOLDERS for path in sorted((folder / "systems").glob("*.py"))]
 
 
-#: Why Slurm (squeue(1); its source for the sentences) lets a job wait until somebody mends a node,
-#: a partition or a limit, by the first words (`checks/mended.py`): ReFrame would wait as long.
+#: Why Slurm (squeue(1); its source for the sentences) lets a job wait until somebody fixes a node,
+#: a partition or a limit, by the first words (`checks/reframe_patches.py`): ReFrame would wait as
+#: long.
 BLOCKED = [
     "ReqNodeNotAvail",
     "Nodes required for job are DOWN",

@@ -1,11 +1,14 @@
 """How ReFrame ends: by a stop that arrives while it writes its log, and with a preempted job."""
 
+import functools
 import importlib
+from types import SimpleNamespace
 
 import pytest
 from reframe.core.schedulers import slurm
 
 from acceptance.rfm import database as results
+from checks import reframe_patches
 from tests.conftest import DATA
 
 CASE = ("-c", "checks", "-r", "-n", r"Barrier%np=2%placement=intra-node")
@@ -92,5 +95,42 @@ def test_other_faults_of_a_log_are_told_and_stop_nothing(site):
      ("PENDING", False), ("PREEMPTED,RUNNING", False), ("", False), (None, False)],
 )  # fmt: skip
 def test_a_job_that_slurm_took_the_nodes_from_has_ended(state, ended):
-    importlib.import_module("checks.mended")
+    reframe_patches.apply()
     assert slurm.slurm_state_completed(state) == ended
+
+
+@pytest.fixture
+def warnings(monkeypatch):
+    """Collect what is warned of."""
+    found = []
+    logger = SimpleNamespace(warning=found.append)
+    monkeypatch.setattr(reframe_patches, "getlogger", lambda: logger)
+    return found
+
+
+def test_each_patch_fits_the_reframe_of_the_lock_file(warnings):
+    reframe_patches.apply()
+    reframe_patches.apply()
+    assert warnings == []
+    for patch in reframe_patches.PATCHES:
+        module, _, path = patch.target.partition(":")
+        function = functools.reduce(getattr, path.split("."), importlib.import_module(module))
+        assert function.patched
+        assert patch.until
+
+
+def test_another_reframe_is_reported_with_what_to_do(warnings):
+    reframe_patches.apply("4.11.0")
+    (warning,) = warnings
+    assert "was tried with ReFrame 4.10.x, this is 4.11.0" in warning
+    assert "requirements.lock" in warning
+
+
+@pytest.mark.parametrize("target", ["reframe.core.schedulers.slurm:gone", "reframe.gone:gone"])
+def test_a_patch_that_does_not_fit_is_reported_with_what_it_changes(warnings, monkeypatch, target):
+    patch = reframe_patches.Patch(target, None, "waits for ever", "never")
+    monkeypatch.setattr(reframe_patches, "PATCHES", (patch,))
+    reframe_patches.apply()
+    (warning,) = warnings
+    assert f"no patch of {target} (" in warning
+    assert "waits for ever" in warning

@@ -492,7 +492,6 @@ def test_warnings_before_the_first_table_are_no_fault(read):
     ("name", "benchmark", "column"),
     [
         (PINGPONG, "PingPong", "#repetitions"),
-        # BUG: a header with t_min, but without t_avg or t_max, is a KeyError, not a ParseError.
         (ALLREDUCE, "Allreduce", "t_avg[usec]"),
         (ALLREDUCE, "Allreduce", "t_max[usec]"),
     ],
@@ -506,14 +505,12 @@ def test_a_missing_column_is_refused(read, name, benchmark, column):
         imb.parse(f"{head}{table}\n\n# All processes entering MPI_Finalize\n")
 
 
-# BUG: of two columns of one name the second silently replaces the first.
 def test_a_column_that_stands_twice_is_refused(read):
     text = read(PINGPONG).replace("Mbytes/sec", "   t[usec]")
     with pytest.raises(ParseError, match="PingPong"):
         imb.parse(text)
 
 
-# BUG: sizes and repetitions are cut to integers, and `1_024` is taken for 1024.
 @pytest.mark.parametrize(
     "row",
     [
@@ -529,7 +526,6 @@ def test_what_imb_does_not_print_is_refused(read, row):
     refused(text, "PingPong", row)
 
 
-# BUG: rows after the end of the output are dropped without a word.
 def test_rows_after_the_end_are_refused(read):
     text = read(PINGPONG)
     row = row_of(text, "4194304")
@@ -537,7 +533,6 @@ def test_rows_after_the_end_are_refused(read):
     refused(text, "PingPong", row)
 
 
-# BUG: a table without sizes has one row, but any number is accepted.
 def test_a_second_row_of_barrier_is_refused(read):
     text = read(BARRIER)
     row = row_of(text, "1000")

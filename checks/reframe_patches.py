@@ -1,0 +1,201 @@
+"""What the checks change in ReFrame 4.10: where it waits for ever, or does not stop.
+
+`apply()` is called once, by `checks/base.py`. Each patch says what ReFrame does by itself and when
+the patch can go. A release of ReFrame that they were not tried with, and a patch that does not fit,
+are reported as warnings where ReFrame starts: it runs on, without that patch.
+"""
+
+import functools
+import importlib
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import reframe
+from reframe.core.exceptions import ForceExitError
+from reframe.core.logging import getlogger
+from reframe.core.schedulers import slurm
+
+#: The release that the patches were tried with.
+TRIED = "4.10."
+
+#: How Slurm begins to say that nodes are down or drained, or that jobs of a partition of higher
+#: priority wait for them: the first lasts until somebody fixes it, the second ends by itself.
+UNSURE = "Nodes required for job are DOWN"
+#: States of a node, with what may follow, that takes no jobs until somebody fixes it.
+UNUSABLE = ("DOWN", "DRAIN", "FAIL", "ERROR")
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A function of ReFrame (`module:name`, or `module:class.name`) and what replaces it.
+
+    `make` gets the original and returns the replacement.
+    """
+
+    target: str
+    make: Callable
+    behaviour: str
+    until: str
+
+
+def apply(version: str = reframe.VERSION) -> None:
+    """Change this ReFrame, once; report what was not tried, and what does not fit."""
+    if not version.startswith(TRIED):
+        getlogger().warning(
+            f"checks/reframe_patches.py was tried with ReFrame {TRIED}x, this is {version}: see "
+            "there which patches it still needs, or take the release of requirements.lock"
+        )
+    for patch in PATCHES:
+        module, _, path = patch.target.partition(":")
+        *owners, name = path.split(".")
+        try:
+            owner = functools.reduce(getattr, owners, importlib.import_module(module))
+            original = getattr(owner, name)
+        except (ImportError, AttributeError) as err:
+            getlogger().warning(
+                f"checks/reframe_patches.py: no patch of {patch.target} ({err}), so that ReFrame "
+                f"{version} {patch.behaviour}, or does it otherwise; see whether it can go"
+            )
+            continue
+        if not hasattr(original, "patched"):
+            replacement = patch.make(original)
+            replacement.patched = True
+            setattr(owner, name, replacement)
+
+
+def drop_variables(check: type) -> None:
+    """Take ReFrame's deprecated alias `variables` from a class of checks.
+
+    ReFrame walks the whole stack twice a case to warn of the alias, and then does not warn: three
+    quarters of the time to load the checks of a large system. It can go with the alias.
+    """
+    check.var_space.vars.pop("variables", None)
+
+
+class Beginnings(list):
+    """Reasons of Slurm by their first words, for some go on with names of accounts or partitions.
+
+    Releases of Slurm differ in whether they write blanks or underscores. `unsure` tells whether a
+    job waits for what is left out here and requires a closer look.
+    """
+
+    unsure = False
+
+    def __contains__(self, reason):
+        """Tell whether a reason begins with one of these."""
+        reason = reason.replace("_", " ")
+        self.unsure = self.unsure or reason.startswith(UNSURE)
+        return reason.startswith(tuple(self))
+
+
+def lacks_nodes(scheduler, job, nodes):
+    """Tell whether fewer of a cluster's nodes than a job needs are neither down nor drained."""
+    usable = [
+        node
+        for node in scheduler.filternodes(job, set(nodes))
+        if not any(state.startswith(UNUSABLE) for state in node.states)
+    ]
+    return len(usable) * (job.num_tasks_per_node or 1) < job.num_tasks
+
+
+def cancel_by_beginnings(cancel):
+    """Cancel jobs that wait for a reason that begins as one of `slurm_job_cancel_reasons`."""
+
+    def cancel_if_blocked(scheduler, jobs, reasons=None):
+        configured = list(scheduler._cancel_reasons)
+        sure = Beginnings(reason for reason in configured if reason != UNSURE)
+        scheduler._cancel_reasons = sure
+        try:
+            cancel(scheduler, jobs, reasons)
+            if sure.unsure and UNSURE in configured:
+                nodes = scheduler.allnodes()
+                scheduler._cancel_reasons = Beginnings([UNSURE])
+                waiting = (job for job in jobs if job and slurm.slurm_state_pending(job.state))
+                lacking = [job for job in waiting if lacks_nodes(scheduler, job, nodes)]
+                cancel(scheduler, lacking, reasons)
+        finally:
+            scheduler._cancel_reasons = configured
+
+    return cancel_if_blocked
+
+
+def end_preempted(completed):
+    """Take a job that was preempted, and is not queued again, for one that has ended."""
+
+    def has_ended(state):
+        return completed(state and state.replace("PREEMPTED", "CANCELLED"))
+
+    return has_ended
+
+
+#: Signals that told this session to stop.
+_SIGNALS = []
+
+
+def remember_signal(answer):
+    """Answer a signal that ends the session, and remember it."""
+
+    def stop(number, frame):
+        _SIGNALS.append(number)
+        answer(number, frame)
+
+    return stop
+
+
+def stop_when_told(rest):
+    """Rest before jobs are looked at again, unless the session was told to stop."""
+
+    def snooze(controller):
+        if not _SIGNALS:
+            rest(controller)
+        if _SIGNALS:
+            raise ForceExitError(f"received signal {_SIGNALS[0]}")
+
+    return snooze
+
+
+def let_stops_through(report):
+    """Report a fault of a log's handler, unless it is the end of the session that came there."""
+
+    def handle_error(handler, record):
+        if isinstance(sys.exc_info()[1], ForceExitError):
+            raise
+        report(handler, record)
+
+    return handle_error
+
+
+_KEPT = (
+    "loses a stop for good, some one in fifty, and only SIGKILL, which loses the results, ends it: "
+    "it answers SIGTERM and SIGHUP with an exception where it happens to be and ignores them from "
+    "then on, and what keeps exceptions keeps this one (`logging` does while it writes a line, "
+    "`shutil` while it copies a file)"
+)
+_KEPT_UNTIL = "ReFrame remembers that it was told to stop, and asks for it between cases"
+
+PATCHES = (
+    Patch(
+        "reframe.core.schedulers.slurm:SlurmJobScheduler._cancel_if_blocked",
+        cancel_by_beginnings,
+        "waits for ever for nodes that are down: it compares Slurm's reasons as a whole, and some "
+        "go on with names, or speak of down nodes where a queue is meant",
+        "ReFrame compares reasons by their beginnings and looks at the nodes",
+    ),
+    Patch(
+        "reframe.core.schedulers.slurm:slurm_state_completed",
+        end_preempted,
+        "waits for ever for a job that was preempted",
+        "PREEMPTED is among its states of completed jobs",
+    ),
+    Patch("reframe.frontend.executors:_force_exit", remember_signal, _KEPT, _KEPT_UNTIL),
+    Patch(
+        "reframe.frontend.executors.policies:_PollController.snooze",
+        stop_when_told,
+        _KEPT,
+        _KEPT_UNTIL,
+    ),
+    # Python's own: ReFrame's handlers of its log derive from it.
+    Patch(f"{logging.__name__}:Handler.handleError", let_stops_through, _KEPT, _KEPT_UNTIL),
+)
