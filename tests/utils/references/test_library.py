@@ -48,8 +48,11 @@ def test_a_system_may_have_every_technology(folder, technology):
 @pytest.mark.parametrize("name", ["a: b", "a:1: b", "limit, x: y"])
 def test_a_folder_may_have_any_name(tmp_path, name):
     folder = make(tmp_path / name)
-    assert load(folder).tolerances.thresholds("published", "=", "us") == (None, 0.2)
-    edit(folder / "tolerances.yaml", "published:\n", "limit:\n  us: 1\npublished:\n")
+    limit = "limit:\n  bandwidth_peak: {worse: 0.3, better: null, reason: a lane lost is half}\n"
+    edit(folder / "tolerances.yaml", "published:\n", f"{limit}published:\n")
+    tolerances = load(folder).tolerances
+    assert tolerances.thresholds("limit", "=", "MB/s", "bandwidth_peak") == (-0.3, None)
+    edit(folder / "tolerances.yaml", "  bandwidth_peak", "  us")
     refused(folder, "tolerances.yaml", 0, "limit, us: not one of bandwidth_peak")
 
 

@@ -64,7 +64,7 @@ def check_partitions(claims: Iterable[Claim], known: Collection[str]) -> None:
     """
     systems = {name.partition(":")[0] for name in known}
     for claim in claims:
-        for side in (claim.left, claim.right):
+        for side in claim.sides:
             if side.fullname in known or (not side.partition and side.system in systems):
                 continue
             raise ReferenceFault(
@@ -177,9 +177,7 @@ def _missing(claim: Claim, lacks: dict[str, str]) -> str:
 
 def described(claim: Claim, side: Side) -> str:
     """Return what a side speaks of: partition, benchmark, metric and keys."""
-    keys = {**claim.parameters, **side.keys}
-    benchmark = keys.pop("benchmark", claim.benchmark)
-    metric = keys.pop("metric", claim.metric)
+    benchmark, metric, keys = claim.stated(side)
     where = side.fullname if side.partition else f"any other partition of {side.system}"
     return " ".join(filter(None, (where, benchmark, metric, write_parameters(keys))))
 

@@ -88,9 +88,7 @@ def side_results(claim: Claim, side: Side, other: Side, places: Places) -> SideR
     A side without a partition takes every one of its system but that of the other side.
     """
     results = SideResults()
-    stated = {**claim.parameters, **side.keys}
-    benchmark = stated.pop("benchmark", claim.benchmark)
-    metric = stated.pop("metric", claim.metric)
+    benchmark, metric, stated = claim.stated(side)
     word = stated.pop("sizes", None)
     low, high = SIZES[word or "all"]
     for (system, partition), place in places.items():

@@ -46,7 +46,7 @@ def evaluate_database(
     claims = [
         claim
         for claim in library.claims
-        if system is None or system in (claim.left.system, claim.right.system)
+        if system in (None, *(side.system for side in claim.sides))
     ]
     results = evaluate(claims, sessions(), library.tolerances, window)
     known = {*library.partitions, *measured}
@@ -54,7 +54,7 @@ def evaluate_database(
     named = {
         side.fullname
         for claim in library.claims
-        for side in (claim.left, claim.right)
+        for side in claim.sides
         if side.partition or side.system not in systems
     }
     if not named <= known or (system is not None and system not in systems):

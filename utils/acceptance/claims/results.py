@@ -102,9 +102,8 @@ def gather(claims: Iterable[Claim], sessions: Iterable[Session]) -> Places:
     """
     names: dict[tuple[str, str], set[str]] = {}
     for claim in claims:
-        for side in (claim.left, claim.right):
-            benchmark = side.keys.get("benchmark", claim.benchmark)
-            names.setdefault((side.system, side.partition), set()).add(benchmark)
+        for side in claim.sides:
+            names.setdefault((side.system, side.partition), set()).add(claim.stated(side)[0])
     places: Places = {}
     for session in sessions:
         # Of several runs in a session the last one counts.

@@ -13,9 +13,7 @@ def coverage(rows: Sequence[Reference]) -> list[tuple[Reference, str | None]]:
 
 def covers(claim: Claim) -> bool:
     """Tell whether checks produce what both sides of a claim speak of."""
-    for side in (claim.left, claim.right):
-        benchmark = side.keys.get("benchmark", claim.benchmark)
-        metric = side.keys.get("metric", claim.metric)
+    for benchmark, metric, _ in map(claim.stated, claim.sides):
         # Without a metric a paper speaks of a benchmark as a whole.
         if not (check_of(benchmark, metric) if metric else has_check(benchmark)):
             return False

@@ -75,11 +75,10 @@ class Library:
             if (row.system, row.partition, row.benchmark) == (system, partition, benchmark):
                 yield row.parameters
         for claim in self.claims:
-            for side in (claim.left, claim.right):
-                if (side.system, side.partition) == (system, partition):
-                    keys = {"benchmark": claim.benchmark, **claim.parameters, **side.keys}
-                    if keys.pop("benchmark") == benchmark:
-                        yield keys
+            for side in claim.sides:
+                name, _, keys = claim.stated(side)
+                if (side.system, side.partition, name) == (system, partition, benchmark):
+                    yield keys
 
 
 def _best(matches: list[Reference], unit: str) -> Reference:

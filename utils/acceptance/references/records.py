@@ -149,6 +149,16 @@ class Claim:
     path: Path
     line: int
 
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Return left and right."""
+        return self.left, self.right
+
+    def stated(self, side: Side) -> tuple[str, str, dict[str, str]]:
+        """Return benchmark, metric and keys of the results that a side speaks of."""
+        keys = {**self.parameters, **side.keys}
+        return keys.pop("benchmark", self.benchmark), keys.pop("metric", self.metric), keys
+
 
 def _columns(record: type[Reference] | type[Claim]) -> tuple[str, ...]:
     place = ("source", "origin", "path", "line", "spread")
