@@ -3,7 +3,11 @@
 import pytest
 
 from acceptance.core.paths import Workspace
-from acceptance.site import doctor
+from acceptance.site import BROKEN, MISSING, OK, examine
+from acceptance.software import Spack
+from acceptance.suites import SUITES
+from tests import fake_spack
+from tests.places import ROOT, workspace
 
 SYSTEM = """
 SYSTEM = {{
@@ -21,18 +25,16 @@ def row(tmp_path, monkeypatch):
     """Write a system's file, and return what the doctor says of its fabric."""
     monkeypatch.setenv("ACCEPTANCE_SYSTEMS", str(tmp_path))
 
-    def examine(fabric):
+    def fabric_row(fabric):
         path = tmp_path / "config/systems/made.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(SYSTEM.format(fabric=fabric))
         rows = [
-            row
-            for row in doctor.examine(Workspace.of(), [path], "made")
-            if row.what == "fabric of fast"
+            row for row in examine(Workspace.of(), [path], "made") if row.what == "fabric of fast"
         ]
         return (path, *rows)
 
-    return examine
+    return fabric_row
 
 
 def test_the_facts_of_a_partition_have_a_row(row):
@@ -64,5 +66,33 @@ def test_a_technology_that_has_no_rates_misses_none(row):
 )
 def test_facts_that_nobody_knows_are_broken_with_file_and_partition(row, facts, said):
     path, found = row(facts)
-    assert found.state == doctor.BROKEN
+    assert found.state == BROKEN
     assert found.found.startswith(f"{path}: made:fast: {said}")
+
+
+@pytest.fixture
+def suites(tmp_path, monkeypatch):
+    """Examine a cluster whose suites Spack builds; return the rows of its suites."""
+    monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path))
+    titles = {suite.title for suite in SUITES.values()}
+
+    def rows(spack):
+        monkeypatch.setattr(Spack, "find", lambda workspace: spack)
+        examined = examine(workspace(tmp_path), [ROOT / "config/settings.py"], "koop2008")
+        return [row for row in examined if row.what in titles]
+
+    return rows
+
+
+def test_without_a_spack_what_it_builds_is_missing(suites):
+    rows = suites(None)
+    assert {row.what for row in rows} == {suite.title for suite in SUITES.values()}
+    assert {row.state for row in rows} == {MISSING}
+    assert all("no Spack to build it" in row.found for row in rows)
+    assert {row.remedy for row in rows} == {"make spack, or set SPACK_ROOT"}
+
+
+def test_with_a_spack_it_is_built_when_it_is_needed(suites, tmp_path):
+    rows = suites(Spack(*fake_spack.make(tmp_path), workspace(tmp_path)))
+    assert {row.state for row in rows} == {OK}
+    assert all("built by Spack when it is needed" in row.found for row in rows)

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from acceptance.cli.arguments import positive
 from acceptance.core.paths import Workspace
+from acceptance.core.text import plural
 from acceptance.fabric.facts import FabricFault, Facts
 from acceptance.rfm import configuration
-from acceptance.site.init import prepare as initsite
-from acceptance.site.init.cluster import SlurmFault
-from acceptance.site.init.fabric_of_node import Fabric
-from acceptance.site.init.prepare import InitFault, Request, Written
+from acceptance.site import init
+from acceptance.site.init import Fabric, InitFault, Request, SlurmFault, Written
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -27,7 +26,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--nodes",
         type=positive,
-        default=initsite.NODES,
+        default=init.NODES,
         help="nodes of a partition that the checks use at most (default: %(default)s)",
     )
     command.add_argument("--local", action="store_true", help="this machine alone, without Slurm")
@@ -55,12 +54,12 @@ def run(options: argparse.Namespace, config_files: list[Path]) -> int:
         local=options.local,
     )
     try:
-        written = initsite.prepare(request)
+        written = init.prepare_system(request)
         if options.dry_run:
             for path, text in written.files.items():
                 print(f"# {path}\n{text}")
             return 0
-        initsite.write(written)
+        init.write(written)
     except (InitFault, SlurmFault) as err:
         print(f"acceptance init-site: {err}", file=sys.stderr)
         return 1
@@ -72,7 +71,7 @@ def run(options: argparse.Namespace, config_files: list[Path]) -> int:
 def _command(options: argparse.Namespace) -> str:
     words = ["acceptance", "init-site", options.name]
     words += [word for name in options.partition for word in ("--partition", name)]
-    words += ["--nodes", str(options.nodes)] * (options.nodes != initsite.NODES)
+    words += ["--nodes", str(options.nodes)] * (options.nodes != init.NODES)
     words += ["--local"] * options.local
     return shlex.join(words)
 
@@ -85,7 +84,7 @@ def _summary(written: Written) -> list[str]:
     else:
         rows.append(("no Slurm", plan.alone))
     for kind in plan.kinds:
-        text = f"{kind.name}: {_count(len(kind.nodes), 'node')} of {_count(kind.cores, 'core')}, "
+        text = f"{kind.name}: {plural(len(kind.nodes), 'node')} of {plural(kind.cores, 'core')}, "
         text += _text(kind.looked.fabric)
         if kind.looked.fault:
             text += f", as this machine has it, for no job looked ({kind.looked.fault})"
@@ -108,10 +107,6 @@ def _text(fabric: Fabric) -> str:
     except FabricFault:
         return "fabric not known"
     return f"{facts.text} {f'({facts.device})' if facts.device else ''}".strip()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _short(path: Path) -> str:

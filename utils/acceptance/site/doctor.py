@@ -14,15 +14,16 @@ from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, facts_of, rates
 from acceptance.launch import slurm_jobs
 from acceptance.launch.topology import usable_cores
-from acceptance.rfm import configuration as site
+from acceptance.rfm import configuration
 from acceptance.software import Spack, find_program
-from acceptance.suites import SUITES
+from acceptance.suites import SUITES, Suite
 
 OK, MISSING, BROKEN = "ok", "missing", "BROKEN"
+_GET_SPACK = "make spack, or set SPACK_ROOT"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Examined:
     """One line: what was looked at, its state, what was found, and what to do about it."""
 
     what: str
@@ -33,42 +34,41 @@ class Finding:
 
 def examine(
     workspace: Workspace, config_files: Iterable[Path], system: str | None = None
-) -> list[Finding]:
+) -> list[Examined]:
     """Look at the machine, the project's set-up, the references and every suite."""
-    findings = [
+    spack = Spack.find(workspace)
+    rows = [
         *_machine(),
         *_storage(workspace),
         _references(workspace.reference),
-        _spack(workspace),
+        _spack(spack),
     ]
     try:
-        configuration = site.load(config_files)
-        chosen = configuration.system(system)
-    except site.SiteFault as err:
-        return [
-            *findings,
-            Finding("configuration", BROKEN, str(err), "mend the file, or source env.sh"),
-        ]
-    findings.append(Finding("system", OK, f"{chosen['name']}: {chosen.get('descr', '')}"))
-    findings += _schedulers(chosen)
-    findings += _fabrics(chosen, workspace)
-    for suite in SUITES:
-        findings += _suite(suite, configuration, chosen)
-    return findings
+        site = configuration.load(config_files)
+        chosen = site.system(system)
+    except configuration.SiteFault as err:
+        rows.append(Examined("configuration", BROKEN, str(err), "fix the file, or source env.sh"))
+        return rows
+    rows.append(Examined("system", OK, f"{chosen['name']}: {chosen.get('descr', '')}"))
+    rows += _schedulers(chosen)
+    rows += _fabrics(chosen, workspace)
+    for suite in SUITES.values():
+        rows += _suite(suite, site.providers(suite.key, chosen), spack)
+    return rows
 
 
-def _machine() -> Iterator[Finding]:
+def _machine() -> Iterator[Examined]:
     cores = usable_cores()
-    yield Finding(
+    yield Examined(
         "cores",
         OK if cores > 1 else MISSING,
         f"{cores} usable, {platform.machine()}",
         "" if cores > 1 else "a message needs two processes, and each of them a core",
     )
-    yield Finding("Python", OK, platform.python_version())
-    yield Finding("ReFrame", OK, importlib.metadata.version("reframe-hpc"))
+    yield Examined("Python", OK, platform.python_version())
+    yield Examined("ReFrame", OK, importlib.metadata.version("reframe-hpc"))
     compiler = shutil.which("gcc") or shutil.which("cc")
-    yield Finding(
+    yield Examined(
         "C compiler",
         OK if compiler else MISSING,
         compiler or "none",
@@ -76,12 +76,12 @@ def _machine() -> Iterator[Finding]:
     )
 
 
-def _storage(workspace: Workspace) -> Iterator[Finding]:
+def _storage(workspace: Workspace) -> Iterator[Examined]:
     for path, holds in ((workspace.results, "results"), (workspace.logs, "log")):
         var = workspace.var
         present = path if path.exists() else var if var.exists() else var.parent
         writable = os.access(present, os.W_OK)
-        yield Finding(
+        yield Examined(
             holds,
             OK if writable else BROKEN,
             str(path),
@@ -89,20 +89,19 @@ def _storage(workspace: Workspace) -> Iterator[Finding]:
         )
 
 
-def _spack(workspace: Workspace) -> Finding:
-    found = Spack.find(workspace)
-    if found is None:
-        return Finding("Spack", MISSING, "none", "make spack, or set SPACK_ROOT")
-    recipes = found.packages or "its own package repository, from the network"
-    return Finding("Spack", OK, f"{found.root} {found.identity()['spack']}, {recipes}")
+def _spack(spack: Spack | None) -> Examined:
+    if spack is None:
+        return Examined("Spack", MISSING, "none", _GET_SPACK)
+    recipes = spack.packages or "its own package repository, from the network"
+    return Examined("Spack", OK, f"{spack.root} {spack.identity()['spack']}, {recipes}")
 
 
-def _references(folder: Path) -> Finding:
+def _references(folder: Path) -> Examined:
     try:
         library = references.load(folder)
     except references.ReferenceFault as err:
-        return Finding("references", BROKEN, str(err), "mend the line")
-    return Finding(
+        return Examined("references", BROKEN, str(err), "fix the line")
+    return Examined(
         "references",
         OK,
         f"{len(library.values)} published, {len(library.baselines)} of this site, "
@@ -110,7 +109,7 @@ def _references(folder: Path) -> Finding:
     )
 
 
-def _schedulers(system: dict[str, Any]) -> Iterator[Finding]:
+def _schedulers(system: dict[str, Any]) -> Iterator[Examined]:
     """Look whether Slurm's commands answer that ReFrame's schedulers ask."""
     used = {partition.get("scheduler", "local") for partition in system["partitions"]}
     for scheduler in sorted(used & {"slurm", "squeue"}):
@@ -118,16 +117,16 @@ def _schedulers(system: dict[str, Any]) -> Iterator[Finding]:
         missing = [name for name in ("sbatch", "squeue", "scontrol") if not shutil.which(name)]
         if missing:
             here = f"no {', '.join(missing)} on PATH"
-            yield Finding(what, MISSING, here, "look on a login node of the cluster")
+            yield Examined(what, MISSING, here, "look on a login node of the cluster")
         elif fault := slurm_jobs.controller_fault():
-            yield Finding(what, BROKEN, fault, "start slurmctld, or wait until it is back")
+            yield Examined(what, BROKEN, fault, "start slurmctld, or wait until it is back")
         elif scheduler == "slurm" and (fault := slurm_jobs.accounting_fault()):
-            yield Finding(what, BROKEN, fault, slurm_jobs.NO_ACCOUNTING)
+            yield Examined(what, BROKEN, fault, slurm_jobs.NO_ACCOUNTING)
         else:
-            yield Finding(what, OK, "Slurm answers")
+            yield Examined(what, OK, "Slurm answers")
 
 
-def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Finding]:
+def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]:
     """Read the fabric facts of the partitions, as every check that runs there does."""
     for partition in system["partitions"]:
         what = f"fabric of {partition['name']}"
@@ -135,30 +134,33 @@ def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Finding]:
         try:
             facts = facts_of(partition.get("extras", {}), place)
         except FabricFault as err:
-            yield Finding(what, BROKEN, str(err), "fix its facts: no check runs there until then")
+            yield Examined(what, BROKEN, str(err), "fix its facts: no check runs there until then")
             continue
         if facts and facts.rate is None and rates.known_rates(facts.technology):
             remedy = 'write "rate", what a link has to run at, into its facts'
-            yield Finding(what, MISSING, f"{facts.text}, no rate is stated", remedy)
+            yield Examined(what, MISSING, f"{facts.text}, no rate is stated", remedy)
         elif facts:
             slot = f", PCIe {facts.slot_text}" if facts.slot_text else ""
-            yield Finding(what, OK, f"{facts.text}{slot}")
+            yield Examined(what, OK, f"{facts.text}{slot}")
 
 
-def _suite(suite: str, configuration: site.Site, system: dict[str, object]) -> Iterator[Finding]:
-    title, how_to_get = SUITES[suite].title, SUITES[suite].how_to_get
-    providers = configuration.providers(suite, system)
+def _suite(
+    suite: Suite, providers: list[configuration.Provider], spack: Spack | None
+) -> Iterator[Examined]:
     if not providers:
-        yield Finding(title, MISSING, "nothing provides it", how_to_get)
+        yield Examined(suite.title, MISSING, "nothing provides it", suite.how_to_get)
     for provider in providers:
         where = f"{provider.environment} on {provider.partition}"
         if not provider.folder:
-            yield Finding(title, OK, f"{where}: built by Spack when it is needed")
+            if spack:
+                yield Examined(suite.title, OK, f"{where}: built by Spack when it is needed")
+            else:
+                yield Examined(suite.title, MISSING, f"{where}: no Spack to build it", _GET_SPACK)
             continue
         folder = Path(provider.folder)
         try:
-            found = [find_program(folder, program) for program in SUITES[suite].programs]
+            programs = [find_program(folder, program) for program in suite.programs]
         except FileNotFoundError as err:
-            yield Finding(title, BROKEN, f"{where}: {err}", how_to_get)
+            yield Examined(suite.title, BROKEN, f"{where}: {err}", suite.how_to_get)
         else:
-            yield Finding(title, OK, f"{where}: {(found or [folder])[0]}")
+            yield Examined(suite.title, OK, f"{where}: {(programs or [folder])[0]}")

@@ -1,1 +1,23 @@
-"""A first configuration of a new site, from what its Slurm and its nodes say."""
+"""A first configuration of a new site: asks Slurm, the nodes and the modules, writes two files."""
+
+from acceptance.site.init.cluster import SlurmFault
+from acceptance.site.init.fabric_of_node import Fabric
+from acceptance.site.init.prepare import (
+    NODES,
+    InitFault,
+    Request,
+    Written,
+    prepare_system,
+    write,
+)
+
+__all__ = [
+    "NODES",
+    "Fabric",
+    "InitFault",
+    "Request",
+    "SlurmFault",
+    "Written",
+    "prepare_system",
+    "write",
+]

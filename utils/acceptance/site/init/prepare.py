@@ -79,7 +79,7 @@ class Written:
         ]
 
 
-def prepare(request: Request) -> Written:
+def prepare_system(request: Request) -> Written:
     """Look at everything, and return the files; writes none of them.
 
     Makes the prefixes of links of Debian's MPIs, as the packages of Spack name them. Raises
