@@ -58,8 +58,8 @@ def _days(text: str) -> float:
 def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
     """Print what became of claims; `files` are ReFrame's configuration files.
 
-    Returns the exit status: 1 when a claim fails that its system must fulfil, 2 when it cannot be
-    told.
+    Returns the exit status: 1 when a claim fails that its system must fulfil, 2 when results,
+    references or configuration cannot be read.
     """
     db = options.db or options.workspace.results
     try:
