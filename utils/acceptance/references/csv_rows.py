@@ -74,9 +74,7 @@ def _records(
                 raise ValueError(f"{len(fields)} fields where the header has {len(columns)}")
             records.append(make(dict(zip(columns, fields, strict=True)), line))
             line = reader.line_num + 1
-    except csv.Error as err:
-        raise ReferenceFault(str(err), where=str(path), number=reader.line_num) from None
-    except ValueError as err:
+    except (csv.Error, ValueError) as err:
         raise ReferenceFault(str(err), where=str(path), number=line) from None
     return records
 

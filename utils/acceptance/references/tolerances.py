@@ -109,23 +109,16 @@ class Tolerances:
         communication balance ratio, neither side is the better one: both are bounded by `worse`.
         """
         tolerance = self.table.get((source, metric if source == "limit" else unit))
-        better = direction(unit)
-        if tolerance is None:
+        way = direction(unit)
+        if tolerance is None or (relation, way) in ((">=", "lower"), ("<=", "higher")):
             return None
-        if better is None:
-            return (
-                None if relation == "<=" else -tolerance.worse,
-                None if relation == ">=" else tolerance.worse,
-            )
+        worse, better = tolerance.worse, tolerance.better
         if relation in (">=", "<="):
-            if (relation == ">=") != (better == "higher"):
-                return None
-            return (-tolerance.worse, None) if better == "higher" else (None, tolerance.worse)
-        if better == "higher":
-            return -tolerance.worse, tolerance.better
-        # ReFrame requires a lower threshold of at least -1: no time is less than zero.
-        lower = None if tolerance.better is None else -min(tolerance.better, 1.0)
-        return lower, tolerance.worse
+            return (-worse, None) if relation == ">=" else (None, worse)
+        if way == "lower":
+            # ReFrame requires a lower threshold of at least -1: no time is less than zero.
+            return None if better is None else -min(better, 1.0), worse
+        return -worse, better if way == "higher" else worse
 
 
 def _entries(data: object, *keys: str) -> Iterator[tuple[tuple[str, str], object]]:
