@@ -6,11 +6,11 @@ from pathlib import Path
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
+from acceptance import suites
 from acceptance.core import metrics
 from acceptance.core.observations import Observation, seen
 from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, Facts, facts_of, link_report, plausibility
-from acceptance.fabric.bandwidth_shares import FACTORS
 from acceptance.launch import Layout, placement, rank_report
 
 from .base import JudgedCheck, cores_of, library, nodes_for, nodes_of
@@ -231,7 +231,7 @@ class PlacedCheck(JudgedCheck):
 
     def is_bandwidth(self):
         """Tell whether this is a benchmark of the bandwidth between two nodes."""
-        return self.benchmark_name in FACTORS
+        return suites.find(self.benchmark_name).link_factor is not None
 
     def sizes_of_messages(self):
         """Return the message sizes (bytes) of the metrics."""
@@ -242,7 +242,7 @@ class PlacedCheck(JudgedCheck):
         if self.layout.nodes == 1 or not self.fabric:
             return []
         lines = plausibility.implausible(
-            self.benchmark_name, self.measurements, self.fabric, self.layout
+            suites.find(self.benchmark_name), self.measurements, self.fabric, self.layout
         )
         return [Observation("implausible", line) for line in lines]
 
@@ -253,7 +253,7 @@ class PlacedCheck(JudgedCheck):
         found = super().reference_of(name, unit)
         if found or self.layout.nodes == 1 or not self.fabric:
             return found
-        bound = plausibility.limit_of(self.benchmark_name, name, unit, self.fabric)
+        bound = plausibility.limit_of(suites.find(self.benchmark_name), name, unit, self.fabric)
         tolerances = library().tolerances.thresholds("limit", "=", unit, name)
         if bound is None or tolerances is None or "limit" not in self.sources(name):
             return None
@@ -265,7 +265,7 @@ class PlacedCheck(JudgedCheck):
         if not found and self.layout.nodes > 1 and self.fabric:
             within = library().tolerances.thresholds("limit", "=", "MB/s", "bandwidth_peak")
             slower = within and plausibility.slower_link(
-                self.benchmark_name, self.measurements, self.fabric, -within[0]
+                suites.find(self.benchmark_name), self.measurements, self.fabric, -within[0]
             )
             found = [slower] if slower else []
         return [f"cause may be: {text}" for text in found]

@@ -9,8 +9,10 @@ from acceptance.cli import limits
 from acceptance.cli import main as cli
 from acceptance.cli.published_peaks import peaks
 from acceptance.core.paths import Workspace
-from acceptance.fabric import FabricFault, Facts, bandwidth_shares, exceeds, latency_floor
+from acceptance.fabric import FabricFault, Facts, exceeds, latency_floor
+from acceptance.fabric.bandwidth_shares import factor
 from acceptance.rfm import configuration
+from acceptance.suites import find
 from tests.places import REFERENCE, ROOT
 
 
@@ -144,7 +146,7 @@ def test_tcp_in_packets_of_1500_bytes_is_what_kandadai2009_measured(systems, lib
     ],
 )
 def test_a_benchmark_adds_up_so_many_links(benchmark, nodes, mapping, expected):
-    assert bandwidth_shares.factor(benchmark, nodes, mapping) == expected
+    assert factor(find(benchmark), nodes, mapping) == expected
 
 
 @pytest.mark.parametrize(
@@ -159,14 +161,14 @@ def test_a_benchmark_adds_up_so_many_links(benchmark, nodes, mapping, expected):
     ],
 )
 def test_pairs_that_take_turns_have_a_shorter_average_time(nodes, mapping, pairs, expected):
-    assert bandwidth_shares.factor("osu.mbw_mr", nodes, mapping, pairs) == pytest.approx(expected)
+    assert factor(find("osu.mbw_mr"), nodes, mapping, pairs) == pytest.approx(expected)
 
 
 def test_the_sum_of_pairs_in_turn_is_as_large_as_the_factor():
     """OMB's formula, on a link of 1 that serves one pair of unit messages after the other."""
     for pairs in (1, 2, 4, 8):
         average = sum(range(1, pairs + 1)) / pairs
-        assert pairs / average == pytest.approx(bandwidth_shares.factor("osu.mbw_mr", pairs=pairs))
+        assert pairs / average == pytest.approx(factor(find("osu.mbw_mr"), pairs=pairs))
 
 
 def test_values_inside_a_node_are_not_compared(library):

@@ -7,6 +7,7 @@ import pytest
 from acceptance.fabric import Facts, plausibility
 from acceptance.fabric.plausibility import implausible, limit_of, slower_link
 from acceptance.launch import Layout
+from acceptance.suites import find
 from tests.sysfs import Sysfs
 
 ETH = {"technology": "ethernet", "rate": "10"}
@@ -15,7 +16,7 @@ TWO = Layout(2, 1, "inter-node")
 
 
 def test_a_fraction_of_the_limit_judges_the_peak_of_one_way():
-    value, citation = limit_of("osu.bw", "bandwidth_peak", "MB/s", Facts.read(QDR))
+    value, citation = limit_of(find("osu.bw"), "bandwidth_peak", "MB/s", Facts.read(QDR))
     # 8 lanes of 5 GT/s, 8b/10b, 512 bytes of payload and 20 of overhead in a packet.
     assert value == pytest.approx(8 * 5000 * 0.8 / 8 * 512 / 532, abs=0.05)
     assert citation.startswith("limit of infiniband QDR 4x, 8 lanes x 5 GT/s")
@@ -33,7 +34,7 @@ def test_a_fraction_of_the_limit_judges_the_peak_of_one_way():
     ],
 )
 def test_nothing_else_is_judged_by_it(benchmark, metric, facts):
-    assert limit_of(benchmark, metric, "MB/s", Facts.read(facts)) is None
+    assert limit_of(find(benchmark), metric, "MB/s", Facts.read(facts)) is None
 
 
 @pytest.mark.parametrize(
@@ -57,11 +58,11 @@ def test_nothing_else_is_judged_by_it(benchmark, metric, facts):
 )
 def test_a_peak_that_is_right_for_a_slower_link_names_it(facts, peak, said):
     measured = {"bandwidth_peak": (peak, "MB/s"), "bandwidth_8": (1.0, "MB/s")}
-    found = slower_link("imb.PingPong", measured, Facts.read(facts), 0.35)
+    found = slower_link(find("imb.PingPong"), measured, Facts.read(facts), 0.35)
     assert said in found
     assert bool(found) == bool(said)
-    assert slower_link("imb.Allreduce", measured, Facts.read(facts), 0.35) == ""
-    assert slower_link("imb.PingPong", {}, Facts.read(facts), 0.35) == ""
+    assert slower_link(find("imb.Allreduce"), measured, Facts.read(facts), 0.35) == ""
+    assert slower_link(find("imb.PingPong"), {}, Facts.read(facts), 0.35) == ""
 
 
 def test_shared_memory_in_place_of_the_fabric_is_implausible():
@@ -71,7 +72,7 @@ def test_shared_memory_in_place_of_the_fabric_is_implausible():
         "bandwidth_65536": (9000.0, "MB/s"),
         "bandwidth_peak": (13800.0, "MB/s"),
     }
-    (line,) = implausible("imb.PingPong", measured, Facts.read(ETH), TWO)
+    (line,) = implausible(find("imb.PingPong"), measured, Facts.read(ETH), TWO)
     assert re.match(
         r"implausible: bandwidth_peak is 13800 MB/s \(2 metrics\), .*ethernet 10.* carries at most "
         r"1239\.\d \(.*\): not measured over this fabric",
@@ -93,18 +94,18 @@ def test_shared_memory_in_place_of_the_fabric_is_implausible():
 )
 def test_a_bandwidth_is_held_against_what_the_benchmark_adds_up(benchmark, layout, value, true):
     measured = {"bandwidth_peak": (value, "MB/s")}
-    assert (implausible(benchmark, measured, Facts.read(ETH), layout) == []) is true
+    assert (implausible(find(benchmark), measured, Facts.read(ETH), layout) == []) is true
 
 
 def test_a_latency_below_the_floor_is_implausible():
     facts = Facts.read({**ETH, "cable": 30})
     # 30 m of cable are 0.1 us of light; 8 bytes in the smallest frame 0.0576.
     measured = {"latency_0": (0.01, "us"), "latency_8": (0.15, "us"), "latency_64": (0.2, "us")}
-    (line,) = implausible("osu.latency", measured, facts, TWO)
+    (line,) = implausible(find("osu.latency"), measured, facts, TWO)
     assert line.startswith("implausible: latency_8 is 0.15 us, over ")
     assert "no message of its size takes less than 0.1577" in line
-    assert implausible("osu.latency", {"latency_8": (0.16, "us")}, facts, TWO) == []
-    assert implausible("osu.allreduce", measured, facts, TWO) == []
+    assert implausible(find("osu.latency"), {"latency_8": (0.16, "us")}, facts, TWO) == []
+    assert implausible(find("osu.allreduce"), measured, facts, TWO) == []
 
 
 @pytest.mark.parametrize(
@@ -123,14 +124,14 @@ def test_a_latency_below_the_floor_is_implausible():
     ],
 )
 def test_the_pairs_of_hpcc_are_held_against_the_wire(layout, measured, said):
-    found = implausible("hpcc", measured, Facts.read(ETH), layout)
+    found = implausible(find("hpcc"), measured, Facts.read(ETH), layout)
     assert bool(found) == bool(said)
     assert said is None or (said in found[0] and "not measured over this fabric" in found[0])
 
 
 def test_facts_without_a_formula_bound_nothing():
     measured = {"bandwidth_peak": (1e9, "MB/s"), "latency_8": (1e-9, "us")}
-    assert implausible("osu.bw", measured, Facts.read({"technology": "cray"}), TWO) == []
+    assert implausible(find("osu.bw"), measured, Facts.read({"technology": "cray"}), TWO) == []
 
 
 def evidence(folder, nodes, facts, min_bytes):

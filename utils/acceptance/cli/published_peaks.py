@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from acceptance import suites
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
 from acceptance.references import Library, Reference
 
@@ -28,7 +29,7 @@ def peaks(library: Library, partition: str, bound: float | None) -> list[Peak]:
             keys = row.parameters
             pairs = int(keys.get("pairs", 0)) or int(keys.get("np", 0)) // 2 or None
             nodes, mapping = int(keys.get("nodes", 2)), keys.get("mapping", "block")
-            links = factor(row.benchmark, nodes, mapping, pairs)
+            links = factor(suites.find(row.benchmark), nodes, mapping, pairs)
             if links is not None:
                 value = row.value * UNITS[row.unit]
                 ratio = value / (links * bound) if bound else None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from acceptance.core.metrics import split
 from acceptance.core.observations import Observation
-from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
+from acceptance.fabric.bandwidth_shares import METRICS, UNITS, Benchmark, factor
 from acceptance.fabric.counters import bytes_moved, error_growth
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.limits import SLACK, exceeds, latency_floor, limit
@@ -16,30 +16,28 @@ from acceptance.fabric.node import Deviation
 from acceptance.fabric.rates import HDR100_LANES, known_rates
 from acceptance.launch.placement import Layout
 
-#: Benchmarks whose best bandwidth is one way and one pair's: a fraction of the limit can judge it.
-ONE_WAY = ("imb.PingPong", "osu.bw", "osu.put_bw", "osu.get_bw")
-#: Those whose time is that of one message on its way.
-ONE_MESSAGE = ("imb.PingPong", "osu.latency", "osu.multi_lat")
-#: The stems of HPCC's results of pairs, and the bytes of its small message. Where each node has one
-#: process, all of them are between nodes.
-HPCC_BANDWIDTH, HPCC_LATENCY, HPCC_SIZE = "PingPong-bandwidth", "PingPong-latency", 8
+#: How names of metrics begin that are of pairs of processes in a benchmark of all, and the bytes of
+#: a small message there. Where each node has one process, all of them are between nodes.
+PAIR_BANDWIDTH, PAIR_LATENCY, PAIR_SIZE = "PingPong-bandwidth", "PingPong-latency", 8
 #: Growth of these counters is no matter of rates: the link failed while it was measured.
 FATAL = ("link_downed", "link_error_recovery", "carrier_changes")
 
 
-def limit_of(benchmark: str, metric: str, unit: str, facts: Facts) -> tuple[float, str] | None:
+def limit_of(
+    benchmark: Benchmark, metric: str, unit: str, facts: Facts
+) -> tuple[float, str] | None:
     """Return the limit that judges a metric between nodes, in its unit, and its formula.
 
     None where a fraction of the limit says nothing about the metric, or facts set none.
     """
     bound = limit(facts)
-    if benchmark not in ONE_WAY or metric != "bandwidth_peak" or bound.bandwidth is None:
+    if not benchmark.one_way or metric != "bandwidth_peak" or bound.bandwidth is None:
         return None
     return round(bound.bandwidth / UNITS[unit], 1), f"limit of {facts.text}, {bound.formula}"
 
 
 def implausible(
-    benchmark: str,
+    benchmark: Benchmark,
     measurements: Mapping[str, tuple[float, str]],
     facts: Facts,
     layout: Layout,
@@ -53,30 +51,29 @@ def implausible(
 
 
 def _too_fast(
-    benchmark: str,
+    benchmark: Benchmark,
     measurements: Mapping[str, tuple[float, str]],
     facts: Facts,
     layout: Layout,
 ) -> str:
-    bound = limit(facts)
-    pairs = layout.processes // 2
-    times = factor(benchmark, layout.nodes, layout.mapping, pairs)
-    if benchmark == "hpcc" and layout.per_node == 1:
-        times = 1
-    if times is None or bound.bandwidth is None:
+    bound, pairs = limit(facts), layout.processes // 2
+    if bound.bandwidth is None:
         return ""
+    of_all = factor(benchmark, layout.nodes, layout.mapping, pairs)
     over = {}
     for name, (value, unit) in measurements.items():
-        bandwidth = split(name)[0] in METRICS or name.startswith(HPCC_BANDWIDTH)
-        if bandwidth and unit in UNITS:
-            most = times * bound.bandwidth / UNITS[unit]
+        links = of_all if split(name)[0] in METRICS else None
+        if name.startswith(PAIR_BANDWIDTH) and layout.per_node == 1:
+            links = 1
+        if links is not None and unit in UNITS:
+            most = links * bound.bandwidth / UNITS[unit]
             if exceeds(value, most):
-                over[name] = (value / most, value, most, unit)
+                over[name] = (value / most, value, most, unit, links)
     if not over:
         return ""
-    name, (_, value, most, unit) = max(over.items(), key=lambda item: item[1])
+    name, (_, value, most, unit, links) = max(over.items(), key=lambda item: item[1])
     more = f" ({len(over)} metrics)" if len(over) > 1 else ""
-    ways = "" if times == 1 else f"{times:g} x "
+    ways = "" if links == 1 else f"{links:g} x "
     return (
         f"implausible: {name} is {value:g} {unit}{more}, {facts.text} carries at most {most:.5g} "
         f"({ways}{bound.formula}): not measured over this fabric"
@@ -84,20 +81,18 @@ def _too_fast(
 
 
 def _too_soon(
-    benchmark: str,
+    benchmark: Benchmark,
     measurements: Mapping[str, tuple[float, str]],
     facts: Facts,
     layout: Layout,
 ) -> str:
-    hpcc = benchmark == "hpcc" and layout.per_node == 1
-    if benchmark not in ONE_MESSAGE and not hpcc:
-        return ""
     under = {}
     for name, (value, unit) in measurements.items():
         stem, size = split(name)
-        if name.startswith(HPCC_LATENCY):
-            stem, size = "latency", HPCC_SIZE
-        if stem == "latency" and unit == "us" and size:
+        size = size if stem == "latency" and benchmark.one_message else None
+        if name.startswith(PAIR_LATENCY) and layout.per_node == 1:
+            size = PAIR_SIZE
+        if size and unit == "us":
             floor = latency_floor(facts, size)
             if value < floor / (1 + SLACK):
                 under[name] = (floor / value, value, floor)
@@ -111,7 +106,7 @@ def _too_soon(
 
 
 def slower_link(
-    benchmark: str,
+    benchmark: Benchmark,
     measurements: Mapping[str, tuple[float, str]],
     facts: Facts,
     within: float,
@@ -121,7 +116,7 @@ def slower_link(
     A peak is right for a link when it lies at most the fraction `within` below its limit. Empty
     where the peak is right for the link as stated, or for no slower one.
     """
-    if benchmark not in ONE_WAY or "bandwidth_peak" not in measurements:
+    if not benchmark.one_way or "bandwidth_peak" not in measurements:
         return ""
     peak, unit = measurements["bandwidth_peak"]
     stated = limit(facts).bandwidth

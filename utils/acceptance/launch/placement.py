@@ -1,9 +1,7 @@
 """Where the ranks of a job shall stand: the launch options that put them there.
 
-from acceptance.core.errors import Fault
-
-One table for all suites: what a launcher and an MPI must be told. Whether it came so,
-`acceptance.launch.rank_report` tells.
+One table for all suites: what a launcher and an MPI must be told. Where they came to
+stand, `acceptance.launch.rank_report` reads.
 
 Sources: mpirun(1) of Open MPI 4.1, `mpiexec -help` of MPICH 4.0 (Hydra), the developer reference
 of Intel MPI 2021 (I_MPI_PIN_*, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT), srun(1) of Slurm 22.05.
@@ -92,7 +90,7 @@ def family(launcher: str, mpi: str) -> str:
 
 
 def place(launcher: str, layout: Layout) -> Launch:
-    """Return what puts ranks where a layout wants them; each rank is bound to a core.
+    """Return what puts ranks where a layout has them; each rank is bound to a core.
 
     `launcher` is a `family`. Raises PlacementFault for what cannot be asked for.
     """
