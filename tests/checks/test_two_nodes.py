@@ -213,7 +213,7 @@ def test_four_real_ranks_stand_on_two_nodes_as_asked(two_nodes, tmp_path, mpi, m
     assert misplaced(ranks, LAYOUTS[mapping]) == []
     (other,) = set(LAYOUTS) - {mapping}
     (found,) = misplaced(ranks, LAYOUTS[other])
-    assert f"mapping {other} wants rank 1 on" in found
+    assert f"mapping {other} puts rank 1 on" in found
 
 
 @pytest.mark.parametrize("mpi", MPIS, indirect=True)

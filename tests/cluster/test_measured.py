@@ -56,7 +56,7 @@ def test_srun_puts_four_ranks_on_two_nodes_as_asked_and_each_on_a_core(cluster, 
     assert misplaced(ranks, LAYOUTS[mapping]) == []
     (other,) = set(LAYOUTS) - {mapping}
     (found,) = misplaced(ranks, LAYOUTS[other])
-    assert f"mapping {other} wants rank 1 on" in found
+    assert f"mapping {other} puts rank 1 on" in found
     # Bound, and nobody shares.
     assert len({(rank.node, rank.cpus) for rank in ranks}) == 4
     assert all(rank.cpus.isdecimal() for rank in ranks)

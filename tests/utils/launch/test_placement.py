@@ -185,20 +185,20 @@ TURNS = [("a", 0, 0), ("a", 4, 1), ("a", 1, 0), ("a", 5, 1)]
         (HALVES, Layout(4, 4, "intra-node"), None),
         (ONE, Layout(4, 4, "intra-socket"), None),
         (HALVES, Layout(4, 4, "inter-socket"), None),
-        (DEALT, Layout(4, 2, "inter-node"), "mapping block wants rank 1 on a, it stood on b"),
-        (BLOCK, Layout(4, 2, "inter-node", "cyclic"), "cyclic wants rank 1 on b, it stood on a"),
+        (DEALT, Layout(4, 2, "inter-node"), "mapping block puts rank 1 on a, it stood on b"),
+        (BLOCK, Layout(4, 2, "inter-node", "cyclic"), "cyclic puts rank 1 on b, it stood on a"),
         (ONE, Layout(4, 2, "inter-node"), "2 ranks on each of 2 nodes, had 4 on a"),
         (BLOCK, Layout(4, 4, "intra-node"), "4 ranks on each of 1 nodes, had 2 on a, 2 on b"),
         (HALVES, Layout(4, 4, "intra-socket"), "ranks 0 and 2 stood on different sockets"),
         (ONE, Layout(4, 4, "inter-socket"), "ranks 0 and 2 stood on one socket"),
         (TURNS, Layout(4, 4, "inter-socket"), "ranks 0 and 2 stood on one socket"),
         ([*HALVES[:3], ("a", 3, 0)], Layout(4, 4, "inter-socket"), "1 and 3 stood on one socket"),
-        (ONE[:3], Layout(4, 4, "intra-node"), r"3 ranks told .* \(0, 1, 2\), not 4"),
-        ([], Layout(4, 4, "intra-node"), r"0 ranks told .* \(none\), not 4"),
+        (ONE[:3], Layout(4, 4, "intra-node"), r"3 ranks reported .* \(0, 1, 2\), not 4"),
+        ([], Layout(4, 4, "intra-node"), r"0 ranks reported .* \(none\), not 4"),
         ([*ONE[:3], ("a", 0, 0)], Layout(4, 4, "intra-node"), "ranks 0 and 3 shared the core 0:0"),
         (BLOCK[:3], Layout(3, 2, "inter-node"), None),
         ([BLOCK[0], *BLOCK[2:]], Layout(3, 2, "inter-node"), None),
-        (DEALT[:3], Layout(3, 2, "inter-node"), "block wants rank 1 on a, it stood on b"),
+        (DEALT[:3], Layout(3, 2, "inter-node"), "block puts rank 1 on a, it stood on b"),
         ([*ONE[:3], *BLOCK[2:]], Layout(5, 2, "inter-node"), "had 3 on a, 2 on b"),
         ([*BLOCK[:3], ("c", 0, 0)], Layout(4, 2, "inter-node"), "had 2 on a, 1 on b, 1 on c"),
     ],
@@ -223,7 +223,7 @@ def test_a_rank_that_may_wander_is_bound_to_no_socket():
 
 def test_a_rank_that_told_twice_is_noticed():
     (found,) = misplaced(read(stood(*ONE) + "\n" + stood(*ONE)), Layout(4, 4, "intra-node"))
-    assert found.startswith("8 ranks told where they stood (0, 0, 1, 1")
+    assert found.startswith("8 ranks reported where they stood (0, 0, 1, 1")
 
 
 @pytest.mark.parametrize(

@@ -84,16 +84,16 @@ def parse_all(text: str, source: str = "stdout") -> list[Node]:
 
 def _read(readers: dict[str, "_Reader"], line: str) -> None:
     """Give a line to the reader of its node; raises ValueError for a line that cannot be."""
-    if not (found := _NODE.match(line)):
+    if not (match := _NODE.match(line)):
         raise ValueError("this is no line of link.sh")
-    node, kind = found["node"], found["kind"]
+    node, kind = match["node"], match["kind"]
     if kind == "link":
         if node in readers:
             raise ValueError(f"{node} begins twice")
         readers[node] = _Reader(node)
     elif node not in readers:
         raise ValueError(f"{node} has not begun: its line `link` is missing")
-    readers[node].read(kind, found["rest"])
+    readers[node].read(kind, match["rest"])
 
 
 def _integer(text: str) -> int:
@@ -123,15 +123,15 @@ def _mbps(text: str) -> int | None:
 def _gts(text: str) -> float | None:
     if text in ("Unknown", "Unknown speed"):
         return None
-    if not (found := _GT.match(text)):
+    if not (match := _GT.match(text)):
         raise ValueError(f"{text!r} is no speed of a PCI Express link")
-    return float(found["gt"])
+    return float(match["gt"])
 
 
 def _rate(text: str) -> Rate:
-    if not (found := _RATE.match(text)):
+    if not (match := _RATE.match(text)):
         raise ValueError(f"{text!r} is no rate of a port")
-    gbps, lanes, word = float(found["gb"]), int(found["lanes"]), found["word"]
+    gbps, lanes, word = float(match["gb"]), int(match["lanes"]), match["word"]
     # Older kernels have no word for SDR.
     return Rate(gbps, lanes, word or ("SDR" if gbps == 2.5 * lanes else ""))
 

@@ -1,4 +1,4 @@
-"""Where the ranks of a job stood, as `launch/rank.sh` printed it, against what was asked."""
+"""Where the ranks of a job stood, as `launch/rank.sh` printed it, compared with what was asked."""
 
 import re
 from collections import Counter
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from acceptance.launch.placement import Layout
 
-#: Runs in place of the program on every rank and tells where it stands.
+#: Runs in place of the program on every rank and reports where it stands.
 SCRIPT = Path(__file__).with_name("rank.sh")
 
 
@@ -42,16 +42,16 @@ def read(text: str, source: str = "stderr") -> list[Rank]:
     for number, line in enumerate(text.splitlines(), 1):
         if not is_line(line.strip()):
             continue
-        found = _LINE.match(line.strip())
-        if not found:
+        match = _LINE.match(line.strip())
+        if not match:
             raise ValueError(f"{source}:{number}: no rank's place can be read from {line!r}")
         ranks.append(
             Rank(
-                int(found["rank"]),
-                found["node"],
-                found["cpus"],
-                frozenset(found["sockets"].split(",")),
-                frozenset(found["cores"].split(",")),
+                int(match["rank"]),
+                match["node"],
+                match["cpus"],
+                frozenset(match["sockets"].split(",")),
+                frozenset(match["cores"].split(",")),
             )
         )
     return sorted(ranks, key=lambda rank: rank.rank)
@@ -61,15 +61,12 @@ def misplaced(ranks: list[Rank], layout: Layout) -> list[str]:
     """Return what is wrong with where ranks stood, a line each; empty when all is as asked."""
     numbers = [rank.rank for rank in ranks]
     if numbers != list(range(layout.processes)):
-        return [f"{len(ranks)} ranks told where they stood ({_short(numbers)}), not "
+        return [f"{len(ranks)} ranks reported where they stood ({_short(numbers)}), not "
                 f"{layout.processes}"]  # fmt: skip
     count = Counter(rank.node for rank in ranks)
     full = set(count.values()) == {layout.per_node}
-    if (
-        len(count) != layout.nodes
-        or (not full and layout.even)
-        or max(count.values()) > (layout.per_node)
-    ):
+    crowded = max(count.values()) > layout.per_node
+    if len(count) != layout.nodes or crowded or (layout.even and not full):
         stood = ", ".join(f"{number} on {node}" for node, number in sorted(count.items()))
         return [f"asked for {layout.per_node} ranks on each of {layout.nodes} nodes, had {stood}"]
     return [*_off_mapping(ranks, layout), *_off_socket(ranks, layout), *_sharing(ranks)]
@@ -80,16 +77,15 @@ def _off_mapping(ranks: list[Rank], layout: Layout) -> list[str]:
         return []
     order = list(dict.fromkeys(rank.node for rank in ranks))
     count = Counter(rank.node for rank in ranks)
-    wanted = (
+    expected = (
         [node for node in order for _ in range(count[node])]
         if layout.mapping == "block"
         else [order[rank.rank % layout.nodes] for rank in ranks]
     )
-    for rank, node in zip(ranks, wanted, strict=True):
+    for rank, node in zip(ranks, expected, strict=True):
         if rank.node != node:
             return [
-                f"mapping {layout.mapping} wants rank {rank.rank} on {node}, it stood on "
-                f"{rank.node}"
+                f"mapping {layout.mapping} puts rank {rank.rank} on {node}, it stood on {rank.node}"
             ]
     return []
 
@@ -105,11 +101,11 @@ def _off_socket(ranks: list[Rank], layout: Layout) -> list[str]:
         pairs = [(ranks[0], rank) for rank in ranks[1:]]
     else:
         pairs = [(ranks[i], ranks[i + half]) for i in range(half)]
-    for one, other in pairs:
-        same = one.sockets == other.sockets
+    for rank, partner in pairs:
+        same = rank.sockets == partner.sockets
         if same != (layout.placement == "intra-socket"):
-            found = "one socket" if same else "different sockets"
-            return [f"{layout.placement}: ranks {one.rank} and {other.rank} stood on {found}"]
+            where = "one socket" if same else "different sockets"
+            return [f"{layout.placement}: ranks {rank.rank} and {partner.rank} stood on {where}"]
     return []
 
 

@@ -46,21 +46,22 @@ def last_level_cache(text: str, source: str = "cache.out") -> int:
     """Return the bytes of all last-level caches of a node, from what `launch/cache.sh` said.
 
     Source of the form: Linux, `cache/index*/{level,size,shared_cpu_list}`. Raises ValueError, with
-    the line, when the text is cut or garbled, and when the node tells of no cache.
+    the line, when the text is cut or garbled, and when the node reports no cache.
     """
     lines = text.splitlines()
     if not lines or lines[-1] != "end":
         raise ValueError(f"{source}: what the node says of its caches is cut")
     caches: dict[tuple[int, str], int] = {}
     for number, line in enumerate(lines[:-1], 1):
-        found = re.match(r"cache (\d+) (\d+)([KMG]) (\S+)\Z", line)
-        if not found:
-            raise ValueError(f"{source}:{number}: {line!r} tells of no cache")
-        caches[int(found[1]), found[4]] = int(found[2]) * _UNITS[found[3]]
+        match = re.match(r"cache (\d+) (\d+)([KMG]) (\S+)\Z", line)
+        if not match:
+            raise ValueError(f"{source}:{number}: {line!r} describes no cache")
+        level, size, unit, cpus = match.groups()
+        caches[int(level), cpus] = int(size) * _UNITS[unit]
     if not caches:
         raise ValueError(
-            f"{source}: the node does not tell its caches, so that STREAM cannot be told from a "
-            'test of them; write "cache", the bytes of a node\'s last level, into the extras of '
+            f"{source}: the node reports no caches, so that STREAM cannot be told from a test of "
+            'them; write "cache", the bytes of a node\'s last level, into the extras of '
             "its partition"
         )
     last = max(level for level, _ in caches)
