@@ -153,6 +153,7 @@ def test_the_way_inside_a_node():
     assert all(path(mpi, "shared") == {} for mpi in mpis)
     assert path("openmpi", "loopback") == {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}
     assert path("openmpi", "loopback", "infiniband")["UCX_TLS"] == "ib,self"
+    assert path("mpich", "loopback", "roce") == path("mpich", "loopback", "infiniband")
     assert path("mpich", "loopback")["MPIR_CVAR_NOLOCAL"] == "1"
     assert path("mvapich2", "loopback", "infiniband") == {"MV2_USE_SHARED_MEM": "0"}
     assert path("intel-mpi", "loopback") == {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}

@@ -186,23 +186,23 @@ def pinned(mpi: str) -> dict[str, str]:
 def path(mpi: str, way: str, technology: str = "") -> dict[str, str]:
     """Return the environment variables that choose the way of messages inside a node.
 
-    `loopback` is what koop2008 calls No-SMP: through the network, over the adapter of an
-    InfiniBand fabric, else over sockets. Raises PlacementFault for an MPI that is not known.
+    `loopback` is what koop2008 calls No-SMP: through the network, over the adapter of an InfiniBand
+    or RoCE fabric, on others over sockets. Raises PlacementFault for an MPI that is not known.
     """
     if way == "shared":
         return {}
-    infiniband = technology == "infiniband"
-    ucx = "ib,self" if infiniband else "tcp,self"
+    rdma = technology in ("infiniband", "roce")
+    ucx = "ib,self" if rdma else "tcp,self"
     variables = {
         "openmpi": (
             {"OMPI_MCA_pml": "ucx", "UCX_TLS": ucx}
-            if infiniband
+            if rdma
             else {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}
         ),
         # NOLOCAL turns off MPICH's own shared memory, UCX_TLS that of the UCX below it.
         "mpich": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": ucx},
         "mvapich2": {"MV2_USE_SHARED_MEM": "0"},
-        "intel-mpi": {"I_MPI_FABRICS": "ofi", **({} if infiniband else {"FI_PROVIDER": "tcp"})},
+        "intel-mpi": {"I_MPI_FABRICS": "ofi", **({} if rdma else {"FI_PROVIDER": "tcp"})},
     }
     try:
         return variables[mpi]
