@@ -59,7 +59,7 @@ def load(path: Path) -> tuple[dict, list[dict]]:
         raise ValueError(f"{path}: defines no {' and no '.join(missing)}")
     system = names["SYSTEM"]
     if not {"name", "hostnames", "partitions"} <= set(system):
-        raise ValueError(f"{path}: SYSTEM wants a name, hostnames and partitions")
+        raise ValueError(f"{path}: SYSTEM needs a name, hostnames and partitions")
     return system, [
         {"target_systems": [system["name"]], **environment} for environment in names["ENVIRONMENTS"]
     ]
@@ -79,7 +79,7 @@ def side_by_side(system: dict, most: str) -> dict:
 def on_slurm(part: dict) -> dict:
     """Let no job of Slurm wait for ever, nor run again on other nodes when one of its own fails.
 
-    What the partition itself says of either counts more.
+    What the partition says itself goes before that.
     """
     if part["scheduler"] not in ("slurm", "squeue"):
         return part
@@ -122,7 +122,7 @@ site_configuration = {
         )
         for system, _ in LOADED
     ],
-    "environments": [environment for _, own in LOADED for environment in own],
+    "environments": [environment for _, environments in LOADED for environment in environments],
     "general": [
         {
             "report_file": f"{WORKSPACE.var}/reports/{{sessionid}}.json",

@@ -3,7 +3,7 @@
 The cluster of Kandadai and He, "Performance of HPC Applications over InfiniBand, 10 Gb and 1 Gb
 Ethernet", 2009; facts are those of its sections "Hardware" and "Software" unless a comment says
 otherwise. A template: see koop2008.py. This one shows partitions that are the same nodes and differ
-in the network that the MPI is told to use.
+in the network that the MPI uses.
 """
 
 from acceptance.core.paths import Workspace
@@ -49,7 +49,7 @@ def partition(name, network, environs, fabric, env_vars):
 
 
 def ethernet(name, network, rate, interface):
-    """Tell MPICH (libfabric) to use one Ethernet interface and no other."""
+    """Let MPICH (libfabric) use one Ethernet interface and no other."""
     only = [["FI_PROVIDER", "tcp"], ["FI_TCP_IFACE", interface]]
     fabric = {"technology": "ethernet", "rate": rate}
     return partition(name, network, ["spack-mpich"], fabric, only)

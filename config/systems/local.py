@@ -74,7 +74,7 @@ SYSTEM = {
             "descr": "all cores of this machine",
             "scheduler": "local",
             "launcher": "mpiexec",
-            # ReFrame wants an environment in each partition; its own `builtin` provides no suite.
+            # ReFrame requires an environment in each partition; its `builtin` provides no suite.
             "environs": [environment["name"] for environment in ENVIRONMENTS] or ["builtin"],
             # Two MPI jobs at once on one machine would measure each other.
             "max_jobs": 1,

@@ -70,7 +70,7 @@ def partition(name, environs, nodes, cpus, sockets, fabric, env_vars=(), peak=No
             "num_cpus_per_socket": cpus // sockets,
             "num_sockets": sockets,
         },
-        # not printed: memory; without it HPCC wants to be told its order, or the mode smoke.
+        # not printed: memory; without it HPCC needs its order stated, or the mode smoke.
         "extras": {
             "nodes": nodes,
             "cores": cpus,

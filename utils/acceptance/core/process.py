@@ -10,14 +10,15 @@ from pathlib import Path
 class Done:
     """How a program ended: what it printed, its exit status, and why it failed, in a line.
 
-    `status` is None where it did not start, or did not end in time. `fault` is empty where it
-    ended with 0; it has the first line that the program printed, if it printed any.
+    `status` is None where it did not start, or did not end in time (`late`). `fault` is empty where
+    it ended with 0; it has the first line that the program printed, if it printed any.
     """
 
     out: str = ""
     err: str = ""
     status: int | None = None
     fault: str = ""
+    late: bool = False
 
 
 def run(
@@ -44,7 +45,7 @@ def run(
             cwd=folder,
         )
     except subprocess.TimeoutExpired:
-        return Done(fault=f"{command[0]} did not end within {timeout:g} s")
+        return Done(fault=f"{command[0]} did not end within {timeout:g} s", late=True)
     except OSError as err:
         return Done(fault=f"{command[0]} cannot be run: {err.strerror or err}")
     if done.returncode == 0:

@@ -1,11 +1,11 @@
-"""What Slurm tells of this cluster, and a look at one of its nodes through a short job."""
+"""What Slurm says of this cluster, and a look at one of its nodes through a short job."""
 
 import grp
 import os
 import shutil
-import subprocess
 from dataclasses import dataclass
 
+from acceptance.core import process
 from acceptance.core.errors import Fault, ParseError
 from acceptance.launch import slurm_jobs
 from acceptance.site.init import scontrol
@@ -72,13 +72,14 @@ def ask() -> Cluster:
         )
     try:
         # With hidden partitions, which whoever knows their names may use.
-        nodes = scontrol.nodes(_run("scontrol", "show", "node", "--oneliner", "--all"))
-        partitions = scontrol.partitions(
-            _run("scontrol", "show", "partition", "--oneliner", "--all")
-        )
+        nodes = scontrol.nodes(_show("node", "--oneliner", "--all"))
+        partitions = scontrol.partitions(_show("partition", "--oneliner", "--all"))
     except ParseError as err:
-        raise SlurmFault(f"what Slurm tells is not of a form that is known here: {err}") from None
-    config = scontrol.config(_run("scontrol", "show", "config"))
+        raise SlurmFault(f"what Slurm says is not of a form that is known here: {err}") from None
+    config = scontrol.config(_show("config"))
+    mpis = process.run(["srun", "--mpi=list"], slurm_jobs.PATIENCE)
+    if mpis.status is None:
+        raise SlurmFault(f"srun --mpi=list: {mpis.fault}")
     hosts = [value for key, value in config.items() if key.startswith("SlurmctldHost")]
     hosts.append(config.get("ControlMachine", ""))
     return Cluster(
@@ -87,7 +88,7 @@ def ask() -> Cluster:
         controllers=tuple(host.partition("(")[0] for host in hosts if host),
         nodes=tuple(nodes),
         partitions=tuple(partitions),
-        plugins=tuple(scontrol.mpi_plugins(_run("srun", "--mpi=list", both=True))),
+        plugins=tuple(scontrol.mpi_plugins(mpis.out + mpis.err)),
         no_accounting=slurm_jobs.accounting_fault(),
         enforced=config.get("AccountingStorageEnforce", ""),
         counts_memory="MEMORY" in config.get("SelectTypeParameters", "").upper(),
@@ -96,35 +97,35 @@ def ask() -> Cluster:
 
 
 def choose(
-    cluster: Cluster, wanted: list[str], mine: frozenset[str] | None = None
+    cluster: Cluster, chosen: list[str], mine: frozenset[str] | None = None
 ) -> tuple[list[PartitionRecord], list[str]]:
     """Return the partitions that jobs of this user may use, the default one first.
 
-    With why each of the others is left out. `wanted` are the only ones to look at, if any; `mine`
-    are the groups of the user. Raises SlurmFault for a wanted partition that cannot be used, and
-    when none can.
+    Also returns why each of the others is left out. `chosen` are the only ones to look at, if any;
+    `mine` are the groups of the user. Raises SlurmFault for a chosen partition that cannot be used,
+    and when none can.
     """
     mine = _groups() if mine is None else mine
     known = {partition.name: partition for partition in cluster.partitions}
-    for name in wanted:
+    for name in chosen:
         if name not in known:
             names = ", ".join(known) or "none"
             raise SlurmFault(f"Slurm has no partition {name}; it has: {names}")
-    found, left = [], []
+    usable, left = [], []
     for partition in cluster.partitions:
-        if wanted and partition.name not in wanted:
+        if chosen and partition.name not in chosen:
             continue
-        if partition.hidden and not wanted:
+        if partition.hidden and not chosen:
             left.append(f"{partition.name}: it is hidden; --partition {partition.name} takes it")
         elif reason := _why_not(cluster, partition, mine):
             left.append(f"{partition.name}: {reason}")
         else:
-            found.append(partition)
-    if left and (wanted or not found):
+            usable.append(partition)
+    if left and (chosen or not usable):
         raise SlurmFault("no partition can be used: " + "; ".join(left))
-    if not found:
+    if not usable:
         raise SlurmFault("Slurm shows no partition; are all of them hidden from you?")
-    return sorted(found, key=lambda partition: not partition.default), left
+    return sorted(usable, key=lambda partition: not partition.default), left
 
 
 def _why_not(cluster: Cluster, partition: PartitionRecord, mine: frozenset[str]) -> str:
@@ -154,26 +155,16 @@ def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
         f"--immediate={PATIENCE}", *([f"--account={_account()}"] if _account() else []),
         "sh", "-s", "--", *arguments,
     ]  # fmt: skip
-    try:
-        done = subprocess.run(
-            command,
-            input=script,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE + 60,
-            env=_outside_jobs(),
-        )
-    except OSError as err:
-        raise Refused(str(err)) from None
-    except subprocess.TimeoutExpired:
-        raise Busy(f"no answer from {node} within {PATIENCE + 60} s") from None
-    if done.returncode == 0:
-        return done.stdout
+    done = process.run(command, PATIENCE + 60, env=_outside_jobs(), text=script)
+    if done.late:
+        raise Busy(f"no answer from {node} within {PATIENCE + 60} s")
+    if not done.fault:
+        return done.out
     # The first line may be of a plugin; the last one often says only that all is over.
-    said = [line.removeprefix("srun: ").removeprefix("error: ")
-            for line in done.stderr.splitlines() if line.strip()]  # fmt: skip
-    telling = [line for line in said if "Unable to" in line] or said[:1]
-    message = telling[0] if telling else f"srun ends with status {done.returncode}"
+    lines = [line.removeprefix("srun: ").removeprefix("error: ")
+             for line in done.err.splitlines() if line.strip()]  # fmt: skip
+    reasons = [line for line in lines if "Unable to" in line] or lines[:1]
+    message = reasons[0] if reasons else done.fault
     if any(word in message for word in _BUSY):
         raise Busy(message)
     if "account" in message.lower():
@@ -207,12 +198,9 @@ def _groups() -> frozenset[str]:
     return frozenset(names)
 
 
-def _run(*command: str, both: bool = False) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=slurm_jobs.PATIENCE)
-    except (OSError, subprocess.TimeoutExpired) as err:
-        raise SlurmFault(f"{' '.join(command)}: {err}") from None
-    if done.returncode and not both:
-        said = (done.stderr + done.stdout).strip().splitlines()
-        raise SlurmFault(f"{' '.join(command)}: {said[0] if said else done.returncode}")
-    return done.stdout + (done.stderr if both else "")
+def _show(*what: str) -> str:
+    command = ["scontrol", "show", *what]
+    done = process.run(command, slurm_jobs.PATIENCE)
+    if done.fault:
+        raise SlurmFault(f"{' '.join(command)}: {done.fault}")
+    return done.out

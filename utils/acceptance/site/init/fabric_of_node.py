@@ -10,7 +10,7 @@ from acceptance.site.init.probe import Probe
 _DRIVERS = {"hfi1": "omni-path", "cxi_core": "slingshot", "cxi_ss1": "slingshot"}
 #: Linux, linux/if_arp.h: bridges and tunnels have the number of Ethernet, or others.
 _SOFTWARE = re.compile(r"(br|virbr|docker|veth|vnet|tap|tun|lo|cni|flannel|cali|dummy)[-\d]*\Z")
-_NEED = "technology, rate, lanes, pcie, pcie_lanes, device (README.md, Adding a system)"
+_NEED = "technology, rate, lanes, pcie, pcie_lanes, device (config/README.md)"
 
 
 @dataclass(frozen=True)
@@ -79,33 +79,25 @@ def fabric(probe: Probe) -> Fabric:
 
 
 def _ports(node: Node) -> list[_Link]:
-    found = []
+    links = []
     for port in node.ports.values():
-        if not (port.active and port.rate):
-            continue
-        driver = node.adapters[port.device].driver
-        layer = _DRIVERS.get(driver) or ("InfiniBand" if port.infiniband else "RoCE")
-        found.append(
-            _Link(
-                port.name,
-                1000 * port.rate.gbps,
-                0 if port.infiniband else 1,
-                port,
-                f"{port.name} ({layer}, {port.rate})",
-            )
-        )
-    return found
+        if port.active and port.rate:
+            layer = _DRIVERS.get(node.adapters[port.device].driver)
+            layer = layer or ("InfiniBand" if port.infiniband else "RoCE")
+            rank, text = int(not port.infiniband), f"{port.name} ({layer}, {port.rate})"
+            links.append(_Link(port.name, 1000 * port.rate.gbps, rank, port, text))
+    return links
 
 
 def _interfaces(node: Node, physical: bool = True) -> list[_Link]:
     return [
-        _Link(one.name, float(one.speed), 2, one, f"{one.name} ({one.speed} Mb/s)")
-        for one in node.interfaces.values()
-        if one.up
-        and one.speed
-        and one.ethernet
-        and one.physical == physical
-        and (physical or not _SOFTWARE.match(one.name))
+        _Link(card.name, float(card.speed), 2, card, f"{card.name} ({card.speed} Mb/s)")
+        for card in node.interfaces.values()
+        if card.up
+        and card.speed
+        and card.ethernet
+        and card.physical == physical
+        and (physical or not _SOFTWARE.match(card.name))
     ]
 
 
@@ -138,22 +130,22 @@ def _of_port(node: Node, link: _Link) -> Fabric:
 
 
 def _of_interface(node: Node, link: _Link) -> Fabric:
-    one = link.thing
-    assert isinstance(one, Interface)
-    technology = _DRIVERS.get(one.driver, "ethernet")
-    slot, notes, todo = _slot(node, one.pci) if one.pci else ({}, [], [])
+    card = link.thing
+    assert isinstance(card, Interface)
+    technology = _DRIVERS.get(card.driver, "ethernet")
+    slot, notes, todo = _slot(node, card.pci) if card.pci else ({}, [], [])
     facts, more = _stated(technology, link)
-    facts |= {**slot, "device": one.name}
+    facts |= {**slot, "device": card.name}
     if technology != "ethernet":
         return Fabric(facts, {}, tuple(notes), (*todo, *more))
-    if one.mtu:
-        facts["mtu"] = one.mtu
+    if card.mtu:
+        facts["mtu"] = card.mtu
     # libfabric (Intel MPI, MPICH), UCX (MPICH), Open MPI.
     variables = {
         "FI_PROVIDER": "tcp",
-        "FI_TCP_IFACE": one.name,
-        "UCX_NET_DEVICES": one.name,
-        "OMPI_MCA_btl_tcp_if_include": one.name,
+        "FI_TCP_IFACE": card.name,
+        "UCX_NET_DEVICES": card.name,
+        "OMPI_MCA_btl_tcp_if_include": card.name,
     }
     return Fabric(facts, variables, tuple(notes), (*todo, *more))
 

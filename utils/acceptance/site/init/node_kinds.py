@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
+from acceptance.core.text import legal_name
 from acceptance.site.init import cluster, probe
 from acceptance.site.init.fabric_of_node import Fabric, fabric
 from acceptance.site.init.probe import Probe
 from acceptance.site.init.scontrol import NodeRecord, PartitionRecord
 
-#: Nodes of a partition that are looked at; sites with a feature for each rack have many kinds.
-MOST = 8
+#: How many nodes of a partition are looked at; sites with a feature for each rack have many kinds.
+MAX_LOOKS = 8
 
 
 @dataclass(frozen=True)
@@ -64,36 +65,45 @@ def hardware(node: NodeRecord) -> Hardware:
     return node.arch, node.sockets, node.cores_per_socket, node.threads, node.cores
 
 
-def kinds(partition: PartitionRecord, nodes: list[NodeRecord], paths: list[str]) -> list[Kind]:
+@dataclass
+class _Group:
+    """Nodes of a kind while they are sorted; `taken` are like the node that was looked at."""
+
+    look: Look
+    nodes: list[NodeRecord] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
+
+
+def kinds_of(partition: PartitionRecord, nodes: list[NodeRecord], paths: list[str]) -> list[Kind]:
     """Look at nodes of a partition, and sort all of them by what they are.
 
-    `nodes` take jobs; `paths` are looked for on the nodes. Raises slurm.Refused when Slurm takes
+    `nodes` take jobs; `paths` are looked for on the nodes. Raises cluster.Refused when Slurm takes
     no job for any of them.
     """
     classes: dict[tuple[Hardware, frozenset[str]], list[NodeRecord]] = {}
     for node in nodes:
         classes.setdefault((hardware(node), node.features), []).append(node)
     ordered = sorted(classes.values(), key=len, reverse=True)
-    looks = [_look(partition.name, alike, paths) for alike in ordered[:MOST]]
+    looks = [_look(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
     refusals = [look.fault for look in looks if look.refused]
     if refusals and not any(look.probe for look in looks):
         raise cluster.Refused(refusals[0])
-    groups: dict[object, tuple[Look, list[NodeRecord], list[str]]] = {}
+    looks += [Look(alike[0], fault="not looked at") for alike in ordered[MAX_LOOKS:]]
+    groups: dict[object, _Group] = {}
     known: dict[Hardware, object] = {}
-    for alike, look in zip(ordered, looks, strict=False):
+    pairs = list(zip(ordered, looks, strict=True))
+    for alike, look in pairs:
         if look.probe:
             key = _key(alike[0], look.fabric)
-            groups.setdefault(key, (look, [], []))[1].extend(alike)
+            groups.setdefault(key, _Group(look)).nodes.extend(alike)
             known.setdefault(hardware(alike[0]), key)
-    for number, alike in enumerate(ordered):
-        if number < len(looks) and looks[number].probe:
-            continue
-        look = looks[number] if number < len(looks) else Look(alike[0], fault="not looked at")
-        key = known.get(hardware(alike[0]), ("unknown", hardware(alike[0])))
-        group = groups.setdefault(key, (look, [], []))
-        group[1].extend(alike)
-        if group[0].probe:
-            group[2].extend(node.name for node in alike)
+    for alike, look in pairs:
+        if not look.probe:
+            key = known.get(hardware(alike[0]), ("unknown", hardware(alike[0])))
+            group = groups.setdefault(key, _Group(look))
+            group.nodes.extend(alike)
+            if group.look.probe:
+                group.taken.extend(node.name for node in alike)
     return list(_named(partition, [*groups.values()]))
 
 
@@ -108,46 +118,40 @@ def _look(partition: str, alike: list[NodeRecord], paths: list[str]) -> Look:
         return Look(alike[0], fault="all such nodes were busy")
     node = ready[0]
     try:
-        said = probe.read(
-            cluster.run_on(node.name, partition, probe.script(), paths), node.address, node.name
-        )
-    except cluster.Busy as err:
-        return Look(node, fault=str(err))
+        output = cluster.run_on(node.name, partition, probe.script(), paths)
+        answer = probe.read(output, node.address, node.name)
     except cluster.Refused as err:
         return Look(node, fault=str(err), refused=True)
-    except ParseError as err:
+    except (cluster.Busy, ParseError) as err:
         return Look(node, fault=str(err))
-    return Look(node, said, fabric(said))
+    return Look(node, answer, fabric(answer))
 
 
-def _named(
-    partition: PartitionRecord, groups: list[tuple[Look, list[NodeRecord], list[str]]]
-) -> Iterator[Kind]:
+def _named(partition: PartitionRecord, groups: list[_Group]) -> Iterator[Kind]:
     # No name of ReFrame's begins with a digit or a sign.
-    plain = re.sub(r"^(?![A-Za-z_])", "part-", _legal(partition.name))
-    everyone = [node for _, nodes, _ in groups for node in nodes]
-    for number, (look, nodes, taken) in enumerate(groups, 1):
-        own = tuple(sorted(nodes, key=lambda node: node.name))
-        if len(groups) == 1:
-            yield Kind(plain, partition.name, own, look, (), tuple(taken), partition.most_nodes)
-            continue
-        others = [node for node in everyone if node not in nodes]
-        if feature := _telling(nodes, others):
-            name, access = f"{plain}-{_legal(feature)}", f"--constraint={feature}"
-        else:
-            names = ",".join(sorted(node.name for node in others))
-            name, access = f"{plain}-{number}", f"--exclude={names}"
-        most = partition.most_nodes
-        yield Kind(name, partition.name, own, look, (access,), tuple(taken), most)
+    plain = re.sub(r"^(?![A-Za-z_])", "part-", legal_name(partition.name))
+    everyone = [node for group in groups for node in group.nodes]
+    for number, group in enumerate(groups, 1):
+        name = plain
+        access: tuple[str, ...] = ()
+        if len(groups) > 1:
+            suffix, access = _selection(group, everyone, number)
+            name = f"{plain}-{suffix}"
+        nodes = tuple(sorted(group.nodes, key=lambda node: node.name))
+        taken, most = tuple(group.taken), partition.most_nodes
+        yield Kind(name, partition.name, nodes, group.look, access, taken, most)
 
 
-def _telling(nodes: list[NodeRecord], others: list[NodeRecord]) -> str:
-    """Return a feature that all of these nodes have, and none of the others; empty without."""
-    common = frozenset.intersection(*(node.features for node in nodes))
+def _selection(
+    group: _Group, everyone: list[NodeRecord], number: int
+) -> tuple[str, tuple[str, ...]]:
+    """Return what tells a group from the others: a part of its name, and the options of a job.
+
+    That is a feature that all of its nodes have and no other node or, without one, a number.
+    """
+    others = [node for node in everyone if node not in group.nodes]
+    common = frozenset.intersection(*(node.features for node in group.nodes))
     strange = frozenset().union(*(node.features for node in others))
-    return min(common - strange, key=lambda name: (len(name), name), default="")
-
-
-def _legal(name: str) -> str:
-    """Return a name of Slurm with the signs only that ReFrame's may have."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)
+    if feature := min(common - strange, key=lambda name: (len(name), name), default=""):
+        return legal_name(feature), (f"--constraint={feature}",)
+    return str(number), (f"--exclude={','.join(sorted(node.name for node in others))}",)

@@ -22,7 +22,7 @@ from acceptance.core.paths import Workspace
 from acceptance.fabric.facts import FabricFault, Facts
 from acceptance.site.init import cluster as slurm
 from acceptance.site.init import fabric_of_node, probe, system_file
-from acceptance.site.init.node_kinds import Kind, Look, kinds
+from acceptance.site.init.node_kinds import Kind, Look, kinds_of
 from acceptance.site.init.system_file import Plan
 from acceptance.software import InstalledMpi, MpiSearch, Spack, externals, find_mpis
 
@@ -30,13 +30,13 @@ from acceptance.software import InstalledMpi, MpiSearch, Spack, externals, find_
 #: first verdict that does not wait long.
 NODES = 4
 #: Patterns of host names; a site with more kinds of name writes its own.
-_MOST_PATTERNS = 8
+_MAX_PATTERNS = 8
 
 #: As ReFrame's schema has it.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z", re.ASCII)
 _PACKAGES_HEAD = """\
 # What this machine provides to Spack 1.x. Written on {date} by `{command}`, and yours to edit:
-# spack-envs/README.md tells what becomes of it, systems/koop2008/packages.yaml shows more that can
+# spack-envs/README.md says what becomes of it, systems/koop2008/packages.yaml shows more that can
 # be said.
 # fill in: where the nodes have another processor than this machine, the target to build for,
 #   all: {{require: [target=...]}}
@@ -138,33 +138,31 @@ def _paths(request: Request) -> tuple[Path, Path]:
 
 def _of_cluster(request: Request, search: MpiSearch, date: str) -> Plan:
     cluster = slurm.ask()
-    chosen, left = slurm.choose(cluster, list(request.partitions))
-    launchers = [os.fspath(found.launcher) for found in search.mpis]
+    partitions, left = slurm.choose(cluster, list(request.partitions))
     clone = _clone(request.workspace)
-    paths = [*map(os.fspath, clone), *launchers]
-    found: list[Kind] = []
-    for partition in chosen:
+    paths = [os.fspath(path) for path in (*clone, *(mpi.launcher for mpi in search.mpis))]
+    kinds: list[Kind] = []
+    for partition in partitions:
         try:
-            found += kinds(partition, cluster.usable(partition), paths)
+            kinds += kinds_of(partition, cluster.usable(partition), paths)
         except slurm.Refused as err:
             if request.partitions:
                 raise slurm.SlurmFault(f"Slurm takes no job for {partition.name}: {err}") from None
             left.append(f"{partition.name}: Slurm takes no job for it: {err}")
-    if not found:
+    if not kinds:
         raise slurm.SlurmFault("no partition can be used: " + "; ".join(left))
-    found = _with_names([_or_here(kind, paths) for kind in found])
-    looks = [kind.looked for kind in found if kind.looked.probe and not kind.looked.fault]
+    kinds = _with_names([_or_here(kind, paths) for kind in kinds])
+    looks = [kind.looked for kind in kinds if kind.looked.probe and not kind.looked.fault]
+    hosts = [socket.gethostname(), *cluster.controllers, *(node.name for node in cluster.nodes)]
     return Plan(
         name=request.name,
         command=request.command,
         date=date,
-        hostnames=_patterns(
-            [socket.gethostname(), *cluster.controllers, *(node.name for node in cluster.nodes)]
-        ),
+        hostnames=_patterns(hosts),
         host=socket.gethostname(),
         search=_on_nodes(search, looks),
         cluster=cluster,
-        kinds=tuple(found),
+        kinds=tuple(kinds),
         nodes=request.nodes,
         left_out=tuple(left),
         shared=_all_see(looks, clone[0]),
@@ -189,17 +187,17 @@ def _or_here(kind: Kind, paths: list[str]) -> Kind:
     if kind.looked.probe:
         return kind
     with contextlib.suppress(ParseError, OSError):
-        own = probe.here(paths)
-        look = Look(kind.looked.node, own, fabric_of_node.fabric(own), kind.looked.fault)
-        return replace(kind, looked=look)
+        machine = probe.here(paths)
+        fabric = fabric_of_node.fabric(machine)
+        return replace(kind, looked=Look(kind.looked.node, machine, fabric, kind.looked.fault))
     return kind
 
 
-def _with_names(found: list[Kind]) -> list[Kind]:
+def _with_names(kinds: list[Kind]) -> list[Kind]:
     """Give each kind a name that no other one has: `a` with the feature b, and a partition `a-b`"""
     names: set[str] = set()
     renamed = []
-    for kind in found:
+    for kind in kinds:
         name, number = kind.name, 2
         while name in names:
             name, number = f"{kind.name}-{number}", number + 1
@@ -211,24 +209,24 @@ def _with_names(found: list[Kind]) -> list[Kind]:
 def _on_nodes(search: MpiSearch, looks: list[Look]) -> MpiSearch:
     """Leave out MPIs that the nodes do not have."""
     kept, others = [], list(search.others)
-    for found in search.mpis:
-        if _all_see(looks, found.launcher) is False:
-            others.append(f"{found.name} {found.version}, {found.origin}: the nodes do not have it")
+    for mpi in search.mpis:
+        if _all_see(looks, mpi.launcher) is False:
+            others.append(f"{mpi.name} {mpi.version}, {mpi.origin}: the nodes do not have it")
         else:
-            kept.append(found)
+            kept.append(mpi)
     return MpiSearch(kept, others, search.module_system)
 
 
 def _patterns(names: list[str]) -> tuple[str, ...]:
     """Return patterns of host names, in which digits stand for any digits; `localhost` for none."""
-    found: dict[str, None] = {}
+    patterns: dict[str, None] = {}
     for name in names:
         short = name.split(".")[0]
         if short and short != "localhost":
             parts = (r"\d+" if part.isdigit() else re.escape(part).replace(r"\-", "-")
                      for part in re.split(r"(\d+)", short) if part)  # fmt: skip
-            found.setdefault(f"^{''.join(parts)}(\\.|$)")
-    return tuple(found)[:_MOST_PATTERNS]
+            patterns.setdefault(f"^{''.join(parts)}(\\.|$)")
+    return tuple(patterns)[:_MAX_PATTERNS]
 
 
 def _packages(plan: Plan, workspace: Workspace) -> str:
@@ -239,8 +237,8 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
         if name not in ("openmpi", "mpich")
     }
     packages["mpi"] = {"buildable": False}
-    for found in plan.search.mpis:
-        packages[found.package] = {"buildable": False, "externals": [_external(found)]}
+    for mpi in plan.search.mpis:
+        packages[mpi.package] = {"buildable": False, "externals": [_external(mpi)]}
     head = _PACKAGES_HEAD.format(date=plan.date, command=plan.command)
     if not plan.search.mpis:
         head += "# fill in: an MPI; none was found.\n"
@@ -248,14 +246,14 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
     return head + str(body)
 
 
-def _external(found: InstalledMpi) -> dict[str, Any]:
-    prefix = found.prefix
-    if found.package == "intel-oneapi-mpi" and prefix.parent.name == "mpi":
+def _external(mpi: InstalledMpi) -> dict[str, Any]:
+    prefix = mpi.prefix
+    if mpi.package == "intel-oneapi-mpi" and prefix.parent.name == "mpi":
         # Spack counts from the folder that all of oneAPI is in.
         prefix = prefix.parent.parent
-    external: dict[str, Any] = {"spec": f"{found.package}@{found.version}", "prefix": str(prefix)}
-    if found.module:
-        external["modules"] = [found.module]
+    external: dict[str, Any] = {"spec": f"{mpi.package}@{mpi.version}", "prefix": str(prefix)}
+    if mpi.module:
+        external["modules"] = [mpi.module]
     return external
 
 

@@ -4,15 +4,13 @@ One script for all, that a job gets on its standard input, so that nothing has t
 """
 
 import ipaddress
-import subprocess
 import sys
 from dataclasses import dataclass
 
+from acceptance.core import process
 from acceptance.core.errors import ParseError
 from acceptance.fabric.link_report import SCRIPT, parse
 from acceptance.fabric.node import Node
-
-#: Prints what a node's links say.
 
 _MARK = "== "
 _SCRIPT = """\
@@ -48,12 +46,10 @@ def script() -> str:
 
 def here(paths: list[str]) -> Probe:
     """Look at this machine; raises ParseError when it cannot be understood."""
-    done = subprocess.run(
-        ["sh", "-s", "--", *paths], input=script(), capture_output=True, text=True, timeout=60
-    )
-    if done.returncode:
-        raise ParseError("link.sh", done.stderr.strip() or f"ends with {done.returncode}")
-    return read(done.stdout, "", "this machine")
+    done = process.run(["sh", "-s", "--", *paths], timeout=60, text=script())
+    if done.fault:
+        raise ParseError("link.sh", done.fault)
+    return read(done.out, "", "this machine")
 
 
 def read(text: str, address: str, source: str) -> Probe:
@@ -86,11 +82,11 @@ def _interface(lines: list[str], address: str) -> str:
     the machine.
     """
     try:
-        wanted = int.from_bytes(ipaddress.IPv4Address(address).packed, sys.byteorder)
+        number = int.from_bytes(ipaddress.IPv4Address(address).packed, sys.byteorder)
     except ValueError:
         return ""
     header = lines[0].split() if lines else []
-    best, narrowest = "", 0
+    interface, narrowest = "", 0
     for line in lines[1:]:
         row = dict(zip(header, line.split(), strict=False))
         try:
@@ -98,6 +94,6 @@ def _interface(lines: list[str], address: str) -> str:
         except (KeyError, ValueError):
             continue
         bits = mask.bit_count()
-        if bits > narrowest and wanted & mask == network:
-            best, narrowest = row["Iface"], bits
-    return best
+        if bits > narrowest and number & mask == network:
+            interface, narrowest = row["Iface"], bits
+    return interface

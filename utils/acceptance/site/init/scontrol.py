@@ -1,11 +1,11 @@
-"""What Slurm's `scontrol` and `srun` tell of a cluster: records of `Key=Value`, and lists.
+"""What Slurm's `scontrol` and `srun` say of a cluster: records of `Key=Value`, and lists.
 
 `scontrol show node --oneliner` has a record a line; a value may hold blanks, as that of `OS`::
 
     NodeName=node1 Arch=x86_64 CoresPerSocket=2  CPUAlloc=0 CPUEfctv=1 CPUTot=2 ... State=IDLE
 
 `scontrol show config` has an entry a line, `ClusterName             = acceptance`. Of lists such as
-`node[01-04,7]` only names are wanted, which Slurm also writes out itself, a record each.
+`node[01-04,7]` only names are needed, which Slurm also writes out itself, a record each.
 
 Sources: scontrol(1) and srun(1) of Slurm 22.05; node states of sinfo(1).
 """
@@ -95,12 +95,12 @@ def partitions(text: str, source: str = "scontrol show partition") -> list[Parti
 
 def config(text: str) -> dict[str, str]:
     """Read `scontrol show config`: key -> value, empty where Slurm has none."""
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     for line in text.splitlines():
         key, equals, value = line.partition("=")
         if equals and key.strip():
-            found.setdefault(key.strip(), "" if value.strip() in _NOTHING else value.strip())
-    return found
+            entries.setdefault(key.strip(), "" if value.strip() in _NOTHING else value.strip())
+    return entries
 
 
 def mpi_plugins(text: str) -> list[str]:
@@ -108,14 +108,14 @@ def mpi_plugins(text: str) -> list[str]:
 
     Before 22.05 each line began with `srun: `, and the list came on standard error.
     """
-    found = []
+    plugins = []
     for line in text.splitlines():
         words = line.removeprefix("srun: ").strip()
         if words.startswith("specific pmix plugin versions available:"):
-            found += words.partition(":")[2].replace(",", " ").split()
+            plugins += words.partition(":")[2].replace(",", " ").split()
         elif words and " " not in words:
-            found.append(words)
-    return list(dict.fromkeys(name for name in found if name != "none"))
+            plugins.append(words)
+    return list(dict.fromkeys(name for name in plugins if name != "none"))
 
 
 def _records(
@@ -139,18 +139,18 @@ def _records(
 
 def _record(line: str) -> dict[str, str]:
     """Take a record apart. A key that stands twice is part of a later value (Reason, Comment)."""
-    found: dict[str, str] = {}
+    record: dict[str, str] = {}
     last = ""
     for word in line.split():
         key = _KEY.match(word)
-        if key and key["key"] not in found:
+        if key and key["key"] not in record:
             last = key["key"]
-            found[last] = key["value"]
+            record[last] = key["value"]
         elif last:
-            found[last] += f" {word}"
+            record[last] += f" {word}"
         else:
             break
-    return found
+    return record
 
 
 def _node(record: dict[str, str]) -> NodeRecord:
@@ -193,8 +193,8 @@ def _partition(record: dict[str, str]) -> PartitionRecord:
 def _states(text: str) -> frozenset[str]:
     """Return state and flags: of `IDLE+DRAIN`, and of `DOWN*`, which does not respond."""
     bare = text.split()[0] if text.split() else "UNKNOWN"
-    found = set(re.sub(r"[^A-Z_+]", "", bare).split("+")) - {""}
-    return frozenset(found | ({"NOT_RESPONDING"} if "*" in bare else set()))
+    states = set(re.sub(r"[^A-Z_+]", "", bare).split("+")) - {""}
+    return frozenset(states | ({"NOT_RESPONDING"} if "*" in bare else set()))
 
 
 def _words(text: str) -> frozenset[str]:
