@@ -3,6 +3,7 @@
 import os
 import shlex
 import signal
+import sys
 
 import pytest
 
@@ -98,7 +99,10 @@ def test_what_measures_again_holds_the_lock_of_the_campaign(tmp_path, monkeypatc
     )
     with (tmp_path / "lock").open("w") as lock:
         done = remeasure.repeat(
-            workspace(tmp_path), {"uuid": ["A %b=1"]}, 2, "uuid", hold=[lock.fileno()]
+            workspace(tmp_path),
+            {"uuid": ["A %b=1"]},
+            "uuid",
+            remeasure.Repetition(2, sys.stderr, [lock.fileno()]),
         )
     assert done.runs == ["uuid.again1", "uuid.again2"]
     assert capfd.readouterr().err.count(f"{tmp_path}/lock\n") == 2

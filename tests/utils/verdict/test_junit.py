@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from acceptance.verdict.junit import QUESTIONS, junit
-from acceptance.verdict.session import CANNOT_JUDGE, Verdict
+from acceptance.verdict.model import Status, Verdict
 from acceptance.verdict.text import verdict_text
 
 GREEN = {
@@ -68,7 +68,9 @@ def test_a_question_has_one_failure_that_tells_all_of_its_problems():
     assert (second.get("message"), second.text) == ("no bandwidth", "no bandwidth")
 
 
-@pytest.mark.parametrize(("status", "tag"), [(CANNOT_JUDGE, "error"), (1, "failure")])
+@pytest.mark.parametrize(
+    ("status", "tag"), [(Status.CANNOT_JUDGE, "error"), (Status.FAILED, "failure")]
+)
 def test_where_no_session_was_read_no_question_is_answered_with_yes(status, tag):
     verdict = Verdict()
     verdict.fail("no-run", "results.db: no such file")

@@ -13,7 +13,7 @@ from acceptance.core.observations import Observation
 from acceptance.core.paths import ROOT
 from acceptance.rfm.database import Case, Metric, Session
 from acceptance.verdict import prometheus as export
-from acceptance.verdict.session import Verdict
+from acceptance.verdict.model import Verdict
 from tests import made
 from tests.alerted import ALERT, NOW, OTHER, named
 

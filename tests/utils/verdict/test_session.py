@@ -8,7 +8,7 @@ import pytest
 
 from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files as checkfiles
-from acceptance.verdict import session
+from acceptance.verdict.model import Status
 from tests import made
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
@@ -364,7 +364,7 @@ def test_a_database_that_cannot_be_read_cannot_be_judged(replay, damage, words):
     replay.reframe("-c", "checks", "-r", *SELECT)
     damage(replay.database)
     status, verdict = replay.gate()
-    assert (status, verdict["verdict"]) == (session.CANNOT_JUDGE, "cannot-judge")
+    assert (status, verdict["verdict"]) == (Status.CANNOT_JUDGE, "cannot-judge")
     assert words in message(verdict, "unreadable-database")
 
 
@@ -373,7 +373,7 @@ def test_a_database_of_another_schema_cannot_be_judged(replay):
     with sqlite3.connect(replay.database) as connection:
         connection.execute("UPDATE metadata SET schema_version = '9.9'")
     status, verdict = replay.gate()
-    assert status == session.CANNOT_JUDGE
+    assert status == Status.CANNOT_JUDGE
     assert "9.9" in message(verdict, "unreadable-database")
 
 

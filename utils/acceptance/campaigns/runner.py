@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.state import (
@@ -31,12 +32,15 @@ _LONGEST = 60_000
 
 
 class Runner:
-    """Runs the steps of a campaign that are left; `lock` is the descriptor of the lock."""
+    """Runs the steps of a campaign that are left; `lock` is the descriptor of the lock.
 
-    def __init__(self, state: State, lock: int, workspace: Workspace) -> None:
+    What is said, and what ReFrame prints, goes to the log and to the terminal.
+    """
+
+    def __init__(self, state: State, lock: int, workspace: Workspace, terminal: IO[bytes]) -> None:
         self.state, self.workspace = state, workspace
         self.child = ReframeProcess(inherited_fds=[lock])
-        self.shown = True
+        self.terminal: IO[bytes] | None = terminal
 
     def run(self) -> None:
         """Run what is left, and store each change; raises Interrupted."""
@@ -58,13 +62,13 @@ class Runner:
             log.write(f"{text}\n")
 
     def _show(self, data: bytes) -> None:
-        if not self.shown:
+        if self.terminal is None:
             return
         try:
-            sys.stdout.buffer.write(data)
-            sys.stdout.flush()
+            self.terminal.write(data)
+            self.terminal.flush()
         except OSError:  # nobody reads any more: the log has it all
-            self.shown = False
+            self.terminal = None
 
     def _end_given_up(self) -> None:
         """End what campaigns have left that nobody went on with: it would disturb this one."""
@@ -82,7 +86,7 @@ class Runner:
         """See how far a step came that the campaign did not see the end of."""
         last = step.attempts[-1]
         self._end_left(last.run)
-        run = run_of(last.run, self.workspace.logs)
+        run = run_log.newest(self.workspace.logs, last.run)
         last.session = (run and run.stored) or ""
         if run is not None and came_to_its_end(run):
             step.state = DONE
@@ -120,7 +124,7 @@ class Runner:
             command, environment(self.workspace, many_jobs=step.name == LINKS)
         )
         attempt.ended = stamp(now())
-        run = run_of(label, self.workspace.logs)
+        run = run_log.newest(self.workspace.logs, label)
         attempt.session = (run and run.stored) or ""
         attempt.empty = bool(done) and run is not None and run.ran == (0, 0)
         if not _ended(run):  # it crashed, or was killed
@@ -142,11 +146,6 @@ class Runner:
             )
 
 
-def run_of(label: str, logs: Path) -> run_log.LoggedRun | None:
-    """Return what ReFrame's log says of the run with a label; None if it did not start."""
-    return next((run for run in run_log.runs(logs) if run.label == label), None)
-
-
 def _clone(workspace: Workspace) -> str:
     """Tell runs of this clone from those of another whose campaign began in the same second.
 
@@ -166,7 +165,8 @@ def _ended(run: run_log.LoggedRun | None) -> bool:
 
 
 def _database_of(step: Progress, logs: Path) -> Path | None:
-    runs = (run_of(attempt.run, logs) for attempt in reversed(step.attempts) if attempt.session)
+    labels = [attempt.run for attempt in reversed(step.attempts) if attempt.session]
+    runs = (run_log.newest(logs, label) for label in labels)
     return next((run.database for run in runs if run is not None and run.database), None)
 
 

@@ -13,9 +13,11 @@ from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as site
 from acceptance.suites import SUITES
+from acceptance.verdict.coverage import not_provided
 
-#: The name of the first step, and the check file that it takes the place of.
-LINKS, LINK_CHECK = "links", "fabric.py"
+#: The name of the first step, and the suite of the check file that it takes the place of.
+LINKS, LINK_SUITE = "links", "fabric"
+LINK_CHECK = f"{LINK_SUITE}.py"
 #: The mode of ReFrame that runs the link check only.
 MAINTENANCE = "maintenance"
 
@@ -119,5 +121,5 @@ def _unprovided(group: Sequence[Path], configuration: site.Site, system: dict[st
     for path in group:
         suite = SUITES.get(path.stem)
         if suite and not configuration.providers(path.stem, system):
-            return f"nothing provides {suite.title} here; get it with: {suite.how_to_get}"
+            return not_provided(suite)
     return ""

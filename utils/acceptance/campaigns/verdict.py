@@ -7,18 +7,20 @@ from textwrap import shorten
 
 from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
-from acceptance.campaigns.steps import LINKS
+from acceptance.campaigns.steps import LINK_SUITE, LINKS
 from acceptance.core.paths import Workspace
-from acceptance.core.units import is_measured
 from acceptance.rfm import database
 from acceptance.rfm.database import Session
 from acceptance.verdict import conclude as verdict
-from acceptance.verdict.session import CANNOT_JUDGE, FAILED, PASSED, Unprovided, Verdict
+from acceptance.verdict.coverage import fail_without_suite
+from acceptance.verdict.model import Status, Unprovided, Verdict, merged
+from acceptance.verdict.remeasure import Repetition
+from acceptance.verdict.session import judge_cases
 
 #: Characters of a problem that the summary shows.
 _LONGEST = 300
 
-WORDS = {PASSED: "pass", FAILED: "FAIL", CANNOT_JUDGE: "cannot judge"}
+_WORDS = {Status.PASSED: "pass", Status.FAILED: "FAIL", Status.CANNOT_JUDGE: "cannot judge"}
 
 
 def conclude(
@@ -27,8 +29,7 @@ def conclude(
     config_files: Sequence[Path],
     *,
     send: bool,
-    times: int = 0,
-    hold: Sequence[int] = (),
+    again: Repetition | None = None,
 ) -> Verdict:
     """Judge all steps together; with `send` alerts are sent, the rest is as in `verdict.conclude`.
 
@@ -37,19 +38,16 @@ def conclude(
     runs = [step.last.run for step in state.steps if step.last]
     given = Verdict()
     if runs:
-        given = verdict.conclude(
-            workspace, runs, config_files=config_files, send=send, times=times, hold=hold
-        )
+        given = verdict.conclude(workspace, runs, config_files=config_files, send=send, again=again)
     try:
         left = stopped(state, workspace.results)
         parts = [_judge_part(session) for session in left]
         for session in left:
-            verdict.hold_against_guidelines(given, workspace.results, session, config_files)
+            verdict.compare_with_guidelines(given, workspace.results, session, config_files)
     except database.ResultsFault as err:
-        given.fail("unreadable-database", str(err))
-        given.status = CANNOT_JUDGE
+        given.cannot_judge("unreadable-database", str(err), str(workspace.results))
         parts = []
-    given = verdict.merged([given, *parts])
+    given = merged([given, *parts])
     given.unprovided += [
         Unprovided(Path(path).name, step.reason)
         for step in state.steps
@@ -95,48 +93,28 @@ def stopped(state: State, results: Path) -> list[Session]:
 
 def _judge_part(session: Session) -> Verdict:
     """Judge what was over of a run that was stopped."""
-    given = Verdict(session=session.uuid, host=session.host, elapsed=session.elapsed)
-    for case in session.cases:
-        if case.fixture:
-            given.builds += 1
-            continue
-        given.selected, given.ran = given.selected + 1, given.ran + 1
-        if not case.passed:
-            given.failed += 1
-            given.fail(
-                "case-failed",
-                f"{case.name} @{case.where}: {case.result} in {case.fail_phase or 'no phase'}: "
-                f"{' '.join(case.fail_reason.split())}",
-            )
-            continue
-        given.passed += 1
-        for metric in case.metrics:
-            if not is_measured(metric.value):
-                given.fail("impossible-value", f"{case.name}: {metric.name} is {metric.value}")
-            elif metric.reference is None:
-                given.recorded += 1
-            else:
-                source = metric.judged_by.split(",")[0]
-                given.judged[source] = given.judged.get(source, 0) + 1
-    return given
+    verdict = Verdict()
+    judge_cases(verdict, session)
+    return verdict
 
 
 def _judge_whole(given: Verdict, state: State) -> None:
     """Take back, and add, what only all steps together tell."""
     suites = [step for step in state.steps if step.name != LINKS]
-    ran = [step for step in suites if step.last or step.kept]
-    measured = {use.suite for use in given.suites} | {step.name for step in ran if step.kept}
-    if measured - {"fabric"}:
+    if any(use.suite != LINK_SUITE for use in given.suites):
         # The extra options of the campaign left out all of one suite, not of every one.
-        filtered = [one for one in given.problems if one.kind == "no-cases" and ";" in one.message]
-        given.problems = [one for one in given.problems if one not in filtered]
-    if suites and not ran:
-        given.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
+        given.problems = [
+            problem
+            for problem in given.problems
+            if not (problem.kind == "no-cases" and problem.about)
+        ]
+    if suites and not any(step.last or step.kept for step in suites):
+        fail_without_suite(given)
     for step in state.steps:
         if step.state not in (DONE, NOT_PROVIDED):
-            given.fail("step-not-run", f"the step {step.name} is {step.state}")
-    if given.status != CANNOT_JUDGE:
-        given.status = FAILED if given.problems else PASSED
+            given.fail("step-not-run", f"the step {step.name} is {step.state}", step.name)
+    if given.status != Status.CANNOT_JUDGE:
+        given.status = Status.FAILED if given.problems else Status.PASSED
 
 
 def summary(state: State, given: Verdict) -> str:
@@ -146,7 +124,7 @@ def summary(state: State, given: Verdict) -> str:
     again = sum(max(0, len(step.attempts) - 1) for step in state.steps)
     judged = sum(given.judged.values())
     words = [
-        f"{state.id}: {WORDS[given.status]}.",
+        f"{state.id}: {_WORDS[given.status]}.",
         f"Steps: {', '.join(ran) or 'none'}"
         + (f"; not provided here: {', '.join(missing)}" if missing else "")
         + (f"; {again} times gone on with after a stop" if again else "")

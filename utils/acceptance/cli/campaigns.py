@@ -20,7 +20,8 @@ from acceptance.core.paths import Workspace
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database
 from acceptance.rfm.process import Interrupted
-from acceptance.verdict.session import CANNOT_JUDGE, PASSED, Verdict
+from acceptance.verdict.model import Status, Verdict
+from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.text import verdict_text
 
 #: Exit statuses beside those of the gate; a campaign that a signal stopped ends with 128 + its
@@ -101,18 +102,18 @@ def _guarded(
         return run(options, files)
     except NothingToDo as err:
         print(f"acceptance {name}: {err}")
-        return PASSED
+        return Status.PASSED
     except Busy as err:
         print(f"acceptance {name}: {err}", file=sys.stderr)
         return BUSY
     except (CampaignFault, site.SiteFault, database.ResultsFault) as err:
         print(f"acceptance {name}: {err}", file=sys.stderr)
-        return CANNOT_JUDGE
+        return Status.CANNOT_JUDGE
     except BrokenPipeError:
         raise
     except OSError as err:  # a full disk, most likely
         print(f"acceptance {name}: {err}; the same command goes on", file=sys.stderr)
-        return CANNOT_JUDGE
+        return Status.CANNOT_JUDGE
     except KeyboardInterrupt:
         print(f"acceptance {name}: stopped; the same command goes on", file=sys.stderr)
         return _SIGNALLED + signal.SIGINT
@@ -199,7 +200,8 @@ def _campaign(
         state = state or campaign.begin(workspace.campaigns, kind, asked, plan, campaign.now())
         named = {who: getattr(options, who, "") for who in _PEOPLE}
         state.people |= {who: name for who, name in named.items() if name}
-        runner = Runner(state, lock, workspace)
+        runner = Runner(state, lock, workspace, sys.stdout.buffer)
+        times = getattr(options, "confirm", 0)
         if not started:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
@@ -209,8 +211,7 @@ def _campaign(
                 workspace,
                 files,
                 send=send,
-                times=getattr(options, "confirm", 0),
-                hold=[lock],
+                again=Repetition(times, sys.stderr, [lock]) if times else None,
             )
         except Interrupted as err:
             runner.say(f"=== {state.id}: {err}; the same command goes on with it")

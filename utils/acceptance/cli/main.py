@@ -39,7 +39,8 @@ from acceptance.software import Spack, SpackFault, clone_spack, compose_environm
 from acceptance.suites import SUITES
 from acceptance.verdict import conclude as verdict
 from acceptance.verdict.junit import junit
-from acceptance.verdict.session import CANNOT_JUDGE
+from acceptance.verdict.model import Status
+from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.text import verdict_text
 
 
@@ -169,7 +170,7 @@ def _gate(options: argparse.Namespace) -> int:
                 f"acceptance gate: {name} is of this clone's runs, not for {elsewhere}",
                 file=sys.stderr,
             )
-            return CANNOT_JUDGE
+            return Status.CANNOT_JUDGE
     if options.session and not database:
         database = options.workspace.results
     given = verdict.conclude(
@@ -179,7 +180,7 @@ def _gate(options: argparse.Namespace) -> int:
         session=options.session,
         config_files=_config_files(),
         send=options.send,
-        times=options.confirm,
+        again=Repetition(options.confirm, sys.stderr) if options.confirm else None,
     )
     if options.format == "json":
         print(json.dumps(given.as_data(), indent=2))

@@ -137,6 +137,11 @@ def runs(folder: Path) -> Iterator[LoggedRun]:
         yield from (run for run in reversed(_invocations(text)) if run.is_run)
 
 
+def newest(folder: Path, label: str | None = None) -> LoggedRun | None:
+    """Return the run that began last, of a label if one is given; None where there is none."""
+    return next((run for run in runs(folder) if label in (None, run.label)), None)
+
+
 def _invocations(text: str) -> list[LoggedRun]:
     found: list[LoggedRun] = []
     current: dict[int, LoggedRun] = {}

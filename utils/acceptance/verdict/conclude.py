@@ -5,7 +5,7 @@ history up to it (`regressions/judge.py`), and the guidelines that need no refer
 (`guidelines/evaluate.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,13 +21,8 @@ from acceptance.rfm import configuration
 from acceptance.rfm import database as results
 from acceptance.verdict import remeasure
 from acceptance.verdict import session as gate
-from acceptance.verdict.session import CANNOT_JUDGE, Verdict
-
-#: What verdicts on several runs add up.
-_COUNTS = (
-    *("elapsed", "selected", "ran", "builds", "passed", "failed", "expected_failures", "skipped"),
-    "recorded",
-)
+from acceptance.verdict.model import Status, Verdict, merged
+from acceptance.verdict.remeasure import Repetition
 
 
 def conclude(
@@ -38,8 +33,7 @@ def conclude(
     session: str | None = None,
     config_files: Sequence[Path] = (),
     send: bool = False,
-    times: int = 0,
-    hold: Sequence[int] = (),
+    again: Repetition | None = None,
     keep: bool = True,
     now: datetime | None = None,
 ) -> Verdict:
@@ -48,82 +42,56 @@ def conclude(
     `database` and `session` are those of `gate.judge`; of a database without a session the history
     of all its systems is judged, else that of the systems of the runs. With `send` new alerts are
     sent and noted as sent; without it nothing is written but, to `keep` it, the verdict itself, and
-    that only of a run. What is suspected to be worse is measured again so many `times` before it is
-    judged; `hold` is as in `confirm.repeat`.
+    that only of a run. What is suspected to be worse is measured `again` before it is judged.
     """
     ids: list[str | None] = [*run_ids] or [None]
     verdicts = [
         gate.judge(workspace.logs, database, run_id=run_id, session=session) for run_id in ids
     ]
-    uuids = [one.session for one in verdicts if one.session]
+    uuids = [given.session for given in verdicts if given.session]
     verdict = merged(verdicts)
-    if verdict.status == CANNOT_JUDGE or not (verdict.database and uuids):
+    if verdict.status == Status.CANNOT_JUDGE or not (verdict.database and uuids):
         return verdict
     newest = uuids[-1]
     place = Path(verdict.database)
-    if times and database is None and session is None:
-        newest = _measure_again(workspace, verdict, place, newest, times, hold)
+    if again and database is None and session is None:
+        newest = _measure_again(workspace, verdict, place, newest, again)
     try:
         for uuid in uuids:
-            hold_against_guidelines(verdict, place, results.session(place, uuid), config_files)
+            compare_with_guidelines(verdict, place, results.session(place, uuid), config_files)
     except results.ResultsFault as err:
-        verdict.fail("unreadable-database", str(err))
+        verdict.fail("unreadable-database", str(err), str(place))
     whole = database is not None and session is None
     now = now or datetime.now(timezone.utc)
-    _hold_against_history(workspace, verdict, place, newest, send, now, whole)
+    _compare_with_history(workspace, verdict, place, newest, send, now, whole)
     if keep and database is None and session is None:
         _keep(verdict, workspace.verdicts / f"{newest}.json")
     return verdict
 
 
-def merged(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return one verdict on several runs: the worst of them, with the sum of what they did."""
-    first, *others = verdicts
-    for other in others:
-        first.status = max(first.status, other.status)
-        first.command = "; ".join(filter(None, (first.command, other.command)))
-        first.session = " ".join(filter(None, (first.session, other.session)))
-        first.database = first.database or other.database
-        for name in ("system", "host", "time"):
-            setattr(first, name, getattr(first, name) or getattr(other, name))
-        for name in _COUNTS:
-            setattr(first, name, getattr(first, name) + getattr(other, name))
-        for source, count in other.judged.items():
-            first.judged[source] = first.judged.get(source, 0) + count
-        for name in ("suites", "unprovided", "notes", "problems"):
-            known = getattr(first, name)
-            known += [one for one in getattr(other, name) if one not in known]
-    return first
-
-
 def _measure_again(
-    workspace: Workspace,
-    verdict: Verdict,
-    database: Path,
-    newest: str,
-    times: int,
-    hold: Sequence[int],
+    workspace: Workspace, verdict: Verdict, database: Path, newest: str, how: Repetition
 ) -> str:
     """Measure again what is suspected; return the session that is the newest one then."""
     try:
         judgement = regressions.for_gate(database, workspace.reference, workspace.perflogs, newest)
-    except results.ResultsFault:  # told when the history is judged
+    except results.ResultsFault:  # reported when the history is judged
         return newest
     suspected = remeasure.suspects(judgement.suspected, judgement.newest)
     if not suspected:
         return newest
-    done = remeasure.repeat(workspace, suspected, times, newest, hold)
+    done = remeasure.repeat(workspace, suspected, newest, how)
     verdict.notes += done.notes
     verdict.notes.append(f"measured again, {len(done.runs)} times in all: {', '.join(done.cases)}")
     for label in done.runs:
         again = gate.judge(workspace.logs, run_id=label)
         newest = again.session or newest
         for problem in again.problems:
-            verdict.fail(problem.kind, f"when measured again: {problem.message}")
+            verdict.fail(problem.kind, f"when measured again: {problem.message}", *problem.about)
     return newest
 
 
-def hold_against_guidelines(
+def compare_with_guidelines(
     verdict: Verdict, database: Path, session: results.Session, config_files: Sequence[Path]
 ) -> None:
     """Add what comes of the guidelines in a session; `database` has the earlier ones."""
@@ -147,7 +115,7 @@ def hold_against_guidelines(
         verdict.fail("guideline", str(finding))
 
 
-def _hold_against_history(
+def _compare_with_history(
     workspace: Workspace,
     verdict: Verdict,
     database: Path,
@@ -156,13 +124,12 @@ def _hold_against_history(
     now: datetime,
     whole: bool,
 ) -> None:
-    own = database.resolve() == workspace.results.resolve()
-    perflogs = workspace.perflogs if own else None
+    """Add what became worse; `whole`: on any system, not on those of the session alone."""
+    perflogs = workspace.perflogs if database.resolve() == workspace.results.resolve() else None
     try:
         judgement = regressions.for_gate(database, workspace.reference, perflogs, uuid)
     except results.ResultsFault as err:
-        verdict.fail("unreadable-database", str(err))
-        verdict.status = CANNOT_JUDGE
+        verdict.cannot_judge("unreadable-database", str(err), str(database))
         return
     verdict.history = {
         "judged": judgement.judged,
@@ -178,22 +145,35 @@ def _hold_against_history(
             f"of {', '.join(others)} the history was judged, no session: --session UUID judges one"
         )
         systems.update(others)
+    _judge_alerts(verdict, workspace, judgement.alerts, systems, send, now)
 
-    def ours(alert: Alert) -> bool:
+
+def _judge_alerts(
+    verdict: Verdict,
+    workspace: Workspace,
+    alerts: Iterable[Alert],
+    systems: Container[str],
+    send: bool,
+    now: datetime,
+) -> None:
+    """Fail for each open alert of these systems; send what is new, or only see what would be."""
+
+    def is_judged(alert: Alert) -> bool:
         return alert.system in systems
 
-    found = [alert for alert in judgement.alerts if ours(alert)]
+    judged = [alert for alert in alerts if is_judged(alert)]
     try:
-        compare = notify.update if send else notify.preview
-        judged = ours if send else lambda alert: True
-        outcome = compare(found, now, workspace.alerts, judged=judged)
+        if send:
+            outcome = notify.update(judged, now, workspace.alerts, judged=is_judged)
+        else:
+            outcome = notify.preview(judged, now, workspace.alerts)
     except notify.AlertFault as err:
         verdict.fail("alerts", str(err))
-        outcome = Notification(new=found)
+        outcome = Notification(new=judged)
     verdict.alerts = [alert.as_data() for alert in outcome.open]
     verdict.acknowledged = outcome.as_data()["acknowledged"]
     for alert in outcome.open:
-        verdict.fail(alert.kind, f"{alert.line} [{alert.id}]")
+        verdict.fail(alert.kind, f"{alert.line} [{alert.id}]", alert.id)
     verdict.notes += [f"{ack.text}: {alert.line}" for alert, ack in outcome.acknowledged]
     verdict.notes += [f"ended: {alert.line} [{alert.id}]" for alert in outcome.ended]
     verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]

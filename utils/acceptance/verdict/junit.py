@@ -11,7 +11,7 @@ from datetime import datetime
 from xml.etree import ElementTree as xml
 
 from acceptance.alerts.alert import KINDS
-from acceptance.verdict.session import CANNOT_JUDGE, Problem, Verdict
+from acceptance.verdict.model import Problem, Status, Verdict
 
 #: https://www.w3.org/TR/xml/#charsets
 _NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -35,7 +35,7 @@ def junit(verdict: Verdict) -> str:
     for problem in verdict.problems:
         asked = (question for question, kinds in QUESTIONS.items() if problem.kind in kinds)
         answers[next(asked, first)].append(problem)
-    word = "error" if verdict.status == CANNOT_JUDGE else "failure"
+    word = "error" if verdict.status == Status.CANNOT_JUDGE else "failure"
     suite = xml.Element(
         "testsuite",
         name=_text(f"interconnect acceptance of {verdict.system or 'no system'}"),

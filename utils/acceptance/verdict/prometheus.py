@@ -15,7 +15,7 @@ from acceptance.alerts import notify
 from acceptance.core import metrics
 from acceptance.rfm import database as results
 from acceptance.rfm.database import Case, Metric, Session
-from acceptance.verdict.session import Verdict
+from acceptance.verdict.model import Verdict
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

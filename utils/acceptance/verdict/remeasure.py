@@ -1,6 +1,6 @@
 """Measuring again in the same night what looks worse than it was.
 
-A series whose newest sample arouses a suspicion (`changepoint.SUSPICIOUS`) is measured again with
+A series whose newest sample arouses a suspicion (`detection.SUSPICIOUS`) is measured again with
 the command that measured it, narrowed down to its case. The repetitions are sessions like all
 others, and samples like all others: none is preferred, and none left out.
 """
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from acceptance.core.paths import Workspace
 from acceptance.regressions.history.series import Series
@@ -22,6 +23,18 @@ NIGHT = 12 * 3600.0
 
 #: Options that a repetition has of its own, with a value.
 _OWN = ("-n", "--name", "--session-extras", "--timestamp")
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How often to measure again, and where the output goes, ReFrame's included.
+
+    ReFrame inherits `inherited_fds`, the descriptor of a lock for instance.
+    """
+
+    times: int
+    output: TextIO
+    inherited_fds: Sequence[int] = ()
 
 
 @dataclass
@@ -38,13 +51,14 @@ def suspects(series: Iterable[Series], newest: float) -> dict[str, list[str]]:
 
     As UUID of their session -> their names, given the series that are suspected.
     """
-    found: dict[str, list[str]] = {}
-    for one in series:
-        session = one.samples[-1].session
-        names = found.setdefault(session.uuid, [])
-        if newest - session.end <= NIGHT and one.case.key.check not in names:
-            names.append(one.case.key.check)
-    return {uuid: names for uuid, names in found.items() if names}
+    by_session: dict[str, list[str]] = {}
+    for suspected in series:
+        session = suspected.samples[-1].session
+        names = by_session.setdefault(session.uuid, [])
+        name = suspected.case.key.check
+        if newest - session.end <= NIGHT and name not in names:
+            names.append(name)
+    return {uuid: names for uuid, names in by_session.items() if names}
 
 
 def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[str]:
@@ -61,58 +75,56 @@ def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[
             skip = True
         elif not word.startswith(tuple(f"{name}=" for name in _OWN if name.startswith("--"))):
             kept.append(word)
-    wanted = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
-    narrowed = [word for name in wanted for word in ("-n", name)]
+    patterns = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
+    narrowed = [word for pattern in patterns for word in ("-n", pattern)]
     # Its outputs have a folder of their own, and take nobody's place.
     return [*kept, *narrowed, "--session-extras", f"run={label}", f"--timestamp={label}"]
 
 
 def repeat(
-    workspace: Workspace,
-    suspected: dict[str, list[str]],
-    times: int,
-    label: str,
-    hold: Sequence[int] = (),
+    workspace: Workspace, suspected: dict[str, list[str]], label: str, how: Repetition
 ) -> Repeated:
-    """Run the cases of each session again, so many times; ReFrame's output goes to stderr.
+    """Run the suspected cases of each session again.
 
-    ReFrame holds the descriptors `hold`. Raises Interrupted when this process is told to stop.
+    Raises Interrupted when this process is told to stop.
     """
-    child = ReframeProcess(hold)
-    with child.heeding():
-        return _repeat(child, workspace, suspected, times, label)
-
-
-def _repeat(
-    child: ReframeProcess,
-    workspace: Workspace,
-    suspected: dict[str, list[str]],
-    times: int,
-    label: str,
-) -> Repeated:
+    child = ReframeProcess(how.inherited_fds)
     done = Repeated(cases=tuple(name for names in suspected.values() for name in names))
     runs = {run.stored: run for run in run_log.runs(workspace.logs) if run.stored in suspected}
-    for uuid, names in suspected.items():
-        if uuid not in runs:
-            done.notes.append(
-                f"not measured again, since the log has no command of session {uuid}: "
-                f"{', '.join(names)}"
-            )
-            continue
-        for number in range(times):
-            own = f"{label}.again{len(done.runs) + 1}"
-            words = command(runs[uuid].arguments, names, own)
-            print(
-                f"acceptance: again ({number + 1} of {times}): {', '.join(names)}", file=sys.stderr
-            )
-            where = runs[uuid].fields.get("working directory", "").strip("'") or workspace.root
-            child.check()
-            child.run(
-                [str(Path(sys.executable).parent / "reframe"), *words],
-                cwd=where,
-                env=environment(workspace),
-                output=sys.stderr,
-            )
-            child.check()
-            done.runs.append(own)
+    with child.heeding():
+        for uuid, names in suspected.items():
+            if uuid not in runs:
+                done.notes.append(
+                    f"not measured again, since the log has no command of session {uuid}: "
+                    f"{', '.join(names)}"
+                )
+                continue
+            for number in range(how.times):
+                how.output.write(
+                    f"acceptance: again ({number + 1} of {how.times}): {', '.join(names)}\n"
+                )
+                how.output.flush()
+                done.runs.append(f"{label}.again{len(done.runs) + 1}")
+                _run(child, workspace, runs[uuid], names, done.runs[-1], how.output)
     return done
+
+
+def _run(
+    child: ReframeProcess,
+    workspace: Workspace,
+    run: run_log.LoggedRun,
+    names: Iterable[str],
+    label: str,
+    output: TextIO,
+) -> None:
+    child.check()
+    child.run(
+        [
+            str(Path(sys.executable).parent / "reframe"),
+            *command(run.arguments, names, label),
+        ],
+        cwd=run.fields.get("working directory", "").strip("'") or workspace.root,
+        env=environment(workspace),
+        output=output,
+    )
+    child.check()

@@ -1,7 +1,7 @@
 """Verdicts and tables as text for a terminal."""
 
 from acceptance.core.text import one_line, plural
-from acceptance.verdict.session import CANNOT_JUDGE, PASSED, Verdict
+from acceptance.verdict.model import Status, Verdict
 
 #: Problems and notes that a terminal shows of each kind; `--format json` has all of them.
 SHOWN = 20
@@ -67,9 +67,9 @@ def _guidelines(verdict: Verdict) -> list[str]:
 
 
 def _last_line(verdict: Verdict, judged: int) -> str:
-    if verdict.status == CANNOT_JUDGE:
+    if verdict.status == Status.CANNOT_JUDGE:
         return "VERDICT: cannot judge"
-    if verdict.status != PASSED:
+    if verdict.status != Status.PASSED:
         return f"VERDICT: FAIL, {plural(len(verdict.problems), 'problem')}"
     if not judged:
         return "VERDICT: pass; all was measured, but no reference exists that could judge it"

@@ -11,7 +11,7 @@ from acceptance.core.observations import Observation, observations
 from acceptance.fabric import Deviation
 from acceptance.fabric.counters import ERRORS
 from acceptance.rfm.database import Case, Metric
-from acceptance.verdict.session import Problem, Unprovided, Verdict
+from acceptance.verdict.model import Problem, Unprovided, Verdict
 from tests.places import ROOT
 
 
@@ -280,10 +280,10 @@ def test_a_build_that_failed_and_a_case_that_never_ran():
 def test_every_problem_of_the_gate_has_a_code():
     files = (
         ROOT / "utils/acceptance" / f"{name}.py"
-        for name in ("verdict/session", "verdict/conclude", "campaigns/verdict")
+        for name in ("verdict/session", "verdict/coverage", "verdict/conclude", "campaigns/verdict")
     )
     source = "".join(path.read_text() for path in files)
-    kinds = set(re.findall(r'\.fail\(\s*"([a-z-]+)"', source))
+    kinds = set(re.findall(r'\.(?:fail|cannot_judge)\(\s*"([a-z-]+)"', source))
     assert len(kinds) > 15
     assert kinds <= set(remedies.OF_PROBLEMS)
 

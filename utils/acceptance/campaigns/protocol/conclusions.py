@@ -15,7 +15,7 @@ from acceptance.campaigns.protocol import case_findings, remedies
 from acceptance.campaigns.protocol.remedies import CRITICAL, INFO, MAJOR, MINOR, Finding
 from acceptance.core.observations import observations
 from acceptance.rfm.database import Case, Metric
-from acceptance.verdict.session import CANNOT_JUDGE, FAILED, PASSED, Problem, Unprovided, Verdict
+from acceptance.verdict.model import Problem, Status, Unprovided, Verdict
 
 FORMAT = "interconnect acceptance protocol"
 VERSION = 2
@@ -23,6 +23,7 @@ VERSION = 2
 READABLE = (1, VERSION)
 ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "rejected"
 UNDECIDED = "not decided"
+_STATUSES = {ACCEPTED: Status.PASSED, RESERVED: Status.PASSED, REJECTED: Status.FAILED}
 
 
 def plain(data: Any) -> Any:
@@ -170,7 +171,7 @@ def outcome(findings: Sequence[Finding], verdict: str) -> str:
 
 def status(data: Mapping[str, Any]) -> int:
     """Return the exit status of a protocol's outcome."""
-    return {ACCEPTED: PASSED, RESERVED: PASSED, REJECTED: FAILED}.get(data["outcome"], CANNOT_JUDGE)
+    return _STATUSES.get(data["outcome"], Status.CANNOT_JUDGE)
 
 
 def differences(data: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,88 @@
+"""What a run left out: check files that gave no case, and nodes that nobody looked at."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from acceptance.rfm import check_files, configuration, run_log
+from acceptance.rfm.database import Case
+from acceptance.suites import DERIVED, SUITES, Suite
+from acceptance.verdict.model import Unprovided, Verdict
+
+
+def judge_check_files(verdict: Verdict, run: run_log.LoggedRun, cases: Iterable[Case]) -> None:
+    """Fail for each check file of the search path that gave no case for no stated reason."""
+    cases = list(cases)
+    files = {Path(case.filename).resolve() for case in cases}
+    for path in check_files.check_files(run.check_path, recursive=run.recursive):
+        if path.resolve() in files:
+            continue
+        if run.filters:
+            verdict.notes.append(f"{path.name}: not selected by {' '.join(run.filters)}")
+        elif reason := why_no_case(path.stem, run):
+            verdict.unprovided.append(Unprovided(path.name, reason))
+        else:
+            verdict.fail(
+                "check-without-case",
+                f"{path}: gave no case, though something provides it; see `reframe -c {path} -L`",
+                str(path),
+            )
+    if verdict.unprovided and cases and not any(case.suite in SUITES for case in cases):
+        fail_without_suite(verdict)
+
+
+def fail_without_suite(verdict: Verdict) -> None:
+    """Fail for a run, or a campaign, that measured nothing."""
+    verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
+
+
+def why_no_case(check: str, run: run_log.LoggedRun) -> str:
+    """Say why a check file (its stem) needs to give no case: nothing provides its suite.
+
+    Empty where something does, or where nobody can tell.
+    """
+    suite = DERIVED.get(check, check)
+    if suite not in SUITES:
+        return ""
+    try:
+        site = configuration.load(run.config_files)
+        providers = site.providers(suite, site.system(run.system))
+    except configuration.SiteFault:
+        return ""
+    if not providers:
+        return not_provided(SUITES[suite])
+    if check in DERIVED and all(provider.alone for provider in providers):
+        return (
+            "on a single node it requires an MPI that takes the network's loopback, and "
+            f"{', '.join(provider.environment for provider in providers)} cannot (no-loopback)"
+        )
+    return ""
+
+
+def not_provided(suite: Suite) -> str:
+    """Say that nothing provides a suite, and how to get it."""
+    return f"nothing provides {suite.title} here; get it with: {suite.how_to_get}"
+
+
+def judge_nodes(verdict: Verdict, run: run_log.LoggedRun, cases: Iterable[Case]) -> None:
+    """Fail for nodes that `--distribute` left out: without `=all` those that are not idle."""
+    seen: dict[str, set[str]] = {}
+    for case in cases:
+        # ReFrame's name of a case that is pinned to a node.
+        if (pinned := re.search(r"%\.nid=(\S+)", case.name)) and case.suite == "fabric":
+            seen.setdefault(case.partition, set()).add(pinned[1])
+    if not seen or any(word.startswith(("-J", "--job-option")) for word in run.arguments):
+        return
+    try:
+        partitions = configuration.load(run.config_files).system(run.system)["partitions"]
+    except configuration.SiteFault:
+        return
+    stated = {part["name"]: part.get("extras", {}).get("nodes", 1) for part in partitions}
+    for partition, nodes in seen.items():
+        if len(nodes) < stated.get(partition, 0):
+            verdict.fail(
+                "nodes-left-out",
+                f"only {len(nodes)} of the {stated[partition]} nodes of {partition} were looked "
+                "at; --distribute leaves out those that are not idle, --distribute=all does not",
+                partition,
+            )
