@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from acceptance.campaigns import protocol, steps, verdict
 from acceptance.campaigns import state as campaign
-from acceptance.campaigns import steps, verdict
-from acceptance.campaigns.protocol import build as protocol
-from acceptance.campaigns.protocol import conclusions
 from acceptance.campaigns.runner import Runner
 from acceptance.campaigns.state import Busy, CampaignFault, State
 from acceptance.campaigns.steps import Step
@@ -156,7 +154,7 @@ def _accept(options: argparse.Namespace, files: Sequence[Path]) -> int:
         return _show(plan)
     asked = _asked("acceptance", configuration, options)
     if options.output:
-        protocol_cli.check_folder(options.output)
+        protocol.check_folder(options.output)
 
     def resumed() -> State | None:
         found = campaign.unfinished(options.workspace.campaigns, "accept", asked, campaign.now())
@@ -167,9 +165,9 @@ def _accept(options: argparse.Namespace, files: Sequence[Path]) -> int:
     def finish(state: State, given: Verdict, say: _Say) -> int:
         data = protocol.build(state, given, options.workspace, files, state.people)
         folder = options.output or state.folder
-        written = protocol_cli.write(data, folder)
+        written = protocol.write(data, folder)
         say(protocol_cli.last_lines(data, written))
-        return conclusions.status(data)
+        return protocol.status(data)
 
     return _campaign("accept", asked, plan, resumed, finish, False, options, files)
 

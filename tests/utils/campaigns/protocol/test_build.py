@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.campaigns.protocol import build, conclusions, remedies
+from acceptance.campaigns.protocol import conclusions, remedies
+from acceptance.campaigns.protocol.build import _case
 from acceptance.campaigns.protocol.markdown import markdown
 from tests.campaigns import NAMES, Held
 
@@ -163,7 +164,7 @@ def test_a_claim_that_must_hold_and_fails_rejects_it():
 def test_a_value_that_is_no_number_is_no_part_of_it():
     metrics = [METRIC, {**METRIC, "name": "latency", "value": float("nan")}]
     case = conclusions.case_of({**CASE, "metrics": metrics})
-    told = build._case(SimpleNamespace(uuid="1234"), case)
+    told = _case(SimpleNamespace(uuid="1234"), case)
     assert conclusions.plain(told) == CASE
 
 

@@ -7,7 +7,6 @@ import hashlib
 import importlib.metadata
 import math
 import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +26,7 @@ from acceptance.campaigns.protocol.conclusions import (
     plain,
 )
 from acceptance.campaigns.state import State
+from acceptance.core import process
 from acceptance.core.paths import Workspace
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database
@@ -188,13 +188,5 @@ def _versions(sessions: Sequence[Session], root: Path) -> dict[str, Any]:
 
 
 def _commit(root: Path) -> str:
-    try:
-        return subprocess.run(
-            ["git", "-C", str(root), "describe", "--always", "--dirty", "--tags"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        ).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""
+    done = process.run(["git", "describe", "--always", "--dirty", "--tags"], 30, folder=root)
+    return "" if done.fault else done.out.strip()
