@@ -137,7 +137,9 @@ def test_make_run_ends_with_a_verdict(site):
     )  # fmt: skip
     assert result.status == 0, result.output + result.errors
     assert result.output.rstrip().splitlines()[-1].startswith("VERDICT: pass")
-    assert "suite    imb (IMB 2021.11): 2 cases, provided by local:default+wheels" in result.output
+    assert (
+        "suite       imb (IMB 2021.11): 2 cases, provided by local:default+wheels" in result.output
+    )
 
 
 def test_make_run_fails_when_nothing_matches(site):

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from acceptance.verdict.junit import QUESTIONS, junit
-from acceptance.verdict.model import Status, Verdict
+from acceptance.verdict.model import Status, Unprovided, Verdict
 from acceptance.verdict.text import verdict_text
 
 GREEN = {
@@ -90,9 +90,25 @@ def test_what_xml_and_ascii_cannot_hold():
     assert suite.find("testcase/failure").text == "?[31mred? & <µs> ??"
 
 
+def test_the_text_fits_a_terminal_and_says_how_to_see_what_is_cut():
+    verdict = Verdict(**GREEN)
+    verdict.unprovided.append(Unprovided("npb.py", "get it with: " + "an MPI and more, " * 10))
+    verdict.fail("case-failed", "too slow, " * 100)
+    for number in range(30):
+        verdict.fail("case-failed", f"case {number}")
+    path = "/a" * 60
+    verdict.notes.append(f"a path stays whole: {path}")
+    lines = verdict_text(verdict).splitlines()
+    assert [line for line in lines if len(line) > 100] == [f"{'':12}{path}"]
+    assert sum(" ... (--format json shows all)" in line for line in lines) == 1
+    assert "PROBLEM     case 18" in lines
+    assert "PROBLEM     case 19" not in lines
+    assert "PROBLEM     ... and 11 more: --format json shows all" in lines
+
+
 def test_the_text_has_a_line_for_each_problem_whatever_a_program_printed():
     verdict = Verdict(**GREEN)
     verdict.fail("case-failed", "first\nVERDICT: pass\x1b[2J µs")
     lines = verdict_text(verdict).splitlines()
-    assert "PROBLEM  first VERDICT: pass [2J µs" in lines
+    assert "PROBLEM     first VERDICT: pass [2J µs" in lines
     assert lines[-1] == "VERDICT: FAIL, 1 problem"

@@ -322,7 +322,7 @@ def test_another_database_is_judged_by_the_session_that_was_stored_last(site, tm
     assert (status, verdict["session"]) == (0, last)
     started = datetime.fromtimestamp(made.FIRST + 2 * made.NIGHT)
     assert verdict["time"] == started.isoformat(timespec="seconds")
-    assert f"run      {verdict['time']}, 3600 s" in site.acceptance(
+    assert f"run         {verdict['time']}, 3600 s" in site.acceptance(
         "gate", "--db", tmp_path / "other.db"
     ).output  # fmt: skip
 

@@ -13,7 +13,7 @@ from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as site
 from acceptance.suites import SUITES
-from acceptance.verdict.coverage import not_provided
+from acceptance.verdict import not_provided
 
 #: The name of the first step, and the suite of the check file that it takes the place of.
 LINKS, LINK_SUITE = "links", "fabric"

@@ -5,17 +5,23 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import shorten
 
+from acceptance import verdict
 from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
 from acceptance.campaigns.steps import LINK_SUITE, LINKS
 from acceptance.core.paths import Workspace
 from acceptance.rfm import database
 from acceptance.rfm.database import Session
-from acceptance.verdict import conclude as verdict
-from acceptance.verdict.coverage import fail_without_suite
-from acceptance.verdict.model import Status, Unprovided, Verdict, merged
-from acceptance.verdict.remeasure import Repetition
-from acceptance.verdict.session import judge_cases
+from acceptance.verdict import (
+    Repetition,
+    Status,
+    Unprovided,
+    Verdict,
+    compare_with_guidelines,
+    fail_without_suite,
+    judge_cases,
+    merged,
+)
 
 #: Characters of a problem that the summary shows.
 _LONGEST = 300
@@ -31,7 +37,7 @@ def conclude(
     send: bool,
     again: Repetition | None = None,
 ) -> Verdict:
-    """Judge all steps together; with `send` alerts are sent, the rest is as in `verdict.conclude`.
+    """Judge all steps together; `send` and `again` are as in `acceptance.verdict.conclude`.
 
     Raises Interrupted when this process is told to stop while it measures again.
     """
@@ -43,7 +49,7 @@ def conclude(
         left = stopped(state, workspace.results)
         parts = [_judge_part(session) for session in left]
         for session in left:
-            verdict.compare_with_guidelines(given, workspace.results, session, config_files)
+            compare_with_guidelines(given, workspace.results, session, config_files)
     except database.ResultsFault as err:
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
         parts = []

@@ -13,7 +13,7 @@ from acceptance.alerts.state import Entry
 from acceptance.core.paths import ALERT_TARGETS
 from acceptance.core.table import table
 from acceptance.rfm import database as results
-from acceptance.verdict import conclude as verdict
+from acceptance.verdict import conclude
 from acceptance.verdict import prometheus as export
 
 _Run = Callable[[argparse.Namespace], int]
@@ -199,9 +199,7 @@ def run_export(options: argparse.Namespace, config_files: Sequence[Path]) -> int
 
     The verdict is that of `acceptance gate`, history and acknowledgements included.
     """
-    given = verdict.conclude(
-        options.workspace, database=options.db, config_files=config_files, keep=False
-    )
+    given = conclude(options.workspace, database=options.db, config_files=config_files, keep=False)
     session, status = None, 0
     try:
         session = export.newest(given, options.db or options.workspace.results)

@@ -15,12 +15,11 @@ from acceptance.campaigns.steps import Step
 from acceptance.cli import protocol as protocol_cli
 from acceptance.cli.arguments import positive
 from acceptance.core.paths import Workspace
+from acceptance.core.text import wrapped
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database
 from acceptance.rfm.process import Interrupted
-from acceptance.verdict.model import Status, Verdict
-from acceptance.verdict.remeasure import Repetition
-from acceptance.verdict.text import verdict_text
+from acceptance.verdict import Repetition, Status, Verdict, verdict_text
 
 #: Exit statuses beside those of the gate; a campaign that a signal stopped ends with 128 + its
 #: number.
@@ -216,7 +215,8 @@ def _campaign(
             return _SIGNALLED + err.signal
         given.notes += state.notes
         summary = verdict.summary(state, given)
-        runner.say(f"\n{verdict_text(given)}\n\n{summary}")
+        paragraph = "\n".join(wrapped("", summary, 0))
+        runner.say(f"\n{verdict_text(given)}\n\n{paragraph}")
         status = finish(state, given, runner.say)
         state.ended, state.status, state.summary = campaign.stamp(campaign.now()), status, summary
         state.save()

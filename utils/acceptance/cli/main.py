@@ -37,11 +37,7 @@ from acceptance.rfm.process import Interrupted
 from acceptance.site import doctor
 from acceptance.software import Spack, SpackFault, clone_spack, compose_environment, fill_mirror
 from acceptance.suites import SUITES
-from acceptance.verdict import conclude as verdict
-from acceptance.verdict.junit import junit
-from acceptance.verdict.model import Status
-from acceptance.verdict.remeasure import Repetition
-from acceptance.verdict.text import verdict_text
+from acceptance.verdict import Repetition, Status, conclude, junit, verdict_text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -173,7 +169,7 @@ def _gate(options: argparse.Namespace) -> int:
             return Status.CANNOT_JUDGE
     if options.session and not database:
         database = options.workspace.results
-    given = verdict.conclude(
+    given = conclude(
         options.workspace,
         [options.run_id] if options.run_id else [],
         database=database,

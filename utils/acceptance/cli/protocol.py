@@ -8,6 +8,7 @@ from typing import Any
 
 from acceptance.campaigns.protocol import verify
 from acceptance.campaigns.state import CampaignFault
+from acceptance.core.text import wrapped
 
 #: Exit statuses of `verify`.
 AGREES, DIFFERS, UNREADABLE = 0, 1, 2
@@ -49,7 +50,8 @@ def last_lines(data: Mapping[str, Any], paths: tuple[Path, Path]) -> str:
     lines = [f"\n{data['system']}: {data['outcome']}"]
     findings = [finding for finding in data["findings"] if finding["severity"] != "info"]
     for finding in findings[:_SHOWN]:
-        lines.append(f"{finding['severity']:9}{finding['id']}: {finding['found']}")
+        text = f"{finding['id']}: {finding['found']}"
+        lines += wrapped(finding["severity"], text, 9, 3, " ... (see the protocol)")
     if len(findings) > _SHOWN:
         lines.append(f"         ... and {len(findings) - _SHOWN} more: see the protocol")
     return "\n".join([*lines, *map(str, paths), f"sha256 {data['sha256']}"])

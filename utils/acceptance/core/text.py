@@ -1,11 +1,34 @@
 """Words for people: counts with their nouns, lines without codes, lists that end."""
 
+import textwrap
 from collections.abc import Iterable
+
+#: Columns of a terminal that everybody has.
+WIDTH = 100
 
 
 def one_line(text: str) -> str:
     """Return text as one line: no line breaks, and no codes that a terminal obeys."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def wrapped(label: str, text: str, indent: int, most: int = 0, rest: str = " ...") -> list[str]:
+    """Return lines of at most `WIDTH` columns: a label, and text that begins at column `indent`.
+
+    Of more than `most` lines (0: any number) the last one ends with `rest`. A word that is longer
+    than a line, a path most likely, stays whole.
+    """
+    lines = textwrap.wrap(
+        one_line(text),
+        WIDTH,
+        initial_indent=f"{label:{indent}}",
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        max_lines=most or None,
+        placeholder=rest,
+    )
+    return lines or [label]
 
 
 def plural(number: int, noun: str) -> str:

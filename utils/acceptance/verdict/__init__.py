@@ -1,1 +1,29 @@
 """One verdict on a run: complete, passed, no worse than before; as text, JUnit, Prometheus."""
+
+from acceptance.verdict import prometheus
+from acceptance.verdict.conclude import compare_with_guidelines, conclude
+from acceptance.verdict.coverage import fail_without_suite, not_provided
+from acceptance.verdict.junit import junit
+from acceptance.verdict.model import Problem, Status, SuiteUse, Unprovided, Verdict, merged
+from acceptance.verdict.remeasure import Repetition
+from acceptance.verdict.session import judge, judge_cases
+from acceptance.verdict.text import verdict_text
+
+__all__ = [
+    "Problem",
+    "Repetition",
+    "Status",
+    "SuiteUse",
+    "Unprovided",
+    "Verdict",
+    "compare_with_guidelines",
+    "conclude",
+    "fail_without_suite",
+    "judge",
+    "judge_cases",
+    "junit",
+    "merged",
+    "not_provided",
+    "prometheus",
+    "verdict_text",
+]

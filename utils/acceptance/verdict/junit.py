@@ -1,7 +1,7 @@
 """Verdicts as JUnit XML, for the pages of continuous integration.
 
 Form: one `testsuite`, a `testcase` for each question that the verdict answers, with one `failure`
-that tells all of its problems, a line each (readers show one only); `skipped` where there is no
+that lists all of its problems, a line each (readers show one only); `skipped` where there is no
 answer. The elements are those that Jenkins, GitLab and GitHub's actions read (the schema of Apache
 Ant's JUnit task).
 """
@@ -24,7 +24,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
         *("nothing-measured", "no-metrics", "missing-metrics", "impossible-value"),
     ),
     "nothing became worse": tuple(KINDS),
-    "the MPI is sound": ("guideline", "guidelines"),
+    "the MPI follows the guidelines": ("guideline", "guidelines"),
 }
 
 
@@ -78,7 +78,7 @@ def _not_asked(question: str, verdict: Verdict) -> str:
         return "no session was read"
     if question == "nothing became worse" and not verdict.history.get("judged"):
         return str(verdict.history.get("cannot_judge") or "no history was read")
-    if question == "the MPI is sound" and not verdict.guidelines.get("compared"):
+    if question == "the MPI follows the guidelines" and not verdict.guidelines.get("compared"):
         return "nothing that could be compared was measured"
     return ""
 

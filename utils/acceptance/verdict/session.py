@@ -224,9 +224,7 @@ def _judge_metrics(verdict: Verdict, case: Case) -> None:
 
 
 def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
-    seen = Counter(
-        finding.text for case in cases for finding in case.findings if not finding.fails
-    )
+    seen = Counter(finding.text for case in cases for finding in case.findings if not finding.fails)
     for text, count in seen.items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
 

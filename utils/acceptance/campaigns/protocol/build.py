@@ -31,7 +31,7 @@ from acceptance.core.paths import Workspace
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database
 from acceptance.rfm.database import Case, Session
-from acceptance.verdict.model import Verdict
+from acceptance.verdict import Verdict
 
 #: What of a provenance is of one run, not of a version.
 _OF_RUNS = ("bytes", "placement")

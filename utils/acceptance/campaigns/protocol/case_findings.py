@@ -19,7 +19,7 @@ from acceptance.core.observations import Observation
 from acceptance.core.units import better
 from acceptance.references import write_parameters
 from acceptance.rfm.database import Case, Metric
-from acceptance.verdict.model import Verdict
+from acceptance.verdict import Verdict
 
 
 def of_case(case: Case) -> list[Finding]:

@@ -15,7 +15,7 @@ from acceptance.campaigns.protocol import case_findings, remedies
 from acceptance.campaigns.protocol.remedies import CRITICAL, INFO, MAJOR, MINOR, Finding
 from acceptance.core.observations import observations
 from acceptance.rfm.database import Case, Metric
-from acceptance.verdict.model import Problem, Status, Unprovided, Verdict
+from acceptance.verdict import Problem, Status, Unprovided, Verdict
 
 FORMAT = "interconnect acceptance protocol"
 VERSION = 2
