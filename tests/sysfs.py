@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 from acceptance.core.paths import ROOT
+from acceptance.fabric import NodeLinks
 from acceptance.fabric.link_report import parse
-from acceptance.fabric.node import Node
 
 SCRIPT = ROOT / "utils/acceptance/fabric/link.sh"
 
@@ -129,6 +129,6 @@ class Sysfs:
         """Return what the script prints of this tree."""
         return run(self.root, self.folder / "bin", shell, self.name)
 
-    def node(self) -> Node:
+    def node(self) -> NodeLinks:
         """Return what the script tells of this tree."""
         return parse(self.text(), "node17.txt")

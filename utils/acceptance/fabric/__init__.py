@@ -3,7 +3,7 @@
 from acceptance.fabric.facts import FabricFault, Facts, facts_of
 from acceptance.fabric.limits import Limit, exceeds, latency_floor, limit
 from acceptance.fabric.link_check import deviations
-from acceptance.fabric.node import Deviation, Interface, Node, Port, Slot, slot_text
+from acceptance.fabric.node import Deviation, Interface, NodeLinks, Port, Slot, slot_text
 
 __all__ = [
     "Deviation",
@@ -11,7 +11,7 @@ __all__ = [
     "Facts",
     "Interface",
     "Limit",
-    "Node",
+    "NodeLinks",
     "Port",
     "Slot",
     "deviations",

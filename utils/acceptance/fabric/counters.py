@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.node import Deviation, Interface, Node, Port
+from acceptance.fabric.node import Deviation, Interface, NodeLinks, Port
 
 #: Counters of errors -> where InfiniBand lets them stop (IBTA, PortCounters; None: they do not).
 #: What a network interface dropped is none: it drops whatever nobody listens to.
@@ -24,7 +24,7 @@ ERRORS: dict[str, int | None] = {
 _WORD, _FULL = 4, 0xFFFFFFFF
 
 
-def error_growth(before: Node, after: Node) -> list[Deviation]:
+def error_growth(before: NodeLinks, after: NodeLinks) -> list[Deviation]:
     """Return the counters of errors that grew between two readings of a node, with how much.
 
     Reported are also ports and interfaces that vanished, counters that went back (a reset or a
@@ -65,7 +65,7 @@ def _growth(
             yield Deviation(node, device, key, found, "a counter with room", "full")
 
 
-def bytes_moved(before: Node, after: Node, facts: Facts, min_bytes: int = 0) -> int:
+def bytes_moved(before: NodeLinks, after: NodeLinks, facts: Facts, min_bytes: int = 0) -> int:
     """Return the bytes that went in and out over the fabric's links between two readings.
 
     These are the declared devices, else all ports of the technology, of Ethernet all interfaces
@@ -107,11 +107,11 @@ def _bytes(node: str, old: Port | Interface, new: Port | Interface | None) -> in
     return total
 
 
-def _links(node: Node) -> dict[str, Port | Interface]:
+def _links(node: NodeLinks) -> dict[str, Port | Interface]:
     return {**node.ports, **node.interfaces}
 
 
-def _fabric_links(node: Node, facts: Facts) -> dict[str, Port | Interface]:
+def _fabric_links(node: NodeLinks, facts: Facts) -> dict[str, Port | Interface]:
     links: dict[str, Port | Interface] = {}
     for name in facts.devices:
         # A port and an interface by their names, an adapter for all its ports.
@@ -135,7 +135,7 @@ def _fabric_links(node: Node, facts: Facts) -> dict[str, Port | Interface]:
     return links
 
 
-def _roce(node: Node, links: dict[str, Port | Interface]) -> dict[str, Port]:
+def _roce(node: NodeLinks, links: dict[str, Port | Interface]) -> dict[str, Port]:
     """Return the RoCE ports, none of the links themselves, that share adapters with interfaces.
 
     What is no hardware has no address on the bus, and may stand for any.

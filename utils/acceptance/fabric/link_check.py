@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.node import Adapter, Deviation, Interface, Node, Port, Slot, slot_text
+from acceptance.fabric.node import Adapter, Deviation, Interface, NodeLinks, Port, Slot, slot_text
 from acceptance.fabric.rates import MIN_ROCE_MBPS, PORTED
 
 #: How the names of the drivers of Omni-Path's adapters begin (hfi1).
@@ -12,7 +12,7 @@ _OMNI_PATH_DRIVER = "hfi"
 _NO_FACTS = Facts(technology="")
 
 
-def deviations(node: Node, facts: Facts | None) -> list[Deviation]:
+def deviations(node: NodeLinks, facts: Facts | None) -> list[Deviation]:
     """Compare a node with the facts of its fabric; without any only slots are judged.
 
     With `device` exactly those links are judged, of Ethernet interfaces and RoCE ports. Without: of
@@ -22,12 +22,12 @@ def deviations(node: Node, facts: Facts | None) -> list[Deviation]:
     return _Comparison(node, facts).deviations()
 
 
-def rates(node: Node, facts: Facts | None) -> list[float]:
+def rates(node: NodeLinks, facts: Facts | None) -> list[float]:
     """Return what the links of a fabric, those of them that are up, run at in Mbit/s."""
     return [mbps for link in serving(node, facts).values() if (mbps := _mbps(link))]
 
 
-def serving(node: Node, facts: Facts | None) -> dict[str, Port | Interface]:
+def serving(node: NodeLinks, facts: Facts | None) -> dict[str, Port | Interface]:
     """Return the links of a fabric, those of them that are up, by name.
 
     Declared devices count, be they hardware or not (a bond, a VLAN). Without any: the ports of the
@@ -58,7 +58,7 @@ def _demands(facts: Facts | None) -> Facts:
     return facts if facts and facts.shown else _NO_FACTS
 
 
-def _is_of(technology: str, node: Node, port: Port) -> bool:
+def _is_of(technology: str, node: NodeLinks, port: Port) -> bool:
     """Tell whether a port is of a technology, and not of the one that looks like it."""
     if technology == "roce":
         return not port.infiniband
@@ -80,7 +80,7 @@ def _mbps(link: Port | Interface) -> float | None:
 class _Comparison:
     """One node, compared with the facts of its fabric."""
 
-    def __init__(self, node: Node, facts: Facts | None) -> None:
+    def __init__(self, node: NodeLinks, facts: Facts | None) -> None:
         self.node, self.facts = node, _demands(facts)
         # What has the slots that count; found while the links are judged.
         self.owners: list[Adapter | Interface] = []

@@ -31,7 +31,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from acceptance.core.errors import ParseError
-from acceptance.fabric.node import Adapter, Interface, Node, Port, Slot
+from acceptance.fabric.node import Adapter, Interface, NodeLinks, Port, Slot
 from acceptance.fabric.rates import Rate
 
 #: Prints what a node's links say.
@@ -48,7 +48,7 @@ _STATE = re.compile(r"\d+: \S.*\Z", re.ASCII)
 _INTEGER = re.compile(r"-?\d+\Z", re.ASCII)
 
 
-def parse(text: str, source: str = "stdout") -> Node:
+def parse(text: str, source: str = "stdout") -> NodeLinks:
     """Read the output of one node.
 
     Raises ParseError, as `parse_all` does, and when there are several nodes.
@@ -59,7 +59,7 @@ def parse(text: str, source: str = "stdout") -> Node:
     return nodes[0]
 
 
-def parse_all(text: str, source: str = "stdout") -> list[Node]:
+def parse_all(text: str, source: str = "stdout") -> list[NodeLinks]:
     """Read the outputs of one or more nodes, in the order of their first lines.
 
     Raises ParseError, with the line, for anything but complete and consistent outputs.
@@ -179,7 +179,7 @@ class _Reader:
     """The state of the reading of one node; raises ValueError for a line that cannot be."""
 
     def __init__(self, name: str) -> None:
-        self.node = Node(name)
+        self.node = NodeLinks(name)
         self.lines = 0
         self.ended = False
         self.seen: set[tuple[str, ...]] = set()

@@ -99,7 +99,7 @@ class Adapter:
 
 
 @dataclass
-class Node:
+class NodeLinks:
     """All that one node said; `unreadable` are paths below /sys, ports have names like mlx5_0/1."""
 
     name: str

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from acceptance.fabric import Interface, Node, Port, Slot, rates, slot_text
+from acceptance.fabric import Interface, NodeLinks, Port, Slot, rates, slot_text
 from acceptance.site.init.probe import Probe
 
 #: Driver of an adapter or interface -> a fabric that is not what its link layer says.
@@ -78,7 +78,7 @@ def fabric(probe: Probe) -> Fabric:
     return Fabric(facts, made.variables, tuple(notes), (*todo, *_blind(node)), first.text)
 
 
-def _ports(node: Node) -> list[_Link]:
+def _ports(node: NodeLinks) -> list[_Link]:
     links = []
     for port in node.ports.values():
         if port.active and port.rate:
@@ -89,7 +89,7 @@ def _ports(node: Node) -> list[_Link]:
     return links
 
 
-def _interfaces(node: Node, physical: bool = True) -> list[_Link]:
+def _interfaces(node: NodeLinks, physical: bool = True) -> list[_Link]:
     return [
         _Link(card.name, float(card.speed), 2, card, f"{card.name} ({card.speed} Mb/s)")
         for card in node.interfaces.values()
@@ -101,7 +101,7 @@ def _interfaces(node: Node, physical: bool = True) -> list[_Link]:
     ]
 
 
-def _of_port(node: Node, link: _Link) -> Fabric:
+def _of_port(node: NodeLinks, link: _Link) -> Fabric:
     port = link.thing
     assert isinstance(port, Port)
     adapter = node.adapters[port.device]
@@ -129,7 +129,7 @@ def _of_port(node: Node, link: _Link) -> Fabric:
     return Fabric({**facts, **slot, "device": port.name}, variables, tuple(notes), tuple(todo))
 
 
-def _of_interface(node: Node, link: _Link) -> Fabric:
+def _of_interface(node: NodeLinks, link: _Link) -> Fabric:
     card = link.thing
     assert isinstance(card, Interface)
     technology = _DRIVERS.get(card.driver, "ethernet")
@@ -158,7 +158,7 @@ def _stated(technology: str, link: _Link) -> tuple[dict[str, str | int], list[st
     return {"technology": technology}, [f"rate: {rate} Gb/s is none of {technology}"]
 
 
-def _slot(node: Node, address: str) -> tuple[dict[str, str | int], list[str], list[str]]:
+def _slot(node: NodeLinks, address: str) -> tuple[dict[str, str | int], list[str], list[str]]:
     """Return what the adapter of a slot can do at most, and whether it does."""
     slot = node.slots.get(address)
     if slot is None or not (slot.max_speed and slot.max_width):
@@ -183,7 +183,7 @@ def _slot_note(slot: Slot) -> str:
     return f"slot {slot.address}: {slot_text(slot.max_speed, slot.max_width)} at most"
 
 
-def _blind(node: Node) -> list[str]:
+def _blind(node: NodeLinks) -> list[str]:
     """Return what could not be looked at and matters."""
     return [
         f"the node's /sys/class/{name} cannot be read: what is in there is missing here"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from acceptance.core import process
 from acceptance.core.errors import ParseError
+from acceptance.fabric import NodeLinks
 from acceptance.fabric.link_report import SCRIPT, parse
-from acceptance.fabric.node import Node
 
 _MARK = "== "
 _SCRIPT = """\
@@ -33,7 +33,7 @@ echo '== end'
 class Probe:
     """What a machine said: its links, the way to Slurm's address, and the paths that it sees."""
 
-    node: Node
+    node: NodeLinks
     #: The interface over which the node reaches the network of its own address; empty: not known.
     control: str
     seen: frozenset[str]
