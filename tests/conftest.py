@@ -1,17 +1,21 @@
 """What all tests share: recorded outputs, and a site of its own for each run of ReFrame."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from acceptance.cli.main import main
 from acceptance.rfm import database as results
 from tests import netns
 from tests.places import ROOT, WHEELS
@@ -70,6 +74,7 @@ class Site:
         }
 
     def run(self, *command, **environment):
+        """Start a program as a user in this clone does, and wait for its end."""
         done = subprocess.run(
             [str(word) for word in command],
             capture_output=True,
@@ -85,7 +90,28 @@ class Site:
         return self.run("reframe", *arguments, **environment)
 
     def acceptance(self, *arguments, **environment):
-        return self.run("acceptance", *arguments, **environment)
+        """Call the command in this process: what it shows and returns is as if it were started.
+
+        Where a process is the point (signals, encodings, its end) it is started with `run`.
+        """
+        with contextlib.ExitStack() as stack:
+            output, errors = (
+                stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for _ in "12"
+            )
+            stdin = stack.enter_context(open(os.devnull))
+            stack.callback(os.chdir, os.getcwd())
+            os.chdir(ROOT)
+            with (
+                mock.patch.dict(os.environ, self.variables(**environment), clear=True),
+                mock.patch.multiple(sys, stdin=stdin, stdout=output, stderr=errors),
+            ):
+                try:
+                    status = main([str(word) for word in arguments])
+                except SystemExit as end:
+                    status = end.code
+            for stream in (output, errors):
+                stream.seek(0)
+            return Result(status, output.read(), errors.read())
 
     def gate(self, *arguments):
         """Return exit status and data of `acceptance gate`."""

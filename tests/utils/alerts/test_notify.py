@@ -599,7 +599,7 @@ def test_no_secret_is_printed_stored_or_raised(site, tmp_path, http, in_process)
     assert len(outcome.notes) == 3
     texts = [repr(to), repr(outcome), *outcome.lines(), json.dumps(outcome.as_data())]
     for command, status in ((["--test"], 1), (["--send"], 1), (["--format", "json"], 0), ([], 0)):
-        result = site.acceptance("alerts", *command, **environment)
+        result = site.run("acceptance", "alerts", *command, **environment)
         assert result.status == status, command
         texts += [result.output, result.errors]
     texts.append(stored_text(folder))

@@ -140,7 +140,7 @@ def test_a_terminal_that_does_not_know_the_letters_of_a_name(site, tmp_path):
     )
     ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
     for command in ("gate", "history"):
-        done = site.acceptance(command, "--db", tmp_path / "results.db", **ascii_only)
+        done = site.run("acceptance", command, "--db", tmp_path / "results.db", **ascii_only)
         assert (done.status, done.errors) == (0, ""), done.errors
     assert "Gr\\xf6\\xdfe" in done.output
 

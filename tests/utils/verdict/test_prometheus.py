@@ -238,7 +238,8 @@ def test_the_status_is_that_of_the_gate_with_its_history(site, tmp_path):
 def test_the_command_prints_utf_8_whatever_the_terminal_has(site, tmp_path):
     made.Database(tmp_path / "results.db").add([made.Case(metrics={"zeit": (1.0, "µs")})])
     terminal = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    result = site.acceptance("export", "prometheus", "--db", tmp_path / "results.db", **terminal)
+    command = ("acceptance", "export", "prometheus", "--db", tmp_path / "results.db")
+    result = site.run(*command, **terminal)
     ((labels, value),) = parsed(result.output)["acceptance_metric_value"]
     assert (labels["unit"], value) == ("µs", 1.0)
 
