@@ -232,39 +232,32 @@ def broken(site):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ENVIRONMENTS = []\n", "broken.py: defines no SYSTEM"),
-        ("SYSTEM = {}\n", "broken.py: defines no ENVIRONMENTS"),
-        ("", "broken.py: defines no SYSTEM and no ENVIRONMENTS"),
+        ("ENVIRONMENTS = []\n", "defines no SYSTEM"),
+        ("SYSTEM = {}\n", "defines no ENVIRONMENTS"),
+        ("", "defines no SYSTEM and no ENVIRONMENTS"),
+        ("SYSTEM = {}\nENVIRONMENTS = []\n", "SYSTEM needs a name, hostnames and partitions"),
+        ("SYSTEM = 1 / 0\n", "ZeroDivisionError: "),
+        ("SYSTEM = {\n", "SyntaxError: "),
+        ("import a_module_that_is_not_there\n", "ModuleNotFoundError: "),
     ],
 )
-def test_a_file_without_a_system_is_named(text, words, site, broken):
-    broken(text)
-    run = site.reframe("-c", "checks/imb.py", "-l")
-    assert run.status == 1
-    assert words in run.output + run.errors
-    doctor = site.acceptance("doctor")
-    assert doctor.status == 1
-    assert words in " ".join(doctor.output.split())
+def test_a_file_that_is_no_system_is_named(text, words, settings, tmp_path):
+    path = tmp_path / "broken.py"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(f"{path}: {words}")):
+        settings["load"](path)
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "SYSTEM = 1 / 0\n",
-        "SYSTEM = {\n",
-        "import a_module_that_is_not_there\n",
-    ],
-    ids=["raises", "does not parse", "cannot import"],
+    ("text", "words"),
+    [("ENVIRONMENTS = []\n", "broken.py: defines no SYSTEM"), ("SYSTEM = 1 / 0\n", "broken.py")],
 )
-def test_a_file_that_raises_is_named_by_reframe(text, site, broken):
+def test_reframe_and_the_doctor_name_it(text, words, site, broken):
     path = broken(text)
     run = site.reframe("-c", "checks/imb.py", "-l")
     assert run.status == 1
+    assert words in run.output + run.errors
     assert str(path) in run.output + run.errors
-
-
-def test_a_file_that_raises_is_named_by_the_doctor(site, broken):
-    broken("SYSTEM = 1 / 0\n")
     doctor = site.acceptance("doctor")
     assert doctor.status == 1
-    assert "broken.py" in doctor.output
+    assert words in " ".join(doctor.output.split())
