@@ -196,13 +196,13 @@ def exclusions(names: Sequence[str]) -> list[str]:
     """Return the options of ReFrame that leave out tests; it compares names without blanks."""
     patterns: list[str] = []
     for name in names:
-        own = f"^{_escaped(name.replace(' ', ''))}$"
-        if patterns and len(patterns[-1]) + len(own) < _LONGEST:
-            patterns[-1] += f"|{own}"
+        pattern = f"^{_escaped(name.replace(' ', ''))}$"
+        if patterns and len(patterns[-1]) + len(pattern) < _LONGEST:
+            patterns[-1] += f"|{pattern}"
         else:
-            patterns.append(own)
+            patterns.append(pattern)
     return [word for pattern in patterns for word in ("-x", pattern)]
 
 
 def _escaped(name: str) -> str:
-    return "".join(f"\\{one}" if one in r"\.^$*+?{}[]()|" else one for one in name)
+    return "".join(f"\\{char}" if char in r"\.^$*+?{}[]()|" else char for char in name)

@@ -77,7 +77,7 @@ class Progress:
     @property
     def kept(self) -> list[Attempt]:
         """Return the attempts that were stopped and whose session nevertheless counts."""
-        return [one for one in self.attempts if one.session and one is not self.last]
+        return [run for run in self.attempts if run.session and run is not self.last]
 
 
 @dataclass
@@ -125,8 +125,8 @@ def load(path: Path) -> State:
     try:
         data = state_files.read(path)
         steps = [
-            Progress(**{**one, "attempts": [Attempt(**run) for run in one["attempts"]]})
-            for one in data["steps"]
+            Progress(**{**step, "attempts": [Attempt(**run) for run in step["attempts"]]})
+            for step in data["steps"]
         ]
         datetime.fromisoformat(data["started"])
         return State(**{**data, "campaigns": path.parents[1], "steps": steps})
@@ -240,7 +240,7 @@ def locked(campaigns: Path, what: str) -> Iterator[int]:
             "since": stamp(now()),
             "what": what,
         }
-        # Who holds it is for people; a full disk is told where something has to be kept.
+        # Who holds it is for people; a full disk is reported where something has to be kept.
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps(holder).encode(), 0)

@@ -26,7 +26,7 @@ MAINTENANCE = "maintenance"
 class Step:
     """One run of ReFrame: `arguments` are those after `reframe`, without a label.
 
-    `reason` says why nothing is run: nothing provides the suite. It is empty else.
+    `reason` says why nothing is run: nothing provides the suite; it is empty where something does.
     """
 
     name: str
@@ -53,7 +53,7 @@ def plan(
     chosen = configuration.system(system)
     common = [f"--system={system}"] if system else []
     distribute = ["--distribute=all"] if everywhere else []
-    found = [
+    planned = [
         Step(
             LINKS,
             (checks / LINK_CHECK,),
@@ -61,11 +61,11 @@ def plan(
         )
     ]
     if mode == MAINTENANCE:
-        return found
+        return planned
     files = checkfiles.check_files([checks], recursive=False)
     for group in together(path for path in files if path.name != LINK_CHECK):
         paths = [word for path in group for word in ("-c", str(path))]
-        found.append(
+        planned.append(
             Step(
                 "+".join(path.stem for path in group),
                 group,
@@ -73,7 +73,7 @@ def plan(
                 _unprovided(group, configuration, chosen),
             )
         )
-    return found
+    return planned
 
 
 def together(files: Iterable[Path]) -> list[tuple[Path, ...]]:
@@ -83,10 +83,10 @@ def together(files: Iterable[Path]) -> list[tuple[Path, ...]]:
     needs = {path: {by_stem[s] for s in _imports(path) if s in by_stem} - {path} for path in order}
     groups: list[set[Path]] = []
     for path in order:
-        own = {path} | needs[path]
-        touched = [group for group in groups if group & own]
-        groups = [group for group in groups if not group & own]
-        groups.append(own.union(*touched))
+        group = {path} | needs[path]
+        touched = [known for known in groups if known & group]
+        groups = [known for known in groups if not known & group]
+        groups.append(group.union(*touched))
     return [
         tuple(sorted(group, key=lambda path: (_depth(path, needs), path)))
         for group in sorted(groups, key=min)
@@ -95,7 +95,7 @@ def together(files: Iterable[Path]) -> list[tuple[Path, ...]]:
 
 def _depth(path: Path, needs: dict[Path, set[Path]], seen: tuple[Path, ...] = ()) -> int:
     """Return how many files in a row must come before one; a circle counts once."""
-    deeper = [_depth(one, needs, (*seen, path)) for one in needs[path] if one not in seen]
+    deeper = [_depth(need, needs, (*seen, path)) for need in needs[path] if need not in seen]
     return 1 + max(deeper, default=0)
 
 

@@ -78,12 +78,12 @@ def stopped(state: State, results: Path) -> list[Session]:
 
     That is, those that were over and that no later attempt of the step has again.
     """
-    found: list[Session] = []
+    sessions: list[Session] = []
     for step in state.steps:
         later: set[tuple[str, str]] = set()
-        own: list[Session] = []
-        uuids = [one.session for one in (*step.kept, *([step.last] if step.last else []))]
-        for uuid in reversed([uuid for uuid in uuids if uuid]):
+        parts: list[Session] = []
+        attempts = [*step.kept, *([step.last] if step.last else [])]
+        for uuid in reversed([attempt.session for attempt in attempts if attempt.session]):
             session = database.session(results, uuid)
             kept = tuple(
                 case
@@ -92,9 +92,9 @@ def stopped(state: State, results: Path) -> list[Session]:
             )
             later |= {(case.name, case.where) for case in kept}
             if step.last is None or uuid != step.last.session:
-                own.append(replace(session, cases=kept))
-        found += reversed(own)
-    return found
+                parts.append(replace(session, cases=kept))
+        sessions += reversed(parts)
+    return sessions
 
 
 def _judge_part(session: Session) -> Verdict:

@@ -9,6 +9,7 @@ from acceptance.references.records import (
     Reference,
     ReferenceFault,
     Side,
+    source_of,
     write_parameters,
 )
 from acceptance.references.tolerances import SOURCES, Tolerances
@@ -25,6 +26,7 @@ __all__ = [
     "Side",
     "Tolerances",
     "load",
+    "source_of",
     "tables",
     "write_parameters",
 ]

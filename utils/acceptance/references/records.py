@@ -103,8 +103,16 @@ class Reference:
 
     @property
     def citation(self) -> str:
-        """Name source, origin and place: `published kandadai2009, Table 5`."""
+        """Name source, origin and place: `published kandadai2009, Table 5`.
+
+        It is stored with the results that it judged; `source_of` reads the source back.
+        """
         return f"{self.source} {self.origin}, {self.where}"
+
+
+def source_of(citation: str) -> str:
+    """Return the source of a stored citation, its first word: `published`, `baseline`, `limit`."""
+    return citation.partition(" ")[0]
 
 
 @dataclass(frozen=True)

@@ -154,18 +154,18 @@ def _claims(
     """
     try:
         library = references.load(workspace.reference)
-        found = claims.report.evaluate_database(
+        outcomes = claims.report.evaluate_database(
             library, workspace.results, config_files, system, claims.WINDOW
         )
     except claims.UnknownSystem:
         return []
     except (references.ReferenceFault, database.ResultsFault) as err:
         return [{"state": "not measured", "reason": str(err), "expected": True}]
-    told = claims.report.as_data(found)["claims"]
     return [
-        one
-        for one in told
-        if one["state"] != claims.NOT_MEASURED or (one["source"] == "site" and one["expected"])
+        claim
+        for claim in claims.report.as_data(outcomes)["claims"]
+        if claim["state"] != claims.NOT_MEASURED
+        or (claim["source"] == "site" and claim["expected"])
     ]
 
 
@@ -173,9 +173,9 @@ def _versions(sessions: Sequence[Session], root: Path) -> dict[str, Any]:
     suites: dict[str, list[dict[str, str]]] = {}
     for session in sessions:
         for case in session.cases:
-            own = {key: text for key, text in case.provenance.items() if key not in _OF_RUNS}
-            if own and own not in suites.setdefault(case.suite, []):
-                suites[case.suite].append(own)
+            versions = {key: text for key, text in case.provenance.items() if key not in _OF_RUNS}
+            if versions and versions not in suites.setdefault(case.suite, []):
+                suites[case.suite].append(versions)
     return {
         "project": importlib.metadata.version("interconnect-acceptance"),
         "commit": _commit(root),

@@ -1,6 +1,5 @@
 """Findings of what was measured: of cases, of the links that they saw, and of a verdict."""
 
-import re
 from collections.abc import Iterator
 
 from acceptance.campaigns.protocol.remedies import (
@@ -10,19 +9,19 @@ from acceptance.campaigns.protocol.remedies import (
     OF_PROBLEMS,
     OF_REASONS,
     OF_SOURCES,
-    Finding,
+    ProtocolFinding,
     make,
     of_deviation,
 )
 from acceptance.core import metrics
 from acceptance.core.observations import Observation
 from acceptance.core.units import better
-from acceptance.references import write_parameters
+from acceptance.references import source_of, write_parameters
 from acceptance.rfm.database import Case, Metric
 from acceptance.verdict import Verdict
 
 
-def of_case(case: Case) -> list[Finding]:
+def of_case(case: Case) -> list[ProtocolFinding]:
     """Return what a case has found: nothing when it passed and its links were as they should be.
 
     A deviation that a case saw beside its own benchmark is a finding of its link, not of the case.
@@ -65,14 +64,14 @@ def place_of(case: Case) -> tuple[str, ...]:
     return case.where, case.benchmark, write_parameters(keys)
 
 
-def _failed(case: Case, source: str, code: str = "CASE-FAILED", text: str = "") -> Finding:
+def _failed(case: Case, source: str, code: str = "CASE-FAILED", text: str = "") -> ProtocolFinding:
     return make(
         code, place_of(case), source, found=text or " ".join(case.fail_reason.split()),
         expected="a run that ends well", nodes=case.nodes, source=source,
     )  # fmt: skip
 
 
-def _of_observation(case: Case, seen: Observation, source: str) -> Finding:
+def _of_observation(case: Case, seen: Observation, source: str) -> ProtocolFinding:
     """Return the finding of a link's deviation, or of what else failed a case."""
     if seen.kind in OF_DEVIATIONS:
         return of_deviation(seen, source)
@@ -85,7 +84,7 @@ def _of_observation(case: Case, seen: Observation, source: str) -> Finding:
     )  # fmt: skip
 
 
-def _of_reason(case: Case, source: str) -> Iterator[Finding]:
+def _of_reason(case: Case, source: str) -> Iterator[ProtocolFinding]:
     """Yield what ReFrame itself says of a job that it gave up."""
     reason = " ".join(case.fail_reason.split())
     code = next((code for pattern, code in OF_REASONS if pattern.search(reason)), "")
@@ -113,14 +112,14 @@ def outside(value: float, reference: float | None, lower: float | None, upper: f
     return 0
 
 
-def _of_metrics(case: Case, source: str) -> Iterator[Finding]:
+def _of_metrics(case: Case, source: str) -> Iterator[ProtocolFinding]:
     """Yield a finding for each quantity that missed its reference, with the worst of its sizes."""
     groups: dict[tuple[str, str], list[Metric]] = {}
     for metric in case.metrics:
         if misses(metric):
             groups.setdefault((metrics.split(metric.name)[0], _code(metric)), []).append(metric)
     for (stem, code), missed in groups.items():
-        worst = max(missed, key=lambda one: abs(one.value / (one.reference or 1) - 1))
+        worst = max(missed, key=lambda metric: abs(metric.value / (metric.reference or 1) - 1))
         more = f", and at {len(missed) - 1} more sizes" if len(missed) > 1 else ""
         yield make(
             code,
@@ -138,9 +137,7 @@ def _code(metric: Metric) -> str:
     side = outside(metric.value, metric.reference, metric.lower, metric.upper)
     if way is not None and (side > 0) == (way == "higher"):
         return "ABOVE-REFERENCE"
-    return OF_SOURCES.get(
-        metric.judged_by.split()[0] if metric.judged_by else "", "BELOW-REFERENCE"
-    )
+    return OF_SOURCES.get(source_of(metric.judged_by), "BELOW-REFERENCE")
 
 
 def expected_text(metric: Metric) -> str:
@@ -156,13 +153,13 @@ def expected_text(metric: Metric) -> str:
     return f"{' and '.join(bounds)} {metric.unit}{judged_by}"
 
 
-def of_verdict(verdict: Verdict) -> list[Finding]:
-    """Return what a verdict tells beside its cases: problems, suites, history, guidelines."""
-    found: list[Finding] = []
+def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
+    """Return the findings of a verdict beside its cases: problems, suites, history, guidelines."""
+    found: list[ProtocolFinding] = []
     for problem in verdict.problems:
         code = OF_PROBLEMS.get(problem.kind, "NOT-MEASURED")
         if code:
-            place = (problem.kind, verdict.system, _subject(problem.message))
+            place = (problem.kind, verdict.system, *problem.about)
             found.append(make(code, place, problem.kind, found=problem.message, source="gate"))
     for missing in verdict.unprovided:
         found.append(
@@ -188,9 +185,3 @@ def of_verdict(verdict: Verdict) -> list[Finding]:
             )
         )  # fmt: skip
     return found
-
-
-def _subject(message: str) -> str:
-    """Return what a message of the gate is about, without what differs from run to run."""
-    head = message.partition(": ")[0]
-    return re.sub(r"\d+", "N", head)[:80] if ": " in message else ""

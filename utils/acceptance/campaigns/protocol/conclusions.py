@@ -12,7 +12,8 @@ from typing import Any
 
 from acceptance import claims
 from acceptance.campaigns.protocol import case_findings, remedies
-from acceptance.campaigns.protocol.remedies import CRITICAL, INFO, MAJOR, MINOR, Finding
+from acceptance.campaigns.protocol.remedies import CRITICAL, INFO, MAJOR, MINOR, ProtocolFinding
+from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.observations import observations
 from acceptance.rfm.database import Case, Metric
 from acceptance.verdict import Problem, Status, Unprovided, Verdict
@@ -23,6 +24,8 @@ VERSION = 2
 READABLE = (1, VERSION)
 ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "rejected"
 UNDECIDED = "not decided"
+#: What names a claim in an id, beside its place.
+_CLAIMED = ("left", "right", "relation")
 _STATUSES = {ACCEPTED: Status.PASSED, RESERVED: Status.PASSED, REJECTED: Status.FAILED}
 
 
@@ -52,7 +55,7 @@ def metric_verdict(metric: Metric) -> str:
 
 def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return counts, findings and outcome of a protocol, from the rest of it alone."""
-    cases = [case_of(one) for one in data["measured"]]
+    cases = [case_of(measured) for measured in data["measured"]]
     metrics = [metric for case in cases if case.passed for metric in case.metrics]
     judged = sum(metric.reference is not None for metric in metrics)
     counts = {
@@ -62,12 +65,12 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         "recorded": len(metrics) - judged,
     }
     found = [finding for case in cases for finding in case_findings.of_case(case)]
-    told = data["verdict"]
+    stored = data["verdict"]
     verdict = Verdict(
-        system=told["system"],
-        problems=[Problem(**one) for one in told["problems"]],
-        unprovided=[Unprovided(**one) for one in told["unprovided"]],
-        alerts=told["alerts"],
+        system=stored["system"],
+        problems=[Problem(**problem) for problem in stored["problems"]],
+        unprovided=[Unprovided(**missing) for missing in stored["unprovided"]],
+        alerts=stored["alerts"],
         guidelines=data["guidelines"],
     )
     found += case_findings.of_verdict(verdict)
@@ -82,29 +85,31 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "counts": counts,
         "findings": [finding.as_data() for finding in findings],
-        "outcome": outcome(findings, told["verdict"]),
+        "outcome": outcome(findings, stored["verdict"]),
     }
 
 
 def case_of(data: Mapping[str, Any]) -> Case:
     """Return a case of a protocol; raises KeyError and TypeError for what is none."""
-    own = {key: value for key, value in data.items() if key not in ("session", "metrics")}
+    fields = {key: value for key, value in data.items() if key not in ("session", "metrics")}
     metrics = tuple(
-        Metric(**{key: value for key, value in one.items() if key != "verdict"})
-        for one in data["metrics"]
+        Metric(**{key: value for key, value in metric.items() if key != "verdict"})
+        for metric in data["metrics"]
     )
-    own |= {"nodes": tuple(own["nodes"]), "findings": observations(own["findings"])}
-    return Case(**own, metrics=metrics)
+    fields |= {"nodes": tuple(fields["nodes"]), "findings": observations(fields["findings"])}
+    return Case(**fields, metrics=metrics)
 
 
-def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Finding]:
+def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[ProtocolFinding]:
     """Yield the partitions of which the link check reached fewer nodes than they state."""
     for partition in data["asked"]["partitions"]:
         stated = partition.get("extras", {}).get("nodes", 1)
-        own = [
-            case for case in cases if case.suite == "fabric" and case.partition == partition["name"]
-        ]
-        seen = {node for case in own for node in case.nodes if case.metrics}
+        seen = {
+            node
+            for case in cases
+            if case.suite == LINK_SUITE and case.partition == partition["name"] and case.metrics
+            for node in case.nodes
+        }
         if len(seen) < stated:
             yield remedies.make(
                 "NOT-MEASURED",
@@ -116,37 +121,37 @@ def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Findin
             )
 
 
-def _of_claims(data: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_claims(data: Mapping[str, Any]) -> Iterator[ProtocolFinding]:
     for claim in data["claims"]:
         if "claimed" not in claim:
             yield remedies.make(
                 "SET-UP", ("claims", data["system"]), "claims", found=claim["reason"]
             )
         elif claim["expected"] and claim["state"] != claims.HOLDS:
-            told = claim["claimed"]
-            stated = " ".join(
-                filter(None, (told["relation"], "..".join(map(str, told["value"])), told["unit"]))
-            )
+            claimed = claim["claimed"]
+            value = "..".join(map(str, claimed["value"]))
+            stated = " ".join(filter(None, (claimed["relation"], value, claimed["unit"])))
             ours = claim["ours"] or {}
             failed = claim["state"] == claims.FAILS
-            value = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
+            measured = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
             yield remedies.make(
                 "CLAIM" if failed else "CLAIM-OPEN",
-                (claim["paper"], claim["where"], told["left"], told["right"], told["relation"]),
-                f"{told['left']} against {told['right']}",
-                found=value if failed else f"{claim['state']}: {claim['detail']}",
+                (claim["paper"], claim["where"], *(claimed[key] for key in _CLAIMED)),
+                f"{claimed['left']} against {claimed['right']}",
+                found=measured if failed else f"{claim['state']}: {claim['detail']}",
                 expected=stated,
                 source=f"{claim['paper']}, {claim['where']}",
             )
 
 
-def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[Finding]:
+def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[ProtocolFinding]:
     """Yield for each suite of a partition what no reference could judge."""
     counts: dict[tuple[str, str], int] = {}
     for case in cases:
-        if case.passed and case.suite != "fabric":
+        if case.passed and case.suite != LINK_SUITE:
             key = f"{case.system}:{case.partition}", case.suite
-            counts[key] = counts.get(key, 0) + sum(one.reference is None for one in case.metrics)
+            recorded = sum(metric.reference is None for metric in case.metrics)
+            counts[key] = counts.get(key, 0) + recorded
     for (partition, suite), count in counts.items():
         if count:
             yield remedies.make(
@@ -159,7 +164,7 @@ def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[Finding]:
             )
 
 
-def outcome(findings: Sequence[Finding], verdict: str) -> str:
+def outcome(findings: Sequence[ProtocolFinding], verdict: str) -> str:
     """Return what a system is by its findings; what could not be judged is not decided."""
     severities = {finding.severity for finding in findings}
     if verdict == "cannot-judge":
@@ -177,9 +182,8 @@ def status(data: Mapping[str, Any]) -> int:
 def differences(data: Mapping[str, Any]) -> list[str]:
     """Return where a protocol is not what follows from itself; empty where all agrees.
 
-    Of an older version only checksum and metrics are compared.
-
-    Raises ValueError for what is no protocol of this version.
+    Of an older version only checksum and metrics are compared. Raises ValueError for what is no
+    protocol.
     """
     if data.get("format") != FORMAT or data.get("version") not in READABLE:
         raise ValueError(f"no {FORMAT} of version {' or '.join(map(str, READABLE))}")
@@ -190,16 +194,18 @@ def differences(data: Mapping[str, Any]) -> list[str]:
 
 
 def _differences(data: Mapping[str, Any]) -> Iterator[str]:
-    if data["sha256"] != (own := checksum(data)):
-        yield f"checksum: {data['sha256']} is written, its content has {own}"
-    for one in data["measured"]:
-        case = case_of(one)
+    if data["sha256"] != (content := checksum(data)):
+        yield f"checksum: {data['sha256']} is written, its content has {content}"
+    for measured in data["measured"]:
+        case = case_of(measured)
         where = f"{case.name} @{case.where}"
-        for told, metric in zip(one["metrics"], case.metrics, strict=True):
-            own = metric_verdict(metric)
-            if told["verdict"] != own:
-                yield f"{where}: {metric.name} is said to {told['verdict']}; by its value: {own}"
-            if case.passed and own == "fail":
+        for written, metric in zip(measured["metrics"], case.metrics, strict=True):
+            true = metric_verdict(metric)
+            if written["verdict"] != true:
+                yield (
+                    f"{where}: {metric.name} is said to {written['verdict']}; by its value: {true}"
+                )
+            if case.passed and true == "fail":
                 yield f"{where}: passed, with {metric.name} outside its reference"
     if data["version"] != VERSION:
         return  # its conclusions were drawn by other rules
@@ -207,18 +213,24 @@ def _differences(data: Mapping[str, Any]) -> Iterator[str]:
     for name in ("counts", "outcome"):
         if data[name] != again[name]:
             yield f"{name}: {data[name]} is written, {again[name]} follows from the results"
-    told = data["verdict"]
-    if told["verdict"] == "pass" and told["problems"]:
-        yield f"verdict: pass is written, with {len(told['problems'])} problems"
-    told_ids, own_ids = (
-        {finding["id"]: finding for finding in source["findings"]} for source in (data, again)
+    verdict = data["verdict"]
+    if verdict["verdict"] == "pass" and verdict["problems"]:
+        yield f"verdict: pass is written, with {len(verdict['problems'])} problems"
+    yield from _different_findings(data["findings"], again["findings"])
+
+
+def _different_findings(
+    written: Sequence[Mapping[str, Any]], computed: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    of_written, of_computed = (
+        {finding["id"]: finding for finding in findings} for findings in (written, computed)
     )
-    if len(told_ids) != len(data["findings"]):
-        yield f"findings: of {len(data['findings'])} only {len(told_ids)} have an id of their own"
-    for key in own_ids.keys() - told_ids.keys():
+    if len(of_written) != len(written):
+        yield f"findings: of {len(written)} only {len(of_written)} have an id of their own"
+    for key in of_computed.keys() - of_written.keys():
         yield f"finding {key} follows from the results, and is missing"
-    for key in told_ids.keys() - own_ids.keys():
+    for key in of_written.keys() - of_computed.keys():
         yield f"finding {key} does not follow from the results"
-    for key in told_ids.keys() & own_ids.keys():
-        if told_ids[key] != own_ids[key]:
+    for key in of_written.keys() & of_computed.keys():
+        if of_written[key] != of_computed[key]:
             yield f"finding {key} says something else than follows from the results"

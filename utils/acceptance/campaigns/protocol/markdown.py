@@ -70,15 +70,15 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
         ("severity", "id", "nodes", "what", "found", "expected", "remedy"),
         (
             (
-                one["severity"],
-                f"`{one['id']}`",
-                _several(one["nodes"]),
-                one["what"],
-                one["found"],
-                one["expected"],
-                one["remedy"],
+                finding["severity"],
+                f"`{finding['id']}`",
+                _several(finding["nodes"]),
+                finding["what"],
+                finding["found"],
+                finding["expected"],
+                finding["remedy"],
             )
-            for one in data["findings"]
+            for finding in data["findings"]
         ),
     )
 
@@ -141,8 +141,8 @@ def _tolerances(tolerances: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]
 def _words(value: object) -> str:
     """Write plain data in a line; tables inside of tables are in the JSON only."""
     if isinstance(value, dict):
-        plain = {key: one for key, one in value.items() if not isinstance(one, dict)}
-        return ", ".join(f"{key} {_words(one)}" for key, one in plain.items())
+        plain = {key: entry for key, entry in value.items() if not isinstance(entry, dict)}
+        return ", ".join(f"{key} {_words(entry)}" for key, entry in plain.items())
     if isinstance(value, list):
         return " ".join(map(str, value))
     return "none" if value is None else str(value)
@@ -154,9 +154,9 @@ def _versions(data: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     rows = [(name, text) for name, text in versions.items() if name != "suites"]
     rows += [
-        (suite, ", ".join(f"{key} {text}" for key, text in own.items()))
-        for suite, several in versions["suites"].items()
-        for own in several
+        (suite, ", ".join(f"{key} {text}" for key, text in build.items()))
+        for suite, builds in versions["suites"].items()
+        for build in builds
     ]
     yield from _table(("", ""), rows)
 
@@ -166,11 +166,11 @@ def _claims(data: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     compared = data["guidelines"].get("compared", 0)
     violated = len(data["guidelines"].get("findings", ()))
-    yield f"{compared} comparisons with what any sound MPI satisfies, {violated} violated."
+    yield f"{compared} comparisons by the guidelines of MPI, {violated} violated."
     yield ""
-    told = [claim for claim in data["claims"] if "claimed" in claim]
-    if not told:
-        yield "No stated relation could be held against these results."
+    claims = [claim for claim in data["claims"] if "claimed" in claim]
+    if not claims:
+        yield "No stated relation could be compared with these results."
         return
     yield from _table(
         ("claim", "left", "right", "stated", "measured", "state"),
@@ -183,7 +183,7 @@ def _claims(data: Mapping[str, Any]) -> Iterator[str]:
                 f"{claim['ours']['value']:.4g} {claim['ours']['unit']}" if claim["ours"] else "",
                 claim["state"],
             )
-            for claim in told
+            for claim in claims
         ),
     )
 
@@ -200,12 +200,13 @@ def _signatures(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _measured(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## What was measured"
-    for one in data["measured"]:
-        case = conclusions.case_of(one)
+    for measured in data["measured"]:
+        case = conclusions.case_of(measured)
         yield ""
         yield f"### {case.name} @{case.where}"
         yield ""
-        yield f"{case.result}, session {one['session']}, on {_several(case.nodes) or 'no node'}"
+        nodes = _several(case.nodes) or "no node"
+        yield f"{case.result}, session {measured['session']}, on {nodes}"
         if case.fail_reason:
             yield ""
             yield f"Reason: {' '.join(case.fail_reason.split())}"
@@ -219,9 +220,9 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
                     metric.name,
                     f"{metric.value:.6g}",
                     metric.unit,
-                    told["verdict"],
+                    written["verdict"],
                     "" if metric.reference is None else case_findings.expected_text(metric),
                 )
-                for told, metric in zip(one["metrics"], case.metrics, strict=True)
+                for written, metric in zip(measured["metrics"], case.metrics, strict=True)
             ),
         )

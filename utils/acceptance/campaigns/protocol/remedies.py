@@ -6,7 +6,7 @@ Each has an id that is the same whenever the same thing is wrong in the same pla
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from acceptance.core.observations import Observation
@@ -24,7 +24,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ProtocolFinding:
     """One thing that is wrong. `nodes` are those concerned, none where no node is to blame.
 
     `source` names what it was concluded from: a case and its place, a problem of the gate.
@@ -74,7 +74,8 @@ CODES = {
     "LINK-MISSING": Code(
         CRITICAL,
         "see whether the adapter is there (lspci) and its driver has loaded it (dmesg, ibstat, ip "
-        "link); name the right one as `device` in the fabric facts; else reseat or replace it",
+        "link); if it is, name the right one as `device` in the fabric facts; if not, reseat or "
+        "replace it",
     ),
     "LINK-ERRORS": Code(
         MINOR,
@@ -88,7 +89,7 @@ CODES = {
         MAJOR, "see why node or adapter restarted in the middle (dmesg, uptime), then repeat"
     ),
     "LINK-UNREADABLE": Code(
-        MAJOR, "let users read these files below /sys; without them nothing can be told of the link"
+        MAJOR, "let users read these files below /sys; without them nothing is known of the link"
     ),
     "PCIE-SPEED": Code(MAJOR, _SLOT),
     "PCIE-WIDTH": Code(MAJOR, _SLOT),
@@ -139,7 +140,7 @@ CODES = {
     ),
     "JOB-BLOCKED": Code(
         MAJOR,
-        "Slurm would not have started it before somebody mends what it says: nodes (sinfo -R), the "
+        "Slurm would not have started it before somebody fixes what it says: nodes (sinfo -R), the "
         "partition's limits (scontrol show partition), account and QOS (sacctmgr); then repeat",
     ),
     "GUIDELINE": Code(
@@ -154,14 +155,14 @@ CODES = {
     "REGRESSION": Code(
         MAJOR, "see what changed at that time (acceptance history); acknowledge it when it is meant"
     ),
-    "NOT-MEASURED": Code(MAJOR, "mend what kept it from being measured, and run it again"),
+    "NOT-MEASURED": Code(MAJOR, "fix what kept it from being measured, and run it again"),
     "NOT-PROVIDED": Code(MINOR, "provide the suite as it says, or agree that it is not needed"),
     "NOT-JUDGED": Code(
         INFO,
         "nothing exists that could judge it: agree on a value and write it to reference/sites/",
     ),
     "RESTRICTED": Code(MINOR, "run it again without these options, or agree on them"),
-    "SET-UP": Code(MAJOR, "mend the set-up: acceptance doctor says what is missing"),
+    "SET-UP": Code(MAJOR, "fix the set-up: acceptance doctor says what is missing"),
 }
 
 #: Kind of the observation of a link (`acceptance.fabric.Deviation`) -> code.
@@ -197,14 +198,15 @@ OF_REASONS = (
     (re.compile(r"job timed out|exceeded timeout|JobTimeout", re.I), "TIMEOUT"),
 )
 
-#: First word of what judged a metric -> code of a value that is worse than it may be.
+#: Source of the reference that judged a metric -> code of a value that is worse than it may be.
 OF_SOURCES = {
     "baseline": "BELOW-BASELINE",
     "published": "BELOW-PUBLISHED",
     "limit": "BELOW-LIMIT",
 }
 
-#: Kind of a problem of the gate -> code; None: told by the cases, or by what follows, more exactly.
+#: Kind of a problem of the gate -> code; None: the cases, or what follows, say it
+#: more exactly.
 OF_PROBLEMS: dict[str, str | None] = {
     "case-failed": None,
     "guideline": None,
@@ -240,10 +242,10 @@ def make(
     source: str = "",
     severity: str = "",
     remedy: str = "",
-) -> Finding:
+) -> ProtocolFinding:
     """Return a finding of a code; `place` is the stable rest of its id."""
     kind = CODES[code]
-    return Finding(
+    return ProtocolFinding(
         ":".join((code, *(part.replace(" ", "") for part in place if part))),
         severity or kind.severity,
         tuple(dict.fromkeys(nodes)),
@@ -255,7 +257,7 @@ def make(
     )
 
 
-def of_deviation(deviation: Observation, source: str = "") -> Finding:
+def of_deviation(deviation: Observation, source: str = "") -> ProtocolFinding:
     """Return what a deviation of a link is as a finding."""
     counter = deviation.what if deviation.kind in ("errors", "full", "vanished", "reset") else ""
     path = deviation.found.split()[0] if deviation.kind == "unreadable" else ""
@@ -273,14 +275,13 @@ def of_deviation(deviation: Observation, source: str = "") -> Finding:
     )
 
 
-def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings once each, the worst first; of one id the first one with all nodes."""
-    by_id: dict[str, Finding] = {}
-    for one in findings:
-        known = by_id.get(one.id)
-        if known is None:
-            by_id[one.id] = one
-        elif set(one.nodes) - set(known.nodes):
-            nodes = tuple(dict.fromkeys((*known.nodes, *one.nodes)))
-            by_id[one.id] = Finding(**{**asdict(known), "nodes": nodes})
-    return sorted(by_id.values(), key=lambda one: (SEVERITIES.index(one.severity), one.id))
+def merged(findings: Iterable[ProtocolFinding]) -> list[ProtocolFinding]:
+    """Return one finding for each id, that of the first with the nodes of all; the worst first."""
+    by_id: dict[str, ProtocolFinding] = {}
+    for finding in findings:
+        known = by_id.get(finding.id, finding)
+        nodes = tuple(dict.fromkeys((*known.nodes, *finding.nodes)))
+        by_id[finding.id] = replace(known, nodes=nodes)
+    return sorted(
+        by_id.values(), key=lambda finding: (SEVERITIES.index(finding.severity), finding.id)
+    )
