@@ -104,7 +104,7 @@ def test_a_suite_is_a_folder_a_row_a_check_and_a_file_for_spack(site, clone):
     assert (case.suite, case.benchmark) == ("halo", "halo.exchange")
     values = {metric.name: (metric.value, metric.unit) for metric in case.metrics}
     assert values == {"time_8": (1.73, "us"), "time_1024": (2.05, "us")}
-    script = "from acceptance.software import spack; print(*spack.features())"
+    script = "from acceptance.software import spack_features; print(*spack_features())"
     assert "halo" in run(site, clone, "python", "-c", script).split()
     script = (
         "from acceptance.suites import SUITES, check_of; "
