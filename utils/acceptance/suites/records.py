@@ -89,23 +89,6 @@ class Benchmark:
         """
         return self.part and not (self.whole_in and re.fullmatch(self.whole_in, version))
 
-    def links(
-        self, nodes: int = 2, mapping: str = "block", pairs: int | None = None
-    ) -> float | None:
-        """Return how many one-way bandwidths of a node's link the bandwidth may reach.
-
-        None: not comparable. Of sums over pairs, more nodes have more links, and processes that are
-        laid cyclically over the nodes send in both directions. The average time of p pairs (None:
-        not known) that get the link one after the other is (p + 1) / 2p of the longest one, so that
-        a sum by it may be 2p / (p + 1) of what the link carries.
-        """
-        if self.link_factor is None or not self.pair_sum:
-            return self.link_factor
-        links = (nodes + 1) // 2 if self.link_factor == 1 and mapping == "block" else nodes
-        if self.pair_sum == "longest":
-            return links
-        return links * (2 * pairs / (pairs + 1) if pairs else 2)
-
 
 @dataclass(frozen=True)
 class Suite:
