@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.table import table
-from acceptance.detection import changepoint, common_mode, detector
+from acceptance.detection import changepoint, common_mode, constants
 
 Floats = NDArray[np.float64]
 NIGHTS = 365
@@ -125,7 +125,7 @@ def nights_of(flagged: NDArray[np.bool_]) -> list[list[int]]:
     return [list(map(int, np.flatnonzero(column))) for column in raised.T]
 
 
-def ours(values: Floats, threshold: float = changepoint.DEFAULT) -> list[list[int]]:
+def ours(values: Floats, threshold: float = constants.DEFAULT_THRESHOLD) -> list[list[int]]:
     scans = changepoint.scan(values, np.zeros(values.shape[1], np.bool_), threshold)
     return [[change.detected for change in scan.changes if change.worse] for scan in scans]
 
@@ -282,7 +282,7 @@ def confirmed(count: int, shared: float, size: float, deviation: float) -> tuple
             for one, scan in zip(waiting, scans, strict=True):
                 if any(change.worse and change.detected >= 99 for change in scan.changes):
                     found[one] = night
-                elif scan.suspicion > changepoint.SUSPICIOUS:
+                elif scan.suspicion > constants.SUSPICIOUS:
                     suspects.append(one)
             if repeats > 1:
                 break
@@ -377,12 +377,13 @@ def costs() -> Iterator[list[object]]:
 def calibrate(count: int = 3_000) -> None:
     """Print how often evidence of each strength comes about, and the line that holds for all.
 
-    The line is `_OFFSET` and `_SLOPE` of `detection/detector.py`: with `_SLOPE` 1 the offset is the
-    largest that keeps the measured average run lengths above the requested ones for every family.
+    The line is `SCORE_OFFSET` and `SCORE_SLOPE` of `detection/constants.py`: with `SCORE_SLOPE` 1
+    the offset is the largest that keeps the measured average run lengths above the requested ones
+    for every family.
     """
     evidence = (6.0, 7.0, 8.0, 9.0, 9.2)
     rows = []
-    with mock.patch.multiple(detector, _OFFSET=0.0, _SLOPE=1.0):
+    with mock.patch.multiple(evidence, SCORE_OFFSET=0.0, SCORE_SLOPE=1.0):
         for family in FAMILIES:
             values, _ = series(family, NIGHTS, count, 11)
             lengths = []
@@ -392,7 +393,7 @@ def calibrate(count: int = 3_000) -> None:
             rows.append(
                 [family, *(f"{one - by:.2f}" for one, by in zip(lengths, evidence, strict=True))]
             )
-    print("ln(samples between false alarms) - evidence: what _OFFSET may be at most")
+    print("ln(samples between false alarms) - evidence: what SCORE_OFFSET may be at most")
     print(table(["noise", *(f"evidence {one:g}" for one in evidence)], rows))
 
 

@@ -13,7 +13,7 @@ import pytest
 from acceptance.alerts import notify, targets
 from acceptance.alerts.alert import Alert
 from acceptance.core.paths import ROOT
-from acceptance.rfm.environment import environment as reframe_environment
+from acceptance.rfm.environment import reframe_environment
 from tests import endpoints
 from tests.alerted import ALERT, DAY, NOW, OTHER, named, update
 from tests.endpoints import PASSWORD

@@ -20,7 +20,7 @@ from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm import database
-from acceptance.rfm.environment import LINK_JOBS, environment
+from acceptance.rfm.environment import LINK_JOBS, reframe_environment
 from acceptance.rfm.run_log import LoggedRun
 from tests.places import HERE
 
@@ -106,7 +106,7 @@ def test_exclusions_fit_into_arguments_and_match_whole_names_only():
 
 def test_the_link_check_has_many_jobs_at_once_but_never_on_this_machine(monkeypatch, tmp_path):
     monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path))
-    jobs = environment(HERE, many_jobs=True)["ACCEPTANCE_MAX_JOBS"]
+    jobs = reframe_environment(HERE, many_jobs=True)["ACCEPTANCE_MAX_JOBS"]
     monkeypatch.setenv("ACCEPTANCE_MAX_JOBS", jobs)
     found = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["systems"]
     most = {

@@ -7,7 +7,7 @@ import pytest
 from acceptance.cli.history import fits
 from acceptance.cli.main import main
 from acceptance.cli.sparkline import BLOCKS, PLAIN, sparkline
-from acceptance.detection.changepoint import FEWEST
+from acceptance.detection.constants import FEWEST
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import day
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy

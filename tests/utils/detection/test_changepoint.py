@@ -5,7 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from acceptance.detection import changepoint
-from acceptance.detection.changepoint import BRIEF, DEFAULT, FEWEST, SUSPICIOUS, Scan, scan
+from acceptance.detection.changepoint import Scan, scan
+from acceptance.detection.constants import BRIEF, DEFAULT_THRESHOLD, FEWEST, SUSPICIOUS
 
 Floats = NDArray[np.float64]
 
@@ -15,7 +16,7 @@ def noisy(nights: int, count: int, seed: int, deviation: float = 0.02) -> Floats
     return 100 * (1 + deviation * rng.standard_normal((nights, count)))
 
 
-def latency(values: Floats, threshold: float = DEFAULT) -> list[Scan]:
+def latency(values: Floats, threshold: float = DEFAULT_THRESHOLD) -> list[Scan]:
     """Scan series of which higher values are worse."""
     return scan(values, np.zeros(values.shape[1], np.bool_), threshold)
 
@@ -39,7 +40,7 @@ def test_step_is_found_with_its_night_and_size() -> None:
         assert 92 <= change.detected <= 96
         assert change.before == pytest.approx(100, rel=0.02)
         assert change.after == pytest.approx(110, rel=0.04)
-        assert change.score >= DEFAULT
+        assert change.score >= DEFAULT_THRESHOLD
         assert found.level == pytest.approx(110, rel=0.03)
         assert found.spread == pytest.approx(0.02, rel=0.4)
 
@@ -206,7 +207,7 @@ def test_series_do_not_influence_each_other() -> None:
 def test_more_series_than_are_watched_together(monkeypatch: pytest.MonkeyPatch) -> None:
     values = shifted_twice(11, 14)
     expected = [decisions(found, 150) for found in latency(values)]
-    monkeypatch.setattr(changepoint, "_BLOCK", 4)
+    monkeypatch.setattr(changepoint, "BLOCK", 4)
     assert [decisions(found, 150) for found in latency(values)] == expected
 
 

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from acceptance.detection.changepoint import FEWEST, SUSPICIOUS, scan
-from acceptance.detection.young_series import PAST, YOUNG, scores
+from acceptance.detection.changepoint import scan
+from acceptance.detection.constants import FEWEST, SUSPICIOUS, YOUNG_PAST, YOUNG_UNTIL
+from acceptance.detection.young_series import scores
 from acceptance.regressions.judge import threshold
 
 
@@ -25,7 +26,7 @@ def changes(found):
 
 
 @pytest.mark.parametrize("deviation", [0.0, 0.002, 0.01, 0.02])
-@pytest.mark.parametrize("history", [*range(PAST, 17), 25, 35])
+@pytest.mark.parametrize("history", [*range(YOUNG_PAST, 17), 25, 35])
 def test_half_the_bandwidth_is_seen_on_the_second_night(history, deviation):
     values = noisy(history + 2, 30, history, deviation)
     values[history:] /= 2
@@ -37,8 +38,8 @@ def test_half_the_bandwidth_is_seen_on_the_second_night(history, deviation):
 
 
 def test_half_the_bandwidth_is_seen_among_many_series():
-    values = noisy(PAST + 2, 30, 1)
-    values[PAST:] /= 2
+    values = noisy(YOUNG_PAST + 2, 30, 1)
+    values[YOUNG_PAST:] /= 2
     assert all(found.changes for found in bandwidths(values, threshold(1000)))
 
 
@@ -145,7 +146,7 @@ def test_scores_need_the_level_and_a_gap():
 def test_false_alarms_while_young_are_rare(noise, deviation):
     """At most 1.1 in 1,000 young series are wanted of any noise; more than 9 of 2,000 are not."""
     rng = np.random.default_rng(11)
-    shape = (YOUNG, 2000)
+    shape = (YOUNG_UNTIL, 2000)
     made = {
         "gaussian": lambda: rng.standard_normal(shape),
         "student": lambda: rng.standard_t(3, shape) / math.sqrt(3),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from acceptance.detection.changepoint import LevelChange
-from acceptance.detection.common_mode import CASES, deviations, outstanding, unusual
+from acceptance.detection.common_mode import deviations, outstanding, unusual
+from acceptance.detection.constants import NIGHT_CASES
 from acceptance.detection.spells import begin, in_a_row, spells, within
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history.nights import Nights, night
@@ -297,8 +298,8 @@ def test_half_of_the_cases_are_not_the_machine():
 
 
 def test_few_cases_are_no_machine():
-    assert machine(cases=CASES - 1, slow=(20,)) == []
-    assert machine(cases=CASES, slow=(20,)) == [20]
+    assert machine(cases=NIGHT_CASES - 1, slow=(20,)) == []
+    assert machine(cases=NIGHT_CASES, slow=(20,)) == [20]
 
 
 def test_a_night_is_decided_from_the_nights_before_it():

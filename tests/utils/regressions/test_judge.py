@@ -7,9 +7,9 @@ import pytest
 
 from acceptance import references
 from acceptance.core.paths import ROOT
-from acceptance.detection.changepoint import FEWEST
+from acceptance.detection.constants import FEWEST, SERIES
 from acceptance.regressions.history.reader import load
-from acceptance.regressions.judge import SERIES, for_gate, judge, threshold
+from acceptance.regressions.judge import for_gate, judge, threshold
 from acceptance.rfm.database import ResultsFault
 from tests.made import (
     COMMAND,

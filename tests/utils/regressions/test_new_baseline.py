@@ -12,7 +12,7 @@ import pytest
 
 from acceptance import references
 from acceptance.core.paths import ROOT
-from acceptance.regressions import new_baseline
+from acceptance.detection.constants import BASELINE_FEWEST
 from acceptance.regressions.drift import baseline_of
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import day, software_text
@@ -169,7 +169,7 @@ def test_a_ratio_has_a_baseline_that_bounds_both_sides(path, folder):
 
 
 def test_too_few_samples(path, folder):
-    steady(Database(path), new_baseline.FEWEST - 1)
+    steady(Database(path), BASELINE_FEWEST - 1)
     assert the_refusal(proposed(path, folder)) == "fewer than 5 samples"
 
 
@@ -395,7 +395,7 @@ def test_a_baseline_judges_the_next_run_of_a_real_check(site, recorded, folder):
     site.environment["ACCEPTANCE_REFERENCE"] = str(folder)
     command = ("-c", "checks", "-r", "-n", "PingPong.*%placement=intra-node")
     assert site.reframe(*command).status == 0
-    repeat(site.database, new_baseline.FEWEST - 1)
+    repeat(site.database, BASELINE_FEWEST - 1)
     written = site.acceptance("baseline", "--write", "--yes")
     assert written.status == 0, written.output + written.errors
     assert site.reframe(*command).status == 0

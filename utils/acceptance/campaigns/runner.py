@@ -24,7 +24,7 @@ from acceptance.core.paths import ROOT, Workspace
 from acceptance.rfm import database as results
 from acceptance.rfm import leftovers, run_log
 from acceptance.rfm.database import Case
-from acceptance.rfm.environment import environment
+from acceptance.rfm.environment import reframe_environment
 from acceptance.rfm.process import ReframeProcess
 
 #: Characters of one pattern of names; Linux takes arguments of up to 128 KiB.
@@ -121,7 +121,7 @@ class Runner:
         again = f", without {len(done)} tests that were over" if done else ""
         self.say(f"=== {attempt.started} {self.state.id}: {step.name}{again}")
         attempt.status = self._reframe(
-            command, environment(self.workspace, many_jobs=step.name == LINKS)
+            command, reframe_environment(self.workspace, many_jobs=step.name == LINKS)
         )
         attempt.ended = stamp(now())
         run = run_log.newest(self.workspace.logs, label)

@@ -7,6 +7,7 @@ from acceptance import references
 from acceptance.cli import history as history_cli
 from acceptance.cli.arguments import positive
 from acceptance.core.table import table
+from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.references import write_parameters
 from acceptance.regressions import new_baseline
 from acceptance.regressions.history.series import History
@@ -27,7 +28,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     chosen.add_argument(
         "--nights",
         type=positive,
-        default=new_baseline.NIGHTS,
+        default=BASELINE_NIGHTS,
         help="the last nights (default: %(default)s)",
     )
     command.add_argument("--write", action="store_true", help="write it; else only show it")

@@ -17,7 +17,7 @@ from acceptance.detection.changepoint import Scan
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import History, Series, day, software_text
 from acceptance.regressions.judge import threshold
-from acceptance.regressions.scan import scan
+from acceptance.regressions.scan import scan_series
 from acceptance.rfm.database import ResultsFault
 
 #: Series that are shown, and samples of a table.
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     found.sort(key=lambda one: one.name)
     directed = sum(one.direction is not None for one in history.series)
-    scans = scan(found, threshold(directed))
+    scans = scan_series(found, threshold(directed))
     if options.format == "json":
         data = [as_data(one, changes) for one, changes in zip(found, scans, strict=True)]
         print(json.dumps(data, indent=2))

@@ -1,1 +1,6 @@
 """Arrays in, changes of level out: pure numerics, knows no session and no file."""
+
+from acceptance.detection import common_mode, constants, spells
+from acceptance.detection.changepoint import LevelChange, Scan, scan
+
+__all__ = ["LevelChange", "Scan", "common_mode", "constants", "scan", "spells"]

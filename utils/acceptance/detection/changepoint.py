@@ -19,7 +19,8 @@ measurements of machines:
   them and what is before them count (`detection/young_series.py`).
 
 Scores are natural logarithms of average run lengths; `python -m tests.bench.detection --calibrate`
-measures the line that turns evidence into scores (`_OFFSET`, `_SLOPE` in `detection/detector.py`).
+measures the line that turns evidence into scores (`SCORE_OFFSET` and `SCORE_SLOPE` in
+`detection/constants.py`, where all numbers are).
 """
 
 import math
@@ -28,25 +29,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.detection import young_series
-from acceptance.detection.detector import BRIEF as BRIEF
-from acceptance.detection.detector import HISTORY, Watch
+from acceptance.detection.constants import (
+    BLOCK,
+    DEFAULT_THRESHOLD,
+    FEWEST,
+    REMEMBERED,
+    SMALLEST,
+)
+from acceptance.detection.detector import Watch
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
-
-#: Score of a change that is reported: one false alarm in 100 years of nightly samples of a series.
-DEFAULT = math.log(36_500)
-#: Smallest change of interest, as a fraction; smaller ones are not reported, however certain.
-SMALLEST = 0.01
-#: Samples of a series before the first decision at `DEFAULT` is possible, however large and clear
-#: the change: 5 of a level and 2 of a change.
-FEWEST = young_series.FEWEST
-#: A suspicion worth a repeated measurement; a series without changes has one in 23 to 62 samples.
-SUSPICIOUS = 4.0
-#: Series that are watched together: their arrays then fit a cache.
-_BLOCK = 500
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,7 @@ class Scan:
 def scan(
     samples: Floats,
     higher_is_better: Flags,
-    threshold: float = DEFAULT,
+    threshold: float = DEFAULT_THRESHOLD,
     smallest: float = SMALLEST,
 ) -> list[Scan]:
     """Return what each of m series shows, given as the columns of `samples`, oldest row first.
@@ -99,8 +93,8 @@ def scan(
     `samples` is (n, m), `higher_is_better` (m,). NaN, infinity, zero and negative values are
     missing samples: a series may start late, end early or have gaps, and its decisions are the same
     as without them. Changes of a score of at least `threshold` and a size of at least `smallest`
-    are reported; for m series that together are as quiet as one is at `DEFAULT`, ask for
-    `DEFAULT + ln(m)`. Raises ValueError for other shapes.
+    are reported; for m series that together are as quiet as one is at `DEFAULT_THRESHOLD`, ask for
+    `DEFAULT_THRESHOLD + ln(m)`. Raises ValueError for other shapes.
     """
     samples = np.asarray(samples, dtype=np.float64)
     better_up = np.asarray(higher_is_better, dtype=np.bool_)
@@ -114,8 +108,8 @@ def scan(
     values = np.take_along_axis(np.where(usable, samples, 1.0), rows, axis=0)
     bad = np.where(better_up, -1.0, 1.0)
     scans: list[Scan] = []
-    for begin in range(0, len(bad), _BLOCK):
-        block = slice(begin, begin + _BLOCK)
+    for begin in range(0, len(bad), BLOCK):
+        block = slice(begin, begin + BLOCK)
         watch = Watch(np.log(values[:, block]) * bad[block], lengths[block], smallest)
         for _ in range(int(watch.lengths.max(initial=0))):
             watch.step(threshold)
@@ -137,7 +131,7 @@ def _told(watch: Watch, series: int, rows: Ints, bad: float) -> Scan:
         )
         for found in watch.found[series]
     )
-    recent = watch.values[max(int(watch.first[series]), length - HISTORY) : length, series]
+    recent = watch.values[max(int(watch.first[series]), length - REMEMBERED) : length, series]
     return Scan(
         changes=changes,
         level=math.exp(bad * float(np.median(recent))) if length else math.nan,

@@ -1,12 +1,11 @@
 """Nights on which nearly everything on a partition was slower: the machine, not the metrics.
 
 One slow sample says nothing of one metric. When most cases are slow on the same night that is
-evidence at once, and long before each series has its own. Formulas: each sample is held against the
-median of the `WINDOW` samples before it, in units of their spread (1.4826 times the median absolute
-deviation, which is the standard deviation of normal noise); of a case's metrics, which one run
-measured, the median counts; of the cases, the level that `SHARE` of them reach or exceed. A night
-stands out when that level does, against the nights before it, which know how far all cases are
-wont to move together, and how heavy the tail of it is.
+evidence at once, and long before each series has its own. Formulas: each sample is compared with
+the median of the `NIGHT_WINDOW` samples before it, in units of their spread (`core/robust.py`); of
+a case's metrics, which one run measured, the median counts; of the cases, the level that
+`NIGHT_SHARE` of them reach or exceed. A night stands out when that level does, beside the nights
+before it, which show how far all cases usually move together, and how heavy the tail of it is.
 """
 
 import math
@@ -17,25 +16,20 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from acceptance.core.robust import middle_and_spread
-
-#: Samples before a sample that it is held against, and how many of them it takes at least.
-WINDOW, FEWEST = 15, 6
-#: The share of cases that must have moved, and how many cases make a machine.
-SHARE, CASES = 0.6, 6
-#: Spreads that this share must be worse by, and relative change that it must have.
-OUT, LEAST = 2.0, 0.01
-#: Nights before a night that tell how unusual it is, and how many it takes at least.
-PAST, FEWEST_NIGHTS = 240, 6
-#: Nights between two that stand out by chance, when there are many nights before them.
-RARE = 2000
-#: Tail of the common noise: the generalized Pareto distribution's shape. That of a Gaussian is 0
-#: (and seen as less), that of Student's t of 3 degrees of freedom 1/3.
-TAIL = 0.3
-#: Spells of slow nights that teach nothing, the newest of `PAST` nights: a machine that is slow
-#: more often is wont to be.
-SPELLS = 1
-#: The smallest relative spread of a sample, and of the tail of nights, that is believed.
-_STEADIEST = 0.002
+from acceptance.detection.constants import (
+    NIGHT_CASES,
+    NIGHT_LEAST,
+    NIGHT_PAST,
+    NIGHT_PAST_FEWEST,
+    NIGHT_RARE,
+    NIGHT_SHARE,
+    NIGHT_SPELLS,
+    NIGHT_SPREADS,
+    NIGHT_STEADIEST,
+    NIGHT_TAIL,
+    NIGHT_WINDOW,
+    NIGHT_WINDOW_FEWEST,
+)
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +39,7 @@ class Deviations:
     """How each sample lies to those before it: shape (n, m), NaN where too few are before it.
 
     `spreads` is positive where the sample is worse; `relative` is the natural logarithm of how
-    much; `usual` the median that it was held against.
+    much; `usual` the median that it was compared with.
     """
 
     spreads: Floats
@@ -63,17 +57,17 @@ class Night:
 
 
 def deviations(samples: Floats, higher_is_better: NDArray[np.bool_]) -> Deviations:
-    """Hold every sample of m series, shape (n, m), against the samples before it."""
+    """Compare every sample of m series, shape (n, m), with the samples before it."""
     samples = np.log(samples)
     usual = np.full_like(samples, np.nan)
     spread = np.full_like(samples, np.nan)
-    for number in range(FEWEST, min(WINDOW, len(samples))):
+    for number in range(NIGHT_WINDOW_FEWEST, min(NIGHT_WINDOW, len(samples))):
         usual[number], spread[number] = middle_and_spread(samples[:number].T)
-    if len(samples) > WINDOW:
-        before = sliding_window_view(samples[:-1], WINDOW, axis=0)
-        usual[WINDOW:], spread[WINDOW:] = middle_and_spread(before)
+    if len(samples) > NIGHT_WINDOW:
+        before = sliding_window_view(samples[:-1], NIGHT_WINDOW, axis=0)
+        usual[NIGHT_WINDOW:], spread[NIGHT_WINDOW:] = middle_and_spread(before)
     relative = np.where(higher_is_better, usual - samples, samples - usual)
-    return Deviations(relative / np.maximum(spread, _STEADIEST), relative, np.exp(usual))
+    return Deviations(relative / np.maximum(spread, NIGHT_STEADIEST), relative, np.exp(usual))
 
 
 def outstanding(
@@ -92,9 +86,9 @@ def outstanding(
     both = nights * (int(cases.max()) + 1) + cases
     _, first = np.unique(both, return_index=True)
     by_case = nights[first]
-    count, out = _quantile(by_case, _quantile(both, spreads, 0.5)[1], 1 - SHARE)
-    _, moved = _quantile(by_case, _quantile(both, relative, 0.5)[1], 1 - SHARE)
-    enough = count >= CASES
+    count, out = _quantile(by_case, _quantile(both, spreads, 0.5)[1], 1 - NIGHT_SHARE)
+    _, moved = _quantile(by_case, _quantile(both, relative, 0.5)[1], 1 - NIGHT_SHARE)
+    enough = count >= NIGHT_CASES
     return list(_decide(np.unique(by_case)[enough], out[enough], moved[enough]))
 
 
@@ -118,12 +112,14 @@ def _decide(nights: NDArray[np.int64], out: Floats, moved: Floats) -> list[Night
     ):
         goes_on = bool(spells) and spells[-1][0] == number - 1
         before = spells[:-1] if goes_on else spells
-        past = calm[-PAST:] + [worst for last, worst in before[:-SPELLS] if last >= number - PAST]
+        past = calm[-NIGHT_PAST:] + [
+            worst for last, worst in before[:-NIGHT_SPELLS] if last >= number - NIGHT_PAST
+        ]
         chance, risk = 1.0, 0.0
-        if len(past) >= FEWEST_NIGHTS and level > OUT and change > LEAST:
+        if len(past) >= NIGHT_PAST_FEWEST and level > NIGHT_SPREADS and change > NIGHT_LEAST:
             chance = unusual(change, np.array(past))
             # The first ones, of whose tail little is known, risk no more than 0.2 together.
-            risk = 1 / RARE + 1 / len(past) ** 2
+            risk = 1 / NIGHT_RARE + 1 / len(past) ** 2
         if chance > risk:
             calm.append(change)
             continue
@@ -139,14 +135,14 @@ def unusual(value: float, past: Floats) -> float:
     """Return how likely a value as large is, by the tail of the values of the past.
 
     The largest sqrt(n) of them tell the mean excess over the next one; the tail beyond is that of
-    a generalized Pareto distribution of shape `TAIL`, and heavier by what so few tell of its scale
-    (the predictive distribution of an exponential one is Pareto's, of shape 1 / their number).
-    Source: Pickands, Ann. Stat. 3 (1975), 119-131.
+    a generalized Pareto distribution of shape `NIGHT_TAIL`, and heavier by what so few tell of its
+    scale (the predictive distribution of an exponential one is Pareto's, of shape 1 / their
+    number). Source: Pickands, Ann. Stat. 3 (1975), 119-131.
     """
     ordered = np.sort(past)
     top = math.ceil(math.sqrt(len(ordered)))
     start = float(ordered[-top - 1])
-    excess = max(float(ordered[-top:].mean()) - start, _STEADIEST)
-    shape = TAIL + 1 / top
-    far = max(value - start, 0.0) / (excess * (1 - TAIL))
+    excess = max(float(ordered[-top:].mean()) - start, NIGHT_STEADIEST)
+    shape = NIGHT_TAIL + 1 / top
+    far = max(value - start, 0.0) / (excess * (1 - NIGHT_TAIL))
     return float(top / len(ordered) * (1 + shape * far) ** (-1 / shape))

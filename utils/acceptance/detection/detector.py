@@ -11,40 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.detection import young_series
-from acceptance.detection.noise import FLOOR, Noise, learn
+from acceptance.detection.constants import (
+    BRIEF,
+    CENTRE_AFTER,
+    DOUBTFUL_T,
+    FIRST_DECIDING,
+    LASTING,
+    LEARN_EACH,
+    LEARN_FIFTH,
+    MAYBE_OUTLIERS,
+    NOT_LEARNT,
+    RELEARN_AFTER,
+    REMEMBERED,
+    SAME_LEVEL,
+    STEADIEST,
+    WATCHED_FROM,
+    WINDOWS,
+    YOUNG_PAST,
+    YOUNG_UNTIL,
+    YOUNG_WINDOWS,
+)
+from acceptance.detection.evidence import BUFFER, Evidence
+from acceptance.detection.noise import Noise, learn
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: A level of fewer samples than this is an excursion: the return from it is no regression.
-BRIEF = 7
 
-#: Windows of samples after a supposed change, and what their evidence is reduced by: the search
-#: over long windows must not cost what the short ones need.
-_WINDOWS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 60])
-_PENALTY = np.array([0, 0, 0.3, 0, 0, -0.1, 0.2, 0.6, 1.2, 1.7, 2.2, 2.7, 2.7, 2.7, 2.7, 2.7])
-#: Windows of 1 and 2 samples may arouse a suspicion, they decide nothing.
-_FIRST = 2
-_DECIDING = slice(_FIRST, None)
-#: Samples of a level that anything is compared with, where nothing is known from an earlier one.
-_PAST = 7
-#: Samples of a series before its noise can be told.
-LEAST = _PAST + 3
-#: Samples that are remembered beside those of the longest window.
-HISTORY = 180
-_LONGEST = int(_WINDOWS[-1])
-_BUFFER = HISTORY + _LONGEST
-#: The newest samples do not teach the shape of the noise: a change would pass for correlation.
-_GAP = 8
-#: Samples of a new level before the shape of the noise is learnt from them alone.
-_RELEARN = 60
-#: Student's t from which on the samples of a supposed change do not teach the noise.
-_DOUBT = 3.0
-#: In standard deviations: what may be outliers until so many samples are all of the new level.
-_GROSS, _LASTING = 4.2, 5
-#: The line from evidence to scores: no noise of the bench has more false alarms than its score
-#: says.
-_OFFSET, _SLOPE = 1.4, 1.0
+_DECIDING = slice(FIRST_DECIDING, None)
 
 
 class Detected(NamedTuple):
@@ -78,7 +72,7 @@ class Watch:
         # Which series had no changes but gross ones; which of the first samples are of the present
         # level, and of the one before it.
         self.young = np.ones(m, np.bool_)
-        self.level = np.ones((min(n, young_series.YOUNG), m), np.bool_)
+        self.level = np.ones((min(n, YOUNG_UNTIL), m), np.bool_)
         self.former = np.zeros_like(self.level)
         # Residuals of the samples, and the sums of them and of their squares before each sample.
         self.residual = np.zeros((n, m))
@@ -88,19 +82,19 @@ class Watch:
     def step(self, threshold: float) -> None:
         """Take the next sample of every series, and decide."""
         self.now += 1
-        if self.now >= LEAST:
+        if self.now >= WATCHED_FROM:
             self._watch(threshold)
-        if young_series.PAST < self.now <= young_series.YOUNG:
+        if YOUNG_PAST < self.now <= YOUNG_UNTIL:
             self._gross(threshold)
 
     def _watch(self, threshold: float) -> None:
         now, every = self.now, slice(None)
-        if now <= 20 or now % (5 if now <= 60 else 10) == 0:
-            self._learn(max(0, now - _BUFFER))
-            self._judge(max(0, now - _BUFFER - 1), every)
+        if now <= LEARN_EACH or now % (5 if now <= LEARN_FIFTH else 10) == 0:
+            self._learn(max(0, now - BUFFER))
+            self._judge(max(0, now - BUFFER - 1), every)
         else:
             self._judge(now - 1, every)
-        seen = _Evidence(self)
+        seen = Evidence(self)
         live = self.lengths >= now
         worse, better = seen.scores(1.0), seen.scores(-1.0)
         up, down = worse[_DECIDING].max(axis=0), better[_DECIDING].max(axis=0)
@@ -108,13 +102,13 @@ class Watch:
         score = np.where(rising, up, down)
         best = np.where(rising, worse, better)[_DECIDING].argmax(axis=0)
         strength = np.abs(np.where(seen.possible, seen.t, 0.0))[_DECIDING]
-        doubtful = _WINDOWS[_DECIDING][strength.argmax(axis=0)]
-        self.window = np.where(strength.max(axis=0) >= _DOUBT, doubtful, 0).astype(np.intp)
+        doubtful = WINDOWS[_DECIDING][strength.argmax(axis=0)]
+        self.window = np.where(strength.max(axis=0) >= DOUBTFUL_T, doubtful, 0).astype(np.intp)
         decided = live & (score >= threshold)
         suspicion = np.where(decided, 0.0, worse.max(axis=0))
         self.suspicion[live], self.spread[live] = suspicion[live], seen.deviation[0, live]
         for series in np.flatnonzero(decided):
-            slot = int(best[series]) + _FIRST
+            slot = int(best[series]) + FIRST_DECIDING
             self._restart(int(series), slot, seen, float(score[series]), bool(rising[series]))
 
     def _gross(self, threshold: float) -> None:
@@ -123,13 +117,13 @@ class Watch:
         live = self.young & (self.lengths >= now)
         scores = np.where(live, young_series.scores(self.values[:now], self.level[:now]), 0.0)
         decided = scores[:, 1:].max(axis=(0, 1)) >= threshold
-        usual = self.suspicion if now >= LEAST else 0.0
+        usual = self.suspicion if now >= WATCHED_FROM else 0.0
         suspicion = np.where(decided, 0.0, np.maximum(scores[0].max(axis=0), usual))
         self.suspicion[live] = suspicion[live]
         for series in np.flatnonzero(decided):
             slot = int(scores[:, 1:, series].max(axis=0).argmax()) + 1
             up, down = map(float, scores[:, slot, series])
-            self._mark(int(series), young_series.WINDOWS[slot], max(up, down), up > down)
+            self._mark(int(series), YOUNG_WINDOWS[slot], max(up, down), up > down)
         for series in np.flatnonzero(live & ~decided & (self.first < now - 1)):
             newest = self.values[now - 2 : now, series]
             for last in self.found[series][-1:]:
@@ -153,7 +147,7 @@ class Watch:
                 getattr(self.noise, part.name)[own] = getattr(noise, part.name)
             self._judge(0, own)
             variance = float(self.residual[:start, series].var(ddof=1))
-            self.variance[series] = max(variance, FLOOR**2)
+            self.variance[series] = max(variance, STEADIEST**2)
         count = int((former if back else level).sum())
         self.known[series] = max(self.known[series], count)
         self.base[series], self.based[series] = last[0].before if back else 0.0, back * count
@@ -167,13 +161,13 @@ class Watch:
         """Learn the noise of the present levels from the samples that are not in doubt."""
         index = np.arange(oldest, self.now)[:, None]
         age = self.now - np.maximum(self.first, oldest)
-        end = self.now - np.maximum(self.window, np.minimum(_GAP, age // 4))
+        end = self.now - np.maximum(self.window, np.minimum(NOT_LEARNT, age // 4))
         kept = (index >= self.first) & (index < end)
         noise, count = learn(self.values[oldest : self.now], kept)
-        fresh = (self.known == 0) | (count >= _RELEARN)
+        fresh = (self.known == 0) | (count >= RELEARN_AFTER)
         # A new level has the shape of noise of the one before it until it shows its own; only a
         # wider one is believed at once.
-        young = (count >= 4) & ~fresh
+        young = (count >= CENTRE_AFTER) & ~fresh
         noise.half = np.where(young, np.maximum(self.noise.half, noise.half), noise.half)
         for part in fields(Noise):
             new, old = getattr(noise, part.name), getattr(self.noise, part.name)
@@ -196,20 +190,18 @@ class Watch:
         self.sums[after, series] = self.sums[oldest, series] + residual.cumsum(axis=0)
         self.squares[after, series] = self.squares[oldest, series] + (residual**2).cumsum(axis=0)
 
-    def _restart(
-        self, series: int, slot: int, seen: "_Evidence", score: float, rising: bool
-    ) -> None:
+    def _restart(self, series: int, slot: int, seen: Evidence, score: float, rising: bool) -> None:
         """Record a change of evidence in the window `slot`, and begin a new level at its start."""
         before = float(seen.before[slot, series] + self.noise.centre[series])
         spread, old = float(seen.deviation[slot, series]), int(self.first[series])
-        start = self._start(series, int(_WINDOWS[slot]), before, spread)
+        start = self._start(series, int(WINDOWS[slot]), before, spread)
         after = float(np.median(self.values[start : self.now, series]))
         if abs(after - before) < self.smallest or self._may_be_outliers(
             self.values[start : self.now, series], before, after, spread
         ):
             return
         worse, self.based[series] = rising, 0.0
-        near = max(self.smallest, 3 * spread / math.sqrt(self.now - start))
+        near = max(self.smallest, SAME_LEVEL * spread / math.sqrt(self.now - start))
         for last in reversed(self.found[series]):
             if start - last.start >= BRIEF:
                 break
@@ -217,11 +209,11 @@ class Watch:
                 worse = False
             if abs(after - last.before) < near:
                 # Back from an excursion, to the level before it and what is known of it.
-                self.base[series], self.based[series] = last.before, _RELEARN
+                self.base[series], self.based[series] = last.before, RELEARN_AFTER
         self.young[series] = False
         self.found[series].append(Detected(start, self.now - 1, before, after, score, worse))
         self.variance[series] = seen.variance[slot, series]
-        self.known[series] = min(HISTORY, max(self.known[series], start - old))
+        self.known[series] = min(REMEMBERED, max(self.known[series], start - old))
         self.first[series], self.window[series], self.noise.centre[series] = start, 0, after
         self._judge(start, slice(series, series + 1))
 
@@ -230,7 +222,7 @@ class Watch:
 
         Two outliers and a sample of the old level have as much evidence as three of a small change.
         """
-        if len(values) >= _LASTING or abs(after - before) < _GROSS * spread:
+        if len(values) >= LASTING or abs(after - before) < MAYBE_OUTLIERS * spread:
             return False
         return len(values) < 3 or bool((abs(values - before) < abs(values - after)).any())
 
@@ -251,51 +243,3 @@ class Watch:
             for first in range(len(values) - 1)
         ]
         return oldest + int(np.argmin(rests))
-
-
-class _Evidence:
-    """What the last samples of each series say for a change at the beginning of each window."""
-
-    def __init__(self, watch: Watch) -> None:
-        now, windows, noise = watch.now, _WINDOWS[:, None], watch.noise
-        starts = np.maximum(now - _WINDOWS, 0)
-        first = np.maximum(watch.first, now - _BUFFER)
-        columns = np.arange(len(first))
-        one, based = 1 - noise.phi, watch.based
-        past = now - windows - first
-        count = np.maximum(past + based, 1.0)
-        sums = watch.sums[now] - watch.sums[starts]
-        mean = watch.sums[starts] - watch.sums[first, columns]
-        mean = (mean + based * one * (watch.base - noise.centre)) / count
-        # Generalized least squares: the first residual has all of the change, the next a part.
-        jump, later = watch.residual[starts], windows - 1
-        size = jump - mean + one * (sums - jump - later * mean)
-        weight = 1 + later * one**2
-        # Squares about both levels; what earlier ones taught counts less as these grow.
-        all_squares = watch.squares[now] - watch.squares[first, columns]
-        own = all_squares - np.maximum(past, 0) * mean**2
-        own += windows * mean**2 - 2 * mean * sums - size**2 / weight
-        own, free = np.maximum(own, 0.0), np.maximum(past - 1.0, 1.0) + later
-        known = np.maximum(watch.known - np.maximum(past, 0), 0.0)
-        pooled = (known * watch.variance + own) / (known + free)
-        self.variance = np.where(past >= 8, np.maximum(pooled, own / free), pooled)
-        self.variance = np.maximum(self.variance, (FLOOR * one) ** 2)
-        self.t = size / np.sqrt(self.variance * (weight + (1 + later * one) ** 2 / count))
-        # Correlated samples are worth fewer.
-        self.dof = (known + free) * noise.dof * one
-        self.before = mean / one
-        self.skew = noise.skew / np.sqrt(windows)
-        enough = np.where(watch.known > 0, 3, _PAST)
-        self.possible = (past >= 0) & (past + based >= np.maximum(enough, windows // 2))
-        # A bounded change would look too small; the size is that of the samples themselves.
-        after = (watch.totals[now] - watch.totals[starts]) / windows
-        self.possible &= np.abs(after - noise.centre - self.before) >= watch.smallest
-        self.deviation = np.sqrt(self.variance / (1 - noise.phi**2))
-
-    def scores(self, sign: float) -> Floats:
-        """Return the score of a change in the direction of `sign`, for each window and series."""
-        t = np.maximum(sign * self.t, 0.0)
-        t = np.sqrt(self.dof * np.log1p(t**2 / self.dof))
-        skew = np.maximum(sign * self.skew, 1e-3)
-        evidence = 4 / skew**2 * (skew * t / 2 - np.log1p(skew * t / 2)) - _PENALTY[:, None]
-        return np.where(self.possible, np.maximum(_OFFSET + _SLOPE * evidence, 0.0), 0.0)

@@ -5,23 +5,25 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from acceptance.detection.constants import (
+    BOUND,
+    BOUND_ROUGH,
+    DECILES,
+    DOF_ROUGH,
+    OUTLIER,
+    PHI_DOUBTED,
+    PHI_FULL,
+    PHI_FULL_LATER,
+    PHI_GROWN,
+    PHI_MORE,
+    PHI_MOST,
+    PHI_UNKNOWN,
+    PHI_YOUNG,
+    STEADIEST,
+)
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-#: Least standard deviation of a logarithm: what is steadier than 0.25 % is steady by rounding.
-FLOOR = 0.0025
-#: Bounds of a sample, in standard deviations: of a history without outliers, and of one with them;
-#: and from where on a sample is an outlier.
-_BOUND, _NARROW, _OUTLIER = 3.75, 2.5, 4.2
-#: Where the history has outliers: what part of the degrees of freedom is believed.
-_ROUGH = 0.5
-#: Correlation: by how many standard errors it is taken for larger than it is seen, and what is
-#: assumed of it before there are samples.
-_MORE, _UNKNOWN = 1.0, 0.45
-#: Standard errors of no correlation up to which none is reckoned with.
-_DOUBTED = 0.25
-#: From how many samples on the estimated correlation begins to be trusted, and is.
-_YOUNG, _GROWN = 60, 105
 
 
 @dataclass
@@ -58,30 +60,29 @@ def learn(values: Floats, kept: Flags) -> tuple[Noise, NDArray[np.intp]]:
     centre[count == 0] = 0.0
     low, high = (ranked[np.rint(share * last).astype(np.intp), columns] for share in (0.1, 0.9))
     with np.errstate(invalid="ignore"):
-        # 2.563 standard deviations lie between the deciles of a Gaussian.
-        wide = np.fmax((high - low) / 2.563 * (1 + 1 / np.maximum(count, 1)), FLOOR)
+        wide = np.fmax((high - low) / DECILES * (1 + 1 / np.maximum(count, 1)), STEADIEST)
     values = np.where(kept, values - centre, 0.0)
-    rough = np.abs(values).max(axis=0) > _OUTLIER * wide
-    half = wide * np.where(rough, _NARROW, _BOUND)
+    rough = np.abs(values).max(axis=0) > OUTLIER * wide
+    half = wide * np.where(rough, BOUND_ROUGH, BOUND)
 
     total, pairs = np.maximum(count, 2), kept[1:]
     bounded = np.clip(values, -half, half)
     bounded = np.where(kept, bounded - bounded.sum(axis=0) / total, 0.0)
-    variance = np.maximum((bounded**2).sum(axis=0) / (total - 1), FLOOR**2)
+    variance = np.maximum((bounded**2).sum(axis=0) / (total - 1), STEADIEST**2)
     phi = _cautious((bounded[1:] * bounded[:-1]).sum(axis=0) / (total - 1) / variance, total)
     residual = np.where(pairs, bounded[1:] - phi * bounded[:-1], 0.0)
-    bound = _BOUND * np.sqrt(np.maximum((residual**2).sum(axis=0) / total, FLOOR**2))
+    bound = BOUND * np.sqrt(np.maximum((residual**2).sum(axis=0) / total, STEADIEST**2))
     residual = np.clip(residual, -bound, bound)
     residual = np.where(pairs, residual - residual.sum(axis=0) / total, 0.0)
     squares = residual**2
-    spread = np.maximum(squares.sum(axis=0) / total, FLOOR**2)
+    spread = np.maximum(squares.sum(axis=0) / total, STEADIEST**2)
     skew = (squares * residual).sum(axis=0) / total / spread**1.5
     # Shrunk by what a Gaussian's estimate, of variance 6 / n, may have by chance.
     chance = 6 / total
     skew *= np.maximum(0, 1 - chance / np.maximum(skew**2, chance))
     # Less what it exceeds 3 by in a Gaussian by chance, of variance 24 / n.
     kurtosis = (squares**2).sum(axis=0) / total / spread**2 - np.sqrt(24 / total)
-    dof = 2 / np.maximum(kurtosis - 1, 2) * np.where(rough, _ROUGH, 1.0)
+    dof = 2 / np.maximum(kurtosis - 1, 2) * np.where(rough, DOF_ROUGH, 1.0)
     return Noise(centre, half, phi, bound, skew, dof), count
 
 
@@ -93,9 +94,9 @@ def _cautious(phi: Floats, count: NDArray[np.intp]) -> Floats:
     # The estimate's bias: Kendall, Biometrika 41 (1954), 403-404.
     phi = np.asarray(phi + (1 + 3 * np.maximum(phi, 0)) / count, np.float64)
     error = np.sqrt(np.maximum(1 - phi**2, 0.05) / count)
-    grown = np.clip((count - _YOUNG) / (_GROWN - _YOUNG), 0, 1)
+    grown = np.clip((count - PHI_YOUNG) / (PHI_GROWN - PHI_YOUNG), 0, 1)
     # A correlation that a series without one may show by chance counts in part.
-    full = 1.5 + grown / 2
-    part = np.clip((phi * np.sqrt(count) - _DOUBTED) / (full - _DOUBTED), 0, 1)
-    cautious = part * np.minimum(phi + _MORE * error, 0.9)
-    return np.asarray(np.maximum(cautious, _UNKNOWN * np.maximum(0, 1 - count / _YOUNG)))
+    full = PHI_FULL + PHI_FULL_LATER * grown
+    part = np.clip((phi * np.sqrt(count) - PHI_DOUBTED) / (full - PHI_DOUBTED), 0, 1)
+    cautious = part * np.minimum(phi + PHI_MORE * error, PHI_MOST)
+    return np.asarray(np.maximum(cautious, PHI_UNKNOWN * np.maximum(0, 1 - count / PHI_YOUNG)))

@@ -14,15 +14,13 @@ import numpy as np
 
 from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.common_mode import Floats
-
-#: How likely noise alone may end a spell, or begin one again; and the fewest samples that do.
-CHANCE, FEWEST = 1e-4, 2
-#: Samples before the estimated start among which the change may have been.
-_EARLIER = 8
-#: The start of a change lies within this many samples, over the square of its size in spreads, at a
-#: confidence of 95 %. Source: Bai, "Least squares estimation of a shift in linear processes",
-#: J. Time Ser. Anal. 15(5), 1994. Never more than `_FARTHEST`.
-_WITHIN, _FARTHEST = 11.0, 10
+from acceptance.detection.constants import (
+    EARLIER,
+    SPELL_CHANCE,
+    SPELL_FEWEST,
+    START_FARTHEST,
+    START_WITHIN,
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def begin(values: Floats, change: LevelChange) -> int:
 
     The detector bounds samples and tries few windows; this looks at every sample there is.
     """
-    first = max(change.start - _EARLIER, 0)
+    first = max(change.start - EARLIER, 0)
     logs = np.log(values[first : change.detected + 1])
     old, new = np.abs(logs - math.log(change.before)), np.abs(logs - math.log(change.after))
     # Of every number of samples before the change, how far all are from their levels.
@@ -55,7 +53,11 @@ def begin(values: Floats, change: LevelChange) -> int:
 def within(change: LevelChange, spread: float) -> int:
     """Return how many samples the estimated start of a change may be off."""
     size = abs(math.log(change.after / change.before))
-    return min(1 + int(_WITHIN * (spread / size) ** 2), _FARTHEST) if size else _FARTHEST
+    return (
+        min(1 + int(START_WITHIN * (spread / size) ** 2), START_FARTHEST)
+        if size
+        else START_FARTHEST
+    )
 
 
 def spells(values: Floats, change: LevelChange, spread: float, undone: int | None) -> list[Spell]:
@@ -88,9 +90,9 @@ def in_a_row(change: LevelChange, spread: float) -> int:
     """Return how many samples in a row on the other side of the middle noise would not give."""
     size = abs(math.log(change.after / change.before)) / max(spread, 1e-9)
     chance = 0.5 * math.erfc(size / 2 / math.sqrt(2))
-    if chance < CHANCE:
-        return FEWEST
-    return max(FEWEST, math.ceil(math.log(CHANCE) / math.log(chance)))
+    if chance < SPELL_CHANCE:
+        return SPELL_FEWEST
+    return max(SPELL_FEWEST, math.ceil(math.log(SPELL_CHANCE) / math.log(chance)))
 
 
 def undone_by(change: LevelChange, later: Sequence[LevelChange]) -> LevelChange | None:

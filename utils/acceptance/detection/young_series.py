@@ -14,26 +14,28 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from acceptance.detection.constants import (
+    YOUNG_BACK,
+    YOUNG_LARGE,
+    YOUNG_PAST,
+    YOUNG_POWER,
+    YOUNG_SIZE,
+    YOUNG_STEADIEST,
+    YOUNG_SURE,
+    YOUNG_UNTIL,
+    YOUNG_WINDOWS,
+)
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
-#: Samples of a level, and of a series before a gross change can be decided, and may be.
-PAST, FEWEST, YOUNG = 5, 7, 40
-#: Windows of samples after the change; one sample arouses a suspicion only.
-WINDOWS = (1, 2, 3, 4, 6, 8, 10)
-#: Smallest change of so young a series, and one that fewer than `SURE` samples show (logarithms):
-#: noise of two states, or of values with few digits, is like a change of less.
-SIZE, LARGE, SURE = math.log(1.05), math.log(1.5), 4
-#: How fast small ranges become seldom: the power of gap / range.
-_POWER = 4
-#: Smallest range that is believed of so few samples (logarithms): programs print few digits.
-_STEADIEST = 0.03
-#: A level is that of before when this part of the way back is left at most.
-_BACK = 0.3
 #: ln C(n + k, k) for n samples of a level and k of another.
 _ORDERS = np.array(
-    [[math.log(math.comb(n + k, k)) for k in range(WINDOWS[-1] + 1)] for n in range(YOUNG + 1)]
+    [
+        [math.log(math.comb(n + k, k)) for k in range(YOUNG_WINDOWS[-1] + 1)]
+        for n in range(YOUNG_UNTIL + 1)
+    ]
 )
 
 
@@ -41,34 +43,34 @@ def scores(values: Floats, level: Flags) -> Floats:
     """Return the scores of a gross change upwards and downwards that ends with the last sample.
 
     `values` (n, m) are logarithms, `level` tells which samples are of the present level, those of
-    the change included. The result has the shape (2, number of `WINDOWS`, m).
+    the change included. The result has the shape (2, number of `YOUNG_WINDOWS`, m).
     """
     n, m = values.shape
-    found = np.zeros((2, len(WINDOWS), m))
+    found = np.zeros((2, len(YOUNG_WINDOWS), m))
     # Of the samples up to each one: the largest, the smallest, and how many are of the level.
     high = np.maximum.accumulate(np.where(level, values, -np.inf), axis=0)
     low = np.minimum.accumulate(np.where(level, values, np.inf), axis=0)
     counts = level.cumsum(axis=0)
-    for slot, window in enumerate(WINDOWS):
-        if n < PAST + window:
+    for slot, window in enumerate(YOUNG_WINDOWS):
+        if n < YOUNG_PAST + window:
             break
         last, new = n - window - 1, values[n - window :]
         top, bottom, count = high[last], low[last], counts[last]
-        possible = (count >= PAST) & level[n - window :].all(axis=0)
-        scatter = np.maximum(new.max(axis=0) - new.min(axis=0), _STEADIEST)
+        possible = (count >= YOUNG_PAST) & level[n - window :].all(axis=0)
+        scatter = np.maximum(new.max(axis=0) - new.min(axis=0), YOUNG_STEADIEST)
         with np.errstate(invalid="ignore"):
             steady = np.maximum(top - bottom, scatter)
             middle = (top + bottom) / 2
-            least = LARGE if 1 < window < SURE else SIZE
+            least = YOUNG_LARGE if 1 < window < YOUNG_SURE else YOUNG_SIZE
             changed = possible & (np.abs(np.median(new, axis=0) - middle) >= least)
             for way, gap in enumerate((new.min(axis=0) - top, bottom - new.max(axis=0))):
                 apart = changed & (gap > 0)
                 ratio = np.where(apart, gap / steady, 1.0)
-                score = _ORDERS[count, window] + _POWER * np.log(ratio)
+                score = _ORDERS[count, window] + YOUNG_POWER * np.log(ratio)
                 found[way, slot] = np.where(apart, np.maximum(score, 0.0), 0.0)
     return found
 
 
 def is_back(values: Floats, before: float, after: float) -> bool:
     """Tell whether two samples are of the level before a gross change from it."""
-    return bool((np.abs(values - before) <= _BACK * abs(after - before)).all())
+    return bool((np.abs(values - before) <= YOUNG_BACK * abs(after - before)).all())

@@ -1,1 +1,17 @@
-"""What became worse: series of samples, findings in them, grouped into incidents."""
+"""What became worse: series of samples, changes in them, grouped into incidents."""
+
+from acceptance.regressions import history, judge, new_baseline
+from acceptance.regressions.judge import Judgement, threshold
+from acceptance.regressions.new_baseline import BaselineFault, Proposal
+from acceptance.regressions.scan import scan_series
+
+__all__ = [
+    "BaselineFault",
+    "Judgement",
+    "Proposal",
+    "history",
+    "judge",
+    "new_baseline",
+    "scan_series",
+    "threshold",
+]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from acceptance.core.metrics import split
+from acceptance.detection.constants import CAUSE_BEFORE, CAUSE_SHARE, CAUSES_NAMED, NODES_NAMED
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import Sample, Series
 
@@ -21,11 +22,6 @@ ATTRIBUTES = {
     "np": "number of processes:",
     "metric": "metric",
 }
-#: Attributes that are told of an incident, samples of before that nodes and links are compared
-#: with, and nodes and findings that are named.
-_MOST, _BEFORE, _NAMED = 3, 10, 3
-#: The share of the series whose software must have changed.
-_MOST_OF = 0.8
 
 
 def common(affected: Sequence[Change], judged: Iterable[Series]) -> str:
@@ -55,7 +51,7 @@ def _texts(affected: Sequence[Change]) -> str:
 def _split(change: Change) -> tuple[list[Sample], list[Sample]]:
     """Return the samples before the change, and those since."""
     samples, at = change.series.samples, change.series.index(change.session)
-    return samples[max(at - _BEFORE, 0) : at], samples[at:]
+    return samples[max(at - CAUSE_BEFORE, 0) : at], samples[at:]
 
 
 def _software(affected: Sequence[Change]) -> str:
@@ -75,7 +71,7 @@ def _software(affected: Sequence[Change]) -> str:
             same += 1
     if not known:
         return ""
-    if changes and changes.total() >= _MOST_OF * known:
+    if changes and changes.total() >= CAUSE_SHARE * known:
         return f"the software changed with it: {changes.most_common(1)[0][0]}"
     return "with the same software as before" if same == known else ""
 
@@ -121,8 +117,8 @@ def _nodes(affected: Sequence[Change], others: Iterable[Series]) -> str:
 
 def _names(nodes: Iterable[str]) -> str:
     names = sorted(nodes)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    more = f" and {len(names) - NODES_NAMED} more" if len(names) > NODES_NAMED else ""
+    return ", ".join(names[:NODES_NAMED]) + more
 
 
 def attributes(series: Series) -> dict[str, str]:
@@ -157,7 +153,7 @@ def _attributes(ours: Sequence[Series], others: Sequence[Series]) -> list[str]:
             only = "only " if not too else ""
             found.append((too, f"{only}{title} {value}"))
     # What fewer of the others share tells more; the sort keeps the likeliest of equals first.
-    return [text for _, text in sorted(found, key=lambda one: one[0])[:_MOST]]
+    return [text for _, text in sorted(found, key=lambda one: one[0])[:CAUSES_NAMED]]
 
 
 def _sizes(ours: Sequence[Series], others: Sequence[Series]) -> str:
@@ -189,5 +185,5 @@ def _links(affected: Sequence[Change]) -> str:
         found.update({text for sample in after for text in sample.findings} - known)
     if not found:
         return ""
-    texts = [text for text, _ in found.most_common(_NAMED)]
+    texts = [text for text, _ in found.most_common(NODES_NAMED)]
     return f"links: {', '.join(texts)}"

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from acceptance.core.robust import middle_and_spread
-from acceptance.detection.common_mode import LEAST
+from acceptance.detection.constants import (
+    COMPANION_AFTER,
+    COMPANION_APART,
+    COMPANION_BEFORE,
+    COMPANION_FEWEST,
+    MEDIAN_ERROR,
+    NIGHT_LEAST,
+    NIGHT_STEADIEST,
+)
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import PastSession, Series
-
-#: Samples before and after the incident's beginning that are compared.
-BEFORE, AFTER, FEWEST = 30, 10, 6
-#: Standard errors that the medians must lie apart.
-APART = 4.0
-#: The standard error of a median is this times that of a mean, for normal noise.
-_MEDIAN = 1.2533
-_STEADIEST = 0.002
 
 
 def companions(series: Iterable[Series], anchor: PastSession) -> Iterator[Change]:
@@ -33,17 +33,17 @@ def companions(series: Iterable[Series], anchor: PastSession) -> Iterator[Change
 
 def _companion(series: Series, anchor: PastSession) -> Change | None:
     samples, at = series.samples, series.index(anchor)
-    if at < FEWEST or at == len(samples):
+    if at < COMPANION_FEWEST or at == len(samples):
         return None
-    values = np.log(np.array(series.values[max(at - BEFORE, 0) :]))
-    split = at - max(at - BEFORE, 0)
+    values = np.log(np.array(series.values[max(at - COMPANION_BEFORE, 0) :]))
+    split = at - max(at - COMPANION_BEFORE, 0)
     # The newest ones tell whether it goes on.
-    before, after = values[:split], values[split:][-AFTER:]
+    before, after = values[:split], values[split:][-COMPANION_AFTER:]
     middle, spread = map(float, middle_and_spread(before))
-    spread, level = max(spread, _STEADIEST), float(np.median(after))
+    spread, level = max(spread, NIGHT_STEADIEST), float(np.median(after))
     worse = level - middle if series.direction == "lower" else middle - level
-    error = _MEDIAN * spread * math.sqrt(1 / len(before) + 1 / len(after))
-    if worse < LEAST or worse < APART * error:
+    error = MEDIAN_ERROR * spread * math.sqrt(1 / len(before) + 1 / len(after))
+    if worse < NIGHT_LEAST or worse < COMPANION_APART * error:
         return None
     return Change(
         series,

@@ -4,16 +4,10 @@ import numpy as np
 
 from acceptance.core.metrics import split
 from acceptance.detection.common_mode import Floats
+from acceptance.detection.constants import DRIFT_BACK, DRIFT_SAMPLES, DRIFT_SHARE, DRIFT_SPREADS
 from acceptance.references import Library, Reference
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import Series
-
-#: The samples whose median is held against the baseline.
-SAMPLES = 5
-#: Spreads of one sample that the median must be off, and the share of the tolerance.
-SPREADS, SHARE = 3.0, 0.5
-#: The drift is over when the median is back within this share of what it takes to be one.
-BACK = 0.5
 
 
 def parameters_of(series: Series) -> dict[str, str]:
@@ -45,17 +39,18 @@ def baseline_of(series: Series, library: Library) -> Reference | None:
 def drifted(series: Series, library: Library, spread: float) -> list[Change]:
     """Return the times during which the median of the last samples was worse than the baseline.
 
-    Worse by more than `SPREADS` spreads, and by more than `SHARE` of the baseline's tolerance.
+    Worse by more than `DRIFT_SPREADS` spreads, and by more than `DRIFT_SHARE` of the baseline's
+    tolerance.
     `spread` (relative, of one sample) serves where the baseline does not say its own.
     """
     found = baseline_of(series, library)
-    if found is None or len(series.values) < SAMPLES:
+    if found is None or len(series.values) < DRIFT_SAMPLES:
         return []
     tolerance = library.tolerances.table.get(("baseline", series.unit))
     if tolerance is None:
         return []
     spread = spread if found.spread is None else found.spread
-    limit = max(SPREADS * spread, SHARE * tolerance.worse)
+    limit = max(DRIFT_SPREADS * spread, DRIFT_SHARE * tolerance.worse)
     medians = rolling(np.array(series.values))
     worse = medians / found.value - 1
     if series.direction == "higher":
@@ -63,10 +58,10 @@ def drifted(series: Series, library: Library, spread: float) -> list[Change]:
     drifts: list[Change] = []
     start: int | None = None
     for number, off in enumerate(worse.tolist()):
-        at = number + SAMPLES - 1
+        at = number + DRIFT_SAMPLES - 1
         if start is None and off > limit:
             start = at
-        elif start is not None and off < BACK * limit:
+        elif start is not None and off < DRIFT_BACK * limit:
             drifts.append(_drift(series, found, start, at, float(medians[number - 1])))
             start = None
     if start is not None:
@@ -75,8 +70,8 @@ def drifted(series: Series, library: Library, spread: float) -> list[Change]:
 
 
 def rolling(values: Floats) -> Floats:
-    """Return the medians of `SAMPLES` samples in a row."""
-    windows = np.lib.stride_tricks.sliding_window_view(values, SAMPLES)
+    """Return the medians of `DRIFT_SAMPLES` samples in a row."""
+    windows = np.lib.stride_tricks.sliding_window_view(values, DRIFT_SAMPLES)
     return np.median(windows, axis=-1)
 
 

@@ -13,17 +13,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from acceptance.alerts.alert import Alert
-from acceptance.detection.common_mode import CASES, SHARE
+from acceptance.detection.constants import INCIDENT_BACK, INCIDENT_NEAR, NIGHT_CASES, NIGHT_SHARE
 from acceptance.regressions.causes import common
 from acceptance.regressions.changes import Change, SlowNight
 from acceptance.regressions.companions import companions
 from acceptance.regressions.history.nights import Nights, Partition
 from acceptance.regressions.history.series import PastSession, Series
-
-#: Nights that the beginnings of related changes may lie apart, if these are known exactly.
-NEAR = 1
-#: A change of the machine is over when its metrics are back by this share of the way.
-BACK = 0.7
 
 
 @dataclass(eq=False)
@@ -79,7 +74,7 @@ def _join(event: Change | SlowNight, incidents: list[_Incident], nights: Nights)
     within = 0 if isinstance(event, SlowNight) else event.within
     for incident in incidents:
         if (incident.partition, incident.family) == (event.partition, family) and _belongs(
-            event, night, max(NEAR, within, incident.within), incident
+            event, night, max(INCIDENT_NEAR, within, incident.within), incident
         ):
             break
     else:
@@ -171,7 +166,9 @@ def _one_each(changes: Iterable[Change]) -> list[Change]:
 def _is_wide(changes: Sequence[Change], here: Sequence[Series]) -> bool:
     """Tell whether most of a partition became worse."""
     cases = len({id(one.series.case) for one in changes})
-    return cases >= CASES and len({id(one.series) for one in changes}) > SHARE * len(here)
+    return cases >= NIGHT_CASES and len({id(one.series) for one in changes}) > NIGHT_SHARE * len(
+        here
+    )
 
 
 def _weight(change: Change) -> float:
@@ -191,4 +188,4 @@ def _recovered(changes: Sequence[Change]) -> bool:
         for one in changes
         if one.before and one.after and one.before != one.after
     )
-    return bool(places) and places[len(places) // 2] < 1 - BACK
+    return bool(places) and places[len(places) // 2] < 1 - INCIDENT_BACK

@@ -21,6 +21,14 @@ import numpy as np
 from acceptance import references
 from acceptance.alerts.alert import Alert
 from acceptance.detection import changepoint
+from acceptance.detection.constants import (
+    DEFAULT_THRESHOLD,
+    RECENT,
+    SERIES,
+    STALE,
+    STALE_TIMES,
+    SUSPICIOUS,
+)
 from acceptance.detection.spells import spells, undone_by, within
 from acceptance.references import Library
 from acceptance.regressions.changes import Change
@@ -29,19 +37,9 @@ from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import CaseHistory, History, Series, day
 from acceptance.regressions.incidents import group
-from acceptance.regressions.scan import scan
+from acceptance.regressions.scan import scan_series
 from acceptance.regressions.slow_nights import slow_nights
 from acceptance.regressions.vanished import vanished
-
-#: The number of series that the default threshold is meant for.
-SERIES = 100
-
-#: A series is stale when its newest sample is older than this (s), and older than `LATE` times the
-#: usual time between its samples.
-STALE, LATE = 7 * 86400.0, 3.0
-
-#: Sessions of the past in which a change of unknown direction is worth a note.
-_RECENT = 10 * 86400.0
 
 
 @dataclass
@@ -110,7 +108,7 @@ def judge(history: History, library: Library | None = None) -> Judgement:
     nights = Nights(history.sessions)
     directed = [one for one in fresh if one.direction is not None]
     level = threshold(len(directed))
-    scans = scan(directed, level)
+    scans = scan_series(directed, level)
     judgement.newest = now
     judgement.systems = tuple(
         sorted({system for session in history.sessions for system, _ in session.partitions})
@@ -118,7 +116,7 @@ def judge(history: History, library: Library | None = None) -> Judgement:
     judgement.suspected = tuple(
         one
         for one, found in zip(directed, scans, strict=True)
-        if found.enough and found.suspicion > changepoint.SUSPICIOUS
+        if found.enough and found.suspicion > SUSPICIOUS
     )
     changes: list[Change] = []
     judged: list[Series] = []
@@ -140,7 +138,7 @@ def judge(history: History, library: Library | None = None) -> Judgement:
 def threshold(count: int) -> float:
     """Return the evidence that a change needs among so many series."""
     rounded = 2 ** math.ceil(math.log2(max(count, 1)))
-    return float(changepoint.DEFAULT) + max(0.0, math.log(rounded / SERIES))
+    return float(DEFAULT_THRESHOLD) + max(0.0, math.log(rounded / SERIES))
 
 
 def is_stale(series: Series, now: float) -> bool:
@@ -151,7 +149,7 @@ def is_stale(series: Series, now: float) -> bool:
 
 
 def _is_old(usual: float, last: float, now: float) -> bool:
-    return now - last > max(STALE, LATE * usual)
+    return now - last > max(STALE, STALE_TIMES * usual)
 
 
 def _changes(
@@ -235,9 +233,9 @@ def _note_impossible(judgement: Judgement, cases: Iterable[CaseHistory]) -> None
 def _note_unknown(judgement: Judgement, series: Sequence[Series], level: float, now: float) -> None:
     """Tell what moved of the series of which nobody said what is better; that is no alert."""
     moved = []
-    for one, found in zip(series, scan(series, level), strict=True):
+    for one, found in zip(series, scan_series(series, level), strict=True):
         for change in found.changes[-1:]:
-            if now - one.samples[change.start].time < _RECENT:
+            if now - one.samples[change.start].time < RECENT:
                 when = day(one.samples[change.start].time)
                 moved.append(
                     f"{one.name}: {change.before:.4g} -> {change.after:.4g} {one.unit} since {when}"

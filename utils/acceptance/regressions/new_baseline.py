@@ -20,6 +20,13 @@ from acceptance.core.errors import Fault
 from acceptance.core.metrics import split
 from acceptance.core.robust import middle_and_spread
 from acceptance.core.units import UNITS
+from acceptance.detection.constants import (
+    BASELINE_DIGITS,
+    BASELINE_FEWEST,
+    BASELINE_NIGHTS,
+    BASELINE_SPREADS,
+    BASELINE_STRAYS,
+)
 from acceptance.references import PARAMETERS, Library, Reference, tables, write_parameters
 from acceptance.regressions.drift import baseline_of, parameters_of
 from acceptance.regressions.history.series import (
@@ -31,17 +38,7 @@ from acceptance.regressions.history.series import (
     software_text,
 )
 from acceptance.regressions.judge import threshold
-from acceptance.regressions.scan import scan
-
-#: Samples that a baseline takes at least, and the nights that it is made of unless told.
-FEWEST, NIGHTS = 5, 14
-#: Significant digits of a value.
-_DIGITS = 6
-#: A sample's spread must fit this many times into the tolerance: else good nights would fail.
-SPREADS = 3.0
-#: One sample, or this share of them, may lie further from the median than is tolerated. The spread
-#: does not see a change that has fewer samples than the level before it.
-STRAYS = 0.1
+from acceptance.regressions.scan import scan_series
 
 
 class BaselineFault(Fault):
@@ -84,7 +81,9 @@ def _order(row: Reference) -> tuple[str, str, int]:
     return row.metric, write_parameters(others), int(size)
 
 
-def select(history: History, uuids: Sequence[str] = (), nights: int = NIGHTS) -> list[PastSession]:
+def select(
+    history: History, uuids: Sequence[str] = (), nights: int = BASELINE_NIGHTS
+) -> list[PastSession]:
     """Return the sessions of these UUIDs (or beginnings of them), else those of the last nights.
 
     Raises BaselineFault for a UUID that no session has, or that several have.
@@ -129,7 +128,7 @@ def propose(
         raise BaselineFault(f"these sessions hold no result of the system {system!r}")
     keys = [_key(one) for one in series]
     counts = Counter(keys)
-    scans = scan(series, threshold(len(series)))
+    scans = scan_series(series, threshold(len(series)))
     for one, key, found in zip(series, keys, scans, strict=True):
         starts = [one.samples[change.start].session.number for change in found.changes]
         reason = _unfit(one) or (
@@ -184,8 +183,8 @@ def _row(
         number for number, sample in enumerate(series.samples) if sample.session.number in numbers
     ]
     samples = [series.samples[number] for number in chosen]
-    if len(chosen) < FEWEST:
-        return f"fewer than {FEWEST} samples"
+    if len(chosen) < BASELINE_FEWEST:
+        return f"fewer than {BASELINE_FEWEST} samples"
     inside = [sample for sample in samples[1:] if sample.session.number in starts]
     if inside:
         return f"changed on {day(inside[-1].session.start)}: take sessions from one side of that"
@@ -195,18 +194,18 @@ def _row(
     tolerance = library.tolerances.table.get(("baseline", series.unit))
     if tolerance is None:
         return f"tolerances.yaml has no tolerance of a baseline in {series.unit}"
-    if SPREADS * spread > tolerance.worse:
+    if BASELINE_SPREADS * spread > tolerance.worse:
         return (
-            f"unstable: {SPREADS:g} spreads are more than the {100 * tolerance.worse:g} % that a "
-            f"baseline in {series.unit} tolerates"
+            f"unstable: {BASELINE_SPREADS:g} spreads are more than the {100 * tolerance.worse:g} % "
+            f"that a baseline in {series.unit} tolerates"
         )
     strays = int((np.abs(values / value - 1) > tolerance.worse).sum())
-    if strays > max(1, STRAYS * len(values)):
+    if strays > max(1, BASELINE_STRAYS * len(values)):
         return (
             f"unstable: {strays} of {len(values)} samples are further from their median than the "
             f"{100 * tolerance.worse:g} % that a baseline in {series.unit} tolerates"
         )
-    printed = f"{Decimal(f'{value:.{_DIGITS}g}'):f}"
+    printed = f"{Decimal(f'{value:.{BASELINE_DIGITS}g}'):f}"
     parameters = parameters_of(series)
     return Reference(
         source="baseline",

@@ -8,23 +8,17 @@ import numpy as np
 
 from acceptance.detection import changepoint
 from acceptance.detection.common_mode import Floats
+from acceptance.detection.constants import BATCH, SMALLEST, SMALLEST_SEEN
 from acceptance.regressions.history.series import Series
 
-#: The detector sees no more of a sample than 3.5 of its spreads, which of the steadiest series is
-#: less than the smallest change of interest.
-_SMALLEST = changepoint.SMALLEST / 2
 
-#: Samples that are held at once, so that memory stays small.
-_BATCH = 1_000_000
-
-
-def scan(series: Sequence[Series], level: float) -> list[changepoint.Scan]:
+def scan_series(series: Sequence[Series], level: float) -> list[changepoint.Scan]:
     """Scan series for changes; those of similar lengths together."""
     found: dict[int, changepoint.Scan] = {}
     for batch in batches(series):
         samples = matrix([series[number] for number in batch])
         higher = np.array([series[number].direction != "lower" for number in batch])
-        scans = changepoint.scan(samples, higher, level, _SMALLEST)
+        scans = changepoint.scan(samples, higher, level, SMALLEST_SEEN)
         found.update(zip(batch, map(_large, scans), strict=True))
     return [found[number] for number in range(len(series))]
 
@@ -32,19 +26,17 @@ def scan(series: Sequence[Series], level: float) -> list[changepoint.Scan]:
 def _large(scan: changepoint.Scan) -> changepoint.Scan:
     """Leave out the changes that are too small to be of interest."""
     changes = tuple(
-        one
-        for one in scan.changes
-        if abs(math.log(one.after / one.before)) >= math.log1p(changepoint.SMALLEST)
+        one for one in scan.changes if abs(math.log(one.after / one.before)) >= math.log1p(SMALLEST)
     )
     return replace(scan, changes=changes)
 
 
 def batches(series: Sequence[Series]) -> Iterator[list[int]]:
-    """Yield the numbers of series in batches that are no more than `_BATCH` samples large."""
+    """Yield the numbers of series in batches that are no more than `BATCH` samples large."""
     batch: list[int] = []
     for number in sorted(range(len(series)), key=lambda number: len(series[number].values)):
         # The last one of a batch is the longest.
-        if batch and (len(batch) + 1) * len(series[number].values) > _BATCH:
+        if batch and (len(batch) + 1) * len(series[number].values) > BATCH:
             yield batch
             batch = []
         batch.append(number)

@@ -7,14 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.robust import middle_and_spread
-from acceptance.detection.common_mode import CASES, FEWEST, WINDOW, deviations, outstanding
+from acceptance.detection.common_mode import deviations, outstanding
+from acceptance.detection.constants import (
+    CASE_METRICS,
+    NIGHT_CASES,
+    NIGHT_WINDOW,
+    NIGHT_WINDOW_FEWEST,
+)
 from acceptance.regressions.changes import Change, SlowNight
 from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.series import PastSession, Series
 from acceptance.regressions.scan import batches, matrix
-
-#: Metrics of a case that tell whether the case was slow.
-_EACH = 7
 
 
 def slow_nights(series: Sequence[Series], nights: Nights) -> Iterator[SlowNight]:
@@ -23,7 +26,7 @@ def slow_nights(series: Sequence[Series], nights: Nights) -> Iterator[SlowNight]
     for one in series:
         partitions.setdefault((one.case.key.system, one.case.key.partition), []).append(one)
     for partition, members in partitions.items():
-        if len({id(one.case) for one in members}) >= CASES:
+        if len({id(one.case) for one in members}) >= NIGHT_CASES:
             yield from _of(partition, members, nights)
 
 
@@ -57,14 +60,14 @@ def _of(
 
 
 def _some_of_each(series: Sequence[Series]) -> tuple[list[Series], list[int]]:
-    """Return up to `_EACH` series of each case, evenly spread, and the numbers of their cases."""
+    """Return up to `CASE_METRICS` series of each case, evenly spread, and their cases' numbers."""
     by_case: dict[int, list[Series]] = {}
     for one in series:
         by_case.setdefault(id(one.case), []).append(one)
     some: list[Series] = []
     cases: list[int] = []
     for number, members in enumerate(by_case.values()):
-        chosen = members[:: -(-len(members) // _EACH)]
+        chosen = members[:: -(-len(members) // CASE_METRICS)]
         some += chosen
         cases += [number] * len(chosen)
     return some, cases
@@ -73,8 +76,8 @@ def _some_of_each(series: Sequence[Series]) -> tuple[list[Series], list[int]]:
 def _moved(series: Sequence[Series], session: PastSession, confidence: float) -> Iterator[Change]:
     """Yield what was worse in the sessions of the newest night, which `session` began."""
     for one in series:
-        values = np.log(np.array(one.values[-WINDOW - 1 :]))
-        if one.samples[-1].session.number < session.number or len(values) <= FEWEST:
+        values = np.log(np.array(one.values[-NIGHT_WINDOW - 1 :]))
+        if one.samples[-1].session.number < session.number or len(values) <= NIGHT_WINDOW_FEWEST:
             continue
         usual, spread = middle_and_spread(values[:-1])
         off = usual - values[-1] if one.direction == "higher" else values[-1] - usual

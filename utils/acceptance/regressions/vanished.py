@@ -2,13 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+from acceptance.detection.constants import VANISHED_BEFORE, VANISHED_FORGOTTEN
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import CaseHistory, History, PastSession, Series
-
-#: Sessions in a row that must have measured a metric before it can vanish.
-WANTED = 3
-#: Sessions after which what vanished is how things are, and no alert any more.
-FORGOTTEN = 7
 
 
 def vanished(history: History, is_old: Callable[[float, float], bool]) -> Iterator[Change]:
@@ -24,9 +20,9 @@ def vanished(history: History, is_old: Callable[[float, float], bool]) -> Iterat
         if not session.perflog and not session.aborted and session.partitions:
             selections.setdefault(session.selection, []).append(session)
     for sessions in selections.values():
-        if len(sessions) <= WANTED:
+        if len(sessions) <= VANISHED_BEFORE:
             continue
-        recent = sessions[-WANTED - FORGOTTEN :]
+        recent = sessions[-VANISHED_BEFORE - VANISHED_FORGOTTEN :]
         usual = (recent[-1].end - recent[0].end) / (len(recent) - 1)
         if not is_old(usual, recent[-1].end):
             yield from _missing(history, recent)
@@ -48,8 +44,8 @@ def _missing(history: History, sessions: list[PastSession]) -> Iterator[Change]:
             without = 0
             while without < len(fit) and fit[-1 - without].number not in measured:
                 without += 1
-            before = fit[: len(fit) - without][-WANTED:]
-            if 0 < without <= FORGOTTEN and len(before) == WANTED:
+            before = fit[: len(fit) - without][-VANISHED_BEFORE:]
+            if 0 < without <= VANISHED_FORGOTTEN and len(before) == VANISHED_BEFORE:
                 # A sample of another selection's session says that it is there.
                 since = fit[-without]
                 if all(one.number in measured for one in before) and (max(measured) < since.number):

@@ -1,1 +1,26 @@
 """The only code that reads what ReFrame writes, or starts it."""
+
+from acceptance.rfm import check_files, configuration, database, leftovers, perflogs, run_log
+from acceptance.rfm.configuration import SiteFault
+from acceptance.rfm.database import Case, Metric, ResultsFault, Session
+from acceptance.rfm.environment import reframe_environment
+from acceptance.rfm.process import Interrupted, ReframeProcess
+from acceptance.rfm.run_log import LoggedRun
+
+__all__ = [
+    "Case",
+    "Interrupted",
+    "LoggedRun",
+    "Metric",
+    "ReframeProcess",
+    "ResultsFault",
+    "Session",
+    "SiteFault",
+    "check_files",
+    "configuration",
+    "database",
+    "leftovers",
+    "perflogs",
+    "reframe_environment",
+    "run_log",
+]

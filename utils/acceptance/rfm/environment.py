@@ -10,7 +10,7 @@ from acceptance.core.paths import ALERT_TARGETS, Workspace
 LINK_JOBS = 64
 
 
-def environment(workspace: Workspace, *, many_jobs: bool = False) -> dict[str, str]:
+def reframe_environment(workspace: Workspace, *, many_jobs: bool = False) -> dict[str, str]:
     """Return the environment of ReFrame.
 
     With `many_jobs` each partition may have `LINK_JOBS` jobs at once.

@@ -1,6 +1,6 @@
 """Measuring again in the same night what looks worse than it was.
 
-A series whose newest sample arouses a suspicion (`detection.SUSPICIOUS`) is measured again with
+A series whose newest sample arouses a suspicion (`constants.SUSPICIOUS`) is measured again with
 the command that measured it, narrowed down to its case. The repetitions are sessions like all
 others, and samples like all others: none is preferred, and none left out.
 """
@@ -15,7 +15,7 @@ from typing import TextIO
 from acceptance.core.paths import Workspace
 from acceptance.regressions.history.series import Series
 from acceptance.rfm import run_log
-from acceptance.rfm.environment import environment
+from acceptance.rfm.environment import reframe_environment
 from acceptance.rfm.process import ReframeProcess
 
 #: Seconds before the newest session in which the other ones of the same night end.
@@ -124,7 +124,7 @@ def _run(
             *command(run.arguments, names, label),
         ],
         cwd=run.fields.get("working directory", "").strip("'") or workspace.root,
-        env=environment(workspace),
+        env=reframe_environment(workspace),
         output=output,
     )
     child.check()

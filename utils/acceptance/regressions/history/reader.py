@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from acceptance.core.observations import seen
+from acceptance.detection.constants import CLOCK_SLACK, SESSIONS_APART
 from acceptance.regressions.history.series import (
     CaseHistory,
     CaseKey,
@@ -31,12 +32,6 @@ from acceptance.rfm.session_schema import StoredCase, as_table, as_text, as_word
 #: What of a case's provenance says which software ran; the rest says how.
 SOFTWARE = ("spec", "hash", "mpi", "compiler", "target", "suite", "mpi_standard", "modules")
 
-#: Seconds that a session may end before the one that was stored before it: sessions run side by
-#: side, and wait for each other when they are stored.
-SLACK = 3600.0
-
-#: Perflog lines further apart than this (s) are of different sessions.
-APART = 6 * 3600.0
 
 _INFINITE = float("inf")
 
@@ -112,7 +107,7 @@ class _Reader:
             command=info.cmdline,
             aborted=bool(info.num_aborted),
         )
-        if session.end < self.latest_end - SLACK:
+        if session.end < self.latest_end - CLOCK_SLACK:
             notes.append(
                 f"session {uuid} ended {(self.latest_end - session.end) / 3600:.1f} hours before "
                 "one that was stored before it: a clock went backwards; the order of storing counts"
@@ -186,7 +181,7 @@ class _Reader:
         )
         groups: list[list[PerflogLine]] = []
         for row in wanted:
-            if not groups or row.time - groups[-1][-1].time > APART:
+            if not groups or row.time - groups[-1][-1].time > SESSIONS_APART:
                 groups.append([])
             groups[-1].append(row)
         killed = [(self._killed(rows), rows[0].time) for rows in groups]

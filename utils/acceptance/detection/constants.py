@@ -1,0 +1,227 @@
+"""The numbers by which changes are found and judged, each with its provenance.
+
+`[derived]`: it follows from the formula or the source that is named. `[chosen]`: what operators
+care for, or what a format or a memory allows; no measurement can tell. `[tuned]`: no formula gives
+it; it trades false alarms against nights until a change is found, on those families of
+`tests/bench/detection.py` that are named. Who alters one of these runs that bench before and after.
+"""
+
+import math
+
+import numpy as np
+
+# ---- What is reported (changepoint.py, regressions/judge.py, regressions/scan.py)
+
+#: Score of a change that is reported: one false alarm in 100 years of nightly samples of a series.
+#: [derived] ln(100 years x 365 nights): a score is the logarithm of an average run length.
+DEFAULT_THRESHOLD = math.log(36_500)
+#: Number of series that the default threshold is meant for.
+#: [derived] 100 series of one false alarm in 100 years have one a year together.
+SERIES = 100
+#: Smallest change of interest, as a fraction; smaller ones are not reported, however certain.
+#: [chosen] nobody looks for the cause of less.
+SMALLEST = 0.01
+#: The smallest change that the detector is asked for. [derived] it sees no more of a sample than
+#: 3.5 of its spreads, which of the steadiest series (`STEADIEST`) is less than `SMALLEST`.
+SMALLEST_SEEN = SMALLEST / 2
+#: Score of a suspicion that is worth a repeated measurement.
+#: [tuned] all families: a series without changes has one in 23 to 62 samples.
+SUSPICIOUS = 4.0
+#: Series that are watched together, samples that are held at once. [chosen] the arrays of a block
+#: fit a processor's cache, a batch stays below 100 MB.
+BLOCK, BATCH = 500, 1_000_000
+
+# ---- The sequential detector (detector.py, evidence.py)
+
+#: A level of fewer samples than this is an excursion: the return from it is no regression.
+#: [chosen] a week of nights.
+BRIEF = 7
+#: Lengths of the windows after a supposed change, in samples (Lai 1995, "window-limited", see
+#: changepoint.py). [chosen] dense where neighbours differ; each one more costs time.
+WINDOWS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 60])
+#: What the evidence of each window is reduced by: the search over long windows must not cost what
+#: the short ones need. [tuned] Gaussian and log-normal families, by `--calibrate`.
+WINDOW_PENALTIES = np.array(
+    [0, 0, 0.3, 0, 0, -0.1, 0.2, 0.6, 1.2, 1.7, 2.2, 2.7, 2.7, 2.7, 2.7, 2.7]
+)
+#: The first window that decides; those before it arouse a suspicion only.
+#: [chosen] two outliers in a row must be no change.
+FIRST_DECIDING = 2
+#: Samples of a level that anything is compared with where no earlier level taught the noise, and
+#: where one did. [tuned] Student t, 3, and the bimodal families: fewer tell too little of a spread.
+LEVEL_FEWEST, TAUGHT_LEVEL_FEWEST = 7, 3
+#: Samples of a series before its noise can be told. [derived] a level and the shortest window that
+#: decides.
+WATCHED_FROM = LEVEL_FEWEST + 3
+#: Samples that are remembered beside those of the longest window. [chosen] half a year of nights.
+REMEMBERED = 180
+#: Up to the first number of samples noise is learnt at each one, up to the second at each fifth,
+#: then at each tenth. [chosen] what it costs against how much a sample can still alter.
+LEARN_EACH, LEARN_FIFTH = 20, 60
+#: The newest samples do not teach the shape of the noise: a change would pass for correlation.
+#: [tuned] the AR(1) families.
+NOT_LEARNT = 8
+#: Samples of a new level before the shape of the noise is learnt from them alone, and before its
+#: centre and a wider bound are. [tuned] all families, the shifts that follow one another.
+RELEARN_AFTER, CENTRE_AFTER = 60, 4
+#: Samples of a level from which on its own variance counts where it is the larger one.
+#: [tuned] Student t, 3, and the families with outliers.
+OWN_VARIANCE_FROM = 8
+#: Student's t from which on the samples of a supposed change do not teach the noise.
+#: [derived] 3 standard errors: 0.3 % of a Gaussian.
+DOUBTFUL_T = 3.0
+#: In standard deviations: what may be outliers until so many samples are all of the new level.
+#: [tuned] the families with outliers.
+MAYBE_OUTLIERS, LASTING = 4.2, 5
+#: A level is that of before an excursion within this many standard errors. [derived] 0.3 % of a
+#: Gaussian lie outside.
+SAME_LEVEL = 3
+#: The line from evidence to scores: no family has more false alarms than its score says.
+#: [tuned] all families, by `--calibrate`, as the largest offset that this leaves with the slope 1.
+SCORE_OFFSET, SCORE_SLOPE = 1.4, 1.0
+
+# ---- The noise of a series (noise.py)
+
+#: Least standard deviation of a logarithm. [chosen] what is steadier than 0.25 % is steady by
+#: rounding: programs print 3 to 4 digits.
+STEADIEST = 0.0025
+#: Standard deviations between the deciles of a Gaussian. [derived] 2 Phi^-1(0.9).
+DECILES = 2.563
+#: Bounds of a sample, in standard deviations: of a history without outliers, and of one with them;
+#: and from where on a sample is an outlier. [tuned] Gaussian (the first, which costs nearly
+#: nothing), the families with outliers and Student t, 3 (the others).
+BOUND, BOUND_ROUGH, OUTLIER = 3.75, 2.5, 4.2
+#: Where the history has outliers: what part of the degrees of freedom is believed.
+#: [tuned] the families with outliers and Student t, 3.
+DOF_ROUGH = 0.5
+#: Correlation: by how many standard errors it is taken for larger than it is seen, the largest that
+#: is reckoned with, and what is assumed of it before there are samples. [tuned] the AR(1) families.
+PHI_MORE, PHI_MOST, PHI_UNKNOWN = 1.0, 0.9, 0.45
+#: Standard errors of no correlation up to which none is reckoned with, and from which on it counts
+#: in full: of young series, and how much later of grown ones. [tuned] Gaussian, AR(1) 0.3.
+PHI_DOUBTED, PHI_FULL, PHI_FULL_LATER = 0.25, 1.5, 0.5
+#: From how many samples on the estimated correlation begins to be trusted, and is.
+#: [tuned] the AR(1) families.
+PHI_YOUNG, PHI_GROWN = 60, 105
+
+# ---- Young series (young_series.py)
+
+#: Samples of a level, and of a series before the first decision at the default threshold is
+#: possible, however large and clear the change: 5 of a level and 2 of a change. [tuned] the bimodal
+#: families.
+YOUNG_PAST, FEWEST = 5, 7
+#: Samples up to which a series is young. [tuned] all families: from here on the detector needs no
+#: longer to see a gross change.
+YOUNG_UNTIL = 40
+#: Windows of samples after the change; one sample arouses a suspicion only. [chosen] up to the
+#: shortest history that the detector watches.
+YOUNG_WINDOWS = (1, 2, 3, 4, 6, 8, 10)
+#: Smallest change of so young a series, and one that fewer than `YOUNG_SURE` samples show
+#: (logarithms). [tuned] the bimodal families, and values with few digits: both are like less.
+YOUNG_SIZE, YOUNG_LARGE, YOUNG_SURE = math.log(1.05), math.log(1.5), 4
+#: How fast small ranges become seldom: the power of gap / range. [tuned] the worst family, bimodal
+#: 95:5, of series of fewer than `YOUNG_UNTIL` samples.
+YOUNG_POWER = 4
+#: Smallest range that is believed of so few samples (logarithms). [chosen] programs print few
+#: digits.
+YOUNG_STEADIEST = 0.03
+#: A level is that of before when this part of the way back is left at most. [chosen]
+YOUNG_BACK = 0.3
+
+# ---- From when to when (spells.py)
+
+#: How likely noise alone may end a spell, or begin one again; and the fewest samples that do.
+#: [chosen] one in 10,000 nights; one sample is no spell.
+SPELL_CHANCE, SPELL_FEWEST = 1e-4, 2
+#: Samples before the estimated start among which the change may have been. [chosen] more than the
+#: step between two `WINDOWS` of up to 30 samples.
+EARLIER = 8
+#: The start of a change lies within this many samples, over the square of its size in spreads, and
+#: never more than the second. [derived] at 95 %: Bai, "Least squares estimation of a shift in
+#: linear processes", J. Time Ser. Anal. 15(5), 1994; the second is [chosen].
+START_WITHIN, START_FARTHEST = 11.0, 10
+
+# ---- Slow nights of a whole partition (common_mode.py, regressions/slow_nights.py)
+
+#: Samples before a sample that it is compared with, and the fewest. [chosen] two weeks; a median
+#: absolute deviation of fewer than 6 says nothing.
+NIGHT_WINDOW, NIGHT_WINDOW_FEWEST = 15, 6
+#: The share of the cases that must have moved, and how many cases make a machine. [chosen]
+NIGHT_SHARE, NIGHT_CASES = 0.6, 6
+#: Spreads that this share must be worse by, and relative change that it must have.
+#: [tuned] the bench's table of slow nights, all families; the second is `SMALLEST`.
+NIGHT_SPREADS, NIGHT_LEAST = 2.0, SMALLEST
+#: Nights before a night that tell how unusual it is, and the fewest. [chosen] as `REMEMBERED` and
+#: the longest window together; [derived] fewer than 6 leave no excess over a threshold.
+NIGHT_PAST, NIGHT_PAST_FEWEST = 240, 6
+#: Nights between two that stand out by chance, when there are many nights before them. [chosen]
+NIGHT_RARE = 2000
+#: Shape of the generalized Pareto distribution of the common noise's tail. [derived] between that
+#: of a Gaussian, 0 (seen as less), and that of Student's t of 3 degrees of freedom, 1/3.
+NIGHT_TAIL = 0.3
+#: Spells of slow nights that teach nothing, of the newest `NIGHT_PAST` nights. [chosen] a machine
+#: that is slow more often is so usually.
+NIGHT_SPELLS = 1
+#: The smallest relative spread of a sample, and of the tail of nights, that is believed. [chosen]
+NIGHT_STEADIEST = 0.002
+#: Metrics of a case that tell whether the case was slow. [chosen] they move together: more cost
+#: time and tell nothing.
+CASE_METRICS = 7
+
+# ---- What moved with an incident (regressions/companions.py, causes.py, incidents.py)
+
+#: Samples before and after the incident's beginning that are compared, and the fewest. [chosen]
+COMPANION_BEFORE, COMPANION_AFTER, COMPANION_FEWEST = 30, 10, 6
+#: Standard errors that the medians must lie apart. [derived] 6e-5 of a Gaussian: of 1,000 series on
+#: a partition none by chance.
+COMPANION_APART = 4.0
+#: The standard error of a median over that of a mean, of normal noise. [derived] sqrt(pi / 2).
+MEDIAN_ERROR = 1.2533
+#: Attributes, and nodes and findings, that are named of an incident. [chosen]
+CAUSES_NAMED, NODES_NAMED = 3, 3
+#: Samples of before that nodes and links are compared with. [chosen]
+CAUSE_BEFORE = 10
+#: The share of the series whose software must have changed. [chosen]
+CAUSE_SHARE = 0.8
+#: Nights that the beginnings of related changes may lie apart, if these are known exactly. [chosen]
+INCIDENT_NEAR = 1
+#: A change of the machine is over when its metrics are back by this share of the way. [chosen]
+INCIDENT_BACK = 0.7
+
+# ---- Drift and the baseline (regressions/drift.py, new_baseline.py)
+
+#: Samples whose median is compared with the baseline. [chosen] a working week of nights.
+DRIFT_SAMPLES = 5
+#: Spreads of one sample that the median must be off, and the share of the tolerance. [derived] the
+#: median of 5 is then 5.6 of its own standard errors off; the second is [chosen].
+DRIFT_SPREADS, DRIFT_SHARE = 3.0, 0.5
+#: The drift is over when the median is back within this share of what it takes to be one. [chosen]
+DRIFT_BACK = 0.5
+#: Samples that a baseline takes at least, and the nights that it is made of unless told. [chosen]
+BASELINE_FEWEST, BASELINE_NIGHTS = 5, 14
+#: Significant digits of a baseline's value. [chosen] more than any program prints of a time.
+BASELINE_DIGITS = 6
+#: A sample's spread must fit this many times into the tolerance. [derived] else more than 0.3 % of
+#: good nights would fail.
+BASELINE_SPREADS = 3.0
+#: One sample, or this share of them, may lie further from the median than is tolerated. [chosen]
+#: The spread does not see a change that has fewer samples than the level before it.
+BASELINE_STRAYS = 0.1
+
+# ---- What is no longer measured (regressions/judge.py, vanished.py), and sessions (history/)
+
+#: A series is stale when its newest sample is older than this (s), and older than this many times
+#: the usual time between its samples. [chosen] a week.
+STALE, STALE_TIMES = 7 * 86400.0, 3.0
+#: Time (s) for which a change of unknown direction is worth a note. [chosen]
+RECENT = 10 * 86400.0
+#: Sessions in a row that must have measured a metric before it can vanish. [chosen]
+VANISHED_BEFORE = 3
+#: Sessions after which what vanished is how things are, and no alert any more. [chosen] a week.
+VANISHED_FORGOTTEN = 7
+#: Seconds that a session may end before the one that was stored before it. [chosen] sessions run
+#: side by side, and wait for each other when they are stored.
+CLOCK_SLACK = 3600.0
+#: Perflog lines further apart than this (s) are of different sessions. [chosen] longer than any
+#: case, shorter than from one night to the next.
+SESSIONS_APART = 6 * 3600.0
