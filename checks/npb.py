@@ -83,7 +83,7 @@ def possible(part) -> list[tuple[str, str, int]]:
             for case in counted | published(part)
             if case[2] <= largest
             and npb.legal(*case, version)
-            and npb.links(*case, version)
+            and npb.is_linkable(*case, version)
             and fits_memory(part, *case, most_nodes(part, case[2]))
         ),
         key=lambda case: (case[2], case),

@@ -593,7 +593,7 @@ def test_no_case_is_illegal_or_has_more_ranks_than_cores(published, system):
             assert np.bit_count() == 1
         # All papers used 3.x of their time, which 3.3 stands for.
         assert npb.legal(name, problem_class, np, "3.3")
-        assert npb.links(name, problem_class, np, "3.3")
+        assert npb.is_linkable(name, problem_class, np, "3.3")
         if nodes == 1:
             assert mapping == "block"
         if path == "loopback":

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from acceptance.guidelines import evaluate as guidelines
+from acceptance import guidelines
 from acceptance.guidelines.comparisons import GUIDELINES
 from acceptance.guidelines.evaluate import FLOOR, FLOOR_SINGLE, evaluate
 from acceptance.guidelines.sweeps import collect, deviation, jumps, roughness

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from acceptance import guidelines
 from acceptance.core.table import table
-from acceptance.guidelines import evaluate
-from acceptance.guidelines.findings import Finding, Report, bytes_text
+from acceptance.core.text import bytes_text
+from acceptance.guidelines import Report, Violation
 from acceptance.rfm import configuration, database
 
 #: Exit statuses, those of the gate: none that fails, one that does, and no answer.
@@ -42,8 +43,8 @@ def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
     db = options.db or options.workspace.results
     try:
         session = database.session(db, options.session)
-        earlier = evaluate.earlier(db, session)
-        report, failing = evaluate.judge(session, configuration.load(files), earlier)
+        earlier = guidelines.earlier(db, session)
+        report, failing = guidelines.judge(session, configuration.load(files), earlier)
     except (database.ResultsFault, configuration.SiteFault) as err:
         print(f"acceptance guidelines: {err}", file=sys.stderr)
         return CANNOT_JUDGE
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
     return FAILED if failing else PASSED
 
 
-def _text(report: Report, failing: tuple[Finding, ...], session: str) -> str:
+def _text(report: Report, failing: tuple[Violation, ...], session: str) -> str:
     lines = []
     if report.findings:
         lines += [table(HEADER, map(_cells, report.findings)), ""]
@@ -73,7 +74,7 @@ def _text(report: Report, failing: tuple[Finding, ...], session: str) -> str:
     return "\n".join([*lines, *(f"{name:9}{text}" for name, text in facts)])
 
 
-def _cells(finding: Finding) -> list[str]:
+def _cells(finding: Violation) -> list[str]:
     sizes = bytes_text(finding.smallest)
     if finding.largest != finding.smallest:
         sizes += f" to {bytes_text(finding.largest)}"

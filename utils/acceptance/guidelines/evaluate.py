@@ -6,11 +6,11 @@ padded, and 2n bytes cost at most two messages of n. Source: Traeff, Gropp, Thak
 "Self-consistent MPI performance guidelines", IEEE TPDS 21(5), 2010. What is compared with what, in
 which sizes, is in `acceptance.guidelines.comparisons`.
 
-Noise: the tolerance comes from the measured spread (`acceptance.guidelines.sweeps`) of all times
-on both
-sides. A violation at a single size must exceed a larger one, and stand out more than single values
-of the other benchmarks on the same ranks do: on a busy machine, now and then a repetition waits.
-Where three earlier sessions or more compared that size, one of them must have found it violated.
+Noise: the tolerance comes from the measured spread (`acceptance.guidelines.sweeps`) of all
+times on both sides. A violation at a single size must exceed a larger one, and stand out more than
+single values of the other benchmarks on the same ranks do: on a busy machine, now and then a
+repetition waits. Where three earlier sessions or more compared that size, one of them must have
+found it violated.
 """
 
 import math
@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from acceptance.guidelines.comparisons import Comparer, Comparison, Held
-from acceptance.guidelines.findings import Finding, Report
+from acceptance.guidelines.findings import Report, Violation
 from acceptance.guidelines.sweeps import LEAST_VALUES, Collected, collect
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database as results
@@ -43,7 +43,7 @@ SHOW, FAIL = "show", "fail"
 
 
 def evaluate(session: Session, earlier_sessions: Iterable[Session] = ()) -> Report:
-    """Hold the collectives and messages of a session against the guidelines.
+    """Compare the collectives and messages of a session with the guidelines.
 
     `earlier_sessions`, of any number, tell how far values differ between sessions, and which
     violations were there before.
@@ -83,7 +83,7 @@ class _Evaluation:
         self.session = session
         self.past = past
         self.comparer = Comparer(found)
-        self.findings: list[Finding] = []
+        self.findings: list[Violation] = []
         self.violated: dict[str, dict[int, bool]] = {}
         self.single = 0
         for group in found.groups():
@@ -106,7 +106,7 @@ class _Evaluation:
             number += 1
             key = held.sweeps[0].key
             self.findings.append(
-                Finding(
+                Violation(
                     id=held.id + (f"#{number}" if number > 1 else ""),
                     guideline=held.text,
                     suite=key.group.suite,
@@ -180,7 +180,7 @@ def earlier(database: Path, session: Session) -> list[Session]:
 
 def judge(
     session: Session, configuration: site.Site, earlier_sessions: Iterable[Session] = ()
-) -> tuple[Report, tuple[Finding, ...]]:
+) -> tuple[Report, tuple[Violation, ...]]:
     """Return what came of the guidelines, and those findings whose partition has them fail.
 
     Raises SiteFault when a partition asks for something else than SHOW or FAIL.

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from acceptance.core.text import bytes_text
+
 
 @dataclass(frozen=True)
 class Term:
@@ -19,7 +21,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Violation:
     """A guideline that is violated at a range of adjacent sizes, with the worst one of them.
 
     `sizes` are bytes: n, or the suite's message size where one benchmark is compared with itself.
@@ -98,16 +100,7 @@ class Report:
     one where a whole benchmark is missing.
     """
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Violation, ...] = ()
     compared: int = 0
     single: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
-
-
-def bytes_text(size: int) -> str:
-    """Return a number of bytes as people write it: 512 B, 4 KiB."""
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024 or size % 1024:
-            return f"{size} {unit}"
-        size //= 1024
-    return f"{size} GiB"

@@ -10,12 +10,12 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 
+from acceptance import guidelines
 from acceptance.alerts import notify
 from acceptance.alerts.alert import Alert
 from acceptance.alerts.notification import Notification
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
-from acceptance.guidelines import evaluate
 from acceptance.regressions import judge as regressions
 from acceptance.rfm import configuration
 from acceptance.rfm import database as results
@@ -96,8 +96,8 @@ def compare_with_guidelines(
 ) -> None:
     """Add what comes of the guidelines in a session; `database` has the earlier ones."""
     try:
-        earlier = evaluate.earlier(database, session)
-        report, failing = evaluate.judge(session, configuration.load(config_files), earlier)
+        earlier = guidelines.earlier(database, session)
+        report, failing = guidelines.judge(session, configuration.load(config_files), earlier)
     except (configuration.SiteFault, results.ResultsFault) as err:
         verdict.fail("guidelines", str(err))
         return

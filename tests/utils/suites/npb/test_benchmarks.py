@@ -209,7 +209,7 @@ def test_mg_leaves_each_process_two_points_in_a_direction(problem_class):
 @pytest.mark.parametrize(("name", "problem_class", "processes", "size"), list(all_static()))
 def test_memory_is_what_a_program_declares(name, problem_class, processes, size):
     own = npb.memory(name, problem_class, processes) / processes
-    assert npb.links(name, problem_class, processes, "3.3") is (size is not None)
+    assert npb.is_linkable(name, problem_class, processes, "3.3") is (size is not None)
     if size is None:
         assert own > npb.STATIC_LIMIT
     else:
@@ -221,8 +221,8 @@ def test_memory_is_what_a_program_declares(name, problem_class, processes, size)
     [("is", "D", 8), ("mg", "D", 8), ("cg", "E", 4), ("ft", "E", 8)],
 )
 def test_links_agrees_with_larger_programs(name, problem_class, processes):
-    assert not npb.links(name, problem_class, processes, "3.3.1")
-    assert npb.links(name, problem_class, processes, "3.4.2")
+    assert not npb.is_linkable(name, problem_class, processes, "3.3.1")
+    assert npb.is_linkable(name, problem_class, processes, "3.4.2")
 
 
 def test_memory_grows_with_processes_where_they_hold_copies():

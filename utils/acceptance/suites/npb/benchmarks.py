@@ -96,8 +96,8 @@ def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -
     """Tell whether a benchmark runs, with all its processes at work.
 
     With NPB_NPROCS_STRICT=0, 3.4 takes other numbers and leaves some processes idle: not legal
-    here. Whether a program of 3.3 can be built is another question, see `links`. Raises ValueError
-    for an unknown benchmark, class or version.
+    here. Whether a program of 3.3 can be built is another question, see `is_linkable`. Raises
+    ValueError for an unknown benchmark, class or version.
     """
     index = _index(name, problem_class)
     old = release(version) == "3.3"
@@ -147,7 +147,7 @@ def memory(name: str, problem_class: str, processes: int = 1) -> int:
     return processes * _BYTES[name](size, processes)
 
 
-def links(name: str, problem_class: str, processes: int, version: str = "3.4") -> bool:
+def is_linkable(name: str, problem_class: str, processes: int, version: str = "3.4") -> bool:
     """Tell whether a program can be built: for 3.3, whether the arrays stay below STATIC_LIMIT."""
     if release(version) == "3.4":
         return True
