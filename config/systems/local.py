@@ -5,7 +5,7 @@ from pathlib import Path
 from reframe.utility.cpuinfo import cpuinfo
 
 from acceptance.core.paths import Workspace
-from acceptance.launch.topology import usable_cores, usable_memory
+from acceptance.launch import usable_cores, usable_memory
 from acceptance.software import Spack, externals, spack_features
 
 WORKSPACE = Workspace.of()

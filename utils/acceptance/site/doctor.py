@@ -12,8 +12,7 @@ from typing import Any
 from acceptance import references
 from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, facts_of, rates
-from acceptance.launch import slurm_jobs
-from acceptance.launch.topology import usable_cores
+from acceptance.launch import slurm_jobs, usable_cores
 from acceptance.rfm import configuration
 from acceptance.software import Spack, find_program
 from acceptance.suites import SUITES, Suite

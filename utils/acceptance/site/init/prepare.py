@@ -19,7 +19,7 @@ import yaml
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.paths import Workspace
-from acceptance.fabric.facts import FabricFault, Facts
+from acceptance.fabric import FabricFault, Facts
 from acceptance.site.init import cluster as slurm
 from acceptance.site.init import fabric_of_node, probe, system_file
 from acceptance.site.init.node_kinds import Kind, Look, kinds_of

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from acceptance.core import process
 from acceptance.core.errors import ParseError
-from acceptance.fabric import NodeLinks
-from acceptance.fabric.link_report import SCRIPT, parse
+from acceptance.fabric import NodeLinks, link_report
 
 _MARK = "== "
 _SCRIPT = """\
@@ -41,7 +40,7 @@ class Probe:
 
 def script() -> str:
     """Return the script; it takes paths as arguments."""
-    return _SCRIPT.format(link=SCRIPT.read_text(encoding="utf-8"))
+    return _SCRIPT.format(link=link_report.SCRIPT.read_text(encoding="utf-8"))
 
 
 def here(paths: list[str]) -> Probe:
@@ -67,7 +66,7 @@ def read(text: str, address: str, source: str) -> Probe:
     if missing := [name for name in ("links", "route", "paths", "end") if name not in parts]:
         raise ParseError(source, f"the output is cut off: no part {missing[0]!r}")
     return Probe(
-        node=parse("\n".join(parts["links"]) + "\n", source),
+        node=link_report.parse("\n".join(parts["links"]) + "\n", source),
         control=_interface(parts["route"], address),
         seen=frozenset(
             line.removeprefix("yes ") for line in parts["paths"] if line.startswith("yes ")
