@@ -69,7 +69,7 @@ class Alert:
 
     @property
     def name(self) -> str:
-        """Return `system:partition+environ check metric`, which patterns are held against."""
+        """Return `system:partition+environ check metric`, which patterns are compared with."""
         return f"{self.where} {self.check} {self.metric}"
 
     @property

@@ -50,7 +50,7 @@ FIRST_DECIDING = 2
 #: Samples of a level that anything is compared with where no earlier level taught the noise, and
 #: where one did. [tuned] Student t, 3, and the bimodal families: fewer tell too little of a spread.
 LEVEL_FEWEST, TAUGHT_LEVEL_FEWEST = 7, 3
-#: Samples of a series before its noise can be told. [derived] a level and the shortest window that
+#: Samples of a series before its noise can be known. [derived] a level and the shortest window that
 #: decides.
 WATCHED_FROM = LEVEL_FEWEST + 3
 #: Samples that are remembered beside those of the longest window. [chosen] half a year of nights.
@@ -197,7 +197,7 @@ DRIFT_SAMPLES = 5
 DRIFT_SPREADS, DRIFT_SHARE = 3.0, 0.5
 #: The drift is over when the median is back within this share of what it takes to be one. [chosen]
 DRIFT_BACK = 0.5
-#: Samples that a baseline takes at least, and the nights that it is made of unless told. [chosen]
+#: Samples that a baseline takes at least, and the nights that it is made of by default. [chosen]
 BASELINE_FEWEST, BASELINE_NIGHTS = 5, 14
 #: Significant digits of a baseline's value. [chosen] more than any program prints of a time.
 BASELINE_DIGITS = 6

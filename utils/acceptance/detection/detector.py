@@ -1,6 +1,6 @@
 """The watch over many series at once: what each new sample says for a change of level.
 
-How it judges is told in `detection/changepoint.py`.
+How it judges: see `detection/changepoint.py`.
 """
 
 import math

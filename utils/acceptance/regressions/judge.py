@@ -46,7 +46,7 @@ from acceptance.regressions.vanished import vanished
 class Judgement:
     """The alerts of the whole site, and what could not be judged.
 
-    `judged` counts the series that were; `waiting` has nights still wanted -> number of series;
+    `judged` counts the series that were; `waiting` has nights still missing -> number of series;
     `stale` counts those that are no longer measured. `suspected` are those whose newest sample is
     worth a repeated measurement, `newest` is the end of the newest session (s since the epoch).
     `systems` are those of the sessions, `fault` is why there are no references to find drifts by.

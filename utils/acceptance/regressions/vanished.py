@@ -65,7 +65,7 @@ def _change(history: History, series: Series, since: PastSession) -> Change | No
         for case in _under_other_keys(history, series, since):
             new, old = case.key.keys, series.case.key.keys
             if set(old) < set(new):
-                # Only more is told of the same: an earlier release of the check did not.
+                # The check only says more of the same than an earlier release of it did.
                 return None
             text = f"measured with {_only(new, old)} now, with {_only(old, new)} before"
     return Change(subject, kind, since, since, since.start, None, None, confidence=1.0, text=text)

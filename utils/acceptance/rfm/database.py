@@ -131,7 +131,7 @@ def session(database: Path, uuid: str | None = None) -> Session:
 def sessions(database: Path, faults: list[str] | None = None) -> Iterator[Session]:
     """Yield all sessions, that which ended last first, each read when it is asked for.
 
-    With `faults` a malformed session is told there and left out. Raises ResultsFault when the
+    With `faults` a malformed session is reported there and left out. Raises ResultsFault when the
     database, or without `faults` a session, cannot be read.
     """
     found = _query(database, "SELECT rowid, uuid FROM sessions ORDER BY session_end_unix DESC")

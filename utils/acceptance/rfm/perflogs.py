@@ -20,8 +20,8 @@ NEEDED = ("job_completion_time", "system", "partition", "environ", "result")
 #: The columns that may hold the name of the case, the best one first.
 NAMES = ("display_name", "name", "unique_name")
 
-#: Malformed lines that are told one by one.
-_TOLD = 5
+#: Malformed lines that are reported one by one.
+_REPORTED = 5
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Perflogs:
 def read(folder: Path) -> Perflogs:
     """Read every perflog below a folder; a folder that does not exist has none.
 
-    A line or a file that cannot be read is told as a fault, with its line.
+    A line or a file that cannot be read is reported as a fault, with its line.
     """
     found = Perflogs()
     for path in sorted(folder.glob("**/*.log*")):
@@ -97,9 +97,9 @@ def _read(path: Path, found: Perflogs) -> None:
             found.rows.append(form.row(line.split("|")))
         except ValueError as err:
             malformed.append(f"{path}:{number}: {err}")
-    found.faults += malformed[:_TOLD]
-    if len(malformed) > _TOLD:
-        found.faults.append(f"{path}: {len(malformed) - _TOLD} more malformed lines")
+    found.faults += malformed[:_REPORTED]
+    if len(malformed) > _REPORTED:
+        found.faults.append(f"{path}: {len(malformed) - _REPORTED} more malformed lines")
 
 
 class _Form:

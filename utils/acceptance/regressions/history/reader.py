@@ -46,7 +46,7 @@ def load(
 
     With `system` only its series, with `until` (UUID) nothing that was stored after that session.
     Raises ResultsFault when the database cannot be read or has no such session. A session that is
-    malformed, a duplicate, or stored out of order is told in the notes.
+    malformed, a duplicate, or stored out of order is reported in the notes.
     """
     reader = _Reader(system, keep_times=perflogs is not None)
     with _no_collection():
@@ -112,7 +112,7 @@ class _Reader:
                 f"session {uuid} ended {(self.latest_end - session.end) / 3600:.1f} hours before "
                 "one that was stored before it: a clock went backwards; the order of storing counts"
             )
-            self.latest_end = session.end  # a single session of the future is told once
+            self.latest_end = session.end  # a single session of the future is reported once
         self.latest_end = max(self.latest_end, session.end)
         self.history.sessions.append(session)
         for case in cases:
@@ -173,14 +173,14 @@ class _Reader:
     def add_perflogs(self, folder: Path, last: float) -> None:
         """Add the passing cases of perflogs that the database does not have, up to a time."""
         assert self.known is not None
-        found = read(folder)
-        self.history.notes += found.faults
-        wanted = sorted(
-            (row for row in found.rows if row.time <= last and self._is_new(row)),
+        perflogs = read(folder)
+        self.history.notes += perflogs.faults
+        lines = sorted(
+            (row for row in perflogs.rows if row.time <= last and self._is_new(row)),
             key=lambda row: row.time,
         )
         groups: list[list[PerflogLine]] = []
-        for row in wanted:
+        for row in lines:
             if not groups or row.time - groups[-1][-1].time > SESSIONS_APART:
                 groups.append([])
             groups[-1].append(row)
