@@ -100,5 +100,5 @@ def test_a_partition_that_is_down_is_left_out_and_none_is_an_error(new_site, mea
         done = site.acceptance("init-site", "down")
     finally:
         measured.cluster.run("scontrol", "update", "PartitionName=main", "State=UP")
-    assert done.status == 1
+    assert done.status == 2
     assert "no partition can be used: main: it is not up" in done.errors

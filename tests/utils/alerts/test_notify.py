@@ -665,5 +665,5 @@ def test_the_command_lists_tests_sends_and_forgets(site, http, in_process):
 
 def test_a_test_without_targets_says_how_to_name_them(site):
     result = site.acceptance("alerts", "--test", XDG_CONFIG_HOME=str(site.folder))
-    assert result.status == 1
+    assert result.status == 2
     assert f"write them to {site.folder}/acceptance/alerts" in result.errors

@@ -79,7 +79,7 @@ def test_many_series_are_cut_off_and_counted(path, run):
 def test_nothing_that_fits(path, run):
     stepped(path, 12)
     status, output, errors = run("bandwidth*")
-    assert (status, output) == (1, "")
+    assert (status, output) == (2, "")
     assert errors == "acceptance history: no series fits bandwidth*\n"
 
 
@@ -90,7 +90,7 @@ def test_a_short_series_says_when_it_can_be_judged(path, run):
 
 def test_no_database(run):
     status, output, errors = run()
-    assert (status, output) == (1, "")
+    assert (status, output) == (2, "")
     assert "no such file" in errors
 
 

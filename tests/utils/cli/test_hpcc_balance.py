@@ -151,5 +151,5 @@ def test_the_command_says_what_there_is_not(tmp_path, capsys):
 def test_a_database_that_cannot_be_read_is_said(tmp_path, capsys):
     database = tmp_path / "results.db"
     database.write_text("no database")
-    assert cli.main(["hpcc-balance", "--db", str(database)]) == 1
+    assert cli.main(["hpcc-balance", "--db", str(database)]) == 2
     assert "results.db: cannot be read" in capsys.readouterr().err

@@ -263,7 +263,7 @@ def test_the_command_puts_stated_facts_in_place_of_a_partitions_own(capsys):
     ],
 )
 def test_the_command_refuses_in_one_line(arguments, words, capsys):
-    assert cli.main(["limits", *arguments]) == 1
+    assert cli.main(["limits", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith(f"acceptance limits: {words}")

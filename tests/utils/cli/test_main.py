@@ -79,7 +79,7 @@ def test_coverage_counts_the_claims_whose_sides_are_produced(site):
 @pytest.mark.parametrize("option", [("--paper", "nobody"), ("--partition", "koop2008:edr")])
 def test_references_of_nothing_name_what_there_is(site, option):
     result = site.acceptance("references", *option)
-    assert result.status == 1
+    assert result.status == 2
     assert "there are" in result.errors
     assert "koop2008" in result.errors
 
@@ -89,7 +89,7 @@ def test_malformed_references_are_refused_with_file_and_line(site, tmp_path):
     (tmp_path / "papers.bib").write_text("@misc{koop2008, title={x}}\n")
     (tmp_path / "systems.csv").write_text("system,partition\n")
     result = site.acceptance("references", ACCEPTANCE_REFERENCE=str(tmp_path))
-    assert result.status == 1
+    assert result.status == 2
     assert f"{tmp_path}/systems.csv:1: the header is not" in result.errors
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.references import load, tables
+from acceptance.references import ReferenceFault, load, tables
 from acceptance.references.csv_rows import VALUE_COLUMNS
 from tests.utils.references.test_published import PAPERS, REFERENCE
 
@@ -74,13 +74,13 @@ def test_a_sites_partition_is_known_by_its_baselines(with_baseline):
 
 def test_an_unknown_paper_is_refused_with_the_known_ones(library):
     words = "no paper 'smith'; there are .*kandadai2009, koop2008, "
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ReferenceFault, match=words):
         tables.select(library, paper="smith")
 
 
 @pytest.mark.parametrize("name", ["qdr-pcie2", "koop2008:edr", "koop2008"])
 def test_an_unknown_partition_is_refused_with_the_known_ones(library, name):
-    with pytest.raises(ValueError, match=rf"no partition '{name}'; .*, koop2008:qdr-pcie2, "):
+    with pytest.raises(ReferenceFault, match=rf"no partition '{name}'; .*, koop2008:qdr-pcie2, "):
         tables.select(library, partition=name)
 
 

@@ -315,7 +315,7 @@ def test_the_command_shows_and_writes_only_when_it_is_told(path, folder, run):
     assert "new" in shown.output
     assert "nothing was written; --write writes it" in shown.output
     refused = run("--write")
-    assert refused.status == 1
+    assert refused.status == 2
     assert "nobody can be asked here: --yes writes without asking" in refused.errors
     assert not (folder / "sites").exists()
     written = run("--write", "--yes")
@@ -329,7 +329,7 @@ def test_the_command_shows_and_writes_only_when_it_is_told(path, folder, run):
 def test_the_command_names_what_it_refuses(path, run):
     steady(Database(path), 3)
     result = run("--write", "--yes")
-    assert result.status == 1
+    assert result.status == 2
     assert "refused  fewer than 5 samples: made:compute+spack-openmpi" in result.output
     assert "nothing is fit to be a baseline; nothing was written" in result.errors
 
@@ -347,7 +347,7 @@ def test_the_command_wants_to_know_which_system(path, run):
     for system in ("one", "two"):
         database.add([Case(metrics={"latency_8": (1.0, "us")}, system=system)])
     result = run()
-    assert result.status == 1
+    assert result.status == 2
     assert "which system? name one with --system: one, two" in result.errors
 
 

@@ -246,7 +246,7 @@ def test_the_command_prints_utf_8_whatever_the_terminal_has(site, tmp_path):
 
 def test_the_command_without_results_says_so_and_exports_the_verdict(site):
     result = site.acceptance("export", "prometheus")
-    assert result.status == 1
+    assert result.status == 2
     assert "results.db: no such file" in result.errors
     assert values(parsed(result.output), "acceptance_verdict_status") == [1]
 
@@ -254,7 +254,7 @@ def test_the_command_without_results_says_so_and_exports_the_verdict(site):
 def test_a_place_that_cannot_be_written_is_named(site):
     missing = site.folder / "none/x.prom"
     result = site.acceptance("export", "prometheus", "--output", missing)
-    assert result.status == 1
+    assert result.status == 2
     assert f"{missing}: No such file or directory" in result.errors
 
 

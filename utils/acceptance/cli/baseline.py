@@ -4,23 +4,24 @@ import argparse
 import sys
 
 from acceptance import references
-from acceptance.cli import history as history_cli
-from acceptance.cli.arguments import positive
+from acceptance.cli.arguments import Commands, positive
+from acceptance.cli.sources import add_sources, read
 from acceptance.core.table import table
 from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.references import write_parameters
 from acceptance.regressions import new_baseline
 from acceptance.regressions.history.series import History
 from acceptance.regressions.new_baseline import BaselineFault, Proposal
-from acceptance.rfm.database import ResultsFault
+from acceptance.verdict import Status
 
 #: Metrics that are named of each reason of a refusal.
 NAMED = 3
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Give the subcommand its arguments."""
-    history_cli.add_sources(command)
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("baseline", help="make reference/sites/<system>.csv of results")
+    add_sources(command)
     chosen = command.add_mutually_exclusive_group()
     chosen.add_argument(
         "--from", dest="sessions", nargs="+", metavar="SESSION", help="UUIDs, or their beginnings"
@@ -31,37 +32,34 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         default=BASELINE_NIGHTS,
         help="the last nights (default: %(default)s)",
     )
-    command.add_argument("--write", action="store_true", help="write it; else only show it")
+    command.add_argument("--write", action="store_true", help="write it, do not only show it")
     command.add_argument("--yes", action="store_true", help="with --write: do not ask")
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show a new baseline beside the old one, and write it if asked; returns the exit status."""
-    try:
-        history = history_cli.read(options)
-        library = references.load(options.workspace.reference)
-        system = options.system or _only_system(history)
-        chosen = new_baseline.select(history, options.sessions or (), options.nights)
-        proposal = new_baseline.propose(history, system, chosen, library)
-        print(proposal_text(proposal))
-        if not proposal.changes:
-            raise BaselineFault("nothing is fit to be a baseline; nothing was written")
-        if not options.write:
-            print("\nnothing was written; --write writes it")
-            return 0
-        if not options.yes and not _agreed(proposal):
-            print("nothing was written")
-            return 1
-        new_baseline.write(proposal, library)
-    except (ResultsFault, BaselineFault, references.ReferenceFault) as err:
-        print(f"acceptance baseline: {err}", file=sys.stderr)
-        return 1
+    """Show a new baseline beside the old one, and write it if asked."""
+    history = read(options)
+    library = references.load(options.workspace.reference)
+    system = options.system or _only_system(history)
+    chosen = new_baseline.select(history, options.sessions or (), options.nights)
+    proposal = new_baseline.propose(history, system, chosen, library)
+    print(proposal_text(proposal))
+    if not proposal.changes:
+        raise BaselineFault("nothing is fit to be a baseline; nothing was written")
+    if not options.write:
+        print("\nnothing was written; --write writes it")
+        return Status.PASSED
+    if not options.yes and not _agreed(proposal):
+        print("nothing was written")
+        return Status.FAILED
+    new_baseline.write(proposal, library)
     print(f"{proposal.path}: {len(proposal.rows)} rows")
-    return 0
+    return Status.PASSED
 
 
 def _only_system(history: History) -> str:
-    systems = sorted({one.case.key.system for one in history.series})
+    systems = sorted({series.case.key.system for series in history.series})
     if len(systems) != 1:
         raise BaselineFault(
             f"which system? name one with --system: {', '.join(systems)}"

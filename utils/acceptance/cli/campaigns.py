@@ -1,4 +1,4 @@
-"""`acceptance nightly`, `acceptance accept` and `acceptance protocol`."""
+"""`acceptance nightly` and `acceptance accept`."""
 
 import argparse
 import signal
@@ -13,18 +13,14 @@ from acceptance.campaigns.runner import Runner
 from acceptance.campaigns.state import Busy, CampaignFault, State
 from acceptance.campaigns.steps import Step
 from acceptance.cli import protocol as protocol_cli
-from acceptance.cli.arguments import positive
+from acceptance.cli.arguments import Commands, add_confirm, add_system
+from acceptance.cli.output import BUSY, SIGNALLED, warn
+from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import wrapped
 from acceptance.rfm import configuration as site
-from acceptance.rfm import database
 from acceptance.rfm.process import Interrupted
 from acceptance.verdict import Repetition, Status, Verdict, verdict_text
-
-#: Exit statuses beside those of the gate; a campaign that a signal stopped ends with 128 + its
-#: number.
-BUSY = 3
-_SIGNALLED = 128
 
 _PEOPLE = ("operator", "vendor", "customer")
 
@@ -37,11 +33,8 @@ _Say = Callable[[str], None]
 _Finish = Callable[[State, Verdict, _Say], int]
 
 
-def add_commands(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    config_files: Callable[[], list[Path]],
-) -> None:
-    """Add the subcommands."""
+def add(commands: Commands) -> None:
+    """Add the two subcommands."""
     command = commands.add_parser(
         "nightly",
         help="link check, benchmarks, verdict and alerts, in order",
@@ -51,17 +44,11 @@ def add_commands(
     _add_common(command)
     command.add_argument("--mode", default="nightly", help="another mode than nightly")
     command.add_argument("--no-alerts", action="store_true", help="send no alerts")
-    command.add_argument(
-        "--confirm",
-        type=positive,
-        default=0,
-        metavar="N",
-        help="before the verdict measure again, N times, what looks worse than it was",
-    )
+    add_confirm(command)
     which = command.add_mutually_exclusive_group()
     which.add_argument("--resume", action="store_true", help="go on with a night, or do nothing")
     which.add_argument("--new", action="store_true", help="go on with nothing, start anew")
-    command.set_defaults(run=lambda options: _guarded("nightly", _nightly, options, config_files()))
+    command.set_defaults(run=run)
 
     command = commands.add_parser(
         "accept",
@@ -76,48 +63,38 @@ def add_commands(
     for who in _PEOPLE:
         command.add_argument(f"--{who}", default="", metavar="NAME", help="for the protocol")
     command.add_argument("--output", type=Path, metavar="FOLDER", help="of the protocol")
-    command.set_defaults(run=lambda options: _guarded("accept", _accept, options, config_files()))
-
-    protocol_cli.add_command(commands)
+    command.set_defaults(run=run)
 
 
 def _add_common(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--system", help="another system than that of this host")
+    add_system(command)
     command.add_argument("--dry-run", action="store_true", help="print the steps, run nothing")
     command.add_argument(
         "reframe", nargs="*", metavar="-- OPTION", help="of ReFrame, for the benchmarks"
     )
 
 
-def _guarded(
-    name: str,
-    run: Callable[[argparse.Namespace, Sequence[Path]], int],
-    options: argparse.Namespace,
-    files: Sequence[Path],
-) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run a night or an acceptance; the exit status is that of its verdict, or of its protocol."""
     try:
-        return run(options, files)
+        return {"nightly": _nightly, "accept": _accept}[options.command](options)
     except NothingToDo as err:
-        print(f"acceptance {name}: {err}")
+        print(f"acceptance {options.command}: {err}")
         return Status.PASSED
     except Busy as err:
-        print(f"acceptance {name}: {err}", file=sys.stderr)
+        warn(options, err)
         return BUSY
-    except (CampaignFault, site.SiteFault, database.ResultsFault) as err:
-        print(f"acceptance {name}: {err}", file=sys.stderr)
-        return Status.CANNOT_JUDGE
     except BrokenPipeError:
         raise
     except OSError as err:  # a full disk, most likely
-        print(f"acceptance {name}: {err}; the same command goes on", file=sys.stderr)
-        return Status.CANNOT_JUDGE
+        raise Fault(f"{err}; the same command goes on") from None
     except KeyboardInterrupt:
-        print(f"acceptance {name}: stopped; the same command goes on", file=sys.stderr)
-        return _SIGNALLED + signal.SIGINT
+        warn(options, "stopped; the same command goes on")
+        return SIGNALLED + signal.SIGINT
 
 
-def _nightly(options: argparse.Namespace, files: Sequence[Path]) -> int:
-    configuration = site.load(files)
+def _nightly(options: argparse.Namespace) -> int:
+    configuration = site.load(options.config_files)
     plan = steps.plan(
         options.mode, configuration, system=options.system, extra=tuple(options.reframe)
     )
@@ -137,11 +114,11 @@ def _nightly(options: argparse.Namespace, files: Sequence[Path]) -> int:
         return given.status
 
     send = not options.no_alerts
-    return _campaign("nightly", asked, plan, resumed, finish, send, options, files)
+    return _campaign("nightly", asked, plan, resumed, finish, send, options)
 
 
-def _accept(options: argparse.Namespace, files: Sequence[Path]) -> int:
-    configuration = site.load(files)
+def _accept(options: argparse.Namespace) -> int:
+    configuration = site.load(options.config_files)
     plan = steps.plan(
         "acceptance",
         configuration,
@@ -162,13 +139,13 @@ def _accept(options: argparse.Namespace, files: Sequence[Path]) -> int:
         return found
 
     def finish(state: State, given: Verdict, say: _Say) -> int:
-        data = protocol.build(state, given, options.workspace, files, state.people)
+        data = protocol.build(state, given, options.workspace, options.config_files, state.people)
         folder = options.output or state.folder
         written = protocol.write(data, folder)
         say(protocol_cli.last_lines(data, written))
         return protocol.status(data)
 
-    return _campaign("accept", asked, plan, resumed, finish, False, options, files)
+    return _campaign("accept", asked, plan, resumed, finish, False, options)
 
 
 def _asked(
@@ -187,7 +164,6 @@ def _campaign(
     finish: _Finish,
     send: bool,
     options: argparse.Namespace,
-    files: Sequence[Path],
 ) -> int:
     """Run, judge and end a campaign under the lock; return the exit status."""
     workspace: Workspace = options.workspace
@@ -206,13 +182,13 @@ def _campaign(
             given = verdict.conclude(
                 state,
                 workspace,
-                files,
+                options.config_files,
                 send=send,
                 again=Repetition(times, sys.stderr, [lock]) if times else None,
             )
         except Interrupted as err:
             runner.say(f"=== {state.id}: {err}; the same command goes on with it")
-            return _SIGNALLED + err.signal
+            return SIGNALLED + err.signal
         given.notes += state.notes
         summary = verdict.summary(state, given)
         paragraph = "\n".join(wrapped("", summary, 0))
@@ -228,4 +204,4 @@ def _show(plan: Sequence[Step]) -> int:
         words = " ".join(("reframe", *step.arguments))
         print(f"{step.name}: {f'not run: {step.reason}' if step.reason else words}")
     print("verdict")
-    return 0
+    return Status.PASSED

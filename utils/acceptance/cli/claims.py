@@ -1,11 +1,8 @@
 """`acceptance claims`: which stated relations hold in the results database."""
 
 import argparse
-import json
-import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from acceptance import references
 from acceptance.claims import (
@@ -15,25 +12,24 @@ from acceptance.claims import (
     WINDOW,
     ClaimResult,
     Figure,
-    UnknownSystem,
     Value,
     described,
     report,
 )
+from acceptance.cli.arguments import Commands, add_database, add_format
+from acceptance.cli.output import emit
 from acceptance.core.table import table
 from acceptance.references import write_parameters
-from acceptance.rfm import configuration, database
-
-#: Exit statuses.
-FULFILLED, UNFULFILLED, CANNOT_TELL = 0, 1, 2
+from acceptance.verdict import Status
 
 HEADER = ("state", "claim", "what", "left", "right", "published", "ours", "pairs", "note")
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Give the subcommand its arguments."""
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("claims", help="which stated relations hold in the results")
     command.add_argument("--system", help="only claims in which a side names this system")
-    command.add_argument("--db", type=Path, help="another results database")
+    add_database(command)
     command.add_argument(
         "--window",
         type=_days,
@@ -41,8 +37,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="DAYS",
         help="how far the two results may lie apart (default: %(default)g)",
     )
-    command.add_argument("--format", choices=("table", "json"), default="table")
+    add_format(command, "table", "json")
     command.add_argument("--all", action="store_true", help="list what is not measured, too")
+    command.set_defaults(run=run)
 
 
 def _days(text: str) -> float:
@@ -55,32 +52,20 @@ def _days(text: str) -> float:
     return days
 
 
-def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
-    """Print what became of claims; `files` are ReFrame's configuration files.
-
-    Returns the exit status: 1 when a claim fails that its system must fulfil, 2 when results,
-    references or configuration cannot be read.
-    """
+def run(options: argparse.Namespace) -> int:
+    """Print what became of claims; the exit status is 1 when one that must hold fails."""
     db = options.db or options.workspace.results
-    try:
-        library = references.load(options.workspace.reference)
-        results = report.evaluate_database(library, db, files, options.system, options.window)
-    except (
-        references.ReferenceFault,
-        database.ResultsFault,
-        configuration.SiteFault,
-        UnknownSystem,
-    ) as err:
-        print(f"acceptance claims: {err}", file=sys.stderr)
-        return CANNOT_TELL
-    if options.format == "json":
-        print(json.dumps(report.as_data(results), indent=2, ensure_ascii=False))
-    else:
-        print(as_text(results, options.all))
-    return UNFULFILLED if any(result.fails_expected for result in results) else FULFILLED
-
-
-# As text.
+    library = references.load(options.workspace.reference)
+    results = report.evaluate_database(
+        library, db, options.config_files, options.system, options.window
+    )
+    emit(
+        options.format,
+        lambda: report.as_data(results),
+        lambda: as_text(results, options.all),
+    )
+    fails = any(result.fails_expected for result in results)
+    return Status.FAILED if fails else Status.PASSED
 
 
 def as_text(results: Sequence[ClaimResult], everything: bool = False) -> str:

@@ -1,20 +1,16 @@
-"""`acceptance guidelines`: what in a session no sound MPI does."""
+"""`acceptance guidelines`: where a session violates guidelines that need no reference."""
 
 import argparse
-import json
-import sys
-from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 
 from acceptance import guidelines
+from acceptance.cli.arguments import Commands, add_database, add_format
+from acceptance.cli.output import emit
 from acceptance.core.table import table
 from acceptance.core.text import bytes_text
 from acceptance.guidelines import Report, Violation
 from acceptance.rfm import configuration, database
-
-#: Exit statuses, those of the gate: none that fails, one that does, and no answer.
-PASSED, FAILED, CANNOT_JUDGE = 0, 1, 2
+from acceptance.verdict import Status
 
 HEADER = (
     "guideline",
@@ -31,34 +27,34 @@ HEADER = (
 )
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Give the subcommand its arguments."""
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser(
+        "guidelines", help="operations of a session that are slower than others that do their work"
+    )
     command.add_argument("--session", help="UUID of a stored session; default: the last one")
-    command.add_argument("--db", type=Path, help="another results database")
-    command.add_argument("--format", choices=("table", "json"), default="table")
+    add_database(command)
+    add_format(command, "table", "json")
+    command.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
-    """Print the findings; `files` are ReFrame's configuration files. Returns the exit status."""
+def run(options: argparse.Namespace) -> int:
+    """Print the findings; the exit status is 1 when one of them fails the session."""
     db = options.db or options.workspace.results
-    try:
-        session = database.session(db, options.session)
-        earlier = guidelines.earlier(db, session)
-        report, failing = guidelines.judge(session, configuration.load(files), earlier)
-    except (database.ResultsFault, configuration.SiteFault) as err:
-        print(f"acceptance guidelines: {err}", file=sys.stderr)
-        return CANNOT_JUDGE
-    if options.format == "json":
-        data = {
+    session = database.session(db, options.session)
+    earlier = guidelines.earlier(db, session)
+    report, failing = guidelines.judge(session, configuration.load(options.config_files), earlier)
+    emit(
+        options.format,
+        lambda: {
             "session": session.uuid,
             "earlier_sessions": len(earlier),
             **asdict(report),
             "failing": [finding.id for finding in failing],
-        }
-        print(json.dumps(data, indent=2))
-    else:
-        print(_text(report, failing, session.uuid))
-    return FAILED if failing else PASSED
+        },
+        lambda: _text(report, failing, session.uuid),
+    )
+    return Status.FAILED if failing else Status.PASSED
 
 
 def _text(report: Report, failing: tuple[Violation, ...], session: str) -> str:

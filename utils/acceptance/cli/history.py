@@ -1,31 +1,33 @@
 """`acceptance history`: the past of metrics, and when they changed."""
 
 import argparse
-import json
 import math
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
+from acceptance.cli.arguments import Commands, add_format
+from acceptance.cli.output import emit
+from acceptance.cli.sources import add_sources, read
 from acceptance.cli.sparkline import sparkline
+from acceptance.core.errors import Fault
 from acceptance.core.table import table
 from acceptance.detection.changepoint import Scan
-from acceptance.regressions.history.reader import load
-from acceptance.regressions.history.series import History, Series, day, software_text
+from acceptance.regressions.history.series import Series, day, software_text
 from acceptance.regressions.judge import threshold
 from acceptance.regressions.scan import scan_series
-from acceptance.rfm.database import ResultsFault
+from acceptance.verdict import Status
 
 #: Series that are shown, and samples of a table.
 SHOWN, SAMPLES = 20, 30
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Give the subcommand its arguments."""
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("history", help="series of metrics, and when they changed")
     command.add_argument(
         "metric",
         nargs="*",
@@ -34,59 +36,37 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     add_sources(command)
     command.add_argument("--values", action="store_true", help="all samples, not a line of them")
-    command.add_argument("--format", choices=("text", "json"), default="text")
-
-
-def add_sources(command: argparse.ArgumentParser) -> None:
-    """Give a subcommand the arguments that say which results it reads."""
-    command.add_argument("--system", help="only this system")
-    command.add_argument("--db", type=Path, help="another results database of ReFrame")
-    command.add_argument("--perflogs", type=Path, help="a folder of perflogs beside it")
-
-
-def read(options: argparse.Namespace) -> History:
-    """Read the project's own database with its perflogs, or another one.
-
-    Raises ResultsFault when it cannot be read, and when it has nothing of `--system`.
-    """
-    perflogs = options.perflogs
-    if options.db is None and perflogs is None:
-        perflogs = options.workspace.perflogs
-    db = options.db or options.workspace.results
-    history = load(db, perflogs, options.system)
-    if options.system and not history.series:
-        raise ResultsFault(f"{db}: no result of a system {options.system!r}")
-    return history
+    add_format(command, "text", "json")
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the series that fit; returns the exit status."""
-    try:
-        history = read(options)
-    except ResultsFault as err:
-        print(f"acceptance history: {err}", file=sys.stderr)
-        return 1
-    found = [one for one in history.series if fits(one, options.metric)]
-    if not found:
-        patterns = " ".join(options.metric)
-        print(f"acceptance history: no series fits {patterns or 'anything'}", file=sys.stderr)
-        return 1
-    found.sort(key=lambda one: one.name)
-    directed = sum(one.direction is not None for one in history.series)
-    scans = scan_series(found, threshold(directed))
-    if options.format == "json":
-        data = [as_data(one, changes) for one, changes in zip(found, scans, strict=True)]
-        print(json.dumps(data, indent=2))
-        return 0
-    for note in history.notes:
-        print(f"note     {note}")
+    """Print the series that fit."""
+    history = read(options)
+    chosen = sorted(
+        (series for series in history.series if fits(series, options.metric)),
+        key=lambda series: series.name,
+    )
+    if not chosen:
+        raise Fault(f"no series fits {' '.join(options.metric) or 'anything'}")
+    directed = sum(series.direction is not None for series in history.series)
+    scanned = list(zip(chosen, scan_series(chosen, threshold(directed)), strict=True))
+    emit(
+        options.format,
+        lambda: [as_data(series, changes) for series, changes in scanned],
+        lambda: _listing(scanned, history.notes, options.values),
+    )
+    return Status.PASSED
+
+
+def _listing(scanned: list[tuple[Series, Scan]], notes: Iterable[str], everything: bool) -> str:
+    lines = [f"note     {note}\n" for note in notes]
     # A table of one series is what was asked for, and of all of them only on demand.
-    last = None if options.values else SAMPLES if len(found) == 1 else 0
-    shown = list(zip(found, scans, strict=True))[:SHOWN]
-    print("\n\n".join(_text(one, changes, last) for one, changes in shown))
-    if len(found) > SHOWN:
-        print(f"\n... and {len(found) - SHOWN} more series: --format json has all")
-    return 0
+    last = None if everything else SAMPLES if len(scanned) == 1 else 0
+    lines.append("\n\n".join(_text(series, found, last) for series, found in scanned[:SHOWN]))
+    if len(scanned) > SHOWN:
+        lines.append(f"\n\n... and {len(scanned) - SHOWN} more series: --format json has all")
+    return "".join(lines)
 
 
 def fits(series: Series, patterns: Sequence[str]) -> bool:

@@ -1,10 +1,11 @@
-"""The balance of machines: what each test of HPCC gives for each flop of HPL, side by side.
+"""`acceptance hpcc-balance`: what each test of HPCC gives for each flop of HPL, side by side.
 
 Source: Saini et al. 2006, Section 4.1, Table 2 and Figures 1 to 5. The first four show ratios over
 G-HPL, which is therefore among the metrics. In Figure 5 each one is divided by the largest over the
 systems compared, so that the best has 1.
 """
 
+import argparse
 import csv
 import io
 from collections import defaultdict
@@ -13,9 +14,15 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from acceptance import references
+from acceptance.cli.arguments import Commands, add_database, add_format
+from acceptance.cli.output import emit, warn
+from acceptance.core.table import table
 from acceptance.references import Library, Reference
+from acceptance.rfm import database
 from acceptance.rfm.database import Case, Session
 from acceptance.suites.hpcc import benchmarks as hpcc
+from acceptance.verdict import Status
 
 #: What is compared.
 METRICS = ("G-HPL", *hpcc.RATIOS)
@@ -45,6 +52,41 @@ class Point:
 
 
 COLUMNS = tuple(field.name for field in fields(Point))
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("hpcc-balance", help="HPCC's tests per flop of HPL, for plots")
+    command.add_argument("--system", help="only this system")
+    add_database(command)
+    add_format(command, "table", "csv", "json")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the ratios of what was measured and of what is published."""
+    db = options.db or options.workspace.results
+    library = references.load(options.workspace.reference)
+    sessions = list(database.sessions(db)) if db.exists() else []
+    found = points(sessions, library, options.system)
+    for problem in problems(found, db, options.system):
+        warn(options, problem)
+    if options.format == "csv":
+        print(as_csv(found), end="")
+    else:
+        emit(options.format, lambda: as_data(found), lambda: _text(found))
+    return Status.PASSED
+
+
+def _text(found: Iterable[Point]) -> str:
+    rows = [
+        [
+            format(value, ".4g") if isinstance(value, float) else "" if value is None else value
+            for value in row.values()
+        ]
+        for row in as_data(found)
+    ]
+    return table(COLUMNS, rows)
 
 
 def points(sessions: Iterable[Session], library: Library, system: str | None = None) -> list[Point]:
@@ -119,7 +161,7 @@ def _stated(row: Reference, np: str, metric: str, value: float, unit: str, sourc
     return Point(*where, np, "", "", "", metric, value, unit, None, source)
 
 
-def problems(found: Iterable[Point], database: Path, system: str | None) -> list[str]:
+def problems(found: Iterable[Point], db: Path, system: str | None) -> list[str]:
     """Return what a reader of these points should know that they do not tell."""
     found = list(found)
     whose = f" of {system}" if system is not None else ""
@@ -127,7 +169,7 @@ def problems(found: Iterable[Point], database: Path, system: str | None) -> list
         return [f"no result of HPCC{whose} is known"]
     said = []
     if not any(point.environment for point in found):
-        said.append(f"{database} has no result of HPCC{whose} that passed: published values only")
+        said.append(f"{db} has no result of HPCC{whose} that passed: published values only")
     if not all(map(_comparable, found)):
         said.append(
             f"not normalised: problems that fill less than {hpcc.COMPARABLE:.0%} of the memory; "

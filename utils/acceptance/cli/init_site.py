@@ -5,20 +5,21 @@ import os
 import re
 import shlex
 import socket
-import sys
 from pathlib import Path
 
-from acceptance.cli.arguments import positive
+from acceptance.cli.arguments import Commands, positive
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.fabric.facts import FabricFault, Facts
 from acceptance.rfm import configuration
 from acceptance.site import init
-from acceptance.site.init import Fabric, InitFault, Request, SlurmFault, Written
+from acceptance.site.init import Fabric, Request, Written
+from acceptance.verdict import Status
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Give the subcommand its arguments."""
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("init-site", help="write a first configuration of a new site")
     command.add_argument("name", help="name of the system: letters, digits, - and _")
     command.add_argument(
         "--partition", action="append", default=[], help="only this one of Slurm; may be repeated"
@@ -38,10 +39,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="folder with config/systems and spack-envs/systems (default: ACCEPTANCE_SYSTEMS, "
         "else the clone)",
     )
+    command.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace, config_files: list[Path]) -> int:
-    """Write the files, or print them; returns the exit status."""
+def run(options: argparse.Namespace) -> int:
+    """Write the files, or print them."""
     workspace: Workspace = options.workspace
     request = Request(
         workspace=workspace,
@@ -53,19 +55,14 @@ def run(options: argparse.Namespace, config_files: list[Path]) -> int:
         force=options.force or options.dry_run,
         local=options.local,
     )
-    try:
-        written = init.prepare_system(request)
-        if options.dry_run:
-            for path, text in written.files.items():
-                print(f"# {path}\n{text}")
-            return 0
-        init.write(written)
-    except (InitFault, SlurmFault) as err:
-        print(f"acceptance init-site: {err}", file=sys.stderr)
-        return 1
-    print("\n".join(_summary(written)))
-    print("\n".join(["", *_next(written, request, config_files)]))
-    return 0
+    written = init.prepare_system(request)
+    if options.dry_run:
+        for path, text in written.files.items():
+            print(f"# {path}\n{text}")
+        return Status.PASSED
+    init.write(written)
+    print("\n".join([*_summary(written), "", *_next(written, request, options.config_files)]))
+    return Status.PASSED
 
 
 def _command(options: argparse.Namespace) -> str:

@@ -1,20 +1,20 @@
 """`acceptance limits`: what the fabrics can do at most, beside the nearest reference."""
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from acceptance import references
+from acceptance.cli.arguments import Commands, add_format
+from acceptance.cli.output import emit
 from acceptance.cli.published_peaks import Peak, peaks
 from acceptance.core.table import table
 from acceptance.core.technologies import TECHNOLOGIES
 from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit
 from acceptance.references import Library
 from acceptance.rfm import configuration
+from acceptance.verdict import Status
 
 #: Options that state facts, in place of those of the partitions.
 STATED = {
@@ -105,8 +105,9 @@ def _row(name: str, facts: Facts, library: Library | None) -> Row:
     return Row(name, facts, bound, found[0] if found else None)
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Give the subcommand its arguments."""
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("limits", help="what the fabrics can do at most, and why")
     command.add_argument(
         "partition",
         nargs="?",
@@ -115,31 +116,27 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     for name, text in STATED.items():
         command.add_argument(f"--{name.replace('_', '-')}", help=text)
-    command.add_argument("--format", choices=("table", "json"), default="table")
+    add_format(command, "table", "json")
+    command.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace, files: Iterable[Path]) -> int:
-    """Print limits; `files` are ReFrame's configuration files. Returns the exit status."""
+def run(options: argparse.Namespace) -> int:
+    """Print the limits of one partition, of all, or of the facts on the command line."""
     stated = {name: getattr(options, name) for name in STATED if getattr(options, name) is not None}
-    try:
-        if stated and options.partition is None:
-            found = [_row("as stated", Facts.read(stated), None)]
-        else:
-            library = references.load(options.workspace.reference)
-            systems = configuration.load(files).systems
-            found = list(
-                rows(systems, library, options.partition, stated, options.workspace.place_of)
-            )
-    except (FabricFault, configuration.SiteFault, references.ReferenceFault) as err:
-        print(f"acceptance limits: {err}", file=sys.stderr)
-        return 1
-    if options.format == "json":
-        print(json.dumps([row.as_data() for row in found], indent=2))
-        return 0
-    print(table(HEADER, map(_cells, found)))
-    if len(found) == 1:
-        print("\n" + _details(found[0]))
-    return 0
+    if stated and options.partition is None:
+        found = [_row("as stated", Facts.read(stated), None)]
+    else:
+        library = references.load(options.workspace.reference)
+        systems = configuration.load(options.config_files).systems
+        place_of = options.workspace.place_of
+        found = list(rows(systems, library, options.partition, stated, place_of))
+    emit(options.format, lambda: [row.as_data() for row in found], lambda: _text(found))
+    return Status.PASSED
+
+
+def _text(found: list[Row]) -> str:
+    text = table(HEADER, map(_cells, found))
+    return f"{text}\n\n{_details(found[0])}" if len(found) == 1 else text
 
 
 def _cells(row: Row) -> list[str]:

@@ -1,23 +1,20 @@
 """`acceptance protocol`: check the protocol of an acceptance, or print it."""
 
 import argparse
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from acceptance.campaigns.protocol import verify
-from acceptance.campaigns.state import CampaignFault
+from acceptance.cli.arguments import Commands
 from acceptance.core.text import wrapped
-
-#: Exit statuses of `verify`.
-AGREES, DIFFERS, UNREADABLE = 0, 1, 2
+from acceptance.verdict import Status
 
 #: Findings that end an acceptance; the protocol has all of them.
 _SHOWN = 20
 
 
-def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add(commands: Commands) -> None:
     """Add the subcommand."""
     command = commands.add_parser("protocol", help="check the protocol of an acceptance")
     command.add_argument("what", choices=("verify", "show"))
@@ -27,14 +24,10 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Check a protocol, and the Markdown beside it; or print it as Markdown."""
-    try:
-        verified = verify(options.file)
-    except CampaignFault as err:
-        print(f"acceptance protocol: {err}", file=sys.stderr)
-        return UNREADABLE
+    verified = verify(options.file)
     if options.what == "show":
         print(verified.markdown, end="")
-        return AGREES
+        return Status.PASSED
     for line in verified.differences:
         print(f"DIFFERS  {line}")
     data, counts = verified.data, verified.data["counts"]
@@ -42,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"metrics  {counts['judged']} judged, {counts['recorded']} recorded, not judged")
     print(f"sha256   {verified.checksum}")
     print(f"\n{'DIFFERS' if verified.differences else 'agrees with itself'}")
-    return DIFFERS if verified.differences else AGREES
+    return Status.FAILED if verified.differences else Status.PASSED
 
 
 def last_lines(data: Mapping[str, Any], paths: tuple[Path, Path]) -> str:

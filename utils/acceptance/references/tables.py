@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from acceptance.references.library import Library
-from acceptance.references.records import VALUE_COLUMNS, Reference, write_parameters
+from acceptance.references.records import VALUE_COLUMNS, Reference, ReferenceFault, write_parameters
 
 #: What a table for people leaves out.
 SHORT_COLUMNS = tuple(
@@ -23,15 +23,15 @@ def select(
     """Return published values and baselines, narrowed down.
 
     `partition` is `system:partition`; `benchmark` is `suite.program`, or a suite for all of its
-    programs. Raises ValueError for a paper or partition that the references do not have, with
+    programs. Raises ReferenceFault for a paper or partition that the references do not have, with
     the names that they have.
     """
     rows = [*library.values, *library.baselines]
     if paper is not None and paper not in library.papers:
-        raise ValueError(f"no paper {paper!r}; there are {', '.join(sorted(library.papers))}")
+        raise ReferenceFault(f"no paper {paper!r}; there are {', '.join(sorted(library.papers))}")
     known = {*library.partitions, *(f"{row.system}:{row.partition}" for row in library.baselines)}
     if partition is not None and partition not in known:
-        raise ValueError(f"no partition {partition!r}; there are {', '.join(sorted(known))}")
+        raise ReferenceFault(f"no partition {partition!r}; there are {', '.join(sorted(known))}")
     return [
         row
         for row in rows

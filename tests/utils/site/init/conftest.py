@@ -66,7 +66,7 @@ def fault(tmp_path, capsys):
     def run(*arguments):
         status = cli.main(["init-site", "--root", str(tmp_path / "site"), *arguments])
         said = capsys.readouterr()
-        assert status == 1, said.out
+        assert status == 2, said.out
         assert not list((tmp_path / "site").rglob("*.*"))
         return said.err
 

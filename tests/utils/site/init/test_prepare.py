@@ -249,7 +249,7 @@ def test_what_is_there_stays_unless_forced(slurm, made, tmp_path, capsys):
     *_, text, _ = made()
     path = tmp_path / "site/config/systems/mine.py"
     path.write_text("SYSTEM = 'mine'\n")
-    assert cli.main(["init-site", "mine", "--root", str(tmp_path / "site")]) == 1
+    assert cli.main(["init-site", "mine", "--root", str(tmp_path / "site")]) == 2
     assert "is there; --force writes it anew" in capsys.readouterr().err
     assert path.read_text() == "SYSTEM = 'mine'\n"
     assert made("--force")[2] == text
@@ -264,7 +264,7 @@ def test_a_dry_run_writes_nothing(slurm, tmp_path, capsys):
 
 def test_a_folder_that_cannot_be_written(slurm, tmp_path, capsys):
     (tmp_path / "site").write_text("a file")
-    assert cli.main(["init-site", "mine", "--root", str(tmp_path / "site")]) == 1
+    assert cli.main(["init-site", "mine", "--root", str(tmp_path / "site")]) == 2
     assert "--root names another folder" in capsys.readouterr().err
 
 
@@ -373,6 +373,6 @@ def test_a_fabric_that_nobody_knows_is_said_to_be_unknown_and_its_nodes_can_be_l
     assert parts(system)["debug"]["extras"]["fabric"] == {}
     where = {"ACCEPTANCE_SYSTEMS": str(tmp_path / "site")}
     done = site.acceptance("limits", "mine:debug", **where)
-    assert (done.status, "mine:debug: no fabric is stated" in done.errors) == (1, True)
+    assert (done.status, "mine:debug: no fabric is stated" in done.errors) == (2, True)
     run = site.reframe("--system=mine", "-c", "checks/fabric.py", "-lC", **where)
     assert (run.status, "LinkCheck" in run.output) == (0, True), run.output + run.errors

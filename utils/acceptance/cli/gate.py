@@ -1,0 +1,52 @@
+"""`acceptance gate`: the verdict on a run."""
+
+import argparse
+import sys
+
+from acceptance.cli.arguments import Commands, add_confirm, add_database, add_format
+from acceptance.cli.output import emit
+from acceptance.core.errors import Fault
+from acceptance.verdict import Repetition, conclude, junit, verdict_text
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser(
+        "gate",
+        help="judge the run that ended last",
+        epilog="exit status: 0 pass; 1 failure, or a metric became worse; 2 cannot judge",
+    )
+    command.add_argument("--run", dest="run_id", help="the run with --session-extras run=ID")
+    command.add_argument("--session", help="UUID of a stored session instead of the last run")
+    add_database(
+        command, "another results database of ReFrame: its last session, and the history of all"
+    )
+    command.add_argument("--send", action="store_true", help="send alerts that are new, or ended")
+    add_confirm(command)
+    add_format(command, "text", "json", "junit")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the verdict; its status is the exit status."""
+    database = options.db
+    elsewhere = "--db" if options.db else "--session" if options.session else ""
+    for name, value in (("--run", options.run_id), ("--confirm", options.confirm)):
+        if elsewhere and value:
+            raise Fault(f"{name} is of this clone's runs, not for {elsewhere}")
+    if options.session and not database:
+        database = options.workspace.results
+    given = conclude(
+        options.workspace,
+        [options.run_id] if options.run_id else [],
+        database=database,
+        session=options.session,
+        config_files=options.config_files,
+        send=options.send,
+        again=Repetition(options.confirm, sys.stderr) if options.confirm else None,
+    )
+    if options.format == "junit":
+        print(junit(given))
+    else:
+        emit(options.format, given.as_data, lambda: verdict_text(given))
+    return given.status

@@ -1,0 +1,31 @@
+"""Which results a subcommand reads: the clone's own, or others."""
+
+import argparse
+from pathlib import Path
+
+from acceptance.cli.arguments import add_database
+from acceptance.regressions.history.reader import load
+from acceptance.regressions.history.series import History
+from acceptance.rfm.database import ResultsFault
+
+
+def add_sources(command: argparse.ArgumentParser) -> None:
+    """Give a subcommand the arguments that say which results it reads."""
+    command.add_argument("--system", help="only this system")
+    add_database(command)
+    command.add_argument("--perflogs", type=Path, help="a folder of perflogs beside it")
+
+
+def read(options: argparse.Namespace) -> History:
+    """Read the project's own database with its perflogs, or another one.
+
+    Raises ResultsFault when it cannot be read, and when it has nothing of `--system`.
+    """
+    perflogs = options.perflogs
+    if options.db is None and perflogs is None:
+        perflogs = options.workspace.perflogs
+    db = options.db or options.workspace.results
+    history = load(db, perflogs, options.system)
+    if options.system and not history.series:
+        raise ResultsFault(f"{db}: no result of a system {options.system!r}")
+    return history

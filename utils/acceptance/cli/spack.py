@@ -1,0 +1,74 @@
+"""`acceptance spack`, `acceptance spack-env` and `acceptance mirror`: what builds suites."""
+
+import argparse
+from pathlib import Path
+
+from acceptance.cli.arguments import Commands, add_system
+from acceptance.cli.output import warn
+from acceptance.core.paths import Workspace
+from acceptance.rfm import configuration
+from acceptance.software import Spack, SpackFault, clone_spack, compose_environment, fill_mirror
+from acceptance.suites import SUITES
+from acceptance.verdict import Status
+
+
+def add(commands: Commands) -> None:
+    """Add the three subcommands."""
+    command = commands.add_parser("spack", help="get the pinned Spack, unless there is one")
+    command.set_defaults(run=run)
+
+    command = commands.add_parser("spack-env", help="the spack.yaml that builds a suite")
+    command.add_argument("suite")
+    command.add_argument("mpi")
+    command.add_argument("--system", default="local")
+    command.set_defaults(run=run)
+
+    command = commands.add_parser("mirror", help="make a mirror for machines without a network")
+    command.add_argument("destination", type=Path)
+    command.add_argument("--suite", action="append", help="only this suite; may be repeated")
+    add_system(command)
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the one that was asked for."""
+    return {"spack": _get, "spack-env": _environment, "mirror": _mirror}[options.command](options)
+
+
+def _get(options: argparse.Namespace) -> int:
+    workspace: Workspace = options.workspace
+    spack = Spack.find(workspace)
+    if spack is None:
+        print(f"spack: {clone_spack(workspace.spack)} in {workspace.spack}")
+    else:
+        print(f"spack: {spack.root} is there ({spack.identity()['spack']}); it will be used")
+    return Status.PASSED
+
+
+def _spack(workspace: Workspace) -> Spack:
+    spack = Spack.find(workspace)
+    if spack is None:
+        raise SpackFault("there is no Spack; get one with: make spack")
+    return spack
+
+
+def _environment(options: argparse.Namespace) -> int:
+    spack = _spack(options.workspace)
+    print(compose_environment(options.suite, options.system, options.mpi, spack), end="")
+    return Status.PASSED
+
+
+def _mirror(options: argparse.Namespace) -> int:
+    """Put all suites of a system into a mirror; what fails does not keep the others out."""
+    spack = _spack(options.workspace)
+    site = configuration.load(options.config_files)
+    system = site.system(options.system)
+    status = Status.PASSED
+    for suite, mpi in site.spack_builds(system, options.suite or SUITES):
+        try:
+            mirrored = fill_mirror(options.destination, suite, system["name"], mpi, spack)
+            print(f"{suite} with {mpi}: {mirrored}")
+        except SpackFault as err:
+            warn(options, err)
+            status = Status.FAILED
+    return status
