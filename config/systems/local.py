@@ -13,7 +13,7 @@ WHEELS, PREFIXES = WORKSPACE.wheels, WORKSPACE.spack / "prefix"
 
 ENVIRONMENTS = []
 
-# Open MPI refuses to run as root, as in a container, unless it is told twice.
+# Open MPI refuses to run as root, as in a container, unless it is allowed twice.
 AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
 # The real Intel MPI Benchmarks from Python wheels: `make run` installs them.

@@ -39,7 +39,7 @@ def run(benches: Mapping[str, ModuleType], start: Callable[[str], int] = start) 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser("tests.bench", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHES))
     names = parser.parse_args().names or BENCHES
     if unknown := sorted({*names} - {*BENCHES}):

@@ -23,7 +23,7 @@ from acceptance.detection import changepoint, common_mode, constants
 
 Floats = NDArray[np.float64]
 NIGHTS = 365
-#: Apache Otava wants a numpy of its own (0.8.0: 2.2), so it may be absent.
+#: Apache Otava needs a numpy of its own (0.8.0: 2.2), so it may be absent.
 OTAVA = importlib.util.find_spec("otava") is not None
 #: Nights after the shift in which it may be found.
 AFTER = 60

@@ -115,7 +115,7 @@ def test_osu_is_built_and_runs(built, mpi):
 
 @pytest.mark.skipif(archive(SHA_OF_OSU) is None, reason=f"{MIRROR} has no OSU 7.4")
 @pytest.mark.skipif("openmpi" not in externals.mpi_names(), reason="no Open MPI: openmpi-bin")
-@pytest.mark.skipif(usable_cores() < 2, reason="two ranks want two cores, this machine has one")
+@pytest.mark.skipif(usable_cores() < 2, reason="two ranks need two cores, this machine has one")
 def test_the_balance_of_this_machine_is_that_of_its_two_results(built):
     done = built.reframe(
         "-c", "checks/osu.py", "-c", "checks/balance.py", "-r", "-p", "spack-openmpi",

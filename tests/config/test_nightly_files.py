@@ -149,7 +149,7 @@ def test_the_command_of_the_scrontab_leaves_variables_of_its_job_behind(site):
 def test_systemd_takes_the_units(tmp_path):
     paths = []
     for path in FOLDER.glob("acceptance-nightly.*"):
-        # It wants the user and the command to be there.
+        # It requires the user and the command to be there.
         text = path.read_text().replace(CLONE, str(ROOT)).replace("User=acceptance", "User=root")
         paths.append(tmp_path / path.name)
         paths[-1].write_text(text)

@@ -28,7 +28,7 @@ IDENTITY = {"spack": "1.1.0", "spack_commit": "abc", "packages_commit": "def"}
 
 @pytest.fixture
 def fake(tmp_path):
-    """Make the files by which a Spack and its package repository are told."""
+    """Make the files by which a Spack and its package repository are known."""
     return Spack(*fake_spack.make(tmp_path), workspace(tmp_path / "var"))
 
 
@@ -204,11 +204,10 @@ def test_an_mpi_of_debian_gets_a_prefix_of_its_own(tmp_path):
         (root / "bin" / name).write_text("#!/bin/sh\necho 'MPICH Version:    4.0.2'\n")
         (root / "bin" / name).chmod(0o755)
     assert externals.mpi_names(root) == ["mpich"]
-    (mpi,) = externals.mpis(tmp_path / "prefix", root).values()
-    externals.link(mpi, root)
-    assert mpi.version == "4.0.2"
-    assert (mpi.prefix / "bin/mpicc").resolve() == root / "bin/mpicc.mpich"
-    assert not (mpi.prefix / "bin/mpif90").is_symlink(), "nothing points to what is not there"
+    assert externals.mpi_versions(root) == {"mpich": "4.0.2"}
+    prefix = externals.prefix_of("mpich", tmp_path / "prefix", root)
+    assert (prefix / "bin/mpicc").resolve() == root / "bin/mpicc.mpich"
+    assert not (prefix / "bin/mpif90").is_symlink(), "nothing points to what is not there"
 
 
 def test_who_makes_the_prefix_of_an_mpi_at_the_same_moment_does_not_trip_over_the_other(tmp_path):
@@ -222,7 +221,7 @@ def test_who_makes_the_prefix_of_an_mpi_at_the_same_moment_does_not_trip_over_th
         for number in range(100):
             start.wait(timeout=60)
             try:
-                externals.link(externals.Mpi("mpich", "4.0.2", tmp_path / f"prefix/{number}"), root)
+                externals.prefix_of("mpich", tmp_path / f"prefix/{number}", root)
             except BaseException:
                 start.abort()
                 raise
@@ -230,4 +229,6 @@ def test_who_makes_the_prefix_of_an_mpi_at_the_same_moment_does_not_trip_over_th
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(link, range(4)))
     for number in range(100):
-        assert (tmp_path / f"prefix/{number}/bin/mpirun").resolve() == root / "bin/mpirun.mpich"
+        assert (
+            tmp_path / f"prefix/{number}/mpich/bin/mpirun"
+        ).resolve() == root / "bin/mpirun.mpich"

@@ -6,7 +6,6 @@ import platform
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +34,6 @@ _HELPERS = {
 }
 
 
-@dataclass(frozen=True)
-class Mpi:
-    """An MPI of this machine: name, version, and the prefix under which it can be used."""
-
-    name: str
-    version: str
-    prefix: Path
-
-
 def mpi_names(root: Path = Path("/usr")) -> list[str]:
     """Return the MPIs that Debian's packages have put into `root`; runs no program."""
     return [
@@ -53,36 +43,31 @@ def mpi_names(root: Path = Path("/usr")) -> list[str]:
     ]
 
 
-def mpis(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Mpi]:
-    """Find the MPIs that Debian's packages have put into `root`, with their versions.
-
-    Debian puts them all into one prefix, told apart by a suffix. Each gets a prefix of links of
-    its own, `prefixes/<name>`, where its programs have their usual names; `link` makes it.
-    """
-    present = {}
+def mpi_versions(root: Path = Path("/usr")) -> dict[str, str]:
+    """Return the MPIs that Debian's packages have put into `root`, and their versions."""
+    versions = {}
     for name in mpi_names(root):
         _, _, (program, *options), pattern = _DEBIAN_MPI[name]
         if version := _version([str(root / "bin" / program), *options], pattern):
-            present[name] = Mpi(name, version, prefixes / name)
-    return present
+            versions[name] = version
+    return versions
 
 
 def launcher_of(name: str, prefixes: Path, root: Path = Path("/usr")) -> Path:
     """Return the folder in which the programs of an MPI have their usual names; makes it."""
-    mpi = Mpi(name, "", prefixes / name)
-    link(mpi, root)
-    return mpi.prefix / "bin"
+    return prefix_of(name, prefixes, root) / "bin"
 
 
-def link(mpi: Mpi, root: Path = Path("/usr")) -> None:
-    """Make the prefix of links of an MPI; what is there already is left alone."""
+def prefix_of(name: str, prefixes: Path, root: Path = Path("/usr")) -> Path:
+    """Return the prefix of links of an MPI, `prefixes/<name>`; makes what is missing of it.
+
+    Debian puts all MPIs into one prefix, and tells their programs apart by a suffix.
+    """
     triplet = f"{platform.machine()}-linux-gnu"
     libraries = root / "lib" / triplet
-    links = {
-        f"bin/{program}": root / f"bin/{program}.{mpi.name}" for program in _WRAPPERS[mpi.name]
-    }
-    links |= {f"bin/{program}": root / f"bin/{program}" for program in _HELPERS[mpi.name]}
-    if mpi.name == "openmpi":
+    links = {f"bin/{program}": root / f"bin/{program}.{name}" for program in _WRAPPERS[name]}
+    links |= {f"bin/{program}": root / f"bin/{program}" for program in _HELPERS[name]}
+    if name == "openmpi":
         links |= {
             "lib": libraries / "openmpi/lib",
             "include": libraries / "openmpi/include",
@@ -97,7 +82,8 @@ def link(mpi: Mpi, root: Path = Path("/usr")) -> None:
             "lib/libmpichcxx.so": libraries / "libmpichcxx.so",
             "lib/libmpichfort.so": libraries / "libmpichfort.so",
         }
-    _make_links(mpi.prefix, links)
+    _make_links(prefixes / name, links)
+    return prefixes / name
 
 
 def externals(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Any]:
@@ -113,9 +99,8 @@ def externals(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Any]:
             packages[language] = {"require": version}
     if version := _version(["make", "--version"], r"GNU Make ([\d.]+)"):
         packages["gmake"] = _external(f"gmake@{version}", root)
-    for mpi in mpis(prefixes, root).values():
-        link(mpi, root)
-        packages[mpi.name] = _external(f"{mpi.name}@{mpi.version}", mpi.prefix)
+    for name, version in mpi_versions(root).items():
+        packages[name] = _external(f"{name}@{version}", prefix_of(name, prefixes, root))
     if blas := _openblas(prefixes, root):
         packages["openblas"] = blas
         packages |= {name: {"require": "openblas"} for name in ("blas", "lapack")}

@@ -96,15 +96,15 @@ def find_mpis(prefixes: Path, spack: Spack | None) -> MpiSearch:
             else:
                 search.others.append(f"module {name}: brings no MPI, or does not load by itself")
         search.others += [f"module {name}: not looked at" for name in names[modules.MAX_LOADED :]]
-    debian = externals.mpis(prefixes)
+    debian = externals.mpi_versions()
     for name in ("mpirun", "mpiexec"):
         path = shutil.which(name)
         # In /usr/bin several MPIs share one prefix, which Spack cannot use.
         if path and not (debian and Path(path).parent == Path("/usr/bin")):
             search.look_into(Path(path).parent, f"{name} on PATH")
-    for mpi in debian.values():
-        externals.link(mpi)
-        search.add(InstalledMpi(mpi.name, mpi.version, mpi.prefix, "Debian's packages"))
+    for name, version in debian.items():
+        prefix = externals.prefix_of(name, prefixes)
+        search.add(InstalledMpi(name, version, prefix, "Debian's packages"))
     for installed in _installed(spack) if spack else ():
         search.add(installed)
     return search

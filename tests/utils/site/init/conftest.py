@@ -16,11 +16,11 @@ def _machine(tmp_path, monkeypatch):
     for name in ("LMOD_CMD", "MODULES_CMD", "MODULESHOME", "LOADEDMODULES", "SLURM_JOB_ID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Spack, "find", lambda workspace: None)
-    monkeypatch.setattr(externals, "mpis", lambda prefixes: {})
+    monkeypatch.setattr(externals, "mpi_versions", dict)
     monkeypatch.setattr(externals, "externals", lambda prefixes: {"gcc": {"buildable": False}})
     monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path / "var"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    # Debian's MPIs are in /usr/bin; a test that wants one puts it into a folder of its own.
+    # Debian's MPIs are in /usr/bin; a test that needs one puts it into a folder of its own.
     which = shutil.which
     monkeypatch.setattr(
         mpis.shutil, "which", lambda n, **k: None if which(n, **k) == f"/usr/bin/{n}" and

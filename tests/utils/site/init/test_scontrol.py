@@ -101,9 +101,9 @@ def test_mpi_plugins(recorded):
 def test_what_is_no_record_of_a_node_is_an_error_with_its_line(recorded, spoil, words):
     lines = recorded("slurm/nodes-22.05.txt").splitlines()
     lines[1] = spoil(lines[1])
-    with pytest.raises(ParseError, match="scontrol show node:2: ") as told:
+    with pytest.raises(ParseError, match="scontrol show node:2: ") as caught:
         scontrol.nodes("\n".join(lines))
-    assert words in str(told.value)
+    assert words in str(caught.value)
 
 
 def test_no_node_is_no_error():

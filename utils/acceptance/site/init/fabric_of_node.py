@@ -121,7 +121,7 @@ def _of_port(node: NodeLinks, link: _Link) -> Fabric:
         facts |= {"rate": rate.word, "lanes": rate.lanes}
     else:
         todo.append(f"rate, lanes: {rate} is not known here")
-    # UCX (MPICH, Open MPI), and MVAPICH2, which is told the adapter only.
+    # UCX (MPICH, Open MPI), and MVAPICH2, which takes the adapter only.
     variables = {
         "UCX_NET_DEVICES": f"{port.device}:{port.number}",
         "MV2_IBA_HCA": port.device,

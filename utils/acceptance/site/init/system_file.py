@@ -18,7 +18,7 @@ from acceptance.software import InstalledMpi, MpiSearch, plugin
 _TEMPLATE = Path(__file__).with_name("system.py.j2")
 #: Columns of a line of Python; of a long list of names, how many are written.
 _WIDTH, _NAMES = 100, 4
-#: Open MPI refuses to run as root, as in a container, unless it is told twice.
+#: Open MPI refuses to run as root, as in a container, unless it is allowed twice.
 _AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
 
