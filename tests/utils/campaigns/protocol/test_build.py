@@ -227,6 +227,20 @@ def test_what_is_no_protocol_is_refused(site, text):
     assert "Traceback" not in done.errors
 
 
+def test_of_an_older_version_it_is_said_what_was_not_compared(site):
+    path = site.folder / "p.json"
+    data = make(version=1)
+    path.write_text(json.dumps(data))
+    done = site.acceptance("protocol", "verify", path)
+    assert done.status == 2
+    assert "not compared: counts, outcome and findings: drawn by the rules of version 1" in (
+        done.output
+    )
+    assert done.output.splitlines()[-1] == "cannot be verified whole"
+    path.write_text(json.dumps({**data, "vendor": "another"}))
+    assert site.acceptance("protocol", "verify", path).status == 1
+
+
 def test_a_protocol_without_its_parts_is_malformed():
     data = make()
     del data["measured"][0]["keys"]
