@@ -17,6 +17,7 @@ from acceptance.software import (
     compose_environment,
     environment_for,
     externals,
+    keep_lock,
     read_lock,
     spack_sources,
 )
@@ -112,6 +113,18 @@ def test_the_lock_lives_as_long_as_its_environment(fake):
     environment_for("imb", "koop2008", mpi, fake)
     assert not (folder / "spack.lock").exists(), "another Spack concretizes anew"
     assert sorted(path.name for path in folder.iterdir()) == ["spack.yaml"]
+
+
+def test_several_runs_may_ask_for_one_environment_at_once(fake):
+    def ask(_):
+        return environment_for("imb", "koop2008", "openmpi", fake)
+
+    with ThreadPoolExecutor(4) as pool:
+        (folder,) = set(pool.map(ask, range(20)))
+    expected = compose_environment("imb", "koop2008", "openmpi", fake)
+    assert (folder / "spack.yaml").read_text() == expected
+    keep_lock(folder, "{}")
+    assert sorted(path.name for path in folder.iterdir()) == ["spack.lock", "spack.yaml"]
 
 
 def test_spack_is_found_in_the_order_of_the_readme(fake, tmp_path):

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import jinja2
 
-from acceptance.core.text import plural, shortened
+from acceptance.core.text import WIDTH, plural, shortened
 from acceptance.site.init.cluster import Cluster
 from acceptance.site.init.node_kinds import Kind
 from acceptance.software import InstalledMpi, MpiSearch, plugin
 
 _TEMPLATE = Path(__file__).with_name("system.py.j2")
-#: Columns of a line of Python; of a long list of names, how many are written.
-_WIDTH, _NAMES = 100, 4
+#: Of a long list of names, how many are written.
+_NAMES = 4
 #: Open MPI refuses to run as root, as in a container, unless it is allowed twice.
 _AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
@@ -95,7 +95,7 @@ def _comment(line: str, indent: int = 0, lead: str = "# ") -> str:
     lead = " " * indent + lead
     return textwrap.fill(
         line,
-        _WIDTH,
+        WIDTH,
         initial_indent=lead,
         subsequent_indent=lead,
         break_long_words=False,
@@ -122,7 +122,7 @@ def _literal(value: object, indent: int = 0, before: int = 0) -> str:
     items = list(value)
     line = "[" + ", ".join(map(_literal, items)) + "]"
     # A comma follows.
-    if before + len(line) < _WIDTH or not items:
+    if before + len(line) < WIDTH or not items:
         return line
     inner = indent + 4
     rows = "".join(f"{' ' * inner}{_literal(item, inner, inner)},\n" for item in items)
@@ -155,7 +155,7 @@ def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
         notes.append(f"fill in: SLURM_MPI_TYPE; srun has no plugin that starts {mpi.name}")
     parts = (mpi.package, modules, features, variables)
     line = f'    "{mpi.name}": (' + ", ".join(map(_literal, parts)) + "),"
-    if len(line) > _WIDTH:
+    if len(line) > WIDTH:
         rows = "".join(f"        {_literal(part, 8, 8)},\n" for part in parts)
         line = f'    "{mpi.name}": (\n{rows}    ),'
     return _comments(notes, 4) + "\n" + line
