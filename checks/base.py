@@ -52,7 +52,7 @@ def mode_of(partition, asked: str) -> str:
     """Return the mode that is asked for, else that of a partition; ValueError for another word."""
     mode = asked or partition.extras.get("mode", "nightly")
     if mode not in MODES:
-        raise ValueError(f"mode is {mode!r}; it wants one of {', '.join(MODES)}")
+        raise ValueError(f"mode is {mode!r}; it must be one of {', '.join(MODES)}")
     return mode
 
 
@@ -204,7 +204,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         self.judged_by = judged_by
 
     def check_performance(self):
-        """Hold each metric against its reference; all that is wrong fails the case together."""
+        """Compare each metric with its reference; all that is wrong fails the case together."""
         troubles = [] if self.is_dry_run() else self.fail(self.troubles())
         try:
             super().check_performance()

@@ -19,7 +19,7 @@ from acceptance.software import (
 )
 from acceptance.suites import SUITES
 
-#: Ends a build that failed, so that what Spack said can be told in one line.
+#: Ends a build that failed, so that what Spack said fits into one line.
 FAILED = "this build of the suite failed"
 
 
@@ -100,7 +100,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
 
     @sanity_function
     def complete(self):
-        """Hold what was built against what the checks will run."""
+        """Compare what was built with what the checks will run."""
         if "spack" in self.current_environ.features:
             self.take_lock()
         for alternatives in self.programs():

@@ -182,7 +182,7 @@ class Hpcc(PlacedCheck):
         return hpcc.values(output.summary, self.np, peak=self.peak(), **self.in_cache())
 
     def sources(self, name):
-        """Hold a small problem against no published number that depends on its size."""
+        """Judge a small problem by no published number that depends on its size."""
         if self.filled < hpcc.COMPARABLE and hpcc.depends_on_size(name):
             return tuple(source for source in SOURCES if source != "published")
         return SOURCES

@@ -53,7 +53,7 @@ def cases(part, mode: str, classes: str) -> set[tuple[str, str, int]]:
     """
     wanted = classes.split(",") if classes else CLASSES[mode]
     if unknown := [word for word in wanted if word not in tuple(npb.CLASSES)]:
-        raise ValueError(f"classes has {', '.join(map(repr, unknown))}; it wants some of S,W,A,...")
+        raise ValueError(f"classes has {', '.join(map(repr, unknown))}; it takes some of S,W,A,...")
     found = set()
     for name in npb.NAMES:
         legal = [case for case in possible(part) if case[0] == name and case[1] in wanted]

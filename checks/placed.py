@@ -77,7 +77,7 @@ class PlacedCheck(JudgedCheck):
 
     A subclass has the parameters `np` and `placement`, and may have `mapping` and `path`
     (`launch/placement.py`; without them block and shared). It overrides `most_nodes()` where it
-    wants fewer nodes than there are, and `takes()` where not every case makes sense.
+    needs fewer nodes than there are, and `takes()` where not every case makes sense.
     """
 
     @run_after("init")
@@ -182,7 +182,7 @@ class PlacedCheck(JudgedCheck):
         """Return the nodes that ranks say they stood on."""
         try:
             return {rank.node for rank in rank_report.read(self.errors())}
-        except ValueError:  # told when the ranks are judged
+        except ValueError:  # reported when the ranks are judged
             return set()
 
     def needed_variables(self):

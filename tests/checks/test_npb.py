@@ -428,7 +428,7 @@ def test_a_class_that_there_is_not_is_refused(site, recorded, classes):
     done = site.reframe("-c", "checks/npb.py", "-lC", "-S", f"classes={classes}")
     assert "Concretized 0 test case(s)" in done.output
     word = classes.rpartition(",")[2]
-    assert f"classes has {word!r}; it wants some of S,W,A" in done.output + done.errors
+    assert f"classes has {word!r}; it takes some of S,W,A" in done.output + done.errors
 
 
 @pytest.mark.parametrize(

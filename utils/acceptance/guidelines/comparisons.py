@@ -81,7 +81,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Held:
+class Instance:
     """A guideline in one place, with all its comparisons in the order of size.
 
     `id` is the same in every session; `sweeps` are those of the terms, the left one first.
@@ -101,7 +101,7 @@ class Comparer:
         self.compared = 0
         self.skipped: Counter[str] = Counter()
 
-    def held(self, group: Group) -> Iterator[Held]:
+    def instances(self, group: Group) -> Iterator[Instance]:
         """Yield each guideline that concerns the benchmarks of a group."""
         np = dict(group.keys).get("np", "")
         if not np.isdecimal() or int(np) < 1:
@@ -111,9 +111,9 @@ class Comparer:
         for sweep in sweeps:
             program = sweep.key.benchmark.partition(".")[2]
             text = f"{program}: a larger message is not faster"
-            yield _held(text, f"{program}:monotony", [sweep], self.padded(sweep))
+            yield _instance(text, f"{program}:monotony", [sweep], self.padded(sweep))
             text = f"{program}: 2n cost at most two of n"
-            yield _held(text, f"{program}:split", [sweep], self.halved(sweep, int(np)))
+            yield _instance(text, f"{program}:split", [sweep], self.halved(sweep, int(np)))
         # Benchmarks with keys of their own are no collectives.
         by_name = {sweep.key.benchmark: sweep for sweep in sweeps if not sweep.key.own}
         for guideline in GUIDELINES:
@@ -123,7 +123,7 @@ class Comparer:
             if not missing:
                 own = [by_name[name] for name in names]
                 text = str(guideline)
-                yield _held(text, text, own, self.composed(guideline, own, int(np)))
+                yield _instance(text, text, own, self.composed(guideline, own, int(np)))
             elif len(missing) < len(names):
                 self.skipped[self.found.why_not(group, missing[0])] += 1
 
@@ -197,11 +197,13 @@ class Comparer:
         yield Comparison(n, left, right, units.pop(), _combined(spreads, right))
 
 
-def _held(text: str, slug: str, sweeps: Sequence[Sweep], comparisons: Iterator[Comparison]) -> Held:
+def _instance(
+    text: str, slug: str, sweeps: Sequence[Sweep], comparisons: Iterator[Comparison]
+) -> Instance:
     key = sweeps[0].key
     parameters = ";".join(f"{name}={value}" for name, value in sorted(key.keys.items()))
     found = sorted(comparisons, key=lambda comparison: comparison.size)
-    return Held(
+    return Instance(
         f"{key.group.where}/{key.group.suite}.{slug.replace(' ', '')}/{parameters}",
         text,
         tuple(sweeps),

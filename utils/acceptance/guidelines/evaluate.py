@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from acceptance.guidelines.comparisons import Comparer, Comparison, Held
+from acceptance.guidelines.comparisons import Comparer, Comparison, Instance
 from acceptance.guidelines.findings import Report, Violation
 from acceptance.guidelines.sweeps import LEAST_VALUES, Collected, collect
 from acceptance.rfm import configuration as site
@@ -87,33 +87,33 @@ class _Evaluation:
         self.violated: dict[str, dict[int, bool]] = {}
         self.single = 0
         for group in found.groups():
-            for held in self.comparer.held(group):
-                self.conclude(held)
+            for instance in self.comparer.instances(group):
+                self.conclude(instance)
 
-    def conclude(self, held: Held) -> None:
+    def conclude(self, instance: Instance) -> None:
         """Make findings of the comparisons of one guideline in one place."""
-        self.violated[held.id] = {c.size: c.factor > tolerance(c) for c in held.comparisons}
+        self.violated[instance.id] = {c.size: c.factor > tolerance(c) for c in instance.comparisons}
         number = 0
-        for run in _runs(held.comparisons):
+        for run in _runs(instance.comparisons):
             worst = max(run, key=lambda comparison: comparison.factor)
-            seen, sessions = self.before(held.id, worst.size)
+            seen, sessions = self.before(instance.id, worst.size)
             bound = tolerance(worst)
             if len(run) == 1:
-                bound = tolerance_single(worst, self.jump(held, worst.left.message_size))
+                bound = tolerance_single(worst, self.jump(instance, worst.left.message_size))
                 if worst.factor <= bound or (sessions >= LEAST_VALUES and not seen):
                     self.single += 1
                     continue
             number += 1
-            key = held.sweeps[0].key
+            key = instance.sweeps[0].key
             self.findings.append(
                 Violation(
-                    id=held.id + (f"#{number}" if number > 1 else ""),
-                    guideline=held.text,
+                    id=instance.id + (f"#{number}" if number > 1 else ""),
+                    guideline=instance.text,
                     suite=key.group.suite,
                     where=key.group.where,
                     np=int(key.keys["np"]),
                     keys=key.keys,
-                    cases=tuple(sweep.name for sweep in held.sweeps),
+                    cases=tuple(sweep.name for sweep in instance.sweeps),
                     sizes=tuple(comparison.size for comparison in run),
                     smallest=run[0].size,
                     largest=run[-1].size,
@@ -136,12 +136,12 @@ class _Evaluation:
         found = [e.violated[what][size] for e in self.past if size in e.violated.get(what, ())]
         return sum(found), len(found)
 
-    def jump(self, held: Held, size: int) -> float:
+    def jump(self, instance: Instance, size: int) -> float:
         """Return ln of how far single values stand out on these ranks, besides the one in question.
 
         The second largest of the sweeps' largest: one benchmark with a fault hides no other one.
         """
-        own = held.sweeps[0]
+        own = instance.sweeps[0]
         largest = sorted(
             sweep.largest_jump(besides=size if sweep is own else None)
             for sweep in self.found.of(own.key.group)

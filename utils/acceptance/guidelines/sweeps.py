@@ -21,9 +21,9 @@ from acceptance.suites import SUITES
 TIMES = ("latency", "time")
 #: Keys that say what a single benchmark did, not where and on how many ranks.
 OWN_KEYS = ("pairs", "buffers")
-#: Sizes without which the roughness of a sweep cannot be told: three second differences.
+#: Sizes without which the roughness of a sweep is unknown: three second differences.
 LEAST_SIZES = 5
-#: Values without which the spread of a size cannot be told.
+#: Values without which the spread of a size is unknown.
 LEAST_VALUES = 3
 
 

@@ -179,7 +179,7 @@ def test_the_file_is_legal_for_every_number_of_processes():
         read = read_as_hpcc(hpl.input_file(order, 128, rows, columns))
         assert read == (order, 128, rows, columns)
         assert rows * columns == processes
-        with pytest.raises(ValueError, match=f"HPCC wants {order} to 2147483647"):
+        with pytest.raises(ValueError, match=f"HPCC takes {order} to 2147483647"):
             hpl.input_file(order - 1, 128, rows, columns)
 
 

@@ -77,7 +77,7 @@ def smallest(processes: int) -> int:
     - With five processes or more MPIRandomAccess may end before it has read its last messages. By
       the size of its buffers some 7000 updates can be lost, all processes together. It counts them
       as errors and forgives them in 1 % of its table.
-    - The FFT over all processes has at least processes^2 points whatever N is, and no test wants a
+    - The FFT over all processes has at least processes^2 points whatever N is, and no test needs a
       block for each process.
 
     Raises ValueError when there is no process.
@@ -113,7 +113,7 @@ def input_file(order: int, block: int, rows: int, columns: int) -> str:
     least = smallest(rows * columns)
     if not least <= order <= _LARGEST:
         raise ValueError(
-            f"an order of {order} on a grid of {rows} x {columns}; HPCC wants {least} to {_LARGEST}"
+            f"an order of {order} on a grid of {rows} x {columns}; HPCC takes {least} to {_LARGEST}"
         )
     if not 1 <= block <= order:
         raise ValueError(f"a block of {block}; it must be 1 to the order, {order}")

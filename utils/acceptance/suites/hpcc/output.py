@@ -13,7 +13,7 @@ The form, in which every test has a section of its own::
     End of HPC Challenge tests.
 
 HPCC exits with 0 whatever happened, and runs its defaults when it cannot use `hpccinf.txt`, so
-that `check` holds the output against what was asked for. Numbers are C's `%g`; -1 is a test that
+that `check` compares the output with what was asked for. Numbers are C's `%g`; -1 is a test that
 did not run. Source of the form and of the bounds: HPCC 1.5.0, src/io.c and the source of each test.
 """
 

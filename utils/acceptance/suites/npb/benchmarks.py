@@ -13,7 +13,7 @@ from acceptance.suites.records import Benchmark, Column
 
 NAMES = ("is", "ep", "cg", "mg", "ft", "bt", "sp", "lu")
 CLASSES = "SWABCDE"
-#: They want a square number of processes.
+#: They need a square number of processes.
 SQUARE = ("bt", "sp")
 
 #: What each benchmark measures; the names are fields of `acceptance.suites.npb.output.Result`.
