@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,6 +124,15 @@ class Site:
         path = self.folder / "site.py"
         path.write_text(textwrap.dedent(text))
         self.environment["RFM_CONFIG_FILES"] = f"{ROOT / 'config/settings.py'}:{path}"
+
+    def take_over(self, other):
+        """Take what another site has by now, as if all of it had been done here."""
+        shutil.copytree(other.folder, self.folder, dirs_exist_ok=True)
+        old, new = str(other.folder), str(self.folder)
+        with_paths = ("site.py", "bin/*", "var/log/*.log")
+        for path in (path for pattern in with_paths for path in self.folder.glob(pattern)):
+            path.write_text(path.read_text().replace(old, new))
+        self.environment |= {key: text.replace(old, new) for key, text in other.environment.items()}
 
     def replay(self, output, program="IMB-MPI1", suite="imb"):
         """Make a system `replay` of two cores, whose programs print a recorded output."""

@@ -14,6 +14,7 @@ from acceptance.rfm import database as results
 from acceptance.verdict import remeasure
 from tests import made
 from tests.campaigns import Held
+from tests.conftest import DATA, Site
 from tests.places import REFERENCE
 
 DROP = 30
@@ -274,10 +275,12 @@ def test_a_partition_may_have_its_guidelines_fail(site, recorded):
 LATENCY = ("-S", "validate=no", "-n", "OsuBenchmark%benchmark=latency%.*intra-node")
 
 
-@pytest.fixture
-def suspicious(site, recorded):
+@pytest.fixture(scope="module")
+def nights_before(tmp_path_factory):
     """A site with twenty nights as ever, whose program is now five times as slow."""
-    script = site.replay(recorded("osu/osu_latency.openmpi.txt"), "osu_latency", "osu")
+    site = Site(tmp_path_factory.mktemp("nights"))
+    text = (DATA / "osu/osu_latency.openmpi.txt").read_text()
+    script = site.replay(text, "osu_latency", "osu")
     script.write_text(
         f'#!/bin/sh\ncd {site.folder}; echo "$*" >> runs.txt\n'
         # It holds from the second run on until `go` is there.
@@ -296,6 +299,12 @@ def suspicious(site, recorded):
             earlier(connection, json.loads(blob), night, 20 - night)
     (site.folder / "factor").write_text("5")
     (site.folder / "runs.txt").unlink()
+    return site
+
+
+@pytest.fixture
+def suspicious(site, nights_before):
+    site.take_over(nights_before)
     return site
 
 
@@ -364,8 +373,8 @@ def test_a_night_killed_while_it_measures_again_is_locked_until_reframe_has_stor
     assert last.aborted == 1
 
 
-def test_measuring_again_wants_a_number(suspicious):
-    done = suspicious.acceptance("gate", "--confirm", "0")
+def test_measuring_again_requires_a_number(site):
+    done = site.acceptance("gate", "--confirm", "0")
     assert done.status == 2
     assert "0 is less than 1" in done.errors
 

@@ -10,6 +10,7 @@ from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files as checkfiles
 from acceptance.verdict.model import Status
 from tests import made
+from tests.conftest import DATA, Site
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
 SELECT = ("-n", "PingPong.*%placement=intra-node")
@@ -18,6 +19,22 @@ SELECT = ("-n", "PingPong.*%placement=intra-node")
 @pytest.fixture
 def replay(site, recorded):
     site.replay(recorded(PINGPONG))
+    return site
+
+
+@pytest.fixture(scope="module")
+def run_before(tmp_path_factory):
+    """A site with one good run, labelled 7; `measured` is a copy of it."""
+    site = Site(tmp_path_factory.mktemp("measured"))
+    site.replay((DATA / PINGPONG).read_text())
+    done = site.reframe("-c", "checks", "-r", *SELECT, "--session-extras", "run=7")
+    assert done.status == 0, done.output
+    return site
+
+
+@pytest.fixture
+def measured(site, run_before):
+    site.take_over(run_before)
     return site
 
 
@@ -67,9 +84,8 @@ MEASURES = """
 """
 
 
-def test_a_run_that_measured_is_green(replay):
-    assert replay.reframe("-c", "checks", "-r", *SELECT).status == 0
-    status, verdict = replay.gate()
+def test_a_run_that_measured_is_green(measured):
+    status, verdict = measured.gate()
     assert (status, verdict["verdict"], verdict["problems"]) == (0, "pass", [])
     assert (verdict["selected"], verdict["ran"], verdict["passed"]) == (1, 1, 1)
     (suite,) = verdict["suites"]
@@ -111,11 +127,10 @@ def test_row_1_an_extractor_that_finds_nothing_beside_one_that_does(site):
     assert "performance variable 'bandwidth'" in message(verdict, "lost")
 
 
-def test_row_2_a_metric_without_reference_is_counted_as_recorded(replay):
-    replay.reframe("-c", "checks", "-r", *SELECT)
-    _, verdict = replay.gate()
+def test_row_2_a_metric_without_reference_is_counted_as_recorded(measured):
+    _, verdict = measured.gate()
     assert (verdict["judged"], verdict["recorded"]) == ({}, 48)
-    text = replay.acceptance("gate").output
+    text = measured.acceptance("gate").output
     assert "0 judged, 48 recorded, not judged" in text
     assert text.rstrip().endswith("no reference exists that could judge it")
 
@@ -162,12 +177,11 @@ def test_row_6_a_retry_turns_no_failure_green(site):
     assert "a repetition turns no failure green" in message(verdict, "case-failed")
 
 
-def test_row_8_cases_that_were_never_run(replay):
+def test_row_8_cases_that_were_never_run(measured):
     """A session that aborts says `PASSED Ran 0/1`, as it does when `sacct` is missing."""
-    replay.reframe("-c", "checks", "-r", *SELECT)
-    log = next((replay.var / "log").glob("*.log"))
+    log = next((measured.var / "log").glob("*.log"))
     log.write_text(log.read_text().replace("Ran 1/1 test", "Ran 1/4 test"))
-    status, verdict = replay.gate()
+    status, verdict = measured.gate()
     assert status == 1
     assert message(verdict, "fewer-cases") == "only 1 of 4 selected cases were run"
 
@@ -239,14 +253,19 @@ def test_a_metric_that_was_declared_and_not_measured(site):
     assert "passed without bandwidth" in message(verdict, "missing-metrics")
 
 
-@pytest.mark.parametrize("value", ["0.0", "-1.0", "float('nan')", "float('inf')"])
-def test_a_value_that_cannot_be_measured(site, value):
-    folder = write_checks(site, odd=plain("Odd", MEASURES.replace("5.0", value)))
-    site.reframe("-c", folder, "-r")
+def test_values_that_cannot_be_measured(site):
+    values = {"Zero": "0.0", "Less": "-1.0", "Nan": "float('nan')", "Infinite": "float('inf')"}
+    checks = {name: plain(name, MEASURES.replace("5.0", value)) for name, value in values.items()}
+    site.reframe("-c", write_checks(site, **checks), "-r")
     status, verdict = site.gate()
     assert status == 1
     # ReFrame itself takes zero and negative numbers, and those that are infinite.
-    assert {"impossible-value", "case-failed"} & set(kinds(verdict))
+    refused = {
+        problem["about"][0].split()[0]
+        for problem in verdict["problems"]
+        if problem["kind"] in ("impossible-value", "case-failed")
+    }
+    assert refused == set(values)
     assert verdict["recorded"] == verdict["judged"].get("", 0) == 0
 
 
@@ -273,28 +292,25 @@ def test_a_run_without_storage_cannot_be_green(site):
     assert "not-stored" in kinds(verdict)
 
 
-def test_a_run_that_was_killed_is_no_earlier_one(replay):
-    replay.reframe("-c", "checks", "-r", *SELECT)
-    log = next((replay.var / "log").glob("*.log"))
+def test_a_run_that_was_killed_is_no_earlier_one(measured):
+    log = next((measured.var / "log").glob("*.log"))
     text = log.read_text()
     log.write_text(text + text[: text.index("[----------] all spawned")])
-    status, verdict = replay.gate()
+    status, verdict = measured.gate()
     assert status == 1
     assert kinds(verdict) == ["interrupted"]
 
 
-def test_a_label_that_no_run_has_is_no_earlier_run(replay):
-    replay.reframe("-c", "checks", "-r", *SELECT, "--session-extras", "run=7")
-    assert replay.gate("--run", "7")[0] == 0
-    status, verdict = replay.gate("--run", "8")
+def test_a_label_that_no_run_has_is_no_earlier_run(measured):
+    assert measured.gate("--run", "7")[0] == 0
+    status, verdict = measured.gate("--run", "8")
     assert status == 1
     assert "labelled run=8" in message(verdict, "no-run")
 
 
-def test_a_listing_is_no_run(replay):
-    replay.reframe("-c", "checks", "-r", *SELECT)
-    replay.reframe("-c", "checks", "-l")
-    status, verdict = replay.gate()
+def test_a_listing_is_no_run(measured):
+    measured.reframe("-c", "checks", "-l")
+    status, verdict = measured.gate()
     assert status == 0
     assert " -r " in verdict["command"]
 
@@ -305,11 +321,10 @@ def test_nothing_ever_ran(site):
     assert kinds(verdict) == ["no-run"]
 
 
-def test_another_database_is_judged_by_its_last_session(replay, tmp_path):
-    replay.reframe("-c", "checks", "-r", *SELECT)
+def test_another_database_is_judged_by_its_last_session(measured, tmp_path):
     copy = tmp_path / "copy.db"
-    copy.write_bytes(replay.database.read_bytes())
-    status, verdict = replay.gate("--db", copy)
+    copy.write_bytes(measured.database.read_bytes())
+    status, verdict = measured.gate("--db", copy)
     assert (status, verdict["passed"]) == (0, 1)
 
 
@@ -360,19 +375,17 @@ def test_a_failure_that_its_check_expects_is_told_and_fails_nothing(site):
         (lambda path: path.write_bytes(path.read_bytes()[:5000]), "cannot be read"),
     ],
 )
-def test_a_database_that_cannot_be_read_cannot_be_judged(replay, damage, words):
-    replay.reframe("-c", "checks", "-r", *SELECT)
-    damage(replay.database)
-    status, verdict = replay.gate()
+def test_a_database_that_cannot_be_read_cannot_be_judged(measured, damage, words):
+    damage(measured.database)
+    status, verdict = measured.gate()
     assert (status, verdict["verdict"]) == (Status.CANNOT_JUDGE, "cannot-judge")
     assert words in message(verdict, "unreadable-database")
 
 
-def test_a_database_of_another_schema_cannot_be_judged(replay):
-    replay.reframe("-c", "checks", "-r", *SELECT)
-    with sqlite3.connect(replay.database) as connection:
+def test_a_database_of_another_schema_cannot_be_judged(measured):
+    with sqlite3.connect(measured.database) as connection:
         connection.execute("UPDATE metadata SET schema_version = '9.9'")
-    status, verdict = replay.gate()
+    status, verdict = measured.gate()
     assert status == Status.CANNOT_JUDGE
     assert "9.9" in message(verdict, "unreadable-database")
 
