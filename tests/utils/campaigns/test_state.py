@@ -21,7 +21,6 @@ from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm import database
 from acceptance.rfm.environment import LINK_JOBS, reframe_environment
-from acceptance.rfm.run_log import LoggedRun
 from tests.places import HERE
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
@@ -251,21 +250,6 @@ def test_a_file_system_without_locks_is_named(folder, monkeypatch):
     with pytest.raises(campaign.CampaignFault, match="cannot be locked: Function not impl"):  # noqa: SIM117
         with campaign.locked(folder, "mine"):
             pass
-
-
-@pytest.mark.parametrize(
-    ("changes", "ended"),
-    [
-        ({"ran": (2, 2), "stored": "1234"}, True),
-        ({"ran": (0, 0)}, True),
-        # Killed, or told to stop, while it stored its results.
-        ({"ran": (2, 2)}, False),
-        ({}, False),
-        ({"ran": (2, 2), "stored": "1234", "errors": ["run session stopped: keyboard"]}, False),
-    ],
-)
-def test_a_run_has_come_to_its_end_once_its_results_are_stored(changes, ended):
-    assert runner.came_to_its_end(LoggedRun("t", 1, **changes)) == ended
 
 
 def test_a_full_disk_is_told_and_no_traceback(capsys):

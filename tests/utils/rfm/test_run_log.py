@@ -1,4 +1,4 @@
-"""ReFrame's log, as it is after a disk was full or the power failed."""
+"""ReFrame's log, also as it is after a disk was full or the power failed."""
 
 import pytest
 
@@ -18,3 +18,18 @@ def test_a_line_that_was_cut_off_does_not_hide_the_next_run(tmp_path, left, zero
     (tmp_path / "reframe_2026-11-21.log").write_text(RUN.format(1)[:left] + zeros + RUN.format(2))
     newest = next(run_log.runs(tmp_path))
     assert (newest.label, newest.ran, newest.stored) == ("night2", (2, 2), "uuid2")
+
+
+@pytest.mark.parametrize(
+    ("changes", "ended"),
+    [
+        ({"ran": (2, 2), "stored": "1234"}, True),
+        ({"ran": (0, 0)}, True),
+        # Killed, or told to stop, while it stored its results.
+        ({"ran": (2, 2)}, False),
+        ({}, False),
+        ({"ran": (2, 2), "stored": "1234", "errors": ["run session stopped: keyboard"]}, False),
+    ],
+)
+def test_a_run_has_come_to_its_end_once_its_results_are_stored(changes, ended):
+    assert run_log.LoggedRun("t", 1, **changes).ended == ended

@@ -88,7 +88,7 @@ class Runner:
         self._end_left(last.run)
         run = run_log.newest(self.workspace.logs, last.run)
         last.session = (run and run.stored) or ""
-        if run is not None and came_to_its_end(run):
+        if run is not None and run.ended:
             step.state = DONE
         else:
             step.state = INTERRUPTED
@@ -127,9 +127,10 @@ class Runner:
         run = run_log.newest(self.workspace.logs, label)
         attempt.session = (run and run.stored) or ""
         attempt.empty = bool(done) and run is not None and run.ran == (0, 0)
-        if not _ended(run):  # it crashed, or was killed
+        ended = run is not None and run.ended
+        if not ended:  # it crashed, or was killed
             self._end_left(label)
-        step.state = INTERRUPTED if self.child.stopped and not _ended(run) else DONE
+        step.state = INTERRUPTED if self.child.stopped and not ended else DONE
         self.state.save()
         self.child.check()
 
@@ -152,16 +153,6 @@ def _clone(workspace: Workspace) -> str:
     What is left of a run is found again by its name, wherever a login node has mounted the folder.
     """
     return hashlib.sha256(str(workspace.var).encode()).hexdigest()[:6]
-
-
-def came_to_its_end(run: run_log.LoggedRun) -> bool:
-    """Tell whether ReFrame ended by itself, whatever came of its cases, and stored them."""
-    stored = run.stored is not None or run.ran == (0, 0)
-    return stored and not any("run session stopped" in line for line in run.errors)
-
-
-def _ended(run: run_log.LoggedRun | None) -> bool:
-    return run is not None and came_to_its_end(run)
 
 
 def _database_of(step: Progress, logs: Path) -> Path | None:

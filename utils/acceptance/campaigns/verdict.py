@@ -105,7 +105,7 @@ def _judge_part(session: Session) -> Verdict:
 
 
 def _judge_whole(given: Verdict, state: State) -> None:
-    """Take back, and add, what only all steps together tell."""
+    """Take back, and add, what only all steps together show."""
     suites = [step for step in state.steps if step.name != LINKS]
     if any(use.suite != LINK_SUITE for use in given.suites):
         # The extra options of the campaign left out all of one suite, not of every one.

@@ -7,7 +7,7 @@ from pathlib import Path
 def check_files(search_path: list[Path], *, recursive: bool) -> list[Path]:
     """Return the Python files of a search path that define a test (`@simple_test`).
 
-    A file that is no valid Python counts as one: nobody can say.
+    A file that is no valid Python counts as one: ReFrame will say what is wrong with it.
     """
     found: list[Path] = []
     for path in search_path:

@@ -1,8 +1,8 @@
-"""ReFrame's own log: what a run selected and ran, which its results database does not tell.
+"""ReFrame's own log: what a run selected and ran, which its results database does not hold.
 
-A run without cases stores no session, so only the log tells it from a run that never was. The
-form is that of `config/settings.py`, `time|process|level|message`, one file a day; the messages
-are those of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
+A run without cases stores no session, so only the log distinguishes it from a run that never was.
+The form is that of `config/settings.py`, `time|process|level|message`, one file a day; the
+messages are those of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
 """
 
 import re
@@ -34,6 +34,16 @@ FILTERS = {
 _LONG_FILTERS = (*FILTERS.values(), "--cpu-only", "--gpu-only", "--failed", "--restore-session")
 #: Modes of `config/settings.py` that do so, too.
 _NARROW_MODES = ("maintenance",)
+
+#: How warnings begin which mean that something was not run, measured or stored.
+_LOST = (
+    "skipping test",
+    "skipping evaluation",
+    "could not resolve dependency",
+    "check path",
+    "failed to store",
+    "could not load",
+)
 
 
 @dataclass
@@ -72,6 +82,17 @@ class LoggedRun:
         return self.ran is not None or any(
             word == "--run" or re.match(r"-[a-zA-Z]*r", word) for word in self.arguments[1:]
         )
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether ReFrame ended by itself, whatever came of its cases, and stored them."""
+        stored = self.stored is not None or self.ran == (0, 0)
+        return stored and not any("run session stopped" in line for line in self.errors)
+
+    @property
+    def losses(self) -> list[str]:
+        """Return the warnings which mean that something was not run, measured or stored."""
+        return [message for message in self.warnings if message.startswith(_LOST)]
 
     @property
     def filters(self) -> list[str]:
@@ -128,7 +149,7 @@ class LoggedRun:
 
 
 def runs(folder: Path) -> Iterator[LoggedRun]:
-    """Yield the runs that the logs of a folder tell of, the newest first.
+    """Yield the runs in the logs of a folder, the newest first.
 
     Listings and other invocations that run nothing are left out. A folder without logs has none.
     """

@@ -1,4 +1,4 @@
-"""The whole verdict: on the session, on what its history says, on what no sound MPI does.
+"""The whole verdict: on the session, on its history, on the guidelines that every MPI satisfies.
 
 `verdict/session.py` judges a session by itself. This module adds the regressions of the whole
 history up to it (`regressions/judge.py`), and the guidelines that need no reference
@@ -39,8 +39,8 @@ def conclude(
 ) -> Verdict:
     """Judge the runs labelled so, in order (default: the last one), and their history.
 
-    `database` and `session` are those of `gate.judge`; of a database without a session the history
-    of all its systems is judged, else that of the systems of the runs. With `send` new alerts are
+    `database` and `session` are those of `session.judge`. Judged is the history of the systems of
+    the runs; of a database without a session that of all its systems. With `send` new alerts are
     sent and noted as sent; without it nothing is written but, to `keep` it, the verdict itself, and
     that only of a run. What is suspected to be worse is measured `again` before it is judged.
     """

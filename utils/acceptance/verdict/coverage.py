@@ -39,7 +39,7 @@ def fail_without_suite(verdict: Verdict) -> None:
 def why_no_case(check: str, run: run_log.LoggedRun) -> str:
     """Say why a check file (its stem) needs to give no case: nothing provides its suite.
 
-    Empty where something does, or where nobody can tell.
+    Empty where something does, or where it is not known.
     """
     suite = DERIVED.get(check, check)
     if suite not in SUITES:

@@ -103,9 +103,9 @@ def _of_session(session: Session) -> _Samples:
 def _of_case(case: Case, labels: tuple[str, ...]) -> _Samples:
     for metric in case.metrics:
         stem, size = metrics.split(metric.name)
-        own = (*labels, stem, "" if size is None else str(size), metric.unit)
+        of_metric = (*labels, stem, "" if size is None else str(size), metric.unit)
         for what, value in _numbers(metric):
-            yield f"acceptance_metric_{what}", own, value
+            yield f"acceptance_metric_{what}", of_metric, value
 
 
 def _numbers(metric: Metric) -> Iterator[tuple[str, float]]:
@@ -120,7 +120,7 @@ def _numbers(metric: Metric) -> Iterator[tuple[str, float]]:
 
 
 class _Collector:
-    """Samples as prometheus_client wants them."""
+    """Samples as prometheus_client takes them."""
 
     def __init__(self, found: _Samples) -> None:
         self.found = list(found)
@@ -166,7 +166,7 @@ def prometheus(
 
 
 def newest(verdict: Verdict, database: Path) -> Session:
-    """Return the session that the verdict is on, else the one that ended last.
+    """Return the session that the verdict is on; without one, that which ended last.
 
     Raises results.ResultsFault when there is none.
     """

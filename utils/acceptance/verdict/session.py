@@ -18,16 +18,6 @@ from acceptance.rfm.database import Case
 from acceptance.verdict import coverage
 from acceptance.verdict.model import SuiteUse, Verdict
 
-#: Warnings of ReFrame that mean that something was not run, measured or stored.
-_LOST = (
-    "skipping test",
-    "skipping evaluation",
-    "could not resolve dependency",
-    "check path",
-    "failed to store",
-    "could not load",
-)
-
 #: What ReFrame stores as the result of a case that it neither ended nor aborted.
 _UNFINISHED = "<unknown>"
 #: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
@@ -90,11 +80,9 @@ def _judge_run(verdict: Verdict, run: run_log.LoggedRun) -> None:
         verdict.fail("error", f"ReFrame: {message}")
         if slurm_jobs.lacks_accounting(message):
             verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
-    for message in run.warnings:
-        if message.startswith(_LOST):
-            verdict.fail("lost", f"ReFrame: {message}")
-        else:
-            verdict.notes.append(f"ReFrame: {message}")
+    for message in run.losses:
+        verdict.fail("lost", f"ReFrame: {message}")
+    verdict.notes += [f"ReFrame: {line}" for line in run.warnings if line not in run.losses]
     if run.ran is None:
         verdict.fail("interrupted", "ReFrame stopped before its run was over")
         return

@@ -35,7 +35,7 @@ from acceptance.verdict import Verdict
 
 #: What of a provenance is of one run, not of a version.
 _OF_RUNS = ("bytes", "placement")
-#: What of a configuration a reader wants to see; the rest is how ReFrame is driven.
+#: What of a configuration a reader needs to see; the rest is how ReFrame is driven.
 _PARTITION = (
     *("name", "descr", "scheduler", "launcher", "access", "environs", "max_jobs"),
     *("processor", "extras"),
@@ -136,7 +136,7 @@ def _case(session: Session, case: Case) -> dict[str, Any]:
     return {
         **asdict(case),
         "session": session.uuid,
-        # JSON has no other numbers; the gate tells of those (`impossible-value`).
+        # JSON has no other numbers; the gate reports those (`impossible-value`).
         "metrics": [
             {**asdict(metric), "verdict": metric_verdict(metric)}
             for metric in case.metrics
@@ -148,7 +148,7 @@ def _case(session: Session, case: Case) -> dict[str, Any]:
 def _claims(
     workspace: Workspace, config_files: Sequence[Path], system: str
 ) -> list[dict[str, Any]]:
-    """Return what became of the claims that this system's results can tell of.
+    """Return what became of the claims that this system's results can decide.
 
     Of those that they cannot, the ones that a site wrote down and expects are there, too.
     """

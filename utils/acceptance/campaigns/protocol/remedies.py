@@ -57,7 +57,7 @@ _SLOT = (
 _FABRIC = "look at the links of its nodes first (acceptance accept, or reframe --mode=maintenance)"
 _SLOW = (
     f"{_FABRIC}; then repeat it on other pairs of nodes: one that is slow with every partner is to "
-    "blame itself, else it is the way between them or the MPI's settings"
+    "blame itself; otherwise it is the way between them, or the MPI's settings"
 )
 
 CODES = {
@@ -144,7 +144,7 @@ CODES = {
         "partition's limits (scontrol show partition), account and QOS (sacctmgr); then repeat",
     ),
     "GUIDELINE": Code(
-        INFO, "tune the MPI's choice of the algorithm for this size, or tell its makers"
+        INFO, "tune the MPI's choice of the algorithm for this size, or report it to its makers"
     ),
     "CLAIM": Code(MAJOR, "compare the two results that it is said of, and how they were measured"),
     "CLAIM-OPEN": Code(
