@@ -252,13 +252,17 @@ def test_a_file_system_without_locks_is_named(folder, monkeypatch):
             pass
 
 
-def test_a_full_disk_is_told_and_no_traceback(capsys):
+def test_a_full_disk_is_reported_and_no_traceback(site, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "log.txt")
 
-    assert campaign_cli._guarded("nightly", full, argparse.Namespace(), []) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("acceptance nightly: [Errno 28] No space left on device: 'log.txt'; the")
+    monkeypatch.setattr(campaign_cli, "_nightly", full)
+    done = site.acceptance("nightly")
+    assert done.status == 2
+    assert done.errors == (
+        "acceptance nightly: [Errno 28] No space left on device: 'log.txt'; the same command goes "
+        "on\n"
+    )
 
 
 def test_what_a_later_attempt_has_again_counts_once(folder, monkeypatch):
