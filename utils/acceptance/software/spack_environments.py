@@ -67,6 +67,20 @@ def compose_environment(
     roots = read_yaml(path).get("specs")
     if not isinstance(roots, list) or not roots:
         raise SpackFault(f"{path}: names no specs")
+    if version:
+        roots = [re.sub(r"@\S+", f"@{version}", spec) for spec in roots]
+    specs = [" ".join(filter(None, (spec, variants, f"^{mpi}"))) for spec in roots]
+    settings = _settings(system, mpi, spack)
+    if mirrors := _mirrors(environ.get("SPACK_MIRROR", "")):
+        # The colon makes Spack forget the mirrors that it would ask otherwise.
+        settings["mirrors:"] = mirrors
+    head = "".join(f"# {name}: {value}\n" for name, value in spack.identity().items())
+    body = {"spack": {"specs": specs, **settings}}
+    return head + str(yaml.safe_dump(body, sort_keys=False, width=100))
+
+
+def _settings(system: str, mpi: str, spack: Spack) -> dict[str, Any]:
+    """Return what every environment of a system has; its packages must have the MPI."""
     places = [root / "spack-envs/systems" / system for root in spack.workspace.systems]
     folder = next((place for place in places if place.is_dir()), places[0])
     if not folder.is_dir():
@@ -78,17 +92,9 @@ def compose_environment(
     for path in sorted(folder.glob("*.yaml")):
         settings = _merged(settings, read_yaml(path))
     settings = _merged(settings, _places(spack))
-    if mirrors := _mirrors(environ.get("SPACK_MIRROR", "")):
-        # The colon makes Spack forget the mirrors that it would ask otherwise.
-        settings["mirrors:"] = mirrors
     if mpi not in settings.get("packages", {}):
         raise SpackFault(f"{folder}: its packages have no {mpi}; an environment asks for it")
-    head = "".join(f"# {name}: {value}\n" for name, value in spack.identity().items())
-    if version:
-        roots = [re.sub(r"@\S+", f"@{version}", spec) for spec in roots]
-    specs = [" ".join(filter(None, (spec, variants, f"^{mpi}"))) for spec in roots]
-    body = {"spack": {"specs": specs, **settings}}
-    return head + str(yaml.safe_dump(body, sort_keys=False, width=100))
+    return settings
 
 
 def _places(spack: Spack) -> dict[str, Any]:
