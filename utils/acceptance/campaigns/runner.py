@@ -21,11 +21,15 @@ from acceptance.campaigns.state import (
 )
 from acceptance.campaigns.steps import LINKS
 from acceptance.core.paths import ROOT, Workspace
+from acceptance.rfm import (
+    Case,
+    ReframeProcess,
+    ResultsFault,
+    leftovers,
+    reframe_environment,
+    run_log,
+)
 from acceptance.rfm import database as results
-from acceptance.rfm import leftovers, run_log
-from acceptance.rfm.database import Case
-from acceptance.rfm.environment import reframe_environment
-from acceptance.rfm.process import ReframeProcess
 
 #: Characters of one pattern of names; Linux takes arguments of up to 128 KiB.
 _LONGEST = 60_000
@@ -102,7 +106,7 @@ class Runner:
             label += f".{len(step.attempts) + 1}"
         try:
             done = concluded(step, _database_of(step, self.workspace.logs))
-        except results.ResultsFault as err:
+        except ResultsFault as err:
             self.say(f"=== {err}; {step.name} is run as a whole")
             done = []
         command = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acceptance.core.paths import ROOT
-from acceptance.rfm import check_files as checkfiles
+from acceptance.rfm import check_files
 from acceptance.rfm import configuration as site
 from acceptance.suites import SUITES
 from acceptance.verdict import not_provided
@@ -62,7 +62,7 @@ def plan(
     ]
     if mode == MAINTENANCE:
         return planned
-    files = checkfiles.check_files([checks], recursive=False)
+    files = check_files.check_files([checks], recursive=False)
     for group in together(path for path in files if path.name != LINK_CHECK):
         paths = [word for path in group for word in ("-c", str(path))]
         planned.append(

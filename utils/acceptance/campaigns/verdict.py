@@ -10,8 +10,7 @@ from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
 from acceptance.campaigns.steps import LINK_SUITE, LINKS
 from acceptance.core.paths import Workspace
-from acceptance.rfm import database
-from acceptance.rfm.database import Session
+from acceptance.rfm import ResultsFault, Session, database
 from acceptance.verdict import (
     Repetition,
     Status,
@@ -50,7 +49,7 @@ def conclude(
         parts = [_judge_part(session) for session in left]
         for session in left:
             compare_with_guidelines(given, workspace.results, session, config_files)
-    except database.ResultsFault as err:
+    except ResultsFault as err:
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
         parts = []
     given = merged([given, *parts])

@@ -7,11 +7,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from acceptance.campaigns import protocol, steps, verdict
+from acceptance.campaigns import (
+    Busy,
+    CampaignFault,
+    Runner,
+    State,
+    Step,
+    protocol,
+    steps,
+    verdict,
+)
 from acceptance.campaigns import state as campaign
-from acceptance.campaigns.runner import Runner
-from acceptance.campaigns.state import Busy, CampaignFault, State
-from acceptance.campaigns.steps import Step
 from acceptance.cli import protocol as protocol_cli
 from acceptance.cli.arguments import Commands, add_confirm, add_system
 from acceptance.cli.output import BUSY, SIGNALLED, warn

@@ -1,5 +1,6 @@
 """Where ranks shall stand, where they stood, and how the scheduler ended their job."""
 
+from acceptance.launch import slurm_jobs
 from acceptance.launch.placement import Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
 from acceptance.launch.slurm_jobs import cut_short
@@ -20,6 +21,7 @@ __all__ = [
     "misplaced",
     "place",
     "process_counts",
+    "slurm_jobs",
     "usable_cores",
     "usable_memory",
 ]

@@ -11,13 +11,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from acceptance import guidelines
-from acceptance.alerts import notify
-from acceptance.alerts.alert import Alert
-from acceptance.alerts.notification import Notification
+from acceptance.alerts import Alert, AlertFault, Notification, notify
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
 from acceptance.regressions import judge as regressions
-from acceptance.rfm import configuration
+from acceptance.rfm import ResultsFault, Session, SiteFault, configuration
 from acceptance.rfm import database as results
 from acceptance.verdict import remeasure
 from acceptance.verdict import session as gate
@@ -59,7 +57,7 @@ def conclude(
     try:
         for uuid in uuids:
             compare_with_guidelines(verdict, place, results.session(place, uuid), config_files)
-    except results.ResultsFault as err:
+    except ResultsFault as err:
         verdict.fail("unreadable-database", str(err), str(place))
     whole = database is not None and session is None
     now = now or datetime.now(timezone.utc)
@@ -75,7 +73,7 @@ def _measure_again(
     """Measure again what is suspected; return the session that is the newest one then."""
     try:
         judgement = regressions.for_gate(database, workspace.reference, workspace.perflogs, newest)
-    except results.ResultsFault:  # reported when the history is judged
+    except ResultsFault:  # reported when the history is judged
         return newest
     suspected = remeasure.suspects(judgement.suspected, judgement.newest)
     if not suspected:
@@ -92,13 +90,13 @@ def _measure_again(
 
 
 def compare_with_guidelines(
-    verdict: Verdict, database: Path, session: results.Session, config_files: Sequence[Path]
+    verdict: Verdict, database: Path, session: Session, config_files: Sequence[Path]
 ) -> None:
     """Add what comes of the guidelines in a session; `database` has the earlier ones."""
     try:
         earlier = guidelines.earlier(database, session)
         report, failing = guidelines.judge(session, configuration.load(config_files), earlier)
-    except (configuration.SiteFault, results.ResultsFault) as err:
+    except (SiteFault, ResultsFault) as err:
         verdict.fail("guidelines", str(err))
         return
     known = verdict.guidelines or {"compared": 0, "single": 0, "skipped": {}, "findings": []}
@@ -128,7 +126,7 @@ def _compare_with_history(
     perflogs = workspace.perflogs if database.resolve() == workspace.results.resolve() else None
     try:
         judgement = regressions.for_gate(database, workspace.reference, perflogs, uuid)
-    except results.ResultsFault as err:
+    except ResultsFault as err:
         verdict.cannot_judge("unreadable-database", str(err), str(database))
         return
     verdict.history = {
@@ -167,7 +165,7 @@ def _judge_alerts(
             outcome = notify.update(judged, now, workspace.alerts, judged=is_judged)
         else:
             outcome = notify.preview(judged, now, workspace.alerts)
-    except notify.AlertFault as err:
+    except AlertFault as err:
         verdict.fail("alerts", str(err))
         outcome = Notification(new=judged)
     verdict.alerts = [alert.as_data() for alert in outcome.open]

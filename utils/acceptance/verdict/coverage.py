@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from acceptance.rfm import check_files, configuration, run_log
-from acceptance.rfm.database import Case
+from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
 from acceptance.suites import DERIVED, SUITES, Suite
 from acceptance.verdict.model import Unprovided, Verdict
 
 
-def judge_check_files(verdict: Verdict, run: run_log.LoggedRun, cases: Iterable[Case]) -> None:
+def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
     """Fail for each check file of the search path that gave no case for no stated reason."""
     cases = list(cases)
     files = {Path(case.filename).resolve() for case in cases}
@@ -36,7 +35,7 @@ def fail_without_suite(verdict: Verdict) -> None:
     verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
 
 
-def why_no_case(check: str, run: run_log.LoggedRun) -> str:
+def why_no_case(check: str, run: LoggedRun) -> str:
     """Say why a check file (its stem) needs to give no case: nothing provides its suite.
 
     Empty where something does, or where it is not known.
@@ -47,7 +46,7 @@ def why_no_case(check: str, run: run_log.LoggedRun) -> str:
     try:
         site = configuration.load(run.config_files)
         providers = site.providers(suite, site.system(run.system))
-    except configuration.SiteFault:
+    except SiteFault:
         return ""
     if not providers:
         return not_provided(SUITES[suite])
@@ -64,7 +63,7 @@ def not_provided(suite: Suite) -> str:
     return f"nothing provides {suite.title} here; get it with: {suite.how_to_get}"
 
 
-def judge_nodes(verdict: Verdict, run: run_log.LoggedRun, cases: Iterable[Case]) -> None:
+def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
     """Fail for nodes that `--distribute` left out: without `=all` those that are not idle."""
     seen: dict[str, set[str]] = {}
     for case in cases:
@@ -75,7 +74,7 @@ def judge_nodes(verdict: Verdict, run: run_log.LoggedRun, cases: Iterable[Case])
         return
     try:
         partitions = configuration.load(run.config_files).system(run.system)["partitions"]
-    except configuration.SiteFault:
+    except SiteFault:
         return
     stated = {part["name"]: part.get("extras", {}).get("nodes", 1) for part in partitions}
     for partition, nodes in seen.items():

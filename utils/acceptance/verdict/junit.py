@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 from xml.etree import ElementTree as xml
 
-from acceptance.alerts.alert import KINDS
+from acceptance.alerts import KINDS
 from acceptance.verdict.model import Problem, Status, Verdict
 
 #: https://www.w3.org/TR/xml/#charsets

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from acceptance.alerts import notify
 from acceptance.core import metrics
+from acceptance.rfm import Case, Metric, ResultsFault, Session
 from acceptance.rfm import database as results
-from acceptance.rfm.database import Case, Metric, Session
 from acceptance.verdict.model import Verdict
 
 if TYPE_CHECKING:
@@ -168,11 +168,11 @@ def prometheus(
 def newest(verdict: Verdict, database: Path) -> Session:
     """Return the session that the verdict is on; without one, that which ended last.
 
-    Raises results.ResultsFault when there is none.
+    Raises ResultsFault when there is none.
     """
     try:
         return results.session(database, verdict.session or None)
-    except results.ResultsFault:
+    except ResultsFault:
         if not verdict.session:
             raise
     return results.session(database)

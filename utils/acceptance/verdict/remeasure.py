@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import TextIO
 
 from acceptance.core.paths import Workspace
-from acceptance.regressions.history.series import Series
-from acceptance.rfm import run_log
-from acceptance.rfm.environment import reframe_environment
-from acceptance.rfm.process import ReframeProcess
+from acceptance.regressions.history import Series
+from acceptance.rfm import LoggedRun, ReframeProcess, reframe_environment, run_log
 
 #: Seconds before the newest session in which the other ones of the same night end.
 NIGHT = 12 * 3600.0
@@ -112,7 +110,7 @@ def repeat(
 def _run(
     child: ReframeProcess,
     workspace: Workspace,
-    run: run_log.LoggedRun,
+    run: LoggedRun,
     names: Iterable[str],
     label: str,
     output: TextIO,

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from acceptance.core.units import is_measured
 from acceptance.launch import slurm_jobs
+from acceptance.rfm import Case, LoggedRun, ResultsFault, Session, run_log
 from acceptance.rfm import database as results
-from acceptance.rfm import run_log
-from acceptance.rfm.database import Case
 from acceptance.verdict import coverage
 from acceptance.verdict.model import SuiteUse, Verdict
 
@@ -62,7 +61,7 @@ def judge(
     verdict.database = str(database)
     try:
         stored = results.session(database, session)
-    except results.ResultsFault as err:
+    except ResultsFault as err:
         verdict.cannot_judge("unreadable-database", str(err), str(database))
         return verdict
     _judge_session(verdict, stored)
@@ -72,7 +71,7 @@ def judge(
     return verdict
 
 
-def _judge_run(verdict: Verdict, run: run_log.LoggedRun) -> None:
+def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
     """Judge what ReFrame says of the run itself: was everything selected, run and stored?"""
     verdict.command = " ".join(["reframe", *run.arguments[1:]])
     verdict.system, verdict.time = run.system, run.time[:19]
@@ -105,7 +104,7 @@ def _judge_run(verdict: Verdict, run: run_log.LoggedRun) -> None:
         )
 
 
-def _judge_session(verdict: Verdict, session: results.Session) -> None:
+def _judge_session(verdict: Verdict, session: Session) -> None:
     judge_cases(verdict, session)
     verdict.command = verdict.command or session.command
     verdict.time = verdict.time or datetime.fromtimestamp(session.start).isoformat(
@@ -115,7 +114,7 @@ def _judge_session(verdict: Verdict, session: results.Session) -> None:
         verdict.fail("nothing-measured", "no case measured anything")
 
 
-def judge_cases(verdict: Verdict, session: results.Session) -> None:
+def judge_cases(verdict: Verdict, session: Session) -> None:
     """Judge every case of a session, and count them; a case that failed once has failed."""
     verdict.session, verdict.host, verdict.elapsed = session.uuid, session.host, session.elapsed
     tests = [case for case in session.cases if not case.fixture]

@@ -28,9 +28,8 @@ from acceptance.campaigns.protocol.conclusions import (
 from acceptance.campaigns.state import State
 from acceptance.core import process
 from acceptance.core.paths import Workspace
+from acceptance.rfm import Case, ResultsFault, Session
 from acceptance.rfm import configuration as site
-from acceptance.rfm import database
-from acceptance.rfm.database import Case, Session
 from acceptance.verdict import Verdict
 
 #: What of a provenance is of one run, not of a version.
@@ -159,7 +158,7 @@ def _claims(
         )
     except claims.UnknownSystem:
         return []
-    except (references.ReferenceFault, database.ResultsFault) as err:
+    except (references.ReferenceFault, ResultsFault) as err:
         return [{"state": "not measured", "reason": str(err), "expected": True}]
     return [
         claim

@@ -17,7 +17,7 @@ from acceptance.core import metrics
 from acceptance.core.observations import Observation
 from acceptance.core.units import better
 from acceptance.references import source_of, write_parameters
-from acceptance.rfm.database import Case, Metric
+from acceptance.rfm import Case, Metric
 from acceptance.verdict import Verdict
 
 

@@ -15,7 +15,7 @@ from acceptance.campaigns.protocol import case_findings, remedies
 from acceptance.campaigns.protocol.remedies import CRITICAL, INFO, MAJOR, MINOR, ProtocolFinding
 from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.observations import observations
-from acceptance.rfm.database import Case, Metric
+from acceptance.rfm import Case, Metric
 from acceptance.verdict import Problem, Status, Unprovided, Verdict
 
 FORMAT = "interconnect acceptance protocol"
