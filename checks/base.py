@@ -170,12 +170,11 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
                 f"not asked for: {', '.join(surplus) or 'none'}"
             )
         for name, (value, unit) in self.measurements.items():
+            declared, what = self.declared[name], f"{self.benchmark_name}: {name} is"
             if not is_measured(value):
-                raise SanityError(f"{self.benchmark_name}: {name} is {value} {unit}")
-            if unit != self.declared[name]:
-                raise SanityError(
-                    f"{self.benchmark_name}: {name} is in {unit}, declared in {self.declared[name]}"
-                )
+                raise SanityError(f"{what} {value} {unit}")
+            if unit != declared:
+                raise SanityError(f"{what} in {unit}, declared in {declared}")
         return True
 
     def fate(self):
@@ -237,25 +236,13 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         parameters = {**self.parameters(), "environment": self.current_environ.name}
         if size is not None:
             parameters["message_size"] = str(size)
-        part = self.current_partition
+        place = self.current_system.name, self.current_partition.name, self.benchmark_name
         try:
-            found = library().look_up(
-                self.current_system.name,
-                part.name,
-                self.benchmark_name,
-                stem,
-                parameters,
-                unit,
-                self.sources(name),
-            )
+            row = library().look_up(*place, stem, parameters, unit, self.sources(name))
         except (references.ReferenceFault, LookupError, ValueError) as err:
             raise SanityError(str(err)) from None
-        if found is None:
-            return None
-        thresholds = library().tolerances.thresholds(found.source, found.relation, unit)
-        if thresholds is None:
-            return None
-        return (found.value, *thresholds, unit), found.citation
+        thresholds = row and library().tolerances.thresholds(row.source, row.relation, unit)
+        return ((row.value, *thresholds, unit), row.citation) if thresholds else None
 
     def sources(self, name):
         """Return the sources of references that may judge a metric."""
