@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     options.workspace = Workspace.of()
     options.config_files = _config_files(options.workspace)
+    status: int = Status.FAILED
     try:
         status = int(options.run(options))
         print(end="", flush=True)  # what is left must not fail after this
@@ -69,7 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Status.CANNOT_JUDGE
     except BrokenPipeError:  # the reader, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Status.FAILED
     except KeyboardInterrupt:
         warn(options, "interrupted")
         return SIGNALLED + signal.SIGINT
