@@ -54,14 +54,17 @@ def conclude(
     place = Path(verdict.database)
     if again and database is None and session is None:
         newest = _measure_again(workspace, verdict, place, newest, again)
+    systems = {verdict.system}
     try:
         for uuid in uuids:
-            compare_with_guidelines(verdict, place, results.session(place, uuid), config_files)
+            stored = results.session(place, uuid)
+            systems.update(case.system for case in stored.cases)
+            compare_with_guidelines(verdict, place, stored, config_files)
     except ResultsFault as err:
         verdict.fail("unreadable-database", str(err), str(place))
     whole = database is not None and session is None
     now = now or datetime.now(timezone.utc)
-    _compare_with_history(workspace, verdict, place, newest, send, now, whole)
+    _compare_with_history(workspace, verdict, place, newest, systems, whole, send, now)
     if keep and database is None and session is None:
         _keep(verdict, workspace.verdicts / f"{newest}.json")
     return verdict
@@ -118,11 +121,12 @@ def _compare_with_history(
     verdict: Verdict,
     database: Path,
     uuid: str,
+    systems: set[str],
+    whole: bool,
     send: bool,
     now: datetime,
-    whole: bool,
 ) -> None:
-    """Add what became worse; `whole`: on any system, not on those of the session alone."""
+    """Add what became worse on these systems; `whole`: on all those of the database."""
     perflogs = workspace.perflogs if database.resolve() == workspace.results.resolve() else None
     try:
         judgement = regressions.for_gate(database, workspace.reference, perflogs, uuid)
@@ -137,7 +141,6 @@ def _compare_with_history(
     verdict.notes += [f"history: {note}" for note in judgement.notes]
     if judgement.fault:
         verdict.fail("references", judgement.fault)
-    systems = {name.strip() for name in verdict.system.split(",")}
     if whole and (others := [name for name in judgement.systems if name not in systems]):
         verdict.notes.append(
             f"of {', '.join(others)} the history was judged, no session: --session UUID judges one"
