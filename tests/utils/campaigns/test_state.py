@@ -21,6 +21,7 @@ from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm import database
 from acceptance.rfm.environment import LINK_JOBS, reframe_environment
+from acceptance.verdict import Status, SuiteUse, Verdict
 from tests.places import HERE
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
@@ -283,6 +284,29 @@ def test_what_a_later_attempt_has_again_counts_once(folder, monkeypatch):
     state.steps[0].attempts = [campaign.Attempt(uuid, "", session=uuid) for uuid in found]
     (session,) = verdict.stopped(state, folder / "results.db")
     assert [(one.where, one.result) for one in session.cases] == [("c", "fail")]
+
+
+@pytest.mark.parametrize(
+    ("options", "suites", "left"),
+    [
+        # Options that chose from one suite left out all of another one.
+        (("-n x",), ("fabric", "imb"), []),
+        (("-n x",), ("fabric",), ["no-cases"]),
+        # Whatever the words are: without such options nobody meant it.
+        ((), ("fabric", "imb"), ["no-cases"]),
+    ],
+)
+def test_a_suite_without_a_case_is_no_problem_where_options_chose_from_another(
+    folder, options, suites, left
+):
+    state = begin(folder)
+    for step in state.steps:
+        step.state, step.attempts = campaign.DONE, [campaign.Attempt(step.name, "")]
+    given = Verdict(suites=[SuiteUse(suite, (), (), 1) for suite in suites])
+    given.fail("no-cases", "ReFrame selected no case at all; or so", *options)
+    verdict._judge_whole(given, state)
+    assert [problem.kind for problem in given.problems] == left
+    assert given.status == (Status.FAILED if left else Status.PASSED)
 
 
 def test_two_that_begin_in_one_second_have_two_names(folder):

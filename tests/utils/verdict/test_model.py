@@ -1,0 +1,49 @@
+"""`verdict/model.py`: verdicts as data, and one verdict on several runs."""
+
+import json
+
+from acceptance.verdict import Problem, Status, SuiteUse, Unprovided, Verdict, merged
+
+
+def test_a_verdict_is_plain_data():
+    verdict = Verdict(system="made")
+    verdict.fail("case-failed", "A: failed", "A")
+    data = json.loads(json.dumps(verdict.as_data()))
+    assert (data["verdict"], data["status"]) == ("fail", 1)
+    assert data["problems"] == [{"kind": "case-failed", "message": "A: failed", "about": ["A"]}]
+
+
+def test_what_cannot_be_judged_stays_so():
+    verdict = Verdict()
+    verdict.cannot_judge("unreadable-database", "no such file", "x.db")
+    verdict.fail("case-failed", "A")
+    assert verdict.status is Status.CANNOT_JUDGE
+    assert verdict.as_data()["verdict"] == "cannot-judge"
+
+
+def test_several_runs_have_the_worst_verdict_and_the_sum_of_what_they_did():
+    first, second, third = (
+        Verdict(session=name, selected=2, ran=2, passed=1, judged={"baseline": 3}, recorded=1)
+        for name in ("a", "b", "c")
+    )
+    first.suites = [SuiteUse("imb", ("s:p+x",), ("IMB 2021.11",), 2)]
+    second.suites = [SuiteUse("imb", ("s:p+y",), ("IMB 2021.11",), 1), SuiteUse("osu", (), (), 1)]
+    second.system, third.system = "made", "other"
+    second.fail("lost", "a warning")
+    third.fail("lost", "a warning")
+    third.unprovided.append(Unprovided("npb.py", "r"))
+    whole = merged([first, second, third])
+    assert (whole.status, whole.session, whole.system) == (Status.FAILED, "a b c", "made")
+    assert (whole.selected, whole.passed, whole.judged, whole.recorded) == (
+        6,
+        3,
+        {"baseline": 9},
+        3,
+    )
+    assert whole.suites == [
+        SuiteUse("imb", ("s:p+x", "s:p+y"), ("IMB 2021.11",), 3),
+        SuiteUse("osu", (), (), 1),
+    ]
+    # What all of them say is said once.
+    assert whole.problems == [Problem("lost", "a warning")]
+    assert whole.unprovided == [Unprovided("npb.py", "r")]
