@@ -23,10 +23,10 @@ def test_doctor_names_what_is_there_and_what_is_missing(site, recorded):
 
 def test_doctor_fails_for_what_is_broken(site, recorded):
     site.replay(recorded("imb/IMB-MPI1_PingPong.impi.txt")).unlink()
-    result = site.acceptance("doctor")
+    result = site.acceptance("doctor", "--format", "json")
     assert result.status == 1
-    (line,) = (line for line in result.output.splitlines() if "BROKEN" in line)
-    assert "IMB-MPI1: missing or not executable" in line
+    (row,) = (row for row in result.data if row["state"] == "BROKEN")
+    assert "IMB-MPI1: missing or not executable" in row["found"]
 
 
 def test_doctor_survives_a_configuration_that_does_not_load(site):
@@ -35,6 +35,15 @@ def test_doctor_survives_a_configuration_that_does_not_load(site):
     assert result.status == 1
     assert "half edited" in result.output
     assert "site.py" in result.output
+
+
+def test_no_line_of_the_doctor_is_wider_than_a_terminal_and_nothing_is_cut(site):
+    rows = site.acceptance("doctor", "--system", "koop2008", "--format", "json").data
+    text = site.acceptance("doctor", "--system", "koop2008").output
+    # A path stays whole.
+    assert all(len(line) <= 100 or str(site.var) in line for line in text.splitlines())
+    for row in rows:
+        assert row["remedy"] in " ".join(text.split())
 
 
 def test_references_of_a_partition(site):
@@ -165,3 +174,18 @@ def test_the_tree_names_no_machine_and_no_registry():
     for name in filter(None, tracked):
         text = (ROOT / name).read_text(errors="replace")
         assert not [word for word in words if word in text], name
+
+
+def test_a_utils_elsewhere_on_the_path_disturbs_nothing(site, http, tmp_path):
+    (tmp_path / "utils.py").write_text("raise RuntimeError('of somebody else')\n")
+    environment = {
+        "PYTHONPATH": str(tmp_path),
+        "ACCEPTANCE_ALERTS": f"hook={http.url}",
+        "XDG_CONFIG_HOME": str(tmp_path),
+    }
+    shown = site.run("acceptance", "--help", **environment)
+    assert (shown.status, shown.errors) == (0, "")
+    # Another process of Python delivers it, with the same path.
+    delivered = site.run("acceptance", "alerts", "--test", **environment)
+    assert (delivered.status, delivered.output) == (0, "hook: ok\n"), delivered.errors
+    assert http.subjects == ["Test of the alerts of acceptance"]

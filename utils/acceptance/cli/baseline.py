@@ -2,11 +2,15 @@
 
 import argparse
 import sys
+from functools import partial
+from typing import Any
 
 from acceptance import references
-from acceptance.cli.arguments import Commands, positive
+from acceptance.cli.arguments import Commands, add_format, positive
+from acceptance.cli.output import emit, warn
 from acceptance.cli.sources import add_sources, read
 from acceptance.core.table import table
+from acceptance.core.text import wrapped
 from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.references import write_parameters
 from acceptance.regressions import new_baseline
@@ -34,6 +38,7 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("--write", action="store_true", help="write it, do not only show it")
     command.add_argument("--yes", action="store_true", help="with --write: do not ask")
+    add_format(command, "text", "json")
     command.set_defaults(run=run)
 
 
@@ -44,17 +49,18 @@ def run(options: argparse.Namespace) -> int:
     system = options.system or _only_system(history)
     chosen = new_baseline.select(history, options.sessions or (), options.nights)
     proposal = new_baseline.propose(history, system, chosen, library)
-    print(proposal_text(proposal))
+    emit(options.format, lambda: proposal_data(proposal), lambda: proposal_text(proposal))
+    say = print if options.format == "text" else partial(warn, options)
     if not proposal.changes:
         raise BaselineFault("nothing is fit to be a baseline; nothing was written")
     if not options.write:
-        print("\nnothing was written; --write writes it")
+        say("nothing was written; --write writes it")
         return Status.PASSED
     if not options.yes and not _agreed(proposal):
-        print("nothing was written")
+        say("nothing was written")
         return Status.FAILED
     new_baseline.write(proposal, library)
-    print(f"{proposal.path}: {len(proposal.rows)} rows")
+    say(f"{proposal.path}: {len(proposal.rows)} rows")
     return Status.PASSED
 
 
@@ -77,6 +83,30 @@ def _agreed(proposal: Proposal) -> bool:
     except EOFError:  # Ctrl-D
         print()
         return False
+
+
+def proposal_data(proposal: Proposal) -> dict[str, Any]:
+    """Return a proposal as plain data."""
+    return {
+        "system": proposal.system,
+        "path": str(proposal.path),
+        "changes": [
+            {
+                "partition": row.new.partition,
+                "benchmark": row.new.benchmark,
+                "metric": row.new.metric,
+                "parameters": dict(row.new.parameters),
+                "unit": row.new.unit,
+                "old": row.old.value if row.old else None,
+                "new": row.new.value,
+                "change": row.change,
+                "note": row.new.note,
+            }
+            for row in proposal.changes
+        ],
+        "kept": len(proposal.kept),
+        "refused": proposal.refused,
+    }
 
 
 def proposal_text(proposal: Proposal) -> str:
@@ -105,5 +135,5 @@ def proposal_text(proposal: Proposal) -> str:
         lines.append(f"{len(proposal.kept)} rows stay as they are: not measured, or refused, now")
     for reason, names in proposal.refused.items():
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        lines.append(f"refused  {reason}: {', '.join(names[:NAMED])}{more}")
-    return "\n".join(lines).strip("\n")
+        lines += wrapped("refused", f"{reason}: {', '.join(names[:NAMED])}{more}", 9)
+    return "\n".join(lines).lstrip("\n")

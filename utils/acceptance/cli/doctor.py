@@ -1,12 +1,16 @@
 """`acceptance doctor`: what this machine can run, and what is missing."""
 
 import argparse
+from collections.abc import Sequence
 
 from acceptance.cli.arguments import Commands, add_format, add_system
 from acceptance.cli.output import emit
-from acceptance.core.table import table
-from acceptance.site import doctor
+from acceptance.core.text import wrapped
+from acceptance.site import BROKEN, Examined, examine
 from acceptance.verdict import Status
+
+#: The width of the first column, which only few names exceed.
+_NAMES = 26
 
 
 def add(commands: Commands) -> None:
@@ -19,14 +23,18 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what was examined; the exit status is 1 when something is broken."""
-    examined = doctor.examine(options.workspace, options.config_files, options.system)
-    emit(
-        options.format,
-        lambda: [vars(item) for item in examined],
-        lambda: table(
-            ("what", "state", "found", "what to do"),
-            [(item.what, item.state, item.found, item.remedy) for item in examined],
-        ),
-    )
-    broken = any(item.state == doctor.BROKEN for item in examined)
+    examined = examine(options.workspace, options.config_files, options.system)
+    emit(options.format, lambda: [vars(item) for item in examined], lambda: _text(examined))
+    broken = any(item.state == BROKEN for item in examined)
     return Status.FAILED if broken else Status.PASSED
+
+
+def _text(examined: Sequence[Examined]) -> str:
+    """Return a line for each thing, and below it what to do; nothing of that is cut."""
+    lines = []
+    for item in examined:
+        label = f"{item.what:{_NAMES}}{item.state:9}"
+        lines += wrapped(label, item.found, len(label))
+        if item.remedy:
+            lines += wrapped("", f"what to do: {item.remedy}", _NAMES + 9)
+    return "\n".join(lines)

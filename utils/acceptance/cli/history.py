@@ -15,6 +15,7 @@ from acceptance.cli.sources import add_sources, read
 from acceptance.cli.sparkline import sparkline
 from acceptance.core.errors import Fault
 from acceptance.core.table import table
+from acceptance.core.text import WIDTH, wrapped
 from acceptance.detection.changepoint import Scan
 from acceptance.regressions.history.series import Series, day, software_text
 from acceptance.regressions.judge import threshold
@@ -144,9 +145,10 @@ def _text(series: Series, found: Scan, last: int | None) -> str:
     better = f"{series.direction} is better" if series.direction else "which way is better: unknown"
     lines = [f"{series.name} ({series.unit or 'no unit'}, {better})"]
     if series.case.key.keys:
-        lines.append("  " + " ".join(f"{name}={value}" for name, value in series.case.key.keys))
+        keys = " ".join(f"{name}={value}" for name, value in series.case.key.keys)
+        lines += wrapped("", keys, 2)
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    width = shutil.get_terminal_size().columns
+    width = min(shutil.get_terminal_size().columns, WIDTH)
     lines.append(f"  {sparkline(series.values, max(width - 4, 20), utf8=utf8)}")
     spread = "" if math.isnan(found.spread) else f", spread {100 * found.spread:.2g} %"
     begin, end = day(series.samples[0].time), day(series.samples[-1].time)
@@ -193,7 +195,7 @@ def _samples(series: Series, found: Scan, last: int | None) -> Iterable[str]:
         when = datetime.fromtimestamp(run.time).strftime("%Y-%m-%d %H:%M")
         rows.append((when, f"{series.values[number]:.6g}", ", ".join(marks), " ".join(run.nodes)))
     shown = rows if last is None else rows[-last:]
-    text = table(("time", series.unit or "value", "", "nodes"), shown)
+    text = table(("time", series.unit or "value", "", "nodes"), shown, width=WIDTH - 2)
     yield from (f"  {line}" for line in text.splitlines())
     if len(shown) < len(rows):
         yield f"  {len(rows) - len(shown)} samples before these: --values shows all"

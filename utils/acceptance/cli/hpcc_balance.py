@@ -86,7 +86,7 @@ def _text(found: Iterable[Point]) -> str:
         ]
         for row in as_data(found)
     ]
-    return table(COLUMNS, rows)
+    return table(COLUMNS, rows, remedy="--format csv shows all")
 
 
 def points(sessions: Iterable[Session], library: Library, system: str | None = None) -> list[Point]:

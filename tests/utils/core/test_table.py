@@ -1,0 +1,35 @@
+"""`core/table.py`: a table is never wider than a terminal that everybody has."""
+
+from acceptance.core.table import table
+from acceptance.core.text import WIDTH
+
+
+def test_a_table_that_fits_is_not_cut():
+    text = table(("name", "value"), [("a", 1), ("b" * 90, None)])
+    assert text.splitlines()[2:] == [f"a{' ' * 91}1", f"{'b' * 90}  None"]
+
+
+def test_the_widest_columns_are_cut_and_a_line_says_how_to_see_all():
+    rows = [("x", "y" * 200, "z" * 20), ("x", "y", "")]
+    lines = table(("a", "b", "c"), rows, remedy="ask").splitlines()
+    assert lines[-1] == f"cut to {WIDTH} columns: ask"
+    assert max(map(len, lines)) == WIDTH
+    assert lines[2] == f"x  {'y' * 72}...  {'z' * 20}"
+    assert lines[3].split() == ["x", "y"]
+
+
+def test_of_two_columns_that_are_as_wide_the_last_one_is_cut_first():
+    lines = table(("a", "b", "c"), [("x", "y" * 50, "z" * 50)]).splitlines()
+    assert lines[2] == f"x  {'y' * 45}...  {'z' * 44}..."
+
+
+def test_the_first_column_names_the_lines_and_gives_way_last():
+    lines = table(("a", "b"), [("x" * 30, "y" * 90)]).splitlines()
+    assert lines[2] == f"{'x' * 30}  {'y' * 65}..."
+    lines = table(("a", "b"), [("x" * 90, "y" * 90)]).splitlines()
+    assert lines[2] == f"{'x' * 29}...  {'y' * 63}..."
+
+
+def test_many_columns_and_no_row():
+    assert max(map(len, table(["column"] * 40, []).splitlines())) > WIDTH
+    assert table(("a", "b"), []).splitlines()[0].split() == ["a", "b"]
