@@ -70,7 +70,7 @@ def _clone(url: str, tag: str, folder: Path) -> None:
         why = complaint(done.err.replace("fatal:", "Error:")) or done.fault
         fault = (
             f"cannot clone {url}: {why}; without a network, set SPACK_ROOT to a Spack and "
-            "see 'No internet' in README.md"
+            "see 'No internet' in spack-envs/README.md"
         )
     elif commit(part) != COMMITS[tag]:
         fault = f"{url}: {tag} is not the commit {COMMITS[tag]} it was"
