@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
         metavar="ID|PATTERN",
         help="an alert by its id, or all whose `system:partition+environ check metric` matches",
     )
-    command.add_argument("--reason", default="", help="why nobody needs to be told again")
+    command.add_argument("--reason", default="", help="why no message has to be sent again")
     command.add_argument("--until", metavar="DATE", help="the last day for which it holds")
     command.add_argument("--list", action="store_true", help="list the acknowledgements")
     command.add_argument("--remove", metavar="ID|PATTERN", help="take an acknowledgement back")

@@ -106,7 +106,7 @@ def _text(kept: notify.Listing, names: Sequence[str], now: datetime) -> str:
 
 
 def _sent(entry: Entry, kept: notify.Listing) -> str:
-    """Say who was told of an alert, and who was not yet: a message has the time of its alerts."""
+    """Say who got the message of an alert, and who did not yet: it has the time of its alerts."""
     if not entry.sent:
         return "not sent"
     waiting = {message.target for message in kept.waiting if message.created == entry.sent}

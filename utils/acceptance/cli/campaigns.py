@@ -53,7 +53,7 @@ def add(commands: Commands) -> None:
     add_confirm(command)
     which = command.add_mutually_exclusive_group()
     which.add_argument("--resume", action="store_true", help="go on with a night, or do nothing")
-    which.add_argument("--new", action="store_true", help="go on with nothing, start anew")
+    which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
     command.set_defaults(run=run)
 
     command = commands.add_parser(
@@ -64,8 +64,8 @@ def add(commands: Commands) -> None:
     )
     _add_common(command)
     which = command.add_mutually_exclusive_group()
-    which.add_argument("--resume", action="store_true", help="go on, or fail if there is nothing")
-    which.add_argument("--new", action="store_true", help="go on with nothing, start anew")
+    which.add_argument("--resume", action="store_true", help="go on, or fail if none was stopped")
+    which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
     for who in _PEOPLE:
         command.add_argument(f"--{who}", default="", metavar="NAME", help="for the protocol")
     command.add_argument("--output", type=Path, metavar="FOLDER", help="of the protocol")
@@ -109,12 +109,12 @@ def _nightly(options: argparse.Namespace) -> int:
     asked = _asked(options.mode, configuration, options)
 
     def resumed() -> State | None:
-        found = campaign.unfinished(
+        stopped = campaign.unfinished(
             options.workspace.campaigns, "nightly", asked, campaign.now(), campaign.SAME_NIGHT
         )
-        if found is None and options.resume:
+        if stopped is None and options.resume:
             raise NothingToDo("no night of these arguments was stopped")
-        return found
+        return stopped
 
     def finish(state: State, given: Verdict, say: _Say) -> int:
         return given.status
@@ -139,10 +139,10 @@ def _accept(options: argparse.Namespace) -> int:
         protocol.check_folder(options.output)
 
     def resumed() -> State | None:
-        found = campaign.unfinished(options.workspace.campaigns, "accept", asked, campaign.now())
-        if found is None and options.resume:
+        stopped = campaign.unfinished(options.workspace.campaigns, "accept", asked, campaign.now())
+        if stopped is None and options.resume:
             raise CampaignFault("there is no unfinished acceptance of these arguments to resume")
-        return found
+        return stopped
 
     def finish(state: State, given: Verdict, say: _Say) -> int:
         data = protocol.build(state, given, options.workspace, options.config_files, state.people)

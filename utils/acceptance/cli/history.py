@@ -64,7 +64,7 @@ def _listing(scanned: list[tuple[Series, Scan]], notes: Iterable[str], everythin
     lines = [f"note     {note}\n" for note in notes]
     # A table of one series is what was asked for, and of all of them only on demand.
     last = None if everything else SAMPLES if len(scanned) == 1 else 0
-    lines.append("\n\n".join(_text(series, found, last) for series, found in scanned[:SHOWN]))
+    lines.append("\n\n".join(_text(series, scan, last) for series, scan in scanned[:SHOWN]))
     if len(scanned) > SHOWN:
         lines.append(f"\n\n... and {len(scanned) - SHOWN} more series: --format json has all")
     return "".join(lines)
@@ -93,7 +93,7 @@ def fits(series: Series, patterns: Sequence[str]) -> bool:
     )
 
 
-def as_data(series: Series, found: Scan) -> dict[str, Any]:
+def as_data(series: Series, scan: Scan) -> dict[str, Any]:
     """Return a series with its samples and changes as plain data."""
     key = series.case.key
     return {
@@ -105,9 +105,9 @@ def as_data(series: Series, found: Scan) -> dict[str, Any]:
         "metric": series.metric,
         "unit": series.unit,
         "direction": series.direction,
-        "level": _finite(found.level),
-        "spread": _finite(found.spread),
-        "needed": found.needed,
+        "level": _finite(scan.level),
+        "spread": _finite(scan.spread),
+        "needed": scan.needed,
         "samples": [
             {
                 "time": _iso(run.time),
@@ -128,7 +128,7 @@ def as_data(series: Series, found: Scan) -> dict[str, Any]:
                 "change": float(change.after / change.before - 1),
                 "worse": bool(change.worse) if series.direction else None,
             }
-            for change in found.changes
+            for change in scan.changes
         ],
     }
 
@@ -141,7 +141,7 @@ def _iso(time: float) -> str:
     return datetime.fromtimestamp(time).astimezone().isoformat(timespec="seconds")
 
 
-def _text(series: Series, found: Scan, last: int | None) -> str:
+def _text(series: Series, scan: Scan, last: int | None) -> str:
     better = f"{series.direction} is better" if series.direction else "which way is better: unknown"
     lines = [f"{series.name} ({series.unit or 'no unit'}, {better})"]
     if series.case.key.keys:
@@ -150,22 +150,22 @@ def _text(series: Series, found: Scan, last: int | None) -> str:
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     width = min(shutil.get_terminal_size().columns, WIDTH)
     lines.append(f"  {sparkline(series.values, max(width - 4, 20), utf8=utf8)}")
-    spread = "" if math.isnan(found.spread) else f", spread {100 * found.spread:.2g} %"
+    spread = "" if math.isnan(scan.spread) else f", spread {100 * scan.spread:.2g} %"
     begin, end = day(series.samples[0].time), day(series.samples[-1].time)
     lines.append(
         f"  {len(series.values)} samples, {begin} to {end}, {min(series.values):.4g} to "
-        f"{max(series.values):.4g}; level {found.level:.4g}{spread}"
+        f"{max(series.values):.4g}; level {scan.level:.4g}{spread}"
     )
-    if not found.enough:
-        lines.append(f"  cannot judge yet; can after {found.needed} more nights")
-    lines += _changes(series, found)
+    if not scan.enough:
+        lines.append(f"  cannot judge yet; can after {scan.needed} more nights")
+    lines += _changes(series, scan)
     if last != 0:
-        lines += ["", *_samples(series, found, last)]
+        lines += ["", *_samples(series, scan, last)]
     return "\n".join(lines)
 
 
-def _changes(series: Series, found: Scan) -> Iterable[str]:
-    for change in found.changes:
+def _changes(series: Series, scan: Scan) -> Iterable[str]:
+    for change in scan.changes:
         way = "" if series.direction is None else " worse" if change.worse else " better"
         at = change.start
         yield (
@@ -182,8 +182,8 @@ def _software(series: Series, at: int) -> str:
     return f"; software {old or 'not known'} -> {new or 'not known'}"
 
 
-def _samples(series: Series, found: Scan, last: int | None) -> Iterable[str]:
-    starts = {change.start for change in found.changes}
+def _samples(series: Series, scan: Scan, last: int | None) -> Iterable[str]:
+    starts = {change.start for change in scan.changes}
     rows = []
     for number in range(len(series.values)):
         run = series.samples[number]

@@ -68,23 +68,23 @@ def run(options: argparse.Namespace) -> int:
     db = options.db or options.workspace.results
     library = references.load(options.workspace.reference)
     sessions = list(database.sessions(db)) if db.exists() else []
-    found = points(sessions, library, options.system)
-    for problem in problems(found, db, options.system):
+    ratios = points(sessions, library, options.system)
+    for problem in problems(ratios, db, options.system):
         warn(options, problem)
     if options.format == "csv":
-        print(as_csv(found), end="")
+        print(as_csv(ratios), end="")
     else:
-        emit(options.format, lambda: as_data(found), lambda: _text(found))
+        emit(options.format, lambda: as_data(ratios), lambda: _text(ratios))
     return Status.PASSED
 
 
-def _text(found: Iterable[Point]) -> str:
+def _text(ratios: Iterable[Point]) -> str:
     rows = [
         [
             format(value, ".4g") if isinstance(value, float) else "" if value is None else value
             for value in row.values()
         ]
-        for row in as_data(found)
+        for row in as_data(ratios)
     ]
     return table(COLUMNS, rows, remedy="--format csv shows all")
 
@@ -95,17 +95,17 @@ def points(sessions: Iterable[Session], library: Library, system: str | None = N
     `sessions` are in the order of `results.sessions`, the newest first. A ratio made of a STREAM
     in the cache is none of the memory and left out. `system` leaves out all others.
     """
-    found = [
+    ratios = [
         point
         for point in (*_measured(sessions), *_published(library))
         if system in (None, point.system)
     ]
     best: dict[str, float] = {}
-    for point in filter(_comparable, found):
+    for point in filter(_comparable, ratios):
         best[point.metric] = max(best.get(point.metric, 0.0), point.value)
     return [
         replace(point, normalised=point.value / best[point.metric]) if _comparable(point) else point
-        for point in found
+        for point in ratios
     ]
 
 
@@ -161,16 +161,16 @@ def _stated(row: Reference, np: str, metric: str, value: float, unit: str, sourc
     return Point(*where, np, "", "", "", metric, value, unit, None, source)
 
 
-def problems(found: Iterable[Point], db: Path, system: str | None) -> list[str]:
+def problems(ratios: Iterable[Point], db: Path, system: str | None) -> list[str]:
     """Return what a reader of these points should know that they do not tell."""
-    found = list(found)
+    ratios = list(ratios)
     whose = f" of {system}" if system is not None else ""
-    if not found:
+    if not ratios:
         return [f"no result of HPCC{whose} is known"]
     said = []
-    if not any(point.environment for point in found):
+    if not any(point.environment for point in ratios):
         said.append(f"{db} has no result of HPCC{whose} that passed: published values only")
-    if not all(map(_comparable, found)):
+    if not all(map(_comparable, ratios)):
         said.append(
             f"not normalised: problems that fill less than {hpcc.COMPARABLE:.0%} of the memory; "
             "the mode acceptance fills it"
@@ -178,15 +178,15 @@ def problems(found: Iterable[Point], db: Path, system: str | None) -> list[str]:
     return said
 
 
-def as_data(found: Iterable[Point]) -> list[dict[str, object]]:
+def as_data(ratios: Iterable[Point]) -> list[dict[str, object]]:
     """Return points as plain data."""
-    return [asdict(point) for point in found]
+    return [asdict(point) for point in ratios]
 
 
-def as_csv(found: Iterable[Point]) -> str:
+def as_csv(ratios: Iterable[Point]) -> str:
     """Return points as CSV with a header."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(as_data(found))
+    writer.writerows(as_data(ratios))
     return text.getvalue()

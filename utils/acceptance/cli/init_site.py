@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         "--root",
         type=Path,
         help="folder with config/systems and spack-envs/systems (default: ACCEPTANCE_SYSTEMS, "
-        "else the clone)",
+        "or the clone)",
     )
     command.set_defaults(run=run)
 

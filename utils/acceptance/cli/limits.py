@@ -39,7 +39,7 @@ HEADER = (
 
 
 @dataclass(frozen=True)
-class Row:
+class PartitionLimit:
     """A partition with its facts, their limit, and the reference that is nearest to it."""
 
     partition: str
@@ -71,7 +71,7 @@ def rows(
     only: str | None = None,
     stated: Mapping[str, object] | None = None,
     place_of: Callable[[str, str], str] = "{}:{}".format,
-) -> Iterator[Row]:
+) -> Iterator[PartitionLimit]:
     """Yield the partitions that state a fabric, with facts of `stated` in place of their own.
 
     `only` is a system, or `system:partition`; `place_of` names a partition in messages. Raises
@@ -99,10 +99,10 @@ def rows(
         raise FabricFault(f"{', '.join(map(':'.join, chosen))}: no fabric is stated")
 
 
-def _row(name: str, facts: Facts, library: Library | None) -> Row:
+def _row(name: str, facts: Facts, library: Library | None) -> PartitionLimit:
     bound = limit(facts)
-    found = peaks(library, name, bound.bandwidth) if library else []
-    return Row(name, facts, bound, found[0] if found else None)
+    published = peaks(library, name, bound.bandwidth) if library else []
+    return PartitionLimit(name, facts, bound, published[0] if published else None)
 
 
 def add(commands: Commands) -> None:
@@ -124,22 +124,22 @@ def run(options: argparse.Namespace) -> int:
     """Print the limits of one partition, of all, or of the facts on the command line."""
     stated = {name: getattr(options, name) for name in STATED if getattr(options, name) is not None}
     if stated and options.partition is None:
-        found = [_row("as stated", Facts.read(stated), None)]
+        partitions = [_row("as stated", Facts.read(stated), None)]
     else:
         library = references.load(options.workspace.reference)
         systems = configuration.load(options.config_files).systems
         place_of = options.workspace.place_of
-        found = list(rows(systems, library, options.partition, stated, place_of))
-    emit(options.format, lambda: [row.as_data() for row in found], lambda: _text(found))
+        partitions = list(rows(systems, library, options.partition, stated, place_of))
+    emit(options.format, lambda: [row.as_data() for row in partitions], lambda: _text(partitions))
     return Status.PASSED
 
 
-def _text(found: list[Row]) -> str:
-    text = table(HEADER, map(_cells, found))
-    return f"{text}\n\n{_details(found[0])}" if len(found) == 1 else text
+def _text(partitions: list[PartitionLimit]) -> str:
+    text = table(HEADER, map(_cells, partitions))
+    return f"{text}\n\n{_details(partitions[0])}" if len(partitions) == 1 else text
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: PartitionLimit) -> list[str]:
     peak = row.peak
     return [
         row.partition,
@@ -158,7 +158,7 @@ def _mbs(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def _details(row: Row) -> str:
+def _details(row: PartitionLimit) -> str:
     bound = row.limit
     lines = [("note", bound.note), ("link", bound.link_formula), ("PCIe", bound.pcie_formula)]
     if bound.bidirectional is not None:
