@@ -8,7 +8,7 @@ import reframe as rfm
 from reframe.core.exceptions import SanityError
 
 from acceptance.core import metrics
-from acceptance.launch.topology import process_counts
+from acceptance.launch import process_counts
 from acceptance.suites.osu import benchmarks as osu
 
 from .base import JudgedCheck, largest_job, nodes_of

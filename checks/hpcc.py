@@ -5,7 +5,7 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.exceptions import SanityError
 
-from acceptance.launch.topology import CACHE_SCRIPT, last_level_cache, process_counts
+from acceptance.launch import CACHE_SCRIPT, last_level_cache, process_counts
 from acceptance.references import SOURCES
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.hpcc import input_file as hpl

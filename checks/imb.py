@@ -2,7 +2,7 @@
 
 import reframe as rfm
 
-from acceptance.launch.topology import process_counts
+from acceptance.launch import process_counts
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb import output as parse
 

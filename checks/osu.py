@@ -5,7 +5,7 @@ from pathlib import Path
 import reframe as rfm
 import reframe.utility.typecheck as typ
 
-from acceptance.launch.topology import process_counts
+from acceptance.launch import process_counts
 from acceptance.suites.osu import benchmarks as osu
 from acceptance.suites.osu import output as parse
 

@@ -19,7 +19,7 @@ from acceptance.references import (
     Tolerances,
     write_parameters,
 )
-from acceptance.rfm.database import Session
+from acceptance.rfm import Session
 
 #: Days that the two results of a pair may lie apart.
 WINDOW = 30.0

@@ -18,8 +18,7 @@ from acceptance.claims.evaluate import (
 from acceptance.claims.results import Value
 from acceptance.core.errors import Fault
 from acceptance.references import Library
-from acceptance.rfm import configuration, database
-from acceptance.rfm.database import Session
+from acceptance.rfm import Session, configuration, database
 
 
 class UnknownSystem(Fault):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from acceptance.core.metrics import sized, split
 from acceptance.core.units import is_measured
 from acceptance.references import Claim
-from acceptance.rfm.database import Case, Session
+from acceptance.rfm import Case, Session
 
 
 @dataclass(frozen=True)

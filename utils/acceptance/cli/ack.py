@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 
-from acceptance.alerts import acknowledgements, notify
-from acceptance.alerts.acknowledgements import Ack
+from acceptance.alerts import Ack, acknowledgements, notify
 from acceptance.cli.arguments import Commands, add_format
 from acceptance.cli.output import emit
 from acceptance.core.table import table

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 
-from acceptance.alerts import notify, targets
-from acceptance.alerts.state import Entry
+from acceptance.alerts import Entry, notify, targets
 from acceptance.cli.arguments import Commands, add_format
 from acceptance.cli.output import emit, warn
 from acceptance.core.errors import Fault

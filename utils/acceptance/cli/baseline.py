@@ -13,9 +13,8 @@ from acceptance.core.table import table
 from acceptance.core.text import wrapped
 from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.references import write_parameters
-from acceptance.regressions import new_baseline
-from acceptance.regressions.history.series import History
-from acceptance.regressions.new_baseline import BaselineFault, Proposal
+from acceptance.regressions import BaselineFault, Proposal, new_baseline
+from acceptance.regressions.history import History
 from acceptance.verdict import Status
 
 #: Metrics that are named of each reason of a refusal.

@@ -24,8 +24,8 @@ from acceptance.cli.output import BUSY, SIGNALLED, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import wrapped
+from acceptance.rfm import Interrupted
 from acceptance.rfm import configuration as site
-from acceptance.rfm.process import Interrupted
 from acceptance.verdict import Repetition, Status, Verdict, verdict_text
 
 _PEOPLE = ("operator", "vendor", "customer")

@@ -16,10 +16,9 @@ from acceptance.cli.sparkline import sparkline
 from acceptance.core.errors import Fault
 from acceptance.core.table import table
 from acceptance.core.text import WIDTH, wrapped
-from acceptance.detection.changepoint import Scan
-from acceptance.regressions.history.series import Series, day, software_text
-from acceptance.regressions.judge import threshold
-from acceptance.regressions.scan import scan_series
+from acceptance.detection import Scan
+from acceptance.regressions import scan_series, threshold
+from acceptance.regressions.history import Series, day, software_text
 from acceptance.verdict import Status
 
 #: Series that are shown, and samples of a table.

@@ -19,8 +19,7 @@ from acceptance.cli.arguments import Commands, add_database, add_format
 from acceptance.cli.output import emit, warn
 from acceptance.core.table import table
 from acceptance.references import Library, Reference
-from acceptance.rfm import database
-from acceptance.rfm.database import Case, Session
+from acceptance.rfm import Case, Session, database
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.verdict import Status
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from acceptance.cli.arguments import Commands, positive
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
-from acceptance.fabric.facts import FabricFault, Facts
+from acceptance.fabric import FabricFault, Facts
 from acceptance.rfm import configuration
 from acceptance.site import init
 from acceptance.site.init import Fabric, Request, Written

@@ -29,7 +29,7 @@ from acceptance.cli import (
 from acceptance.cli.output import SIGNALLED, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.rfm.process import Interrupted
+from acceptance.rfm import Interrupted
 from acceptance.verdict import Status
 
 #: Each has the functions `add(commands)` and `run(options) -> status`; in the order of the help.

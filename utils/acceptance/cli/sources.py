@@ -4,9 +4,8 @@ import argparse
 from pathlib import Path
 
 from acceptance.cli.arguments import add_database
-from acceptance.regressions.history.reader import load
-from acceptance.regressions.history.series import History
-from acceptance.rfm.database import ResultsFault
+from acceptance.regressions.history import History, load
+from acceptance.rfm import ResultsFault
 
 
 def add_sources(command: argparse.ArgumentParser) -> None:

@@ -1,6 +1,14 @@
 """Arrays in, changes of level out: pure numerics, knows no session and no file."""
 
-from acceptance.detection import common_mode, constants, spells
+from acceptance.detection import changepoint, common_mode, constants, spells
 from acceptance.detection.changepoint import LevelChange, Scan, scan
 
-__all__ = ["LevelChange", "Scan", "common_mode", "constants", "scan", "spells"]
+__all__ = [
+    "LevelChange",
+    "Scan",
+    "changepoint",
+    "common_mode",
+    "constants",
+    "scan",
+    "spells",
+]

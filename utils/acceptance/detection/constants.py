@@ -2,8 +2,8 @@
 
 `[derived]`: it follows from the formula or the source that is named. `[chosen]`: what operators
 care for, or what a format or a memory allows; no measurement can tell. `[tuned]`: no formula gives
-it; it trades false alarms against nights until a change is found, on those families of
-`tests/bench/detection.py` that are named. Who alters one of these runs that bench before and after.
+it; it trades false alarms against nights until a change is found. Named are the families of
+`tests/bench/detection.py` in which it shows; who alters it runs that bench before and after.
 """
 
 import math

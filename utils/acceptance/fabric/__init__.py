@@ -1,5 +1,6 @@
 """What a fabric can do by its stated facts, and what the links of a node say of themselves."""
 
+from acceptance.fabric import bandwidth_shares, link_check, link_report, plausibility, rates
 from acceptance.fabric.facts import FabricFault, Facts, facts_of
 from acceptance.fabric.limits import Limit, exceeds, latency_floor, limit
 from acceptance.fabric.link_check import deviations
@@ -14,10 +15,15 @@ __all__ = [
     "NodeLinks",
     "Port",
     "Slot",
+    "bandwidth_shares",
     "deviations",
     "exceeds",
     "facts_of",
     "latency_floor",
     "limit",
+    "link_check",
+    "link_report",
+    "plausibility",
+    "rates",
     "slot_text",
 ]

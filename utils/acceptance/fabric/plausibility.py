@@ -14,7 +14,7 @@ from acceptance.fabric.link_check import deviations, serving
 from acceptance.fabric.link_report import parse
 from acceptance.fabric.node import Deviation
 from acceptance.fabric.rates import HDR100_LANES, known_rates
-from acceptance.launch.placement import Layout
+from acceptance.launch import Layout
 
 #: How names of metrics begin that are of pairs of processes in a benchmark of all, and the bytes of
 #: a small message there. Where each node has one process, all of them are between nodes.

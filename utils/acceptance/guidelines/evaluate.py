@@ -21,9 +21,9 @@ from pathlib import Path
 from acceptance.guidelines.comparisons import Comparer, Comparison, Instance
 from acceptance.guidelines.findings import Report, Violation
 from acceptance.guidelines.sweeps import LEAST_VALUES, Collected, collect
+from acceptance.rfm import Session
 from acceptance.rfm import configuration as site
 from acceptance.rfm import database as results
-from acceptance.rfm.database import Session
 
 #: Standard deviations of the ratio of both sides that a violation exceeds: 3 let pass one in 740 of
 #: normally distributed ratios, and two adjacent ones at once hardly ever.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from acceptance.core.metrics import split
 from acceptance.core.robust import MAD_TO_STD
 from acceptance.core.units import is_measured
-from acceptance.rfm.database import Case, Session
+from acceptance.rfm import Case, Session
 from acceptance.suites import SUITES
 
 #: Stems of the metrics that are times of an operation.

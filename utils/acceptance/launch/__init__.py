@@ -1,10 +1,11 @@
 """Where ranks shall stand, where they stood, and how the scheduler ended their job."""
 
-from acceptance.launch import slurm_jobs
+from acceptance.launch import placement, rank_report, slurm_jobs
 from acceptance.launch.placement import Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
 from acceptance.launch.slurm_jobs import cut_short
 from acceptance.launch.topology import (
+    CACHE_SCRIPT,
     last_level_cache,
     process_counts,
     usable_cores,
@@ -12,6 +13,7 @@ from acceptance.launch.topology import (
 )
 
 __all__ = [
+    "CACHE_SCRIPT",
     "Launch",
     "Layout",
     "PlacementFault",
@@ -20,7 +22,9 @@ __all__ = [
     "last_level_cache",
     "misplaced",
     "place",
+    "placement",
     "process_counts",
+    "rank_report",
     "slurm_jobs",
     "usable_cores",
     "usable_memory",

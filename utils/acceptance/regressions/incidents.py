@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from acceptance.alerts.alert import Alert
+from acceptance.alerts import Alert
 from acceptance.detection.constants import INCIDENT_BACK, INCIDENT_NEAR, NIGHT_CASES, NIGHT_SHARE
 from acceptance.regressions.causes import common
 from acceptance.regressions.changes import Change, SlowNight

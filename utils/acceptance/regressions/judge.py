@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from acceptance import references
-from acceptance.alerts.alert import Alert
+from acceptance.alerts import Alert
 from acceptance.detection import changepoint
 from acceptance.detection.constants import (
     DEFAULT_THRESHOLD,

@@ -1,6 +1,14 @@
 """The only code that reads what ReFrame writes, or starts it."""
 
-from acceptance.rfm import check_files, configuration, database, leftovers, perflogs, run_log
+from acceptance.rfm import (
+    check_files,
+    configuration,
+    database,
+    leftovers,
+    perflogs,
+    run_log,
+    session_schema,
+)
 from acceptance.rfm.configuration import SiteFault
 from acceptance.rfm.database import Case, Metric, ResultsFault, Session
 from acceptance.rfm.environment import reframe_environment
@@ -23,4 +31,5 @@ __all__ = [
     "perflogs",
     "reframe_environment",
     "run_log",
+    "session_schema",
 ]

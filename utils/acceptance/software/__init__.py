@@ -1,5 +1,6 @@
 """How a machine gets a suite: Spack, and the MPIs, compilers and modules that are there."""
 
+from acceptance.software import externals
 from acceptance.software.mpis import InstalledMpi, MpiSearch, find_mpis, plugin
 from acceptance.software.programs import find_program
 from acceptance.software.spack import Spack, SpackFault, complaint
@@ -22,6 +23,7 @@ __all__ = [
     "complaint",
     "compose_environment",
     "environment_for",
+    "externals",
     "fill_mirror",
     "find_mpis",
     "find_program",
