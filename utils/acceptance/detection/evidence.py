@@ -1,6 +1,6 @@
 """What the newest samples of many series say for a change, of every window at once."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,7 @@ from acceptance.detection.constants import (
     WINDOW_PENALTIES,
     WINDOWS,
 )
-
-if TYPE_CHECKING:
-    from acceptance.detection.detector import Watch
+from acceptance.detection.noise import Noise
 
 Floats = NDArray[np.float64]
 
@@ -26,10 +24,27 @@ Floats = NDArray[np.float64]
 BUFFER = REMEMBERED + int(WINDOWS[-1])
 
 
+class Levels(Protocol):
+    """What is known of the present levels of many series; `detector.py` describes each array."""
+
+    now: int
+    smallest: float
+    noise: Noise
+    first: NDArray[np.intp]
+    base: Floats
+    based: Floats
+    variance: Floats
+    known: Floats
+    residual: Floats
+    totals: Floats
+    sums: Floats
+    squares: Floats
+
+
 class Evidence:
     """What the last samples of each series say for a change at the beginning of each window."""
 
-    def __init__(self, watch: "Watch") -> None:
+    def __init__(self, watch: Levels) -> None:
         now, windows, noise = watch.now, WINDOWS[:, None], watch.noise
         starts = np.maximum(now - WINDOWS, 0)
         first = np.maximum(watch.first, now - BUFFER)
