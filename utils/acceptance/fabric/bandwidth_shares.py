@@ -26,6 +26,18 @@ class Benchmark(Protocol):
     def one_message(self) -> bool:
         """Tell whether its time is that of one message on its way."""
 
+    @property
+    def pair_bandwidth(self) -> str:
+        """Return how its metrics begin that are bandwidths of one pair of processes; or empty."""
+
+    @property
+    def pair_latency(self) -> str:
+        """Return how its metrics begin that are times of a message between a pair; or empty."""
+
+    @property
+    def pair_size(self) -> int:
+        """Return the bytes of that message."""
+
 
 def factor(
     benchmark: Benchmark, nodes: int = 2, mapping: str = "block", pairs: int | None = None

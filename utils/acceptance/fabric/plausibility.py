@@ -16,9 +16,6 @@ from acceptance.fabric.node import Deviation
 from acceptance.fabric.rates import HDR100_LANES, known_rates
 from acceptance.launch import Layout
 
-#: How names of metrics begin that are of pairs of processes in a benchmark of all, and the bytes of
-#: a small message there. Where each node has one process, all of them are between nodes.
-PAIR_BANDWIDTH, PAIR_LATENCY, PAIR_SIZE = "PingPong-bandwidth", "PingPong-latency", 8
 #: Growth of these counters is no matter of rates: the link failed while it was measured.
 FATAL = ("link_downed", "link_error_recovery", "carrier_changes")
 
@@ -50,6 +47,11 @@ def implausible(
     return [line for line in found if line]
 
 
+def _of_pairs(name: str, prefix: str, layout: Layout) -> bool:
+    """Tell whether a metric is of pairs in a benchmark of all, each of them between nodes."""
+    return bool(prefix) and name.startswith(prefix) and layout.per_node == 1
+
+
 def _too_fast(
     benchmark: Benchmark,
     measurements: Mapping[str, tuple[float, str]],
@@ -63,7 +65,7 @@ def _too_fast(
     over = {}
     for name, (value, unit) in measurements.items():
         links = of_all if split(name)[0] in METRICS else None
-        if name.startswith(PAIR_BANDWIDTH) and layout.per_node == 1:
+        if _of_pairs(name, benchmark.pair_bandwidth, layout):
             links = 1
         if links is not None and unit in UNITS:
             most = links * bound.bandwidth / UNITS[unit]
@@ -90,8 +92,8 @@ def _too_soon(
     for name, (value, unit) in measurements.items():
         stem, size = split(name)
         size = size if stem == "latency" and benchmark.one_message else None
-        if name.startswith(PAIR_LATENCY) and layout.per_node == 1:
-            size = PAIR_SIZE
+        if _of_pairs(name, benchmark.pair_latency, layout):
+            size = benchmark.pair_size
         if size and unit == "us":
             floor = latency_floor(facts, size)
             if value < floor / (1 + SLACK):

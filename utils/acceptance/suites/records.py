@@ -57,6 +57,11 @@ class Benchmark:
     one_way: bool = field(default=False, kw_only=True)
     #: Its time is that of one message on its way.
     one_message: bool = field(default=False, kw_only=True)
+    #: In a benchmark of all processes: how the names of metrics begin that are the bandwidth of one
+    #: pair, and the time of a message of `pair_size` bytes between a pair. Empty: there are none.
+    pair_bandwidth: str = field(default="", kw_only=True)
+    pair_latency: str = field(default="", kw_only=True)
+    pair_size: int = field(default=0, kw_only=True)
     #: Which plain numbers (unit 1) are the better ones; None: no direction is.
     better: Literal["higher", "nearer to 1"] | None = field(default=None, kw_only=True)
 

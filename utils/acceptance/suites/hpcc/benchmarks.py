@@ -197,4 +197,7 @@ def _columns() -> Iterator[Column]:
 
 
 #: Of plain numbers, which are tests per flop of HPL, the more the better.
-BENCHMARK = Benchmark("hpcc", tuple(_columns()), sized=False, better="higher")
+BENCHMARK = Benchmark(
+    "hpcc", tuple(_columns()), sized=False, better="higher",
+    pair_bandwidth="PingPong-bandwidth", pair_latency="PingPong-latency", pair_size=8,
+)  # fmt: skip
