@@ -102,6 +102,8 @@ def test_a_program_that_fails_after_a_complete_output_fails_the_case(site, recor
 
 def test_a_locked_database_fails_the_run_and_keeps_the_values(site, recorded):
     run_pingpong(site, recorded(PINGPONG))
+    # ReFrame waits so many seconds in place of the configuration's 20.
+    site.environment["RFM_SQLITE_CONN_TIMEOUT"] = "1"
     lock = sqlite3.connect(site.database)
     lock.execute("BEGIN EXCLUSIVE")
     try:
