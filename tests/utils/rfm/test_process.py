@@ -84,10 +84,12 @@ def test_a_signal_that_comes_before_its_child_is_passed_on(run, tmp_path):
         assert run(child, "sleep 9") == -signal.SIGTERM
 
 
-def test_what_measures_again_holds_the_lock_of_the_campaign(tmp_path, monkeypatch, capfd):
+def test_what_measures_again_holds_the_lock_and_works_where_the_run_did(
+    tmp_path, monkeypatch, capfd
+):
     program = tmp_path / "bin/reframe"
     program.parent.mkdir()
-    program.write_text("#!/bin/sh\nreadlink /proc/$$/fd/*\n")
+    program.write_text("#!/bin/sh\nreadlink /proc/$$/fd/*\necho in $(pwd)\n")
     program.chmod(0o755)
     monkeypatch.setattr(remeasure.sys, "executable", str(tmp_path / "bin/python"))
     words = ["reframe", "-c", "checks", "-r", "--session-extras", "run=night"]
@@ -105,4 +107,5 @@ def test_what_measures_again_holds_the_lock_of_the_campaign(tmp_path, monkeypatc
             remeasure.Repetition(2, sys.stderr, [lock.fileno()]),
         )
     assert done.runs == ["uuid.again1", "uuid.again2"]
-    assert capfd.readouterr().err.count(f"{tmp_path}/lock\n") == 2
+    said = capfd.readouterr().err
+    assert said.count(f"{tmp_path}/lock\n") == said.count(f"in {tmp_path}\n") == 2
