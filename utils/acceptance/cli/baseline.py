@@ -10,7 +10,7 @@ from acceptance.cli.arguments import Commands, add_format, positive
 from acceptance.cli.output import emit, warn
 from acceptance.cli.sources import add_sources, read
 from acceptance.core.table import table
-from acceptance.core.text import wrapped
+from acceptance.core.text import shortened, wrapped
 from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.references import write_parameters
 from acceptance.regressions import BaselineFault, Proposal, new_baseline
@@ -133,6 +133,5 @@ def proposal_text(proposal: Proposal) -> str:
     if proposal.kept:
         lines.append(f"{len(proposal.kept)} rows stay as they are: not measured, or refused, now")
     for reason, names in proposal.refused.items():
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        lines += wrapped("refused", f"{reason}: {', '.join(names[:NAMED])}{more}", 9)
+        lines += wrapped("refused", f"{reason}: {shortened(names, NAMED)}", 9)
     return "\n".join(lines).lstrip("\n")
