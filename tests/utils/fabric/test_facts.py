@@ -323,3 +323,10 @@ def test_only_clearly_more_than_the_limit_cannot_be_true():
     assert not exceeds(9494, bits)
     assert not exceeds(bits * 1.0199, bits)
     assert exceeds(bits * 1.0201, bits)
+
+
+@pytest.mark.parametrize("fabric", ["", [], False, 0, "QDR"])
+def test_a_fabric_that_is_no_dictionary_is_refused_and_not_taken_for_none(fabric):
+    with pytest.raises(FabricFault, match=r"^here: fabric is .*; it has to be a dictionary$"):
+        facts_of({"fabric": fabric}, "here")
+    assert facts_of({}, "here") is facts_of({"fabric": None}, "here") is None

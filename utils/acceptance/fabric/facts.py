@@ -136,7 +136,7 @@ def facts_of(extras: Mapping[str, object], where: str) -> Facts | None:
     Raises FabricFault, with `where`: the partition, and its file where that is known.
     """
     fabric = extras.get("fabric")
-    if not fabric:
+    if fabric is None or fabric == {}:
         return None
     if not isinstance(fabric, Mapping):
         raise FabricFault(f"fabric is {fabric!r}; it has to be a dictionary", where=where)
