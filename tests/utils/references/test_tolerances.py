@@ -3,6 +3,8 @@
 import pytest
 
 from acceptance.references import ReferenceFault, Tolerances, load
+from acceptance.references.tolerances import PAIR_UNITS, PAIRED
+from tests.places import ROOT
 from tests.utils.references.made import TOLERANCES, edit
 
 
@@ -148,3 +150,36 @@ def test_tolerances_without_claims_load(folder):
     path = folder / "tolerances.yaml"
     path.write_text(path.read_text().partition("claims:")[0])
     assert load(folder).tolerances.claims == {}
+
+
+NODES = "nodes:\n  between:\n    us: {worse: 0.5, reason: switches}\n"
+
+
+def test_nodes_may_differ_by_what_is_stated_of_pairs_like_theirs(folder):
+    edit(folder / "tolerances.yaml", "baseline:\n", f"{NODES}baseline:\n")
+    tolerances = load(folder).tolerances
+    assert tolerances.of_nodes("between", "us") == 0.5
+    with pytest.raises(ReferenceFault, match="nodes, inside, us: no tolerance; nodes cannot be"):
+        tolerances.of_nodes("inside", "us")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("between", "beside", "nodes, beside, us: beside is not one of between, inside"),
+        ("us:", "ns:", "nodes, between, ns: ns is not one of us, MB/s"),
+        ("0.5", "1.5", "nodes, between, us: Expected `float` < 1.0 - at `$.worse`"),
+        (", reason: switches", "", "nodes, between, us: Object missing required field `reason`"),
+    ],
+)
+def test_a_faulty_tolerance_of_nodes_is_refused_with_its_place(folder, old, new, words):
+    text = NODES.replace(old, new)
+    edit(folder / "tolerances.yaml", "baseline:\n", f"{text}baseline:\n")
+    with pytest.raises(ReferenceFault) as caught:
+        load(folder)
+    assert words in str(caught.value)
+
+
+def test_the_project_says_how_far_nodes_may_differ():
+    tolerances = Tolerances.load(ROOT / "reference/tolerances.yaml")
+    assert set(tolerances.nodes) == {(where, unit) for where in PAIRED for unit in PAIR_UNITS}

@@ -23,6 +23,8 @@ CLAIMED = {"=": "=", "~": "~", ">=": "bounds", "<=": "bounds", "in": "bounds", "
 #: What a claim compares: percentage points of a relative gain, fractions of a quotient and of a
 #: plain difference.
 COMPARED = ("%", "x", "difference")
+#: Where the pairs of processes stood by which nodes are compared, and the units of their results.
+PAIRED, PAIR_UNITS = ("between", "inside"), ("us", "MB/s")
 
 _Reason = Annotated[str, Meta(pattern=r"\S")]
 _Mapping = dict[str | int, Any]
@@ -50,15 +52,22 @@ class _Fraction(Struct, frozen=True, forbid_unknown_fields=True):
     reason: _Reason
 
 
+class _Spread(Struct, frozen=True, forbid_unknown_fields=True):
+    worse: Annotated[float, Meta(gt=0, lt=1)]
+    reason: _Reason
+
+
 @dataclass(frozen=True)
 class Tolerances:
     """Tolerances by source of the reference and unit of the metric; of a limit, by the metric.
 
-    Those of claims by relation and what is compared, as in `CLAIMED` and `COMPARED`.
+    Those of claims by relation and what is compared, as in `CLAIMED` and `COMPARED`; those of nodes
+    among each other by where their pairs stood and the unit, as in `PAIRED` and `PAIR_UNITS`.
     """
 
     table: dict[tuple[str, str], Tolerance]
     claims: dict[tuple[str, str], float] = field(default_factory=dict)
+    nodes: dict[tuple[str, str], float] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> "Tolerances":
@@ -77,10 +86,15 @@ class Tolerances:
                 keys: _within(keys, entry)
                 for keys, entry in _entries(sources.pop("claims", {}), "claims")
             }
+            nodes = {
+                keys: _spread(keys, entry)
+                for keys, entry in _entries(sources.pop("nodes", {}), "nodes")
+            }
             for source in sources:
                 if source not in SOURCES:
-                    raise ValueError(f"{source}: not one of {', '.join(SOURCES)}, claims")
-            return cls({keys: _tolerance(keys, entry) for keys, entry in _entries(sources)}, claims)
+                    raise ValueError(f"{source}: not one of {', '.join(SOURCES)}, claims, nodes")
+            table = {keys: _tolerance(keys, entry) for keys, entry in _entries(sources)}
+            return cls(table, claims, nodes)
         except ValueError as err:
             raise ReferenceFault(str(err), where=str(path)) from None
 
@@ -95,6 +109,20 @@ class Tolerances:
         except KeyError:
             raise ReferenceFault(
                 f"claims: nothing for the relation {relation!r} of {compared}",
+                where="tolerances.yaml",
+            ) from None
+
+    def of_nodes(self, where: str, unit: str) -> float:
+        """Return the fraction of the median by which a node may be worse than its kind.
+
+        `where` is one of `PAIRED`, `unit` one of `PAIR_UNITS`. Raises ReferenceFault when none is
+        stated.
+        """
+        try:
+            return self.nodes[where, unit]
+        except KeyError:
+            raise ReferenceFault(
+                f"nodes, {where}, {unit}: no tolerance; nodes cannot be compared without one",
                 where="tolerances.yaml",
             ) from None
 
@@ -141,6 +169,13 @@ def _within(keys: tuple[str, str], entry: object) -> float:
     if unit == "%":
         return _converted(entry, _Points, "claims", *keys).within
     return _converted(entry, _Fraction, "claims", *keys).within
+
+
+def _spread(keys: tuple[str, str], entry: object) -> float:
+    for key, known in zip(keys, (PAIRED, PAIR_UNITS), strict=True):
+        if key not in known:
+            raise ValueError(f"nodes, {', '.join(keys)}: {key} is not one of {', '.join(known)}")
+    return _converted(entry, _Spread, "nodes", *keys).worse
 
 
 def _tolerance(keys: tuple[str, str], entry: object) -> Tolerance:

@@ -131,7 +131,7 @@ def _tolerances(tolerances: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]
         for of, entry in units.items() if isinstance(units, dict) else ():
             bounds = entry if isinstance(entry, dict) else {"": entry}
             flat = {
-                key: value["within"] if isinstance(value, dict) and "within" in value else value
+                key: value.get("within", value.get("worse")) if isinstance(value, dict) else value
                 for key, value in bounds.items()
                 if key != "reason"
             }
