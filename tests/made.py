@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acceptance.core.pairs import stored_data
+
 NIGHT = 86400.0
 #: 2026-01-01, 22:00 UTC.
 FIRST = 1767304800.0
@@ -40,6 +42,7 @@ class Case:
     suite: str = "osu"
     provenance: dict = field(default_factory=lambda: dict(SOFTWARE))
     findings: tuple = ()
+    pairs: tuple = ()
     result: str = "pass"
     run_index: int = 0
     fixture: bool = False
@@ -63,6 +66,7 @@ class Case:
             "judged_by": {},
             "provenance": self.provenance,
             "findings": list(self.findings),
+            **({"pairs": stored_data(self.pairs)} if self.pairs else {}),
         }
         return {
             "environ": self.environment,

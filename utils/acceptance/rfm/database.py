@@ -13,6 +13,7 @@ from typing import Any
 
 from acceptance.core.errors import Fault
 from acceptance.core.observations import Observation, observations
+from acceptance.core.pairs import PairResult, pair_results
 from acceptance.rfm.session_schema import (
     PerfValue,
     StoredCase,
@@ -56,7 +57,8 @@ class Metric:
 class Case:
     """One execution of a check on a partition and an environment.
 
-    `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`.
+    `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`; `pairs`
+    are the single results of which they are aggregates, where there are such.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Case:
     provenance: dict[str, str]
     findings: tuple[Observation, ...]
     metrics: tuple[Metric, ...]
+    pairs: tuple[PairResult, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -246,6 +249,7 @@ def _case(stored: StoredCase) -> Case:
             for key, value in (stored.perfvalues or {}).items()
             if value.value is not None
         ),
+        pairs=pair_results(stored.pairs),
     )
 
 

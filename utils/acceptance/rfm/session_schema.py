@@ -59,6 +59,7 @@ class StoredCase(msgspec.Struct):
     provenance: Any = None
     modules: Any = None
     findings: Any = None
+    pairs: Any = None
     #: By "system:partition:metric".
     perfvalues: dict[str, PerfValue] | None = None
 

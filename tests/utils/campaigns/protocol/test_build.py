@@ -26,6 +26,7 @@ CASE = {
     "fixture": False, "benchmark": "osu.bw", "keys": {"np": "2", "placement": "inter-node"},
     "declared": {"bandwidth_peak": "MB/s"}, "provenance": {"suite": "OSU 7.5", "mpi": "openmpi"},
     "findings": [], "session": "1234", "metrics": [METRIC],
+    "pairs": [],
 }  # fmt: skip
 LINKS = {
     **CASE, "name": "LinkCheck %part=qdr", "suite": "fabric", "benchmark": "fabric.link",

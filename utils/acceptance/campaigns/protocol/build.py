@@ -27,6 +27,7 @@ from acceptance.campaigns.protocol.conclusions import (
 )
 from acceptance.campaigns.state import State
 from acceptance.core import process
+from acceptance.core.pairs import stored_data
 from acceptance.core.paths import Workspace
 from acceptance.rfm import Case, ResultsFault, Session
 from acceptance.rfm import configuration as site
@@ -135,6 +136,7 @@ def _case(session: Session, case: Case) -> dict[str, Any]:
     return {
         **asdict(case),
         "session": session.uuid,
+        "pairs": stored_data(case.pairs),
         # JSON has no other numbers; the gate reports those (`impossible-value`).
         "metrics": [
             {**asdict(metric), "verdict": metric_verdict(metric)}

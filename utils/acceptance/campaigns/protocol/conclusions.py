@@ -15,6 +15,7 @@ from acceptance.campaigns.protocol import case_findings, remedies
 from acceptance.campaigns.protocol.remedies import CRITICAL, INFO, MAJOR, MINOR, ProtocolFinding
 from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.observations import observations
+from acceptance.core.pairs import pair_results
 from acceptance.rfm import Case, Metric
 from acceptance.verdict import Problem, Status, Unprovided, Verdict
 
@@ -96,7 +97,11 @@ def case_of(data: Mapping[str, Any]) -> Case:
         Metric(**{key: value for key, value in metric.items() if key != "verdict"})
         for metric in data["metrics"]
     )
-    fields |= {"nodes": tuple(fields["nodes"]), "findings": observations(fields["findings"])}
+    fields |= {
+        "nodes": tuple(fields["nodes"]),
+        "findings": observations(fields["findings"]),
+        "pairs": pair_results(fields.get("pairs")),
+    }
     return Case(**fields, metrics=metrics)
 
 
