@@ -1,9 +1,11 @@
 """Where ranks shall stand, where they stood, and how the scheduler ended their job."""
 
-from acceptance.launch import placement, rank_report, slurm_jobs
+from acceptance.launch import placement, rank_report, scontrol, slurm_jobs
 from acceptance.launch.placement import Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
+from acceptance.launch.scontrol import SlurmFault
 from acceptance.launch.slurm_jobs import cut_short
+from acceptance.launch.slurm_nodes import SlurmNode, partition_nodes
 from acceptance.launch.topology import (
     CACHE_SCRIPT,
     last_level_cache,
@@ -18,13 +20,17 @@ __all__ = [
     "Layout",
     "PlacementFault",
     "Rank",
+    "SlurmFault",
+    "SlurmNode",
     "cut_short",
     "last_level_cache",
     "misplaced",
+    "partition_nodes",
     "place",
     "placement",
     "process_counts",
     "rank_report",
+    "scontrol",
     "slurm_jobs",
     "usable_cores",
     "usable_memory",

@@ -8,6 +8,7 @@ import re
 
 from acceptance.core import process
 from acceptance.core.observations import Observation
+from acceptance.launch.scontrol import PATIENCE
 
 #: State -> what it means; jobs in any other state have ended by themselves, or have not ended.
 STATES = {
@@ -19,8 +20,6 @@ STATES = {
     "PREEMPTED": "another job took its nodes",
     "TIMEOUT": "it reached its time limit",
 }
-#: Seconds that a controller has to answer; by itself scontrol would wait longer.
-PATIENCE = 30
 #: What ReFrame's scheduler `slurm` wants, and what to do where it is not there.
 NO_ACCOUNTING = (
     "Slurm keeps no accounts of its jobs here (sacct does not answer), and ReFrame's scheduler "

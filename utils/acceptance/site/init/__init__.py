@@ -1,6 +1,5 @@
 """A first configuration of a new site: asks Slurm, the nodes and the modules, writes two files."""
 
-from acceptance.site.init.cluster import SlurmFault
 from acceptance.site.init.fabric_of_node import Fabric
 from acceptance.site.init.prepare import (
     NODES,
@@ -16,7 +15,6 @@ __all__ = [
     "Fabric",
     "InitFault",
     "Request",
-    "SlurmFault",
     "Written",
     "prepare_system",
     "write",

@@ -6,19 +6,13 @@ import shutil
 from dataclasses import dataclass
 
 from acceptance.core import process
-from acceptance.core.errors import Fault, ParseError
-from acceptance.launch import slurm_jobs
-from acceptance.site.init import scontrol
-from acceptance.site.init.scontrol import NodeRecord, PartitionRecord
+from acceptance.launch import scontrol, slurm_jobs
+from acceptance.launch.scontrol import NodeRecord, PartitionRecord, SlurmFault
 
 #: Seconds that a look at a node may wait until it starts; by then another user has the node.
 PATIENCE = 20
 #: Words with which srun says that a job would have to wait, not that it may not run.
 _BUSY = ("busy", "Immediate execution", "temporarily", "timed out", "Zero Bytes")
-
-
-class SlurmFault(Fault):
-    """Why Slurm, or a part of it, cannot be used: what, and what to do."""
 
 
 class Refused(SlurmFault):
@@ -70,14 +64,10 @@ def ask() -> Cluster:
             f"Slurm does not answer: {fault}; look on a login node of the cluster, or wait until "
             "slurmctld is back; for this machine alone: --local"
         )
-    try:
-        # With hidden partitions, which whoever knows their names may use.
-        nodes = scontrol.nodes(_show("node", "--oneliner", "--all"))
-        partitions = scontrol.partitions(_show("partition", "--oneliner", "--all"))
-    except ParseError as err:
-        raise SlurmFault(f"what Slurm says is not of a form that is known here: {err}") from None
-    config = scontrol.config(_show("config"))
-    mpis = process.run(["srun", "--mpi=list"], slurm_jobs.PATIENCE)
+    # With hidden partitions, which whoever knows their names may use.
+    nodes, partitions = scontrol.all_nodes(), scontrol.all_partitions()
+    config = scontrol.config(scontrol.show("config"))
+    mpis = process.run(["srun", "--mpi=list"], scontrol.PATIENCE)
     if mpis.status is None:
         raise SlurmFault(f"srun --mpi=list: {mpis.fault}")
     hosts = [value for key, value in config.items() if key.startswith("SlurmctldHost")]
@@ -196,11 +186,3 @@ def _groups() -> frozenset[str]:
         except KeyError:
             names.add(str(number))
     return frozenset(names)
-
-
-def _show(*what: str) -> str:
-    command = ["scontrol", "show", *what]
-    done = process.run(command, slurm_jobs.PATIENCE)
-    if done.fault:
-        raise SlurmFault(f"{' '.join(command)}: {done.fault}")
-    return done.out

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
 from acceptance.core.text import legal_name
+from acceptance.launch.scontrol import NodeRecord, PartitionRecord
 from acceptance.site.init import cluster, probe
 from acceptance.site.init.fabric_of_node import Fabric, fabric
 from acceptance.site.init.probe import Probe
-from acceptance.site.init.scontrol import NodeRecord, PartitionRecord
 
 #: How many nodes of a partition are looked at; sites with a feature for each rack have many kinds.
 MAX_LOOKS = 8

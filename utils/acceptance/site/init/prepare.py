@@ -20,6 +20,7 @@ from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, Facts
+from acceptance.launch import SlurmFault
 from acceptance.site.init import cluster as slurm
 from acceptance.site.init import fabric_of_node, probe, system_file
 from acceptance.site.init.node_kinds import Kind, Look, kinds_of
@@ -83,7 +84,7 @@ def prepare_system(request: Request) -> Written:
     """Look at everything, and return the files; writes none of them.
 
     Makes the prefixes of links of Debian's MPIs, as the packages of Spack name them. Raises
-    InitFault, slurm.SlurmFault.
+    InitFault, SlurmFault.
     """
     paths = _paths(request)
     search = find_mpis(request.workspace.spack / "prefix", Spack.find(request.workspace))
@@ -147,10 +148,10 @@ def _of_cluster(request: Request, search: MpiSearch, date: str) -> Plan:
             kinds += kinds_of(partition, cluster.usable(partition), paths)
         except slurm.Refused as err:
             if request.partitions:
-                raise slurm.SlurmFault(f"Slurm takes no job for {partition.name}: {err}") from None
+                raise SlurmFault(f"Slurm takes no job for {partition.name}: {err}") from None
             left.append(f"{partition.name}: Slurm takes no job for it: {err}")
     if not kinds:
-        raise slurm.SlurmFault("no partition can be used: " + "; ".join(left))
+        raise SlurmFault("no partition can be used: " + "; ".join(left))
     kinds = _with_names([_or_here(kind, paths) for kind in kinds])
     looks = [kind.looked for kind in kinds if kind.looked.probe and not kind.looked.fault]
     hosts = [socket.gethostname(), *cluster.controllers, *(node.name for node in cluster.nodes)]

@@ -1,9 +1,9 @@
-"""`site/init/scontrol.py` on recorded outputs of a Slurm 22.05, and on ones made from them."""
+"""`launch/scontrol.py` on recorded outputs of a Slurm 22.05, and on ones made from them."""
 
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.site.init import scontrol
+from acceptance.launch import scontrol
 
 
 @pytest.fixture

@@ -15,7 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from acceptance.core.errors import ParseError
+from acceptance.core import process
+from acceptance.core.errors import Fault, ParseError
+
+#: Seconds that a controller has to answer; by itself scontrol would wait longer.
+PATIENCE = 30
 
 Value = TypeVar("Value")
 
@@ -32,11 +36,15 @@ _AWAY = {
 _POWERED_OFF = {"POWERED_DOWN", "POWERING_UP"}
 
 
+class SlurmFault(Fault):
+    """Why Slurm, or a part of it, cannot be used: what, and what to do."""
+
+
 @dataclass(frozen=True)
 class NodeRecord:
     """A node as Slurm has it: `cores` are those that jobs get, `memory` is in bytes, 0 if unknown.
 
-    `address` is where its slurmd is reached.
+    `address` is where its slurmd is reached, `reason` what was written when it was taken away.
     """
 
     name: str
@@ -50,6 +58,7 @@ class NodeRecord:
     memory: int
     features: frozenset[str]
     partitions: frozenset[str]
+    reason: str = ""
 
     @property
     def usable(self) -> bool:
@@ -81,6 +90,32 @@ class PartitionRecord:
     groups: frozenset[str]
     most_nodes: int | None
     hidden: bool = False
+
+
+def show(*what: str) -> str:
+    """Return what `scontrol show ...` prints; raises SlurmFault when it does not answer."""
+    command = ["scontrol", "show", *what]
+    done = process.run(command, PATIENCE)
+    if done.fault:
+        raise SlurmFault(f"{' '.join(command)}: {done.fault}")
+    return done.out
+
+
+def all_nodes() -> list[NodeRecord]:
+    """Ask Slurm for its nodes, those of hidden partitions, too; raises SlurmFault."""
+    return _asked(nodes, "node")
+
+
+def all_partitions() -> list[PartitionRecord]:
+    """Ask Slurm for its partitions, also for hidden ones; raises SlurmFault."""
+    return _asked(partitions, "partition")
+
+
+def _asked(read: Callable[[str], list[Value]], what: str) -> list[Value]:
+    try:
+        return read(show(what, "--oneliner", "--all"))
+    except ParseError as err:
+        raise SlurmFault(f"what Slurm says is not of a form that is known here: {err}") from None
 
 
 def nodes(text: str, source: str = "scontrol show node") -> list[NodeRecord]:
@@ -174,6 +209,7 @@ def _node(record: dict[str, str]) -> NodeRecord:
         memory=mebibytes * 2**20 if mebibytes > 1 else 0,
         features=_words(record.get("ActiveFeatures", record.get("AvailableFeatures", ""))),
         partitions=_words(record.get("Partitions", "")),
+        reason=record.get("Reason", ""),
     )
 
 
