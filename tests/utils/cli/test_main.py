@@ -2,12 +2,81 @@
 
 import csv
 import io
+import re
 import subprocess
 
 import pytest
 
+from acceptance.cli.main import SUBCOMMANDS
 from acceptance.core.paths import ROOT
 from tests.conftest import needs_wheels
+
+
+def subcommands(site):
+    """Return the names of all subcommands, as the help lists them."""
+    listed = site.acceptance("--help").output.partition("COMMAND\n")[2].partition("\n\n")[0]
+    return re.findall(r"^    ([a-z][a-z-]+)", listed, re.MULTILINE)
+
+
+def test_each_subcommand_says_what_it_does_and_how_it_exits(site):
+    names = subcommands(site)
+    assert len(names) >= len(SUBCOMMANDS)
+    for name in names:
+        result = site.acceptance(name, "--help", COLUMNS="100")
+        assert (result.status, result.errors) == (0, "")
+        usage, description, *_, last = result.output.split("\n\n")
+        assert usage.startswith(f"usage: acceptance {name}")
+        assert re.match(r"[A-Z][^:]+.*[.?]\Z", description, re.DOTALL), name
+        statuses = " ".join(last.split())
+        assert re.match(
+            r"exit status: (0 pass; 1 fail: .+|0 done); 2 wrong arguments, or it cannot judge",
+            statuses,
+        ), name
+        assert all(len(line) <= 100 for line in result.output.splitlines())
+
+
+def test_version_has_the_commit(site):
+    result = site.acceptance("--version")
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
+    assert result.status == 0
+    assert re.fullmatch(rf"acceptance \d+\.\d+\.\d+ \(commit .*{commit}.*\)\n", result.output)
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [("nightli", "did you mean nightly?"), ("xyzzy", "--help lists all")],
+)
+def test_a_misspelt_subcommand_is_answered_with_a_similar_one(site, word, answer):
+    result = site.acceptance(word, "--dry-run")
+    assert result.status == 2
+    assert result.errors.splitlines()[-1].endswith(f"there is no command '{word}'; {answer}")
+
+
+@pytest.mark.parametrize(
+    ("line", "completions"),
+    [
+        ("acceptance nigh", {"nightly "}),
+        ("acceptance gate --format js", {"json "}),
+        ("acceptance gate --format junit --se", {"--session", "--send"}),
+    ],
+)
+def test_shells_complete_commands_and_options(site, tmp_path, line, completions):
+    """The protocol of argcomplete: the line so far in, what may follow out."""
+    answer = tmp_path / "answer"
+    done = site.run(
+        "acceptance",
+        _ARGCOMPLETE="1",
+        _ARGCOMPLETE_IFS="\n",
+        _ARGCOMPLETE_SHELL="bash",
+        _ARGCOMPLETE_STDOUT_FILENAME=str(answer),
+        COMP_LINE=line,
+        COMP_POINT=str(len(line)),
+        COMP_TYPE="9",
+    )
+    assert (done.status, done.output) == (0, ""), done.errors
+    assert set(answer.read_text().splitlines()) == completions
 
 
 def test_doctor_names_what_is_there_and_what_is_missing(site, recorded):
@@ -44,6 +113,13 @@ def test_no_line_of_the_doctor_is_wider_than_a_terminal_and_nothing_is_cut(site)
     assert all(len(line) <= 100 or str(site.var) in line for line in text.splitlines())
     for row in rows:
         assert row["remedy"] in " ".join(text.split())
+
+
+def test_the_line_of_the_readme_makes_bash_complete(site):
+    (line,) = re.findall(r"`(eval .*)`", (ROOT / "README.md").read_text())
+    result = shell(site, f". {ROOT}/env.sh && {line} && complete -p acceptance")
+    assert (result.status, result.errors) == (0, "")
+    assert "_python_argcomplete" in result.output
 
 
 def test_references_of_a_partition(site):

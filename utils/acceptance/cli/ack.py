@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 
 from acceptance.alerts import Ack, acknowledgements, notify
-from acceptance.cli.arguments import Commands, add_format
+from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.core.table import table
 from acceptance.verdict import Status
@@ -14,7 +14,12 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("ack", help="acknowledge an alert, for a reason and a time")
+    command = add_command(
+        commands,
+        "ack",
+        "acknowledge an alert, for a reason and a time",
+        "Say that an alert is known. It is still listed, but neither sent again nor a failure.",
+    )
     command.add_argument(
         "what",
         nargs="?",

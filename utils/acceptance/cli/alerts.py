@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 
 from acceptance.alerts import Entry, notify, targets
-from acceptance.cli.arguments import Commands, add_format
+from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS
@@ -15,7 +15,14 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("alerts", help="open alerts, and messages that wait")
+    command = add_command(
+        commands,
+        "alerts",
+        "open alerts, and messages that wait",
+        "List the open alerts and the messages that no target took yet; send them, or try "
+        "the targets.",
+        failed="a target did not take a message",
+    )
     what = command.add_mutually_exclusive_group()
     what.add_argument("--send", action="store_true", help="send the messages that wait")
     what.add_argument("--test", action="store_true", help="send a test message to each target")

@@ -8,6 +8,26 @@ from typing import TypeAlias
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
+def add_command(
+    commands: Commands,
+    name: str,
+    summary: str,
+    description: str,
+    *,
+    failed: str = "",
+    others: str = "",
+) -> argparse.ArgumentParser:
+    """Add a subcommand: its line in the list of all, what it does, and its exit statuses.
+
+    `failed` says what the status 1 means here; empty: it judges nothing, and has none. `others` are
+    statuses that only some subcommands have.
+    """
+    statuses = ("0 pass" if failed else "0 done", failed and f"1 fail: {failed}")
+    closing = ("2 wrong arguments, or it cannot judge", others)
+    epilog = f"exit status: {'; '.join(filter(None, (*statuses, *closing)))}"
+    return commands.add_parser(name, help=summary, description=description, epilog=epilog)
+
+
 def positive(text: str) -> int:
     """Read a whole number above 0, for argparse."""
     number = int(text)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from acceptance import references
-from acceptance.cli.arguments import Commands, add_format, positive
+from acceptance.cli.arguments import Commands, add_command, add_format, positive
 from acceptance.cli.output import emit, warn
 from acceptance.cli.sources import add_sources, read
 from acceptance.core.table import table
@@ -23,7 +23,14 @@ NAMED = 3
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("baseline", help="make reference/sites/<system>.csv of results")
+    command = add_command(
+        commands,
+        "baseline",
+        "make reference/sites/<system>.csv of results",
+        "Propose the expectations of the coming runs from past ones, beside the present "
+        "expectations.",
+        failed="nothing was written, since the answer was no",
+    )
     add_sources(command)
     chosen = command.add_mutually_exclusive_group()
     chosen.add_argument(

@@ -19,7 +19,7 @@ from acceptance.campaigns import (
 )
 from acceptance.campaigns import state as campaign
 from acceptance.cli import protocol as protocol_cli
-from acceptance.cli.arguments import Commands, add_confirm, add_system
+from acceptance.cli.arguments import Commands, add_command, add_confirm, add_system
 from acceptance.cli.output import BUSY, SIGNALLED, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
@@ -29,6 +29,7 @@ from acceptance.rfm import configuration as site
 from acceptance.verdict import Repetition, Status, Verdict, verdict_text
 
 _PEOPLE = ("operator", "vendor", "customer")
+_OTHERS = f"{BUSY} another campaign runs; {SIGNALLED} + N stopped by signal N"
 
 
 class NothingToDo(Exception):
@@ -41,11 +42,14 @@ _Finish = Callable[[State, Verdict, _Say], int]
 
 def add(commands: Commands) -> None:
     """Add the two subcommands."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "nightly",
-        help="link check, benchmarks, verdict and alerts, in order",
-        epilog="exit status: 0 pass, 1 failure, 2 cannot judge, 3 another one runs, 128 + N "
-        "stopped by signal N; the same command goes on where the last one was stopped",
+        "link check, benchmarks, verdict and alerts, in order",
+        "Run the link check and all benchmarks, judge them together, and send what is "
+        "new. The same command goes on where the last one was stopped.",
+        failed="a problem, or a metric that became worse",
+        others=_OTHERS,
     )
     _add_common(command)
     command.add_argument("--mode", default="nightly", help="another mode than nightly")
@@ -56,11 +60,14 @@ def add(commands: Commands) -> None:
     which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
     command.set_defaults(run=run)
 
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "accept",
-        help="measure a new cluster, all nodes of it, and write a protocol",
-        epilog="exit status: as for nightly; 0 when the cluster is accepted, with or without "
-        "reservations, 1 when it is rejected",
+        "measure a new cluster, all nodes of it, and write a protocol",
+        "Measure all that there is, on all nodes, and write a protocol to be signed. The "
+        "same command goes on where the last one was stopped.",
+        failed="the cluster is rejected; with reservations it is accepted",
+        others=_OTHERS,
     )
     _add_common(command)
     which = command.add_mutually_exclusive_group()

@@ -16,7 +16,7 @@ from acceptance.claims import (
     described,
     report,
 )
-from acceptance.cli.arguments import Commands, add_database, add_format
+from acceptance.cli.arguments import Commands, add_command, add_database, add_format
 from acceptance.cli.output import emit
 from acceptance.core.table import table
 from acceptance.references import write_parameters
@@ -27,7 +27,13 @@ HEADER = ("state", "claim", "what", "left", "right", "published", "ours", "pairs
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("claims", help="which stated relations hold in the results")
+    command = add_command(
+        commands,
+        "claims",
+        "which stated relations hold in the results",
+        "Compare pairs of stored results with the relations that papers and sites state.",
+        failed="a claim that the system must fulfil does not hold",
+    )
     command.add_argument("--system", help="only claims in which a side names this system")
     add_database(command)
     command.add_argument(

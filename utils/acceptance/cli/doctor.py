@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from acceptance.cli.arguments import Commands, add_format, add_system
+from acceptance.cli.arguments import Commands, add_command, add_format, add_system
 from acceptance.cli.output import emit
 from acceptance.core.text import wrapped
 from acceptance.site import BROKEN, Examined, examine
@@ -15,7 +15,13 @@ _NAMES = 26
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("doctor", help="what this machine can run, what is missing")
+    command = add_command(
+        commands,
+        "doctor",
+        "what this machine can run, what is missing",
+        "Look at what the checks need here, and say of everything that is missing how to get it.",
+        failed="something that the configuration promises is broken",
+    )
     add_system(command)
     add_format(command, "text", "json")
     command.set_defaults(run=run)

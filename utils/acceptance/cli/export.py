@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from acceptance.alerts import notify
-from acceptance.cli.arguments import Commands, add_database
+from acceptance.cli.arguments import Commands, add_command, add_database
 from acceptance.cli.output import warn
 from acceptance.core.errors import Fault
 from acceptance.rfm import database
@@ -15,7 +15,12 @@ from acceptance.verdict import Status, conclude, prometheus
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("export", help="the last results, for monitoring")
+    command = add_command(
+        commands,
+        "export",
+        "the last results, for monitoring",
+        "Write metrics, verdict and alerts in the text format of Prometheus.",
+    )
     command.add_argument("form", choices=("prometheus",))
     command.add_argument("--output", type=Path, metavar="FILE.prom", help="default: print them")
     add_database(command)

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from acceptance.cli.arguments import Commands, add_confirm, add_database, add_format
+from acceptance.cli.arguments import Commands, add_command, add_confirm, add_database, add_format
 from acceptance.cli.output import emit
 from acceptance.core.errors import Fault
 from acceptance.verdict import Repetition, conclude, junit, verdict_text
@@ -11,10 +11,13 @@ from acceptance.verdict import Repetition, conclude, junit, verdict_text
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "gate",
-        help="judge the run that ended last",
-        epilog="exit status: 0 pass; 1 failure, or a metric became worse; 2 cannot judge",
+        "judge the run that ended last",
+        "Judge a run: was everything that was selected measured and stored, did every "
+        "case pass, and did no metric become worse than it was?",
+        failed="a problem, or a metric that became worse",
     )
     command.add_argument("--run", dest="run_id", help="the run with --session-extras run=ID")
     command.add_argument("--session", help="UUID of a stored session instead of the last run")

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 
 from acceptance import guidelines
-from acceptance.cli.arguments import Commands, add_database, add_format
+from acceptance.cli.arguments import Commands, add_command, add_database, add_format
 from acceptance.cli.output import emit
 from acceptance.core.table import table
 from acceptance.core.text import bytes_text
@@ -29,8 +29,13 @@ HEADER = (
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser(
-        "guidelines", help="operations of a session that are slower than others that do their work"
+    command = add_command(
+        commands,
+        "guidelines",
+        "operations of a session that are slower than others that do their work",
+        "Compare the operations of a session with each other: what every correct MPI "
+        "satisfies requires no reference.",
+        failed="a violation where the partition says that guidelines fail",
     )
     command.add_argument("--session", help="UUID of a stored session; default: the last one")
     add_database(command)

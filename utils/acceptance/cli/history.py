@@ -9,7 +9,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-from acceptance.cli.arguments import Commands, add_format
+from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.cli.sources import add_sources, read
 from acceptance.cli.sparkline import sparkline
@@ -27,7 +27,12 @@ SHOWN, SAMPLES = 20, 30
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("history", help="series of metrics, and when they changed")
+    command = add_command(
+        commands,
+        "history",
+        "series of metrics, and when they changed",
+        "Show what metrics were in the past, with the changes of their levels.",
+    )
     command.add_argument(
         "metric",
         nargs="*",

@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from acceptance import references
-from acceptance.cli.arguments import Commands, add_database, add_format
+from acceptance.cli.arguments import Commands, add_command, add_database, add_format
 from acceptance.cli.output import emit, warn
 from acceptance.core.table import table
 from acceptance.references import Library, Reference
@@ -55,7 +55,12 @@ COLUMNS = tuple(field.name for field in fields(Point))
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("hpcc-balance", help="HPCC's tests per flop of HPL, for plots")
+    command = add_command(
+        commands,
+        "hpcc-balance",
+        "HPCC's tests per flop of HPL, for plots",
+        "Show the results of HPCC for each flop of HPL, one line for each session and partition.",
+    )
     command.add_argument("--system", help="only this system")
     add_database(command)
     add_format(command, "table", "csv", "json")

@@ -7,7 +7,7 @@ import shlex
 import socket
 from pathlib import Path
 
-from acceptance.cli.arguments import Commands, positive
+from acceptance.cli.arguments import Commands, add_command, positive
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, Facts
@@ -19,7 +19,13 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("init-site", help="write a first configuration of a new site")
+    command = add_command(
+        commands,
+        "init-site",
+        "write a first configuration of a new site",
+        "Ask Slurm and the nodes, and write config/systems/NAME.py with the files that "
+        "Spack needs beside it. What nobody could tell is marked to be filled in.",
+    )
     command.add_argument("name", help="name of the system: letters, digits, - and _")
     command.add_argument(
         "--partition", action="append", default=[], help="only this one of Slurm; may be repeated"

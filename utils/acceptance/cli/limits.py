@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from acceptance import references
-from acceptance.cli.arguments import Commands, add_format
+from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.cli.published_peaks import Peak, peaks
 from acceptance.core.table import table
@@ -107,7 +107,12 @@ def _row(name: str, facts: Facts, library: Library | None) -> PartitionLimit:
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("limits", help="what the fabrics can do at most, and why")
+    command = add_command(
+        commands,
+        "limits",
+        "what the fabrics can do at most, and why",
+        "Show the limits of links and slots, each with the formula that it follows from.",
+    )
     command.add_argument(
         "partition",
         nargs="?",

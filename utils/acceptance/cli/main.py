@@ -1,12 +1,16 @@
 """The command `acceptance`."""
 
 import argparse
+import difflib
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
+
+import argcomplete
 
 from acceptance.cli import (
     ack,
@@ -27,6 +31,7 @@ from acceptance.cli import (
     spack,
 )
 from acceptance.cli.output import SIGNALLED, warn
+from acceptance.core import release
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.rfm import Interrupted
@@ -52,13 +57,17 @@ SUBCOMMANDS = (
     protocol,
 )
 
+#: The variable by which a shell asks for completions (argcomplete).
+COMPLETING = "_ARGCOMPLETE"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; the exit status is that of the process."""
     for stream in (sys.stdout, sys.stderr):  # a terminal need not know all letters of a name
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else [*arguments]
+    options = _parser(words).parse_args(words)
     options.workspace = Workspace.of()
     options.config_files = _config_files(options.workspace)
     status: int = Status.FAILED
@@ -79,12 +88,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="acceptance", description=__doc__)
+def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser of all subcommands; end here for one that there is none of."""
+    parser = argparse.ArgumentParser(
+        prog="acceptance",
+        description="Acceptance and regression tests of cluster interconnects: what `reframe` has "
+        "measured is judged, kept, compared and reported.",
+        epilog="acceptance COMMAND --help explains a command",
+    )
+    parser.add_argument("--version", action=_Version, help="show version and commit, and end")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     for module in SUBCOMMANDS:
         module.add(commands)
+    if COMPLETING in os.environ:
+        argcomplete.autocomplete(parser)
+    # No option before the subcommand has a value.
+    asked = next((word for word in words if not word.startswith("-")), None)
+    if asked is not None and asked not in commands.choices:
+        similar = difflib.get_close_matches(asked, commands.choices, n=2)
+        meant = f"; did you mean {' or '.join(similar)}?" if similar else ""
+        parser.error(f"there is no command {asked!r}{meant or '; --help lists all'}")
     return parser
+
+
+class _Version(argparse.Action):
+    """Show the version and the commit, which is asked for only then."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **others: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **others)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        commit = release.commit(Workspace.of().root)
+        print(f"acceptance {release.version()} ({f'commit {commit}' if commit else 'no clone'})")
+        parser.exit()
 
 
 def _config_files(workspace: Workspace) -> list[Path]:

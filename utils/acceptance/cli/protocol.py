@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.campaigns.protocol import verify
-from acceptance.cli.arguments import Commands
+from acceptance.cli.arguments import Commands, add_command
 from acceptance.core.text import wrapped
 from acceptance.verdict import Status
 
@@ -16,7 +16,14 @@ _SHOWN = 20
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("protocol", help="check the protocol of an acceptance")
+    command = add_command(
+        commands,
+        "protocol",
+        "check the protocol of an acceptance",
+        "Show a protocol again, or verify that its conclusions follow from what was "
+        "measured, and that nobody changed it.",
+        failed="changed, or its conclusions do not follow",
+    )
     command.add_argument("what", choices=("verify", "show"))
     command.add_argument("file", type=Path, metavar="FILE.json")
     command.set_defaults(run=run)

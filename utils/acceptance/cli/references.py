@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from acceptance import references
-from acceptance.cli.arguments import Commands, add_format
+from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.coverage import coverage, covers
 from acceptance.cli.output import emit
 from acceptance.core.table import table
@@ -18,7 +18,12 @@ _Covered = Sequence[tuple[Reference, str | None]]
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = commands.add_parser("references", help="published values and baselines")
+    command = add_command(
+        commands,
+        "references",
+        "published values and baselines",
+        "List what judges results: the values of papers, and the baselines of a site.",
+    )
     command.add_argument("--paper", help="only those of a paper, by its key")
     command.add_argument("--partition", help="only those of a partition, system:partition")
     command.add_argument("--benchmark", help="only those of suite.program, or of a whole suite")

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from acceptance.cli.arguments import Commands, add_system
+from acceptance.cli.arguments import Commands, add_command, add_system
 from acceptance.cli.output import warn
 from acceptance.core.paths import Workspace
 from acceptance.rfm import configuration
@@ -14,18 +14,36 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the three subcommands."""
-    command = commands.add_parser("spack", help="get the pinned Spack, unless there is one")
+    command = add_command(
+        commands,
+        "spack",
+        "get the pinned Spack, unless there is one",
+        "Clone the release of Spack, and its recipes, that the project was tried with.",
+    )
     command.set_defaults(run=run)
 
-    command = commands.add_parser("spack-env", help="the spack.yaml that builds a suite")
+    command = add_command(
+        commands,
+        "spack-env",
+        "the spack.yaml that builds a suite",
+        "Print the environment of Spack that a suite is built in.",
+    )
     command.add_argument("suite")
     command.add_argument("mpi")
     command.add_argument("--system", default="local")
     command.set_defaults(run=run)
 
-    command = commands.add_parser("mirror", help="make a mirror for machines without a network")
+    command = add_command(
+        commands,
+        "mirror",
+        "make a mirror for machines without a network",
+        "Download the sources of the suites of a system, and of all that they need.",
+        failed="a suite that could not be mirrored",
+    )
     command.add_argument("destination", type=Path)
-    command.add_argument("--suite", action="append", help="only this suite; may be repeated")
+    command.add_argument(
+        "--suite", action="append", choices=tuple(SUITES), help="only this suite; may be repeated"
+    )
     add_system(command)
     command.set_defaults(run=run)
 

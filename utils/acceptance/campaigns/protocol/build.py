@@ -26,7 +26,7 @@ from acceptance.campaigns.protocol.conclusions import (
     plain,
 )
 from acceptance.campaigns.state import State
-from acceptance.core import process
+from acceptance.core import release
 from acceptance.core.pairs import stored_data
 from acceptance.core.paths import Workspace
 from acceptance.rfm import Case, ResultsFault, Session
@@ -178,16 +178,11 @@ def _versions(sessions: Sequence[Session], root: Path) -> dict[str, Any]:
             if versions and versions not in suites.setdefault(case.suite, []):
                 suites[case.suite].append(versions)
     return {
-        "project": importlib.metadata.version("interconnect-acceptance"),
-        "commit": _commit(root),
+        "project": release.version(),
+        "commit": release.commit(root),
         "reframe": importlib.metadata.version("reframe-hpc"),
         "python": platform.python_version(),
         "host": platform.node(),
         "kernel": platform.release(),
         "suites": suites,
     }
-
-
-def _commit(root: Path) -> str:
-    done = process.run(["git", "describe", "--always", "--dirty", "--tags"], 30, folder=root)
-    return "" if done.fault else done.out.strip()
