@@ -13,10 +13,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.campaigns import runner, steps, verdict
+from acceptance.campaigns import nodes, runner, steps, verdict
 from acceptance.campaigns import state as campaign
 from acceptance.cli import campaigns as campaign_cli
 from acceptance.core.paths import ROOT
+from acceptance.launch import SlurmFault, SlurmNode
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm import database
@@ -125,6 +126,48 @@ def test_templates_of_clusters_have_their_nodes_alone(monkeypatch, tmp_path):
     assert all(
         "--exclusive" in part["access"] for part in partitions if part["scheduler"] != "local"
     )
+
+
+# The nodes
+
+
+def test_the_nodes_of_each_partition_that_has_slurm_are_asked_for(monkeypatch):
+    asked = {
+        ("-p", "main"): [
+            SlurmNode("node1", "idle", "", True),
+            SlurmNode("node2", "drained", "bad cable", False),
+        ]
+    }
+    monkeypatch.setattr(nodes, "partition_nodes", lambda access: asked[tuple(access)])
+    partitions = [
+        {"name": "ten", "scheduler": "squeue", "access": ["-p", "main"]},
+        {"name": "here", "scheduler": "local"},
+        {"name": "other", "scheduler": "torque", "access": ["-q", "main"]},
+    ]
+    known = nodes.ask({"name": "made", "partitions": partitions})
+    assert list(known) == ["ten"]
+    assert nodes.lines(known) == ["1 of 2 nodes of ten are up; not: node2 is drained (bad cable)"]
+
+
+def test_a_partition_whose_nodes_slurm_does_not_tell_is_named(monkeypatch):
+    def refuse(access):
+        raise SlurmFault("Slurm has no node mars")
+
+    monkeypatch.setattr(nodes, "partition_nodes", refuse)
+    with pytest.raises(SlurmFault, match="made:ten: Slurm has no node mars"):
+        nodes.ask({"name": "made", "partitions": [{"name": "ten", "scheduler": "slurm"}]})
+
+
+def test_the_nodes_are_stored_and_older_states_have_none(folder):
+    known = {"ten": [SlurmNode("node2", "drained", "bad cable", False)]}
+    state = campaign.begin(folder, "nightly", {}, [], NOW, known)
+    path = folder / state.id / "state.json"
+    assert campaign.load(path).nodes == known
+    data = json.loads(path.read_text())
+    assert data["nodes"]["ten"][0]["reason"] == "bad cable"
+    del data["nodes"]
+    path.write_text(json.dumps(data))
+    assert campaign.load(path).nodes == {}
 
 
 # What is gone on with

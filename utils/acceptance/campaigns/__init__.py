@@ -1,6 +1,6 @@
 """Nights and acceptances: several runs of ReFrame that survive a kill, and their protocol."""
 
-from acceptance.campaigns import protocol, state, steps, verdict
+from acceptance.campaigns import nodes, protocol, state, steps, verdict
 from acceptance.campaigns.runner import Runner
 from acceptance.campaigns.state import Busy, CampaignFault, State
 from acceptance.campaigns.steps import Step
@@ -11,6 +11,7 @@ __all__ = [
     "Runner",
     "State",
     "Step",
+    "nodes",
     "protocol",
     "state",
     "steps",

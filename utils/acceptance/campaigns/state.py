@@ -20,6 +20,7 @@ from typing import Any
 from acceptance.campaigns.steps import Step
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
+from acceptance.launch import SlurmNode
 
 #: States of a step.
 PENDING, RUNNING, INTERRUPTED, DONE, NOT_PROVIDED = (
@@ -85,7 +86,8 @@ class State:
     """A campaign; `asked` are the arguments that a campaign must share to be gone on with.
 
     `campaigns` is the folder of all of them, and no part of what is stored. `people` are operator,
-    vendor and customer, as they were last named.
+    vendor and customer, as they were last named. `nodes` are those of each partition that has Slurm
+    (by its name), as Slurm had them when the campaign began.
     """
 
     campaigns: Path
@@ -99,6 +101,7 @@ class State:
     summary: str = ""
     notes: list[str] = field(default_factory=list)
     people: dict[str, str] = field(default_factory=dict)
+    nodes: dict[str, list[SlurmNode]] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -128,9 +131,13 @@ def load(path: Path) -> State:
             Progress(**{**step, "attempts": [Attempt(**run) for run in step["attempts"]]})
             for step in data["steps"]
         ]
+        nodes = {
+            partition: [SlurmNode(**node) for node in known]
+            for partition, known in data.get("nodes", {}).items()
+        }
         datetime.fromisoformat(data["started"])
-        return State(**{**data, "campaigns": path.parents[1], "steps": steps})
-    except (state_files.StoredFault, ValueError, TypeError, KeyError) as err:
+        return State(**{**data, "campaigns": path.parents[1], "steps": steps, "nodes": nodes})
+    except (state_files.StoredFault, ValueError, TypeError, KeyError, AttributeError) as err:
         raise CampaignFault(f"{path}: no state of a campaign: {err}; use --new") from None
 
 
@@ -172,9 +179,14 @@ def _states(campaigns: Path, pattern: str) -> Iterator[State]:
 
 
 def begin(
-    campaigns: Path, kind: str, asked: Mapping[str, Any], steps: Sequence[Step], now: datetime
+    campaigns: Path,
+    kind: str,
+    asked: Mapping[str, Any],
+    steps: Sequence[Step],
+    now: datetime,
+    nodes: Mapping[str, list[SlurmNode]] | None = None,
 ) -> State:
-    """Make a new campaign and store it."""
+    """Make a new campaign and store it; `nodes` are those of its partitions."""
     name = base = f"{kind}-{now.astimezone().strftime('%Y-%m-%dT%H%M%S')}"
     number = 1
     while (campaigns / name).exists():
@@ -196,6 +208,7 @@ def begin(
             )
             for step in steps
         ],
+        nodes=dict(nodes or {}),
     )
     state.save()
     return state

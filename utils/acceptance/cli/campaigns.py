@@ -3,7 +3,7 @@
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from acceptance.campaigns import (
     Runner,
     State,
     Step,
+    nodes,
     protocol,
     steps,
     verdict,
@@ -24,6 +25,7 @@ from acceptance.cli.output import BUSY, SIGNALLED, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import wrapped
+from acceptance.launch import SlurmNode
 from acceptance.rfm import Interrupted
 from acceptance.rfm import configuration as site
 from acceptance.verdict import Repetition, Status, Verdict, verdict_text
@@ -111,8 +113,9 @@ def _nightly(options: argparse.Namespace) -> int:
     plan = steps.plan(
         options.mode, configuration, system=options.system, extra=tuple(options.reframe)
     )
+    known = nodes.ask(configuration.system(options.system))
     if options.dry_run:
-        return _show(plan)
+        return _show(plan, known)
     asked = _asked(options.mode, configuration, options)
 
     def resumed() -> State | None:
@@ -127,7 +130,7 @@ def _nightly(options: argparse.Namespace) -> int:
         return given.status
 
     send = not options.no_alerts
-    return _campaign("nightly", asked, plan, resumed, finish, send, options)
+    return _campaign("nightly", asked, plan, known, resumed, finish, send, options)
 
 
 def _accept(options: argparse.Namespace) -> int:
@@ -139,8 +142,9 @@ def _accept(options: argparse.Namespace) -> int:
         everywhere=True,
         extra=tuple(options.reframe),
     )
+    known = nodes.ask(configuration.system(options.system))
     if options.dry_run:
-        return _show(plan)
+        return _show(plan, known)
     asked = _asked("acceptance", configuration, options)
     if options.output:
         protocol.check_folder(options.output)
@@ -158,7 +162,7 @@ def _accept(options: argparse.Namespace) -> int:
         say(protocol_cli.last_lines(data, written))
         return protocol.status(data)
 
-    return _campaign("accept", asked, plan, resumed, finish, False, options)
+    return _campaign("accept", asked, plan, known, resumed, finish, False, options)
 
 
 def _asked(
@@ -173,6 +177,7 @@ def _campaign(
     kind: str,
     asked: dict[str, Any],
     plan: Sequence[Step],
+    known: Mapping[str, list[SlurmNode]],
     resumed: Callable[[], State | None],
     finish: _Finish,
     send: bool,
@@ -183,7 +188,9 @@ def _campaign(
     with campaign.locked(workspace.campaigns, f"acceptance {kind}") as lock:
         state = None if options.new else resumed()
         started = state is None
-        state = state or campaign.begin(workspace.campaigns, kind, asked, plan, campaign.now())
+        state = state or campaign.begin(
+            workspace.campaigns, kind, asked, plan, campaign.now(), known
+        )
         named = {who: getattr(options, who, "") for who in _PEOPLE}
         state.people |= {who: name for who, name in named.items() if name}
         runner = Runner(state, lock, workspace, sys.stdout.buffer)
@@ -212,7 +219,9 @@ def _campaign(
         return status
 
 
-def _show(plan: Sequence[Step]) -> int:
+def _show(plan: Sequence[Step], known: Mapping[str, list[SlurmNode]]) -> int:
+    for line in nodes.lines(known):
+        print(f"nodes: {line}")
     for step in plan:
         words = " ".join(("reframe", *step.arguments))
         print(f"{step.name}: {f'not run: {step.reason}' if step.reason else words}")
