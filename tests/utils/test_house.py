@@ -20,6 +20,7 @@ FLOORS = {
     "suites": 2,
     "claims": 3,
     "guidelines": 3,
+    "nodes": 3,
     "regressions": 3,
     "site": 3,
     "verdict": 4,

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from acceptance.campaigns.protocol.remedies import (
-    MAJOR,
     OF_DEVIATIONS,
     OF_FAULTS,
     OF_PROBLEMS,
@@ -15,6 +14,7 @@ from acceptance.campaigns.protocol.remedies import (
 )
 from acceptance.core import metrics
 from acceptance.core.observations import Observation
+from acceptance.core.severities import MAJOR
 from acceptance.core.units import better
 from acceptance.references import source_of, write_parameters
 from acceptance.rfm import Case, Metric

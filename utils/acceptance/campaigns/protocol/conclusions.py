@@ -12,10 +12,11 @@ from typing import Any
 
 from acceptance import claims
 from acceptance.campaigns.protocol import case_findings, remedies
-from acceptance.campaigns.protocol.remedies import CRITICAL, INFO, MAJOR, MINOR, ProtocolFinding
+from acceptance.campaigns.protocol.remedies import ProtocolFinding
 from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.observations import observations
 from acceptance.core.pairs import pair_results
+from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.rfm import Case, Metric
 from acceptance.verdict import Problem, Status, Unprovided, Verdict
 

@@ -10,9 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from acceptance.core.observations import Observation
-
-CRITICAL, MAJOR, MINOR, INFO = "critical", "major", "minor", "info"
-SEVERITIES = (CRITICAL, MAJOR, MINOR, INFO)
+from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR, SEVERITIES
 
 
 @dataclass(frozen=True)

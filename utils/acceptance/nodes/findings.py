@@ -1,0 +1,112 @@
+"""What a comparison of nodes has found, as data and as a sentence."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from acceptance.core.severities import CRITICAL, MAJOR, MINOR
+from acceptance.core.text import bytes_text
+
+#: A node that is slow with whatever partner; the way between two nodes that are not; a pair of
+#: which nobody can tell which of the two it is; half of the nodes and more; a few that are better
+#: than all others; the ways of all pairs of a round; what was slow in one of two measurements.
+NODE, WAY, PAIR, GROUP, BETTER, ROUND, UNSTEADY = (
+    *("node-slow", "way-slow", "pair-slow", "nodes-differ"),
+    *("nodes-better", "round-slow", "node-unsteady"),
+)
+#: Those of which a verdict is red; the others are reservations.
+FAILING = (NODE, WAY, PAIR, GROUP)
+#: How many times the tolerance is critical.
+CRITICAL_FROM = 2.0
+
+
+@dataclass(frozen=True)
+class NodeFinding:
+    """One quantity of nodes, or of the way between two, that is worse than that of their kind.
+
+    `value` is the best one of the nodes, in `unit`, `median` what it was compared with, `loss` the
+    fraction by which it is worse; `again` what the same nodes had when they were measured again.
+    """
+
+    kind: str
+    nodes: tuple[str, ...]
+    place: str
+    environment: str
+    where: str
+    size: int
+    unit: str
+    value: float
+    median: float
+    loss: float
+    tolerance: float
+    partners: tuple[str, ...] = ()
+    round: str = ""
+    again: float | None = None
+
+    @property
+    def severity(self) -> str:
+        """Return how bad it is: a node that has lost twice the tolerance is critical."""
+        if self.kind not in FAILING:
+            return MINOR
+        is_critical = self.kind != WAY and self.loss >= CRITICAL_FROM * self.tolerance
+        return CRITICAL if is_critical else MAJOR
+
+    @property
+    def quantity(self) -> str:
+        """Say what was measured: `bandwidth of 4 MiB between nodes`."""
+        what = "latency" if self.unit == "us" else "bandwidth"
+        where = "between nodes" if self.where == "between" else "inside of a node"
+        return f"{what} of {bytes_text(self.size)} {where}"
+
+    @property
+    def numbers(self) -> str:
+        """Say value, median and how far they are apart."""
+        again = "" if self.again is None else f", measured again {self.again:.4g} {self.unit}"
+        apart = f"{abs(self.loss):.0%} {'worse' if self.loss > 0 else 'better'}"
+        return (
+            f"{self.value:.4g} {self.unit}{again}; median {self.median:.4g} {self.unit}: "
+            f"{apart}, tolerance {self.tolerance:.0%}"
+        )
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Return what names it on every run the same."""
+        return tuple(filter(None, (self.place, self.round, *self.nodes)))
+
+    @property
+    def reason(self) -> str:
+        """Say what is to blame, in words."""
+        names = " and ".join(self.nodes)
+        if self.kind == ROUND:
+            return f"all pairs of the round {self.round} are slow, while their nodes are not"
+        if self.kind == BETTER:
+            what = "better than all others: these are slow, or of another kind"
+            return f"{', '.join(self.nodes)}: {what}"
+        if self.kind == WAY:
+            return f"the way between {names} is slow, while both are good with others"
+        if self.kind == PAIR:
+            others = "each other" if len(self.nodes) > 1 else " and ".join(self.partners)
+            verb, slow = ("are", "") if len(self.nodes) > 1 else ("is", ", which is slow itself")
+            return f"{names} {verb} slow, but measured with {others} only{slow}"
+        if self.kind == GROUP:
+            return f"{len(self.nodes)} nodes are slower than the others: {', '.join(self.nodes)}"
+        if self.kind == UNSTEADY:
+            verb = "were" if len(self.nodes) > 1 else "was"
+            return f"{names} {verb} slow in one of two measurements"
+        if len(self.partners) == 1:
+            return f"{names} is slow, or its way to {self.partners[0]}, its only partner"
+        return f"{names} is slow"
+
+    def __str__(self) -> str:
+        """Return the sentence that a verdict shows."""
+        return f"{self.place}: {self.reason}: {self.quantity} {self.numbers}"
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**asdict(self), "nodes": list(self.nodes), "partners": list(self.partners)}
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> "NodeFinding":
+        """Return what `as_data` made; TypeError or KeyError for anything else."""
+        names = {"nodes": tuple(data["nodes"]), "partners": tuple(data["partners"])}
+        return cls(**{**data, **names})
