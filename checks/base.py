@@ -208,7 +208,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         try:
             super().check_performance()
         except PerformanceError as err:
-            troubles.append(str(err))
+            troubles += references.misses_text(self.perfvalues, self.judged_by) or [str(err)]
         if troubles:
             raise PerformanceError("; ".join([*troubles, *self.causes()]))
 

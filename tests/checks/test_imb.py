@@ -1,6 +1,7 @@
 """`checks/imb.py` through real ReFrame: real runs of IMB, and its recorded outputs, mutilated."""
 
 import json
+import re
 import sqlite3
 
 import pytest
@@ -163,7 +164,14 @@ def test_a_baseline_judges_in_both_directions(site, recorded, references, value,
         assert verdict["judged"] == {"baseline replay": 1}
         assert verdict["recorded"] == 47
     else:
-        assert "latency_0" in only_problem(verdict, "case-failed")
+        (problem,) = verdict["problems"]
+        side = "above" if float(value) < 0.23 else "below"
+        assert problem["kind"] == "case-failed"
+        assert re.search(
+            rf"latency_0: 0\.23 us is [\d.]+ % {side} {value} us "
+            rf"\(baseline replay, session of 2026-11-01; at most [\d.]+ % {side}\)",
+            problem["message"],
+        )
 
 
 def test_a_published_value_judges_the_partition_it_was_published_for(site, recorded):

@@ -3,6 +3,7 @@
 import json
 
 from acceptance.verdict import Problem, Status, SuiteUse, Unprovided, Verdict, merged
+from acceptance.verdict.model import Unselected
 
 
 def test_a_verdict_is_plain_data():
@@ -47,3 +48,15 @@ def test_several_runs_have_the_worst_verdict_and_the_sum_of_what_they_did():
     # What all of them say is said once.
     assert whole.problems == [Problem("lost", "a warning")]
     assert whole.unprovided == [Unprovided("npb.py", "r")]
+
+
+def test_a_check_file_is_left_out_only_if_no_run_has_it():
+    links = Verdict(check_files=["fabric.py"])
+    names = ("imb.py", "npb.py", "osu.py")
+    links.not_selected = [Unselected(name, "--mode=maintenance") for name in names]
+    suite = Verdict(check_files=["imb.py"])
+    suite.not_selected = [Unselected("osu.py", "-n PingPong")]
+    whole = merged([links, suite, Verdict(unprovided=[Unprovided("npb.py", "no compiler")])])
+    assert whole.check_files == ["fabric.py", "imb.py"]
+    assert whole.not_selected == [Unselected("osu.py", "--mode=maintenance")]
+    assert whole.not_run == ["npb.py", "osu.py"]

@@ -132,7 +132,10 @@ def test_row_2_a_metric_without_reference_is_counted_as_recorded(measured):
     assert (verdict["judged"], verdict["recorded"]) == ({}, 48)
     text = measured.acceptance("gate").output
     assert "0 judged, 48 recorded, not judged" in text
-    assert text.rstrip().endswith("no reference exists that could judge it")
+    assert text.rstrip().splitlines()[-1] == (
+        "VERDICT: pass; no reference exists that could judge what was measured; "
+        "5 check files not run"
+    )
 
 
 def test_row_3_a_malformed_reference_file_drops_no_case(replay, tmp_path):
@@ -214,7 +217,7 @@ def test_a_check_file_that_a_filter_left_out_is_no_failure(site):
     site.reframe("-c", folder, "-r", "-n", "Good")
     status, verdict = site.gate()
     assert status == 0
-    assert verdict["notes"] == ["other.py: not selected by -n Good"]
+    assert verdict["not_selected"] == [{"check": "other.py", "options": "-n Good"}]
 
 
 def test_a_suite_that_nothing_provides_is_named_with_the_way_to_get_it(replay):

@@ -52,13 +52,15 @@ def conclude(
     except ResultsFault as err:
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
         parts = []
-    given = merged([given, *parts])
-    given.unprovided += [
-        Unprovided(Path(path).name, step.reason)
-        for step in state.steps
-        if step.state == NOT_PROVIDED
-        for path in step.files
-    ]
+    missing = Verdict(
+        unprovided=[
+            Unprovided(Path(path).name, step.reason)
+            for step in state.steps
+            if step.state == NOT_PROVIDED
+            for path in step.files
+        ]
+    )
+    given = merged([given, *parts, missing])
     _judge_whole(given, state)
     return given
 

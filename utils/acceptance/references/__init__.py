@@ -2,6 +2,7 @@
 
 from acceptance.references import tables
 from acceptance.references.library import Ambiguous, Library, load
+from acceptance.references.misses import misses_text, outside
 from acceptance.references.records import (
     PARAMETERS,
     Claim,
@@ -26,6 +27,8 @@ __all__ = [
     "Side",
     "Tolerances",
     "load",
+    "misses_text",
+    "outside",
     "source_of",
     "tables",
     "write_parameters",

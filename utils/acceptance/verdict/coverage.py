@@ -6,7 +6,7 @@ from pathlib import Path
 
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
 from acceptance.suites import DERIVED, SUITES, Suite
-from acceptance.verdict.model import Unprovided, Verdict
+from acceptance.verdict.model import Unprovided, Unselected, Verdict
 
 
 def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
@@ -17,7 +17,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
         if path.resolve() in files:
             continue
         if run.filters:
-            verdict.notes.append(f"{path.name}: not selected by {' '.join(run.filters)}")
+            verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
         elif reason := why_no_case(path.stem, run):
             verdict.unprovided.append(Unprovided(path.name, reason))
         else:

@@ -63,7 +63,8 @@ def junit(verdict: Verdict) -> str:
     suite.set("failures", str(failed if word == "failure" else 0))
     suite.set("errors", str(failed if word == "error" else 0))
     suite.set("skipped", str(skipped))
-    notes = [f"{verdict.ran} of {verdict.selected} cases run", *verdict.notes]
+    left_out = [f"{each.check}: not selected by {each.options}" for each in verdict.not_selected]
+    notes = [f"{verdict.ran} of {verdict.selected} cases run", *left_out, *verdict.notes]
     xml.SubElement(suite, "system-out").text = _text("\n".join(notes))
     xml.SubElement(suite, "system-err")
     xml.indent(suite)

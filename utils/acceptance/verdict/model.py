@@ -50,6 +50,14 @@ class Unprovided:
     reason: str
 
 
+@dataclass(frozen=True)
+class Unselected:
+    """A check file without a case, and the options of the command that left it out."""
+
+    check: str
+    options: str
+
+
 @dataclass
 class Verdict:
     """What a session measured, what judged it, and what is wrong."""
@@ -72,6 +80,9 @@ class Verdict:
     recorded: int = 0
     suites: list[SuiteUse] = field(default_factory=list)
     unprovided: list[Unprovided] = field(default_factory=list)
+    not_selected: list[Unselected] = field(default_factory=list)
+    #: The names of the check files that gave cases.
+    check_files: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     database: str = ""
@@ -91,6 +102,14 @@ class Verdict:
         self.fail(kind, message, *about)
         self.status = Status.CANNOT_JUDGE
 
+    @property
+    def not_run(self) -> list[str]:
+        """Return the names of the check files of which no case was run."""
+        return [
+            *(each.check for each in self.unprovided),
+            *(each.check for each in self.not_selected),
+        ]
+
     def as_data(self) -> dict[str, Any]:
         """Return the verdict as plain data, `verdict` being pass, fail or cannot-judge."""
         return {"verdict": self.status.word, **asdict(self)}
@@ -101,7 +120,7 @@ _COUNTS = (
     *("elapsed", "selected", "ran", "builds", "passed", "failed", "expected_failures", "skipped"),
     "recorded",
 )
-_LISTS = ("unprovided", "notes", "problems")
+_LISTS = ("unprovided", "check_files", "notes", "problems")
 
 
 def merged(verdicts: Sequence[Verdict]) -> Verdict:
@@ -121,7 +140,16 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
         for name in _LISTS:
             known = getattr(first, name)
             known += [entry for entry in getattr(other, name) if entry not in known]
+        first.not_selected += other.not_selected
+    first.not_selected = _never_selected(first)
     return first
+
+
+def _never_selected(verdict: Verdict) -> list[Unselected]:
+    """Return the check files that no run selected, each once, with what left it out first."""
+    said = {each.check for each in verdict.unprovided} | {*verdict.check_files}
+    first = {each.check: each for each in reversed(verdict.not_selected) if each.check not in said}
+    return [first[check] for check in sorted(first)]
 
 
 def _merged_suites(uses: Sequence[SuiteUse]) -> list[SuiteUse]:

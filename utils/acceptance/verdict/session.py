@@ -110,7 +110,8 @@ def _judge_session(verdict: Verdict, session: Session) -> None:
     verdict.time = verdict.time or datetime.fromtimestamp(session.start).isoformat(
         timespec="seconds"
     )
-    if not verdict.recorded and not verdict.judged:
+    measured = (case.metrics for case in session.cases if case.result != _EXPECTED)
+    if not any(is_measured(metric.value) for metrics in measured for metric in metrics):
         verdict.fail("nothing-measured", "no case measured anything")
 
 
@@ -123,6 +124,7 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
     verdict.selected = verdict.selected or len(first)
     verdict.ran = verdict.ran or sum(case.result in ("pass", "fail", _EXPECTED) for case in first)
     verdict.builds = len(session.cases) - len(tests)
+    verdict.check_files = sorted({Path(case.filename).name for case in tests if case.filename})
     passed_later = {_place(case) for case in tests if case.run_index and case.passed}
     for case in session.cases:
         if case.result == "skip":

@@ -36,12 +36,16 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         )
     for missing in verdict.unprovided:
         yield "not run", f"{missing.check}: {missing.reason}"
+    for options in dict.fromkeys(each.options for each in verdict.not_selected):
+        names = [each.check for each in verdict.not_selected if each.options == options]
+        yield "not run", f"{', '.join(names)}: not selected by {options}"
     yield "cases", _cases(verdict)
     sources = ", ".join(f"{count} by {source}" for source, count in verdict.judged.items())
     yield (
         "metrics",
         f"{sum(verdict.judged.values())} judged{f' ({sources})' if sources else ''}, "
-        f"{verdict.recorded} recorded, not judged",
+        f"{verdict.recorded} recorded, not judged"
+        + (" (of the cases that passed)" if verdict.failed else ""),
     )
     if verdict.history:
         compared = f"{plural(verdict.history['judged'], 'metric')} compared with their past"
@@ -67,9 +71,12 @@ def _last_line(verdict: Verdict) -> str:
         return "VERDICT: cannot judge"
     if verdict.status != Status.PASSED:
         return f"VERDICT: FAIL, {plural(len(verdict.problems), 'problem')}"
+    words = ["VERDICT: pass"]
     if not verdict.judged:
-        return "VERDICT: pass; all was measured, but no reference exists that could judge it"
-    return "VERDICT: pass"
+        words.append("no reference exists that could judge what was measured")
+    if left_out := len(verdict.not_run):
+        words.append(f"{plural(left_out, 'check file')} not run")
+    return "; ".join(words)
 
 
 def _lines(title: str, text: str) -> list[str]:

@@ -10,6 +10,7 @@ from acceptance.campaigns.protocol import case_findings, remedies
 from acceptance.core.observations import Observation, observations
 from acceptance.fabric import Deviation
 from acceptance.fabric.counters import ERRORS
+from acceptance.references import outside
 from acceptance.rfm.database import Case, Metric
 from acceptance.verdict.model import Problem, Unprovided, Verdict
 from tests.places import ROOT
@@ -258,7 +259,7 @@ def test_better_than_the_reference_allows_is_another_thing():
     ],
 )
 def test_a_value_lies_within_its_thresholds_or_outside(value, reference, lower, upper, side):
-    assert case_findings.outside(value, reference, lower, upper) == side
+    assert outside(value, reference, lower, upper) == side
 
 
 def test_a_build_that_failed_and_a_case_that_never_ran():

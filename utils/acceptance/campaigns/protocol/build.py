@@ -69,7 +69,10 @@ def build(
         "measured": [_case(session, case) for session in sessions for case in session.cases],
         "verdict": {
             name: given.as_data()[name]
-            for name in ("verdict", "system", "problems", "unprovided", "notes", "alerts")
+            for name in (
+                *("verdict", "system", "problems", "unprovided", "not_selected", "notes"),
+                "alerts",
+            )
         },
         "guidelines": given.guidelines,
         "claims": _claims(workspace, config_files, system["name"]),

@@ -16,7 +16,7 @@ from acceptance.core import metrics
 from acceptance.core.observations import Observation
 from acceptance.core.severities import MAJOR
 from acceptance.core.units import better
-from acceptance.references import source_of, write_parameters
+from acceptance.references import outside, source_of, write_parameters
 from acceptance.rfm import Case, Metric
 from acceptance.verdict import Verdict
 
@@ -95,21 +95,6 @@ def _of_reason(case: Case, source: str) -> Iterator[ProtocolFinding]:
 def misses(metric: Metric) -> bool:
     """Tell whether a value lies outside what its reference allows, as ReFrame reckons it."""
     return outside(metric.value, metric.reference, metric.lower, metric.upper) != 0
-
-
-def outside(value: float, reference: float | None, lower: float | None, upper: float | None) -> int:
-    """Return -1 for a value below its range, 1 above it, 0 within, or without a reference.
-
-    Thresholds are fractions of the reference, or absolute where it is 0.
-    """
-    if reference is None:
-        return 0
-    scale = abs(reference) or 1.0
-    if lower is not None and value < reference + lower * scale:
-        return -1
-    if upper is not None and value > reference + upper * scale:
-        return 1
-    return 0
 
 
 def _of_metrics(case: Case, source: str) -> Iterator[ProtocolFinding]:
