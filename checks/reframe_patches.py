@@ -1,4 +1,4 @@
-"""What the checks change in ReFrame 4.10: where it waits for ever, or does not stop.
+"""What the checks change in ReFrame 4.10: endless waits, missed stops, and lines that say little.
 
 `apply()` is called once, by `checks/base.py`. Each patch says what ReFrame does by itself and when
 the patch can go. A release of ReFrame that they were not tried with, and a patch that does not fit,
@@ -167,6 +167,31 @@ def let_stops_through(report):
     return handle_error
 
 
+def tell_outcome(info):
+    """Add to the line that ends a case how long its build and its job took, and its main figure."""
+
+    def info_with_outcome(task):
+        text = info(task)
+        if task.aborted:
+            return text
+        phases = (task.duration(phase) for phase in ("compile_complete", "run_complete"))
+        times = [time for time in phases if time is not None]
+        figure = main_figure(task.check.perfvalues or {})
+        return f"{text}: {sum(times):.1f} s{figure and f', {figure}'}" if times else text
+
+    return info_with_outcome
+
+
+def main_figure(perfvalues):
+    """Return the metric that one line shows: the first that failed, a peak, or the first of all."""
+    metrics = [(key.split(":", 2)[-1], *values) for key, values in perfvalues.items()]
+    failed = (metric for metric in metrics if metric[-1] == "fail")
+    peaks = (metric for metric in metrics if metric[0].endswith("_peak"))
+    for name, value, *_, unit, _ in (*failed, *peaks, *metrics):
+        return f"{name} {value:.6g} {unit}"
+    return ""
+
+
 _KEPT = (
     "loses a stop for good, some one in fifty, and only SIGKILL, which loses the results, ends it: "
     "it answers SIGTERM and SIGHUP with an exception where it happens to be and ignores them from "
@@ -195,6 +220,12 @@ PATCHES = (
         stop_when_told,
         _KEPT,
         _KEPT_UNTIL,
+    ),
+    Patch(
+        "reframe.frontend.executors:RegressionTask.info",
+        tell_outcome,
+        "shows neither the time nor a figure of a case on the line that ends it",
+        "its configuration has a form for that line",
     ),
     # Python's own: ReFrame's handlers of its log derive from it.
     Patch(f"{logging.__name__}:Handler.handleError", let_stops_through, _KEPT, _KEPT_UNTIL),

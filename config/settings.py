@@ -127,6 +127,9 @@ site_configuration = {
         {
             "report_file": f"{WORKSPACE.var}/reports/{{sessionid}}.json",
             "topology_prefix": f"{WORKSPACE.var}/topology",
+            # The metrics go to the log; `reframe -v` shows them, too.
+            "perf_info_level": "verbose",
+            "colorize": sys.stdout.isatty() and not os.environ.get("NO_COLOR"),
         }
     ],
     # How much is measured; `reframe --mode=acceptance`. In maintenance only the links are looked
