@@ -14,6 +14,7 @@ from acceptance.fabric import FabricFault, Facts, facts_of, link_report, plausib
 from acceptance.launch import Layout, placement, rank_report
 
 from .base import JudgedCheck, cores_of, library, nodes_for, nodes_of
+from .pinned import Pinned
 
 #: Bytes of the largest message without which a sweep shows no peak that could be judged.
 LARGE = 2**20
@@ -72,7 +73,7 @@ def standing(part, np, placement, most, *, spills=False) -> int:
     return 1
 
 
-class PlacedCheck(JudgedCheck):
+class PlacedCheck(JudgedCheck, Pinned):
     """A check whose ranks stand where its parameters say, or which fails as misplaced.
 
     A subclass has the parameters `np` and `placement`, and may have `mapping` and `path`

@@ -243,6 +243,19 @@ def test_a_dry_run_is_no_failure(site, recorded):
 
 
 @pytest.mark.parametrize(
+    ("pinned", "words"),
+    [
+        ("main=node1", "no partition main; there are: default"),
+        ("default=node1", "default is no partition of Slurm"),
+    ],
+)
+def test_what_cannot_be_pinned_fails_with_its_reason(site, recorded, pinned, words):
+    run, (status, verdict) = run_pingpong(site, recorded(PINGPONG), "-S", f"pinned={pinned}")
+    assert (run.status, status) == (1, 1), run.output
+    assert f"pinned={pinned}: {words}" in only_problem(verdict, "case-failed")
+
+
+@pytest.mark.parametrize(
     ("nodes", "cores", "expected"),
     [
         (2, 8, {2: 1, 4: 2, 8: 4, 16: 8}),

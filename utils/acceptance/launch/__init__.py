@@ -1,6 +1,7 @@
 """Where ranks shall stand, where they stood, and how the scheduler ended their job."""
 
-from acceptance.launch import placement, rank_report, scontrol, slurm_jobs
+from acceptance.launch import pins, placement, rank_report, scontrol, slurm_jobs
+from acceptance.launch.pins import PinFault
 from acceptance.launch.placement import Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
 from acceptance.launch.scontrol import SlurmFault
@@ -18,6 +19,7 @@ __all__ = [
     "CACHE_SCRIPT",
     "Launch",
     "Layout",
+    "PinFault",
     "PlacementFault",
     "Rank",
     "SlurmFault",
@@ -26,6 +28,7 @@ __all__ = [
     "last_level_cache",
     "misplaced",
     "partition_nodes",
+    "pins",
     "place",
     "placement",
     "process_counts",

@@ -327,13 +327,17 @@ def test_nothing_is_written(database):
         f"{COMMAND} --session-extras run=17",
         f"{COMMAND} --session-extras=run=18 -v",
         "/elsewhere/bin/reframe -o /scratch/out -c checks -r --prefix=/scratch",
+        f"{COMMAND} -S 'pinned=ten=node1,node2;one=node3'",
+        f"{COMMAND} --setvar=ImbMpi1.pinned=ten=node1",
     ],
 )
 def test_a_label_or_a_folder_makes_no_other_selection(command):
     assert selection(command) == ("-c", "checks", "-r")
 
 
-@pytest.mark.parametrize("more", ["-n PingPong", "--mode=smoke", "-S Hpcc.share=0.3"])
+@pytest.mark.parametrize(
+    "more", ["-n PingPong", "--mode=smoke", "-S Hpcc.share=0.3", "-S mode=smoke"]
+)
 def test_an_option_that_selects_makes_another_selection(more):
     assert selection(f"{COMMAND} {more}") != selection(COMMAND)
 

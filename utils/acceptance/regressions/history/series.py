@@ -20,6 +20,10 @@ from acceptance.rfm.session_schema import PerfValue, metric_name
 #: JSON holds integers that no float can.
 _LARGEST = sys.float_info.max
 
+#: The option that sets a variable, and a value of it that pins a run to nodes (`checks/pinned.py`).
+_SETTING = ("-S", "--setvar")
+_PINNED = re.compile(r"(?:\w+\.)?pinned=")
+
 Software = tuple[tuple[str, str], ...]
 
 
@@ -170,21 +174,33 @@ class History:
         return [one for case in self.cases for one in case.series if one.values]
 
 
+#: Options of ReFrame that label a run or choose folders.
+_LABELS = ("--session-extras", "--output", "--stage", "--prefix", "--report-file", "-o", "-s")
+
+
 def selection(command: str) -> tuple[str, ...]:
-    """Return the words of a ReFrame command that say what is run: no program, label or folder."""
+    """Return the words of a ReFrame command that say what is run.
+
+    That is, no program, label or folder, nor the nodes that its jobs are pinned to.
+    """
     try:
         words = shlex.split(command)[1:]
     except ValueError:
         words = command.split()[1:]
     found: list[str] = []
-    labels = ("--session-extras", "--output", "--stage", "--prefix", "--report-file", "-o", "-s")
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in labels:
-            skip = True
-        elif word.split("=")[0] not in labels and not re.match(r"-v+\Z", word):
+    rest = iter(words)
+    for word in rest:
+        name, _, value = word.partition("=")
+        if word in _LABELS:
+            next(rest, "")
+        elif word in _SETTING:
+            value = next(rest, "")
+            found += [] if _PINNED.match(value) else [word, value]
+        elif not (
+            name in _LABELS
+            or (name in _SETTING and _PINNED.match(value))
+            or re.match(r"-v+\Z", word)
+        ):
             found.append(word)
     return tuple(found)
 
