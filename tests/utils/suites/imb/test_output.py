@@ -226,7 +226,7 @@ BAD_ROWS = {
         "0",
         "0 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; "
         'use "-time X" or SECS_PER_SAMPLE=X (IMB_settings.h) to increase time limit.',
-        "19 fields where the header has 5",
+        "IMB gave this size up: its time limit (-time) was over",
     ),
     "stopped for its memory": (
         ALLTOALL,
@@ -234,7 +234,7 @@ BAD_ROWS = {
         "1024",
         "1024 out-of-mem.; needed X=   0.003 GB; use flag "
         '"-mem X" or MAX_MEM_USAGE>=X (IMB_mem_info.h)',
-        "13 fields where the header has 5",
+        "IMB gave this size up: it needs more memory than its limit (-mem)",
     ),
     "sizes that repeat": (PINGPONG, "PingPong", "1024", "512 1000 0.38 1360.83", "do not grow"),
     "sizes that shrink": (PINGPONG, "PingPong", "1024", "256 1000 0.26 966.49", "do not grow"),

@@ -48,6 +48,13 @@ _MODE = re.compile(r"#\s+MODE: (?P<mode>\S+)")
 _MPI = re.compile(r"# MPI Version\s+: (?P<version>\S+)")
 #: They come together or not at all.
 _TIMES = {"t_min", "t_avg", "t_max"}
+#: What IMB writes instead of a row's values where it gives a message size up -> what that means.
+#: Source: IMB 2021.7, src_c/IMB_output.c, the cases of `sample_failure`.
+_GIVEN_UP = {
+    "time-out.;": "IMB gave this size up: its time limit (-time) was over",
+    "out-of-mem.;": "IMB gave this size up: it needs more memory than its limit (-mem)",
+    "int-overflow.;": "IMB gave this size up: the bytes of all ranks are more than an int holds",
+}
 _FINISHED = "# All processes entering MPI_Finalize"
 _FIRST_DECIMAL_YEAR = 2018
 
@@ -199,6 +206,9 @@ class _Reader(LineReader):
         table.columns = self.header(names, COLUMNS, {"repetitions", *times})
 
     def read_row(self, table: Table, tokens: list[str]) -> TableRow:
+        for token in tokens:
+            if token in _GIVEN_UP:
+                raise self.error(_GIVEN_UP[token])
         fields = self.fields(table.columns, tokens)
         size = self.integer(fields.pop("bytes")) if "bytes" in fields else None
         repetitions = self.integer(fields.pop("repetitions"))
