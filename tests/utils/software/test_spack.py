@@ -201,6 +201,15 @@ def test_a_complaint_is_one_line():
     assert "\n" not in complaint("a\nb\n")
 
 
+def test_a_build_that_failed_is_told_by_the_first_error_of_its_log(recorded):
+    """The log is of HPCC, not patched, with Open MPI 4: Spack 1.2 breaks the line in two."""
+    output = recorded("spack/build_error.hpcc.openmpi.txt")
+    assert complaint(output) == (
+        "/data/acceptance/var/spack/prefix/openmpi/include/mpi.h:327:59: error: "
+        "expected expression before '_Static_assert'"
+    )
+
+
 def test_make_spack_without_a_network_says_so_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(spack_sources, "SPACK_URL", "file:///nowhere/spack.git")
     with pytest.raises(SpackFault, match="cannot clone file:///nowhere") as caught:

@@ -4,11 +4,12 @@ Facts about Spack in this package were established with 1.1 and 1.2 and packages
 """
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ import yaml
 from acceptance.core import process
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
+
+#: A line of a build's log that Spack takes for an error, and how a broken line goes on.
+_MARKED, _GOES_ON = re.compile(r"  >> \d+ +(?P<text>.*)"), re.compile(" {12}")
 
 
 class SpackFault(Fault):
@@ -110,7 +114,12 @@ def _packages(root: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def complaint(output: str) -> str:
-    """Return what Spack says went wrong, in one line; empty when it says nothing."""
+    """Return what Spack says went wrong, in one line; empty when it says nothing.
+
+    Of a build that failed it is the first error of its log: the compiler's, most likely.
+    """
+    if error := _first_of_build_log(output.splitlines()):
+        return error[:300]
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for number, line in enumerate(lines):
         if "Error:" in line:
@@ -118,6 +127,19 @@ def complaint(output: str) -> str:
             parts = [line.split("Error:", 1)[1].strip(), *lines[number + 1 : number + 2]]
             return " ".join(parts)[:300]
     return lines[-1][:300] if lines else ""
+
+
+def _first_of_build_log(lines: Sequence[str]) -> str:
+    """Return the first error that Spack shows of the log of a build; empty where it shows none.
+
+    Spack marks such lines (`  >> 67     text`), and goes on with a line that is too long in the
+    next one, at its 13th column.
+    """
+    for number, line in enumerate(lines):
+        if match := _MARKED.match(line):
+            rest = itertools.takewhile(_GOES_ON.match, lines[number + 1 :])
+            return match["text"] + "".join(more[12:] for more in rest)
+    return ""
 
 
 def read_text(path: Path) -> str:
