@@ -1,9 +1,9 @@
-"""`site/doctor.py` on made systems."""
+"""`site/doctor.py` and `site/unprovided.py` on made systems."""
 
 import pytest
 
 from acceptance.core.paths import Workspace
-from acceptance.site import BROKEN, MISSING, OK, examine
+from acceptance.site import BROKEN, MISSING, OK, examine, not_provided
 from acceptance.software import Spack
 from acceptance.suites import SUITES
 from tests import fake_spack
@@ -96,3 +96,40 @@ def test_with_a_spack_it_is_built_when_it_is_needed(suites, tmp_path):
     rows = suites(Spack(*fake_spack.make(tmp_path), workspace(tmp_path)))
     assert {row.state for row in rows} == {OK}
     assert all("built by Spack when it is needed" in row.found for row in rows)
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """Examine a system without environments; return the row of a suite."""
+    path = tmp_path / "made.py"
+    path.write_text(SYSTEM.format(fabric={}))
+
+    def row_of(suite):
+        rows = examine(workspace(tmp_path), [path], "made")
+        return next(row for row in rows if row.what == SUITES[suite].title)
+
+    return row_of
+
+
+def test_a_suite_that_is_nowhere_is_to_be_got(bare, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    row = bare("hpcc")
+    assert (row.state, row.found) == (MISSING, "nothing provides HPC Challenge")
+    assert row.remedy == SUITES["hpcc"].how_to_get
+    assert not_provided(SUITES["hpcc"]) == (
+        f"nothing provides HPC Challenge here; get it with: {SUITES['hpcc'].how_to_get}"
+    )
+
+
+def test_a_suite_that_is_installed_is_not_to_be_installed(bare, monkeypatch, tmp_path):
+    program = tmp_path / "bin/hpcc"
+    program.parent.mkdir()
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    row = bare("hpcc")
+    assert (row.state, row.found) == (
+        MISSING, f"{program} is there, but no environment of this system names it",
+    )  # fmt: skip
+    assert f'"suites": {{"hpcc": "{program.parent}"}}' in row.remedy
+    assert "Debian" not in row.remedy
+    assert not_provided(SUITES["hpcc"]) == f"{row.found}; {row.remedy}"

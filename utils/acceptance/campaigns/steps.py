@@ -12,8 +12,8 @@ from pathlib import Path
 from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files
 from acceptance.rfm import configuration as site
+from acceptance.site import not_provided
 from acceptance.suites import SUITES
-from acceptance.verdict import not_provided
 
 #: The name of the first step, and the suite of the check file that it takes the place of.
 LINKS, LINK_SUITE = "links", "fabric"

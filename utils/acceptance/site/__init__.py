@@ -2,6 +2,7 @@
 
 from acceptance.site import init
 from acceptance.site.doctor import BROKEN, MISSING, OK, Examined, examine
+from acceptance.site.unprovided import not_provided
 
 __all__ = [
     "BROKEN",
@@ -10,4 +11,5 @@ __all__ = [
     "Examined",
     "examine",
     "init",
+    "not_provided",
 ]

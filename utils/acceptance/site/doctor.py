@@ -14,6 +14,7 @@ from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, facts_of, rates
 from acceptance.launch import slurm_jobs, usable_cores
 from acceptance.rfm import configuration
+from acceptance.site.unprovided import missing
 from acceptance.software import Spack, find_program
 from acceptance.suites import SUITES, Suite
 
@@ -147,7 +148,7 @@ def _suite(
     suite: Suite, providers: list[configuration.Provider], spack: Spack | None
 ) -> Iterator[Examined]:
     if not providers:
-        yield Examined(suite.title, MISSING, "nothing provides it", suite.how_to_get)
+        yield Examined(suite.title, MISSING, *missing(suite))
     for provider in providers:
         where = f"{provider.environment} on {provider.partition}"
         if not provider.folder:

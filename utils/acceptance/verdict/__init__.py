@@ -2,7 +2,7 @@
 
 from acceptance.verdict import prometheus
 from acceptance.verdict.conclude import compare_with_guidelines, conclude
-from acceptance.verdict.coverage import fail_without_suite, not_provided
+from acceptance.verdict.coverage import fail_without_suite
 from acceptance.verdict.junit import junit
 from acceptance.verdict.model import Problem, Status, SuiteUse, Unprovided, Verdict, merged
 from acceptance.verdict.remeasure import Repetition
@@ -23,7 +23,6 @@ __all__ = [
     "judge_cases",
     "junit",
     "merged",
-    "not_provided",
     "prometheus",
     "verdict_text",
 ]

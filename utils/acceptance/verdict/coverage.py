@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
-from acceptance.suites import DERIVED, SUITES, Suite
+from acceptance.site import not_provided
+from acceptance.suites import DERIVED, SUITES
 from acceptance.verdict.model import Unprovided, Unselected, Verdict
 
 
@@ -56,11 +57,6 @@ def why_no_case(check: str, run: LoggedRun) -> str:
             f"{', '.join(provider.environment for provider in providers)} cannot (no-loopback)"
         )
     return ""
-
-
-def not_provided(suite: Suite) -> str:
-    """Say that nothing provides a suite, and how to get it."""
-    return f"nothing provides {suite.title} here; get it with: {suite.how_to_get}"
 
 
 def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
