@@ -50,6 +50,14 @@ def side_of(row, name):
     return where, benchmark, metric, keys
 
 
+def within(stated, actual):
+    """Tell whether a key has the stated value, or one of the range `low..high` or `low..`."""
+    if stated == actual or actual is None or ".." not in stated or not actual.isdigit():
+        return stated == actual
+    low, high = stated.split("..")
+    return int(low) <= int(actual) and (not high or int(actual) <= int(high))
+
+
 def fits(row, name, where, benchmark, keys):
     """Tell whether a case is one that a side speaks of, apart from metric and message size."""
     side, wanted, _, stated = side_of(row, name)
@@ -60,7 +68,7 @@ def fits(row, name, where, benchmark, keys):
         place
         and (benchmark == wanted or benchmark.startswith(wanted + "."))
         and all(
-            keys.get(key) == value
+            within(value, keys.get(key))
             for key, value in stated.items()
             if key not in ("message_size", "sizes")
         )
@@ -79,7 +87,7 @@ def measured(row, name, sessions):
             for (stem, size), (value, unit) in metrics.items():
                 if not passed or (metric and stem != metric):
                     continue
-                if "message_size" in stated and str(size) != stated["message_size"]:
+                if "message_size" in stated and not within(stated["message_size"], str(size)):
                     continue
                 if "sizes" in stated and (size is None or not WORDS[stated["sizes"]](size)):
                     continue
@@ -147,7 +155,7 @@ def is_as_claimed(row, figure):
     compared = row["unit"] if row["unit"] in ("%", "x") else "difference"
     within = WITHIN[row["relation"], compared]
     low, high = (
-        bound + sign * (within if row["unit"] == "%" else within * abs(bound))
+        bound + sign * (min(within, abs(bound) / 2) if row["unit"] == "%" else within * abs(bound))
         for bound, sign in ((bounds[0], -1), (bounds[-1], 1))
     )
     return (row["relation"] == "<=" or figure >= low) and (

@@ -7,12 +7,12 @@ from acceptance.claims.evaluate import (
     NOT_MEASURED,
     WINDOW,
     ClaimResult,
-    described,
     evaluate,
 )
 from acceptance.claims.figures import Figure
 from acceptance.claims.report import UnknownSystem
 from acceptance.claims.results import Value
+from acceptance.claims.wording import described
 
 __all__ = [
     "FAILS",

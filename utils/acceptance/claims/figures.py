@@ -5,11 +5,13 @@ come from: values go in, figures come out.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from acceptance import suites
 from acceptance.core.units import UNITS, Direction
+from acceptance.references import RELATIONS
 
 #: A paper's word for message sizes -> the smallest and the largest one (bytes), both inclusive.
 #: Small ones end where koop2008 sees the effect of inlining end, "below 64 bytes" (Section 5.1).
@@ -24,8 +26,8 @@ SIZES: dict[str, tuple[int, float]] = {
     "all": (0, math.inf),
 }
 
-#: Relations that bound the figure: they are said of every pair of results.
-BOUNDS = (">=", "<=")
+#: Relations that a figure fulfils only by more than nothing.
+STRICT = ("better", "best", "slightly-better", "differs", "peak", "step")
 
 #: Rounding of floating point, as a fraction: 100 * (1.2 - 1) is a little less than 20.
 _ROUNDING = 1e-9
@@ -45,11 +47,12 @@ def better(benchmark: str, unit: str) -> Better | None:
     """Return which of two results is the better one; None where neither direction is.
 
     Plain numbers have no direction of their own: a communication balance ratio is best at 1, and
-    HPCC's tests per flop of HPL are the better the more there is.
+    HPCC's tests per flop of HPL are the better the more there is. A quotient, `x`, says how many
+    times as good one result is as another.
     """
     if unit == "1":
         return suites.find(benchmark).better
-    return UNITS.get(unit)
+    return "higher" if unit == "x" else UNITS.get(unit)
 
 
 def gain(left: float, right: float, way: Direction) -> float:
@@ -57,9 +60,21 @@ def gain(left: float, right: float, way: Direction) -> float:
     return 100 * (left - right if way == "higher" else right - left) / right
 
 
+def times_as_good(left: float, right: float, measured: str, way: Better | None) -> float:
+    """Return how many times as good left is as right, both above zero and in the unit `measured`.
+
+    Raises Incomparable where neither is the better one.
+    """
+    if way == "higher":
+        return left / right
+    if way == "lower":
+        return right / left
+    raise Incomparable("no direction", f"no result in {measured!r} is better than another")
+
+
 @dataclass(frozen=True)
 class Figure:
-    """What a pair of results gives, in the unit of the claim: `%`, `x` or that of the results."""
+    """What a pair of results gives, in the unit of the claim: `%`, `x`, ... or of the results."""
 
     value: float
     unit: str
@@ -70,17 +85,24 @@ def figure(
 ) -> Figure:
     """Compute what a claim compares, of two values above zero in the unit `measured`.
 
-    `unit` is that of the claim. An ordering (`better`) is given as the gain in per cent, or as how
-    much nearer to 1 the left one is; `similar` as how many per cent the larger value is above the
-    smaller one. Raises Incomparable when the claim needs a direction or a unit that these results
-    do not have.
+    `unit` is that of the claim. An ordering is given as the gain in per cent, or as how much nearer
+    to 1 the left one is; `slightly-better` and `much-better` as how many per cent the performance
+    of left lies above that of right, a time being the reciprocal of a performance; `similar` and
+    `differs` as how many per cent the larger value is above the smaller one, of two quotients as
+    their quotient. Raises Incomparable when the claim needs a direction or a unit that these
+    results do not have.
     """
-    if relation == "similar":
-        return Figure(100 * (max(left, right) / min(left, right) - 1), "%")
+    if relation in ("similar", "differs"):
+        apart = max(left, right) / min(left, right)
+        return Figure(apart, "x") if measured == "x" else Figure(100 * (apart - 1), "%")
     if unit == "x":
         return Figure(left / right, "x")
-    if relation == "better" or unit == "%":
-        if way == "nearer to 1" and relation == "better":
+    if unit == "decade":
+        return Figure(math.log10(left / right), "decade")
+    if relation in ("slightly-better", "much-better"):
+        return Figure(100 * (times_as_good(left, right, measured, way) - 1), "%")
+    if relation in ("better", "best") or unit == "%":
+        if way == "nearer to 1" and not unit:
             return Figure(abs(right - 1) - abs(left - 1), "1")
         if way is None or way == "nearer to 1":
             raise Incomparable("no direction", f"no result in {measured!r} is better than another")
@@ -98,39 +120,51 @@ class Leeway:
     points: bool
 
     def of(self, value: float) -> float:
-        """Return the leeway of a claimed value, in its unit."""
-        return self.within if self.points else self.within * abs(value)
+        """Return the leeway of a claimed value, in its unit: of a gain at most half of it."""
+        return min(self.within, abs(value) / 2) if self.points else self.within * abs(value)
 
 
 #: No leeway at all: a bound that a site wrote into a contract means what it says.
 EXACT = Leeway(0.0, points=True)
 
 
-def margin(relation: str, ours: float, value: tuple[float, ...], leeway: Leeway) -> float:
+def margin(relation: str, figure: Figure, value: tuple[float, ...], leeway: Leeway) -> float:
     """Return by how much a figure is as claimed, in the unit of the figure; negative: it is not."""
-    if relation == "better":
+    ours, within = figure.value, leeway.within
+    if relation in ("better", "best"):
         return ours
-    if relation == "similar":
-        return leeway.within - ours
+    if relation == "slightly-better":
+        return min(ours, within - ours)
+    if relation == "much-better":
+        return ours - within
+    if relation in ("similar", "differs"):
+        most = 1 + within if figure.unit == "x" else within
+        return most - ours if relation == "similar" else ours - most
     low, high = value[0] - leeway.of(value[0]), value[-1] + leeway.of(value[-1])
-    if relation in BOUNDS:
-        return ours - low if relation == ">=" else high - ours
+    if relation == ">=":
+        return ours - low
+    if relation == "<=":
+        return high - ours
+    if relation == "up-to":
+        half = (value[0] + (figure.unit == "x")) / 2
+        return min(ours - half, high - ours) if value[0] > 0 else min(half - ours, ours - low)
     return min(ours - low, high - ours)
 
 
-def holds(relation: str, ours: float, value: tuple[float, ...], leeway: Leeway) -> bool:
-    """Tell whether a figure is as claimed; `better` requires a difference, however small."""
-    by = margin(relation, ours, value, leeway)
-    if relation == "better":
-        return by > 0
-    return by >= -_ROUNDING * max(1.0, abs(ours))
+def holds(relation: str, by: float, ours: float) -> bool:
+    """Tell whether a figure with this margin is as claimed."""
+    return by > 0 if relation in STRICT else by >= -_ROUNDING * max(1.0, abs(ours))
 
 
-def deciding(relation: str, pairs: int) -> int:
-    """Return which of so many pairs decides, counted from the one with the smallest margin.
+def deciding(relation: str, value: tuple[float, ...], judged: Sequence[tuple[float, float]]) -> int:
+    """Return which of several (margin, figure) decides.
 
-    A bound is said of all: the worst pair decides. The other relations are said of what is usual:
-    they hold when more than half of the pairs are as claimed, which is so exactly when this pair,
-    the one in the middle (of an even number the worse one), is.
+    A bound, and what is best, are said of all: the worst one decides. "Up to" is said of the
+    largest. The other kinds are said of what is usual: they hold when more than half are as
+    claimed, which is so exactly when the one in the middle (of an even number the worse one) is.
     """
-    return 0 if relation in BOUNDS else (pairs - 1) // 2
+    numbers = range(len(judged))
+    if RELATIONS[relation].of == "largest":
+        return max(numbers, key=lambda number: judged[number][1] * math.copysign(1, value[0]))
+    ordered = sorted(numbers, key=lambda number: judged[number][0])
+    return ordered[0 if RELATIONS[relation].of == "all" else (len(ordered) - 1) // 2]

@@ -6,9 +6,9 @@ The rules are documented in `reference/README.md`, "How a claim is evaluated".
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from acceptance.claims.figures import SIZES
+from acceptance.claims.figures import SIZES, Incomparable, better, times_as_good
 from acceptance.claims.results import Measurements, Places, Value, is_of
-from acceptance.references import Claim, Side
+from acceptance.references import Claim, Side, agrees
 
 #: They follow from the number of processes and the machine: two machines seldom agree in them, and
 #: a claim that requires them states them.
@@ -82,8 +82,8 @@ class SideResults:
         return len({session for series in self.series for _, session, _ in series.results})
 
 
-def side_results(claim: Claim, side: Side, other: Side, places: Places) -> SideResults:
-    """Return what fits a side of a claim.
+def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -> SideResults:
+    """Return what fits a side of a claim; of a quotient, what stands above the line.
 
     A side without a partition takes every one of its system but that of the other side.
     """
@@ -94,12 +94,12 @@ def side_results(claim: Claim, side: Side, other: Side, places: Places) -> SideR
     for (system, partition), place in places.items():
         if system != side.system or (side.partition or partition) != partition:
             continue
-        if not side.partition and (system, partition) == (other.system, other.partition):
+        if not side.partition and other and (system, partition) == (other.system, other.partition):
             continue
         for time, name, keys in place.failed:
             # A case that failed early does not know all of its keys.
             if is_of(name, benchmark) and all(
-                keys.get(key, value) == value for key, value in stated.items()
+                agrees(value, keys.get(key, value)) for key, value in stated.items()
             ):
                 results.failed.append(time)
         for series in place.series.values():
@@ -108,7 +108,7 @@ def side_results(claim: Claim, side: Side, other: Side, places: Places) -> SideR
             if (
                 is_of(series.benchmark, benchmark)
                 and metric in ("", series.stem)
-                and all(keys.get(key) == value for key, value in stated.items())
+                and all(agrees(value, keys.get(key)) for key, value in stated.items())
                 and (word is None if size is None else low <= int(size) <= high)
             ):
                 results.series.append(series)
@@ -182,6 +182,28 @@ def choose(pairs: Sequence[Pair], window: float, varied: Collection[str]) -> lis
             if other is None or _rank(pair, varied) > _rank(other, varied):
                 chosen[pair.point] = pair
     return list(chosen.values())
+
+
+def quotient(pair: Pair) -> Measurements:
+    """Return how many times as good left is as right, as a result in the unit `x`.
+
+    Raises Incomparable for two units, and where neither direction is the better one.
+    """
+    left, right = pair.left, pair.right
+    if left.unit != right.unit:
+        raise Incomparable("different units", f"{left.unit!r} over {right.unit!r}")
+    way = better(left.benchmark, left.unit)
+    factor = times_as_good(left.value, right.value, left.unit, way)
+    both = {left.environment: None, right.environment: None}
+    return Measurements(
+        f"{left.partition} / {right.partition}",
+        " / ".join(both),
+        left.benchmark,
+        left.stem,
+        {**right.keys, **left.keys},
+        "x",
+        [(pair.older, left.session, factor)],
+    )
 
 
 def _rank(pair: Pair, varied: Collection[str]) -> tuple[float, ...]:

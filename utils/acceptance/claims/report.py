@@ -12,10 +12,10 @@ from acceptance.claims.evaluate import (
     NOT_MEASURED,
     ClaimResult,
     check_partitions,
-    described,
     evaluate,
 )
 from acceptance.claims.results import Value
+from acceptance.claims.wording import described
 from acceptance.core.errors import Fault
 from acceptance.references import Library
 from acceptance.rfm import Session, configuration, database
@@ -91,7 +91,7 @@ def _data(result: ClaimResult) -> dict[str, Any]:
         "state": result.state,
         "claimed": {
             "left": described(claim, claim.left),
-            "right": described(claim, claim.right),
+            "right": described(claim, claim.right) if claim.right else "",
             "relation": claim.relation,
             "value": list(claim.value),
             "unit": claim.unit,
@@ -100,6 +100,7 @@ def _data(result: ClaimResult) -> dict[str, Any]:
         "left": _value(result.left),
         "right": _value(result.right),
         "ours": figure and {"value": figure.value, "unit": figure.unit},
+        "points": [_value(value) for value in result.points],
         "held": result.held,
         "compared": result.compared,
         "reason": result.reason,

@@ -103,7 +103,7 @@ def _cells(result: ClaimResult) -> list[str]:
     claim = result.claim
     place = f"{claim.paper}, {claim.where}"
     if result.left is None or result.right is None:
-        sides = [described(claim, side) for side in claim.sides]
+        sides = [described(claim, side) if side else "" for side in (claim.left, claim.right)]
         why = f"{result.reason}: {result.detail}"
         return [result.state, place, "", *sides, _published(result), "", "", why]
     return [

@@ -13,10 +13,13 @@ from acceptance.references.records import (
     source_of,
     write_parameters,
 )
+from acceptance.references.relations import RANGED, RELATIONS, agrees, bounds
 from acceptance.references.tolerances import SOURCES, Tolerances
 
 __all__ = [
     "PARAMETERS",
+    "RANGED",
+    "RELATIONS",
     "SOURCES",
     "Ambiguous",
     "Claim",
@@ -26,6 +29,8 @@ __all__ = [
     "ReferenceFault",
     "Side",
     "Tolerances",
+    "agrees",
+    "bounds",
     "load",
     "misses_text",
     "outside",

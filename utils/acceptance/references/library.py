@@ -10,9 +10,10 @@ from functools import cached_property
 from pathlib import Path
 
 from acceptance.core.units import UNITS
-from acceptance.references import csv_rows
+from acceptance.references import claim_rows, csv_rows
 from acceptance.references.csv_rows import RELATIONS
 from acceptance.references.records import Claim, Partition, Reference, ReferenceFault
+from acceptance.references.relations import RANGED
 from acceptance.references.tolerances import SOURCES, Tolerances
 
 
@@ -70,7 +71,10 @@ class Library:
         return None
 
     def stated(self, system: str, partition: str, benchmark: str) -> Iterator[dict[str, str]]:
-        """Yield the parameters under which values and claims name results of a benchmark."""
+        """Yield the parameters under which values and claims name results of a benchmark.
+
+        A range is no value that a check could take.
+        """
         for row in self.values:
             if (row.system, row.partition, row.benchmark) == (system, partition, benchmark):
                 yield row.parameters
@@ -78,7 +82,11 @@ class Library:
             for side in claim.sides:
                 name, _, keys = claim.stated(side)
                 if (side.system, side.partition, name) == (system, partition, benchmark):
-                    yield keys
+                    yield {
+                        key: text
+                        for key, text in keys.items()
+                        if key not in RANGED or ".." not in text
+                    }
 
 
 def _best(matches: list[Reference], unit: str) -> Reference:
@@ -127,9 +135,9 @@ def load(folder: Path) -> Library:
     ]
     _check_duplicates(values)
     _check_duplicates(baselines)
-    claims = csv_rows.claims(folder / "claims.csv", papers, partitions)
+    claims = claim_rows.claims(folder / "claims.csv", papers, partitions)
     for path in sorted((folder / "sites/claims").glob("*.csv")):
-        claims += csv_rows.claims(path, (path.stem,), None)
+        claims += claim_rows.claims(path, (path.stem,), None)
     return Library(
         folder, papers, partitions, tuple(values), tuple(claims), tolerances, tuple(baselines)
     )

@@ -9,11 +9,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from acceptance.core.errors import Fault
+from acceptance.references.relations import RANGED, RELATIONS, Relation, bounds
 
 _INTEGER = re.compile(r"[1-9]\d*\Z")
 _SIZE = re.compile(r"(0|[1-9]\d*)\Z")
 _RANGE = re.compile(r"[1-9]\d*(\.\.[1-9]\d*)?\Z")
 _TEXT = re.compile(r"[^;=,]+\Z")
+#: A range in a claim: of what it is said, or along what; open upwards without its end.
+_OPEN_RANGE = re.compile(r"(0|[1-9]\d*)\.\.([1-9]\d*)?\Z")
 
 
 def _one_of(*words: str) -> re.Pattern[str]:
@@ -119,12 +122,14 @@ def source_of(citation: str) -> str:
 class Side:
     """One side of a claim: a partition and the keys in which it differs from the other side.
 
-    The partition is empty where the paper does not say with what it compares.
+    The partition is empty where the paper does not say with what it compares. `over`: the side is
+    a quotient, how many times as good the result above the line is as the one below.
     """
 
     system: str
     partition: str
     keys: dict[str, str]
+    over: "Side | None" = None
 
     @property
     def fullname(self) -> str:
@@ -134,10 +139,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Claim:
-    """A relation between two results that a paper or a site states (`published`, `site`).
+    """A relation between results that a paper or a site states (`published`, `site`).
 
-    Units and relations are those of `reference/README.md`. `expected`: a system of that name must
-    fulfil it.
+    Units and relations are those of `reference/README.md`. `right` is None where it is said of the
+    results of one side, along a key. `expected`: a system of that name must fulfil it.
     """
 
     source: str
@@ -147,7 +152,7 @@ class Claim:
     metric: str
     parameters: dict[str, str]
     left: Side
-    right: Side
+    right: Side | None
     relation: str
     value: tuple[float, ...]
     unit: str
@@ -158,9 +163,28 @@ class Claim:
     line: int
 
     @property
-    def sides(self) -> tuple[Side, Side]:
-        """Return left and right."""
-        return self.left, self.right
+    def kind(self) -> Relation:
+        """Return the kind of relation."""
+        return RELATIONS[self.relation]
+
+    @property
+    def named(self) -> dict[str, Side]:
+        """Return what the claim speaks of: left, right, and what is below the line of each."""
+        sides = {"left": self.left, "left below": self.left.over}
+        if self.right is not None:
+            sides |= {"right": self.right, "right below": self.right.over}
+        return {name: side for name, side in sides.items() if side is not None}
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Return the sides of `named`."""
+        return tuple(self.named.values())
+
+    @property
+    def along(self) -> str:
+        """Return the key of whose range a claim about a curve speaks."""
+        keys = self.stated(self.left)[2]
+        return next(key for key in RANGED if bounds(keys.get(key, "")))
 
     def stated(self, side: Side) -> tuple[str, str, dict[str, str]]:
         """Return benchmark, metric and keys of the results that a side speaks of."""
@@ -178,8 +202,8 @@ def _columns(record: type[Reference] | type[Claim]) -> tuple[str, ...]:
 VALUE_COLUMNS, CLAIM_COLUMNS = _columns(Reference), _columns(Claim)
 
 
-def read_parameters(text: str) -> dict[str, str]:
-    """Read `key=value;key=value`.
+def read_parameters(text: str, ranges: bool = False) -> dict[str, str]:
+    """Read `key=value;key=value`; a claim may state `ranges` of whole numbers.
 
     Raises ValueError for an unknown or repeated key and for a value of the wrong form.
     """
@@ -192,7 +216,8 @@ def read_parameters(text: str) -> dict[str, str]:
             raise ValueError(f"unknown key {key!r}; known: {', '.join(PARAMETERS)}")
         if key in parameters:
             raise ValueError(f"the key {key!r} stands twice")
-        if not PARAMETERS[key].match(value):
+        ranged = ranges and key in RANGED and _OPEN_RANGE.match(value)
+        if not (ranged or PARAMETERS[key].match(value)):
             raise ValueError(f"{value!r} is no value of {key!r}")
         parameters[key] = value
     return parameters

@@ -12,17 +12,18 @@ from msgspec import Meta, Struct
 
 from acceptance.core.units import UNITS, direction
 from acceptance.references.records import ReferenceFault
+from acceptance.references.relations import RELATIONS
 
 #: What a reference can come from, in the order in which it judges.
 SOURCES = ("baseline", "published", "limit")
 #: Metrics of which a fraction of the limit says something; the other sources go by the unit.
 LIMITED = ("bandwidth_peak",)
 
-#: Relation of a claim -> the entry below `claims` that says how far its figure may be off.
-CLAIMED = {"=": "=", "~": "~", ">=": "bounds", "<=": "bounds", "in": "bounds", "similar": "similar"}
-#: What a claim compares: percentage points of a relative gain, fractions of a quotient and of a
-#: plain difference.
-COMPARED = ("%", "x", "difference")
+#: What claims may be off by: an entry below `claims` for these kinds of relation.
+CLAIMED = tuple(dict.fromkeys(kind.tolerance for kind in RELATIONS.values() if kind.tolerance))
+#: What a claim compares: percentage points of a relative gain, fractions of a quotient, of its
+#: decimal logarithm and of a plain difference.
+COMPARED = ("%", "x", "decade", "difference")
 #: Where the pairs of processes stood by which nodes are compared, and the units of their results.
 PAIRED, PAIR_UNITS = ("between", "inside"), ("us", "MB/s")
 
@@ -43,7 +44,7 @@ class Tolerance(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Points(Struct, frozen=True, forbid_unknown_fields=True):
-    within: Annotated[float, Meta(gt=0, lt=100)]
+    within: Annotated[float, Meta(gt=0, le=100)]
     reason: _Reason
 
 
@@ -61,8 +62,8 @@ class _Spread(Struct, frozen=True, forbid_unknown_fields=True):
 class Tolerances:
     """Tolerances by source of the reference and unit of the metric; of a limit, by the metric.
 
-    Those of claims by relation and what is compared, as in `CLAIMED` and `COMPARED`; those of nodes
-    among each other by where their pairs stood and the unit, as in `PAIRED` and `PAIR_UNITS`.
+    Those of claims by what is in `CLAIMED` and `COMPARED`; those of nodes among each other by where
+    their pairs stood and the unit, as in `PAIRED` and `PAIR_UNITS`.
     """
 
     table: dict[tuple[str, str], Tolerance]
@@ -105,7 +106,7 @@ class Tolerances:
         """
         compared = unit if unit in COMPARED else "difference"
         try:
-            return self.claims[CLAIMED[relation], compared]
+            return self.claims[RELATIONS[relation].tolerance, compared]
         except KeyError:
             raise ReferenceFault(
                 f"claims: nothing for the relation {relation!r} of {compared}",
@@ -161,9 +162,8 @@ def _entries(data: object, *keys: str) -> Iterator[tuple[tuple[str, str], object
 
 def _within(keys: tuple[str, str], entry: object) -> float:
     relation, unit = keys
-    if relation not in CLAIMED.values():
-        known = ", ".join(dict.fromkeys(CLAIMED.values()))
-        raise ValueError(f"claims, {relation}: not one of {known}")
+    if relation not in CLAIMED:
+        raise ValueError(f"claims, {relation}: not one of {', '.join(CLAIMED)}")
     if unit not in COMPARED:
         raise ValueError(f"claims, {relation}, {unit}: not one of {', '.join(COMPARED)}")
     if unit == "%":

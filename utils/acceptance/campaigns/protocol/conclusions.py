@@ -143,7 +143,7 @@ def _of_claims(data: Mapping[str, Any]) -> Iterator[ProtocolFinding]:
             yield remedies.make(
                 "CLAIM" if failed else "CLAIM-OPEN",
                 (claim["paper"], claim["where"], *(claimed[key] for key in _CLAIMED)),
-                f"{claimed['left']} against {claimed['right']}",
+                " against ".join(filter(None, (claimed["left"], claimed["right"]))),
                 found=measured if failed else f"{claim['state']}: {claim['detail']}",
                 expected=stated,
                 source=f"{claim['paper']}, {claim['where']}",
