@@ -1,6 +1,7 @@
 """`acceptance history`: the series of a terminal and as data."""
 
 import json
+import shutil
 
 import pytest
 
@@ -8,9 +9,11 @@ from acceptance.cli.history import fits
 from acceptance.cli.main import main
 from acceptance.cli.sparkline import BLOCKS, PLAIN, sparkline
 from acceptance.detection.constants import FEWEST
+from acceptance.regressions import judge
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import day
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
+from tests.places import ROOT
 
 
 @pytest.fixture
@@ -85,7 +88,55 @@ def test_nothing_that_fits(path, run):
 
 def test_a_short_series_says_when_it_can_be_judged(path, run):
     stepped(path, 3)
-    assert f"cannot judge yet; can after {FEWEST - 3} more nights" in run()[1]
+    assert f"cannot judge yet; can after {FEWEST - 3} more runs" in run()[1]
+
+
+def of_one_night(night, case, size):
+    return 1.2 if night == 39 else 1.0
+
+
+def without_case(night, number, case):
+    return None if night == 39 and number == 2 else case
+
+
+def slowly(night, case, size):
+    return 1 + 0.0006 * night if case == 3 else 1.0
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "said"),
+    [
+        ({"count": 40, "factor": of_one_night}, "machine", "change of the machine since 2026-02-"),
+        ({"count": 40, "change": without_case}, "vanished", "vanished metric since 2026-02-"),
+        ({"count": 160, "factor": slowly, "cases": 4, "noise": 0.02}, "drift", "drift since 2026-"),
+    ],
+)
+def test_whatever_the_gate_alarms_is_shown(path, run, tmp_path, monkeypatch, made, kind, said):
+    reference = tmp_path / "reference"
+    shutil.copytree(ROOT / "reference", reference)
+    (reference / "sites").mkdir(exist_ok=True)
+    (reference / "sites/made.csv").write_text(
+        "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note,spread"
+        "\nsessions of 2026-01-01,made,compute,osu.b3,latency,np=2;message_size=8,=,1.008,us,1.008,"
+        ",0.005\n"
+    )
+    monkeypatch.setenv("ACCEPTANCE_REFERENCE", str(reference))
+    nights(path, **made)
+    gate = judge.for_gate(path, reference)
+    alarmed = {
+        (alert.id, name)
+        for alert in gate.alerts
+        for name in (alert.name, *alert.metrics)
+    }  # fmt: skip
+    assert kind in {alert.kind for alert in gate.alerts}
+    series = json.loads(run("--format", "json")[1])
+    assert alarmed == {
+        (alert["id"], f"{one['system']}:{one['partition']}+{one['environ']} {one['check']} "
+         f"{one['metric']}")
+        for one in series for alert in one["alerts"]
+    }  # fmt: skip
+    (first,) = [alert for alert in gate.alerts if alert.kind == kind]
+    assert f"alert {first.id}: {said}" in run(first.metric)[1]
 
 
 def test_no_database(run):

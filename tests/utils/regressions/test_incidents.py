@@ -37,7 +37,8 @@ def finding(history, number, start=20, decided=25, **fields):
 
 
 def grouped(history, *findings):
-    return group(findings, [], history.series, Nights(history.sessions))
+    incidents = group(findings, [], history.series, Nights(history.sessions))
+    return tuple(incident.alert for incident in incidents)
 
 
 def test_no_findings_are_no_alerts(history):

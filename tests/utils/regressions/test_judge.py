@@ -124,7 +124,7 @@ def test_a_few_nights_cannot_be_judged_and_it_is_said_when_they_can(tmp_path, co
     ((needed, series),) = judgement.waiting.items()
     assert series == EACH
     assert (
-        f"{EACH} metrics: cannot judge yet; can after {needed} more night" in judgement.cannot_judge
+        f"{EACH} metrics: cannot judge yet; can after {needed} more run" in judgement.cannot_judge
     )
     nights(tmp_path / "enough.db", count + needed, cases=1)
     assert judged(tmp_path / "enough.db").judged == series

@@ -7,17 +7,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
+from acceptance.alerts import KINDS, Alert
 from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.cli.sources import add_sources, read
 from acceptance.cli.sparkline import sparkline
 from acceptance.core.errors import Fault
 from acceptance.core.table import table
-from acceptance.core.text import WIDTH, wrapped
+from acceptance.core.text import WIDTH, plural, wrapped
 from acceptance.detection import Scan
-from acceptance.regressions import scan_series, threshold
+from acceptance.regressions import Change, Judgement, judge, scan_series
 from acceptance.regressions.history import Series, day, software_text
 from acceptance.verdict import Status
 
@@ -45,32 +46,59 @@ def add(commands: Commands) -> None:
     command.set_defaults(run=run)
 
 
+class Past(NamedTuple):
+    """A series, the changes of its level, and its changes that are open alerts."""
+
+    series: Series
+    scan: Scan
+    alarms: list[tuple[Alert, Change]]
+
+
 def run(options: argparse.Namespace) -> int:
     """Print the series that fit."""
-    history = read(options)
+    history = read(options, whole=True)
     chosen = sorted(
-        (series for series in history.series if fits(series, options.metric)),
+        (
+            series
+            for series in history.series
+            if options.system in (None, series.case.key.system) and fits(series, options.metric)
+        ),
         key=lambda series: series.name,
     )
     if not chosen:
         raise Fault(f"no series fits {' '.join(options.metric) or 'anything'}")
-    directed = sum(series.direction is not None for series in history.series)
-    scanned = list(zip(chosen, scan_series(chosen, threshold(directed)), strict=True))
+    # By the same judge as the gate: what that alarms is shown here.
+    judgement = judge.with_references(history, options.workspace.reference)
+    scans = scan_series(chosen, judgement.level)
+    past = [
+        Past(series, scan, _alarms(series, judgement))
+        for series, scan in zip(chosen, scans, strict=True)
+    ]
+    notes = [*history.notes, *([judgement.fault] if judgement.fault else [])]
     emit(
         options.format,
-        lambda: [as_data(series, changes) for series, changes in scanned],
-        lambda: _listing(scanned, history.notes, options.values),
+        lambda: [as_data(one) for one in past],
+        lambda: _listing(past, notes, options.values),
     )
     return Status.PASSED
 
 
-def _listing(scanned: list[tuple[Series, Scan]], notes: Iterable[str], everything: bool) -> str:
+def _alarms(series: Series, judgement: Judgement) -> list[tuple[Alert, Change]]:
+    return [
+        (incident.alert, change)
+        for incident in judgement.incidents
+        for change in incident.changes
+        if change.series is series
+    ]
+
+
+def _listing(past: list[Past], notes: Iterable[str], everything: bool) -> str:
     lines = [f"note     {note}\n" for note in notes]
     # A table of one series is what was asked for, and of all of them only on demand.
-    last = None if everything else SAMPLES if len(scanned) == 1 else 0
-    lines.append("\n\n".join(_text(series, scan, last) for series, scan in scanned[:SHOWN]))
-    if len(scanned) > SHOWN:
-        lines.append(f"\n\n... and {len(scanned) - SHOWN} more series: --format json has all")
+    last = None if everything else SAMPLES if len(past) == 1 else 0
+    lines.append("\n\n".join(_text(one, last) for one in past[:SHOWN]))
+    if len(past) > SHOWN:
+        lines.append(f"\n\n... and {len(past) - SHOWN} more series: --format json has all")
     return "".join(lines)
 
 
@@ -97,8 +125,9 @@ def fits(series: Series, patterns: Sequence[str]) -> bool:
     )
 
 
-def as_data(series: Series, scan: Scan) -> dict[str, Any]:
-    """Return a series with its samples and changes as plain data."""
+def as_data(past: Past) -> dict[str, Any]:
+    """Return a series with its samples, changes and open alerts as plain data."""
+    series, scan, alarms = past
     key = series.case.key
     return {
         "system": key.system,
@@ -134,6 +163,17 @@ def as_data(series: Series, scan: Scan) -> dict[str, Any]:
             }
             for change in scan.changes
         ],
+        "alerts": [
+            {
+                "id": alert.id,
+                "kind": alert.kind,
+                "since": _iso(change.time),
+                "before": change.before,
+                "after": change.after,
+                "text": change.text,
+            }
+            for alert, change in alarms
+        ],
     }
 
 
@@ -145,7 +185,8 @@ def _iso(time: float) -> str:
     return datetime.fromtimestamp(time).astimezone().isoformat(timespec="seconds")
 
 
-def _text(series: Series, scan: Scan, last: int | None) -> str:
+def _text(past: Past, last: int | None) -> str:
+    series, scan, alarms = past
     better = f"{series.direction} is better" if series.direction else "which way is better: unknown"
     lines = [f"{series.name} ({series.unit or 'no unit'}, {better})"]
     if series.case.key.keys:
@@ -161,8 +202,10 @@ def _text(series: Series, scan: Scan, last: int | None) -> str:
         f"{max(series.values):.4g}; level {scan.level:.4g}{spread}"
     )
     if not scan.enough:
-        lines.append(f"  cannot judge yet; can after {scan.needed} more nights")
+        lines.append(f"  cannot judge yet; can after {plural(scan.needed, 'more run')}")
     lines += _changes(series, scan)
+    for alarm in alarms:
+        lines += wrapped("", _alarm(*alarm, series.unit), 2)
     if last != 0:
         lines += ["", *_samples(series, scan, last)]
     return "\n".join(lines)
@@ -177,6 +220,14 @@ def _changes(series: Series, scan: Scan) -> Iterable[str]:
             f"{series.unit} ({100 * abs(change.after / change.before - 1):.3g} %{way}), decided "
             f"{day(series.samples[change.detected].time)}{_software(series, at)}"
         )
+
+
+def _alarm(alert: Alert, change: Change, unit: str) -> str:
+    levels = ""
+    if change.before is not None and change.after is not None:
+        levels = f"{change.before:.4g} -> {change.after:.4g} {unit}"
+    words = (f"{KINDS[alert.kind][0]} since {day(change.time)}", levels, change.text)
+    return f"alert {alert.id}: {', '.join(filter(None, words))}"
 
 
 def _software(series: Series, at: int) -> str:

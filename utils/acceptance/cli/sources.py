@@ -15,16 +15,18 @@ def add_sources(command: argparse.ArgumentParser) -> None:
     command.add_argument("--perflogs", type=Path, help="a folder of perflogs beside it")
 
 
-def read(options: argparse.Namespace) -> History:
+def read(options: argparse.Namespace, *, whole: bool = False) -> History:
     """Read the project's own database with its perflogs, or another one.
 
-    Raises ResultsFault when it cannot be read, and when it has nothing of `--system`.
+    Of `--system` only its results, unless the `whole` is wanted. Raises ResultsFault when it cannot
+    be read, and when it has nothing of `--system`.
     """
     perflogs = options.perflogs
     if options.db is None and perflogs is None:
         perflogs = options.workspace.perflogs
     db = options.db or options.workspace.results
-    history = load(db, perflogs, options.system)
-    if options.system and not history.series:
+    history = load(db, perflogs, None if whole else options.system)
+    systems = (series.case.key.system for series in history.series)
+    if options.system and options.system not in systems:
         raise ResultsFault(f"{db}: no result of a system {options.system!r}")
     return history

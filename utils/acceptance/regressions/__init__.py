@@ -1,17 +1,18 @@
 """What became worse: series of samples, changes in them, grouped into incidents."""
 
 from acceptance.regressions import history, judge, new_baseline
-from acceptance.regressions.judge import Judgement, threshold
+from acceptance.regressions.changes import Change
+from acceptance.regressions.judge import Judgement
 from acceptance.regressions.new_baseline import BaselineFault, Proposal
 from acceptance.regressions.scan import scan_series
 
 __all__ = [
     "BaselineFault",
+    "Change",
     "Judgement",
     "Proposal",
     "history",
     "judge",
     "new_baseline",
     "scan_series",
-    "threshold",
 ]

@@ -1,7 +1,8 @@
-"""What changed in one series, and on one night of a partition, before it is an alert."""
+"""What changed in one series, and on one night of a partition, and the alerts of these."""
 
 from dataclasses import dataclass
 
+from acceptance.alerts import Alert
 from acceptance.regressions.history.series import PastSession, Series
 
 
@@ -43,4 +44,12 @@ class SlowNight:
     partition: tuple[str, str]
     night: int
     session: PastSession
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenIncident:
+    """An incident that is not over: its alert, and the change of each series that belongs to it."""
+
+    alert: Alert
     changes: tuple[Change, ...]

@@ -15,7 +15,7 @@ from datetime import datetime
 from acceptance.alerts import Alert
 from acceptance.detection.constants import INCIDENT_BACK, INCIDENT_NEAR, NIGHT_CASES, NIGHT_SHARE
 from acceptance.regressions.causes import common
-from acceptance.regressions.changes import Change, SlowNight
+from acceptance.regressions.changes import Change, OpenIncident, SlowNight
 from acceptance.regressions.companions import companions
 from acceptance.regressions.history.nights import Nights, Partition
 from acceptance.regressions.history.series import PastSession, Series
@@ -39,8 +39,8 @@ class _Incident:
 
 def group(
     changes: Iterable[Change], slow: Iterable[SlowNight], judged: Sequence[Series], nights: Nights
-) -> tuple[Alert, ...]:
-    """Return an alert for every incident that is not over, the largest first.
+) -> tuple[OpenIncident, ...]:
+    """Return every incident that is not over, with its alert, the largest first.
 
     `slow` are the nights on which a partition as a whole was slow, `judged` all series that were
     judged: they tell what sets an incident apart from the rest.
@@ -50,12 +50,12 @@ def group(
     for event in sorted(events, key=_order):
         _join(event, incidents, nights)
     taken = {id(one.series) for one in events if isinstance(one, Change) and one.over is None}
-    alerts = []
+    still: list[OpenIncident] = []
     for incident in incidents:
         free = [one for one in judged if _partition(one) == incident.partition]
-        alert = _alert(incident, free, taken, nights)
-        alerts += [alert] if alert is not None else []
-    return tuple(sorted(alerts, key=lambda alert: (-len(alert.metrics), alert.id)))
+        found = _open(incident, free, taken, nights)
+        still += [found] if found is not None else []
+    return tuple(sorted(still, key=lambda one: (-len(one.alert.metrics), one.alert.id)))
 
 
 def _order(event: Change | SlowNight) -> tuple[int, int, str]:
@@ -101,11 +101,12 @@ def _partition(series: Series) -> Partition:
     return series.case.key.system, series.case.key.partition
 
 
-def _alert(
+def _open(
     incident: _Incident, here: Sequence[Series], taken: set[int], nights: Nights
-) -> Alert | None:
-    """Make the alert of an incident; `here` are the judged series of its partition.
+) -> OpenIncident | None:
+    """Return an incident with its alert; None if it is over.
 
+    `here` are the judged series of its partition.
     `taken` are those that have open changes, of this incident or of another one.
     """
     still = [one for one in incident.changes if one.over is None]
@@ -134,7 +135,7 @@ def _alert(
     if worst.before is not None and worst.after is not None:
         relative = worst.after / worst.before - 1
     since = incident.anchor.start if worst.kind == "machine" else worst.time
-    return Alert(
+    alert = Alert(
         id=incident.id,
         kind="machine" if wide or slow else incident.family,
         system=key.system,
@@ -152,6 +153,7 @@ def _alert(
         cause=cause,
         metrics=tuple(sorted({one.series.name for one in members} - {series.name})),
     )
+    return OpenIncident(alert, tuple(members))
 
 
 def _one_each(changes: Iterable[Change]) -> list[Change]:

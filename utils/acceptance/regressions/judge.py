@@ -20,6 +20,7 @@ import numpy as np
 
 from acceptance import references
 from acceptance.alerts import Alert
+from acceptance.core.text import plural
 from acceptance.detection import changepoint
 from acceptance.detection.constants import (
     DEFAULT_THRESHOLD,
@@ -31,7 +32,7 @@ from acceptance.detection.constants import (
 )
 from acceptance.detection.spells import spells, undone_by, within
 from acceptance.references import Library
-from acceptance.regressions.changes import Change
+from acceptance.regressions.changes import Change, OpenIncident
 from acceptance.regressions.drift import baseline_of, drifted
 from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.reader import load
@@ -44,15 +45,17 @@ from acceptance.regressions.vanished import vanished
 
 @dataclass
 class Judgement:
-    """The alerts of the whole site, and what could not be judged.
+    """The open incidents of the whole site, and what could not be judged.
 
-    `judged` counts the series that were; `waiting` has nights still missing -> number of series;
+    `level` is the threshold by which its series were scanned.
+    `judged` counts the series that were; `waiting` has runs still missing -> number of series;
     `stale` counts those that are no longer measured. `suspected` are those whose newest sample is
     worth a repeated measurement, `newest` is the end of the newest session (s since the epoch).
     `systems` are those of the sessions, `fault` is why there are no references to find drifts by.
     """
 
-    alerts: tuple[Alert, ...] = ()
+    incidents: tuple[OpenIncident, ...] = ()
+    level: float = 0.0
     notes: list[str] = field(default_factory=list)
     judged: int = 0
     waiting: dict[int, int] = field(default_factory=dict)
@@ -63,15 +66,19 @@ class Judgement:
     fault: str = ""
 
     @property
+    def alerts(self) -> tuple[Alert, ...]:
+        """Return the alerts of the open incidents."""
+        return tuple(incident.alert for incident in self.incidents)
+
+    @property
     def cannot_judge(self) -> str:
         """Say of how many series nothing can be said yet, and when it can; empty if of none."""
         if not self.waiting:
             return ""
         count, first, last = sum(self.waiting.values()), min(self.waiting), max(self.waiting)
         when = f"{first}" if first == last else f"{first} to {last}"
-        nights = "night" if last == 1 else "nights"
-        metrics = "metric" if count == 1 else "metrics"
-        return f"{count} {metrics}: cannot judge yet; can after {when} more {nights}"
+        runs = "run" if last == 1 else "runs"
+        return f"{plural(count, 'metric')}: cannot judge yet; can after {when} more {runs}"
 
 
 def for_gate(
@@ -82,7 +89,11 @@ def for_gate(
     Baselines are those of `sites/` in the folder `reference`; where the references cannot be
     read, the judgement says so. Raises ResultsFault when the database cannot be read.
     """
-    history = load(database, perflogs, until=session)
+    return with_references(load(database, perflogs, until=session), reference)
+
+
+def with_references(history: History, reference: Path) -> Judgement:
+    """Judge a history by the baselines of a folder of references, as far as it can be read."""
     try:
         return judge(history, references.load(reference))
     except references.ReferenceFault as err:
@@ -107,7 +118,7 @@ def judge(history: History, library: Library | None = None) -> Judgement:
     _note_impossible(judgement, history.cases)
     nights = Nights(history.sessions)
     directed = [one for one in fresh if one.direction is not None]
-    level = threshold(len(directed))
+    level = judgement.level = threshold(len(directed))
     scans = scan_series(directed, level)
     judgement.newest = now
     judgement.systems = tuple(
@@ -130,7 +141,7 @@ def judge(history: History, library: Library | None = None) -> Judgement:
     judgement.judged = len(judged)
     slow = list(slow_nights(directed, nights))
     changes += vanished(history, lambda usual, last: _is_old(usual, last, now))
-    judgement.alerts = group(changes, slow, judged, nights)
+    judgement.incidents = group(changes, slow, judged, nights)
     _note_unknown(judgement, [one for one in fresh if one.direction is None], level, now)
     return judgement
 
