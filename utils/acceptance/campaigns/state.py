@@ -104,6 +104,12 @@ class State:
     nodes: dict[str, list[SlurmNode]] = field(default_factory=dict)
 
     @property
+    def limited(self) -> dict[str, list[str]]:
+        """Return the nodes of each partition that the operator limited it to; empty for all."""
+        limited: dict[str, list[str]] = self.asked.get("nodes", {})
+        return limited
+
+    @property
     def folder(self) -> Path:
         """Return where its files are."""
         return self.campaigns / self.id

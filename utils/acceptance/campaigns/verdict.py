@@ -6,11 +6,12 @@ from pathlib import Path
 from textwrap import shorten
 
 from acceptance import verdict
+from acceptance.campaigns.nodes import of_campaign
 from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
 from acceptance.campaigns.steps import LINK_SUITE, LINKS
 from acceptance.core.paths import Workspace
-from acceptance.rfm import ResultsFault, Session, database
+from acceptance.rfm import ResultsFault, Session, SiteFault, configuration, database
 from acceptance.verdict import (
     Repetition,
     Status,
@@ -19,7 +20,9 @@ from acceptance.verdict import (
     compare_with_guidelines,
     fail_without_suite,
     judge_cases,
+    judge_nodes,
     merged,
+    tolerance_of,
 )
 
 #: Characters of a problem that the summary shows.
@@ -43,7 +46,9 @@ def conclude(
     runs = [step.last.run for step in state.steps if step.last]
     given = Verdict()
     if runs:
-        given = verdict.conclude(workspace, runs, config_files=config_files, send=send, again=again)
+        given = verdict.conclude(
+            workspace, runs, config_files=config_files, send=send, again=again, with_nodes=False
+        )
     try:
         left = stopped(state, workspace.results)
         parts = [_judge_part(session) for session in left]
@@ -61,8 +66,22 @@ def conclude(
         ]
     )
     given = merged([given, *parts, missing])
+    _judge_nodes(given, state, workspace, config_files)
     _judge_whole(given, state)
     return given
+
+
+def _judge_nodes(
+    given: Verdict, state: State, workspace: Workspace, config_files: Sequence[Path]
+) -> None:
+    """Add which nodes all steps together have benchmarked, and those that are slow."""
+    try:
+        known = of_campaign(state, configuration.load(config_files))
+        measured = sessions(state, workspace.results)
+    except (ResultsFault, SiteFault) as err:
+        given.cannot_judge("unreadable-database", str(err), str(workspace.results))
+        return
+    judge_nodes(given, measured, known, tolerance_of(workspace.reference / "tolerances.yaml"))
 
 
 def sessions(state: State, results: Path) -> list[Session]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from acceptance.core.severities import CRITICAL, MAJOR, MINOR
 from acceptance.core.text import bytes_text
+from acceptance.core.units import direction
 
 #: A node that is slow with whatever partner; the way between two nodes that are not; a pair of
 #: which nobody can tell which of the two it is; half of the nodes and more; a few that are better
@@ -53,19 +54,26 @@ class NodeFinding:
 
     @property
     def quantity(self) -> str:
-        """Say what was measured: `bandwidth of 4 MiB between nodes`."""
-        what = "latency" if self.unit == "us" else "bandwidth"
-        where = "between nodes" if self.where == "between" else "inside of a node"
-        return f"{what} of {bytes_text(self.size)} {where}"
+        """Say what was measured."""
+        return quantity_text(self.where, self.size, self.unit)
+
+    @property
+    def expected(self) -> str:
+        """Say what it should have been: `>= 8500 MB/s`."""
+        lower = direction(self.unit) == "lower"
+        bound = self.median * (1 + self.tolerance if lower else 1 - self.tolerance)
+        return f"{'<=' if lower else '>='} {number_text(bound)} {self.unit}"
 
     @property
     def numbers(self) -> str:
         """Say value, median and how far they are apart."""
-        again = "" if self.again is None else f", measured again {self.again:.4g} {self.unit}"
+        values = [f"{number_text(self.value)} {self.unit}"]
+        if self.again is not None:
+            values.append(f"measured again {number_text(self.again)} {self.unit}")
         apart = f"{abs(self.loss):.0%} {'worse' if self.loss > 0 else 'better'}"
         return (
-            f"{self.value:.4g} {self.unit}{again}; median {self.median:.4g} {self.unit}: "
-            f"{apart}, tolerance {self.tolerance:.0%}"
+            f"{', '.join(values)}; median {number_text(self.median)} {self.unit}: {apart}, "
+            f"tolerance {self.tolerance:.0%}"
         )
 
     @property
@@ -110,3 +118,15 @@ class NodeFinding:
         """Return what `as_data` made; TypeError or KeyError for anything else."""
         names = {"nodes": tuple(data["nodes"]), "partners": tuple(data["partners"])}
         return cls(**{**data, **names})
+
+
+def quantity_text(where: str, size: int, unit: str) -> str:
+    """Say what pairs measured: `bandwidth of 4 MiB between nodes`."""
+    what = "latency" if unit == "us" else "bandwidth"
+    place = "between nodes" if where == "between" else "inside of a node"
+    return f"{what} of {bytes_text(size)} {place}"
+
+
+def number_text(value: float) -> str:
+    """Write a value with the digits that count."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"

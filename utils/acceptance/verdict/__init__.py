@@ -5,24 +5,44 @@ from acceptance.verdict.conclude import compare_with_guidelines, conclude
 from acceptance.verdict.coverage import fail_without_suite
 from acceptance.verdict.junit import junit
 from acceptance.verdict.model import Problem, Status, SuiteUse, Unprovided, Verdict, merged
+from acceptance.verdict.nodes import (
+    Nodes,
+    compare,
+    coverage_text,
+    judge_nodes,
+    limited_text,
+    node_lines,
+    not_benchmarked,
+    stated_nodes,
+    tolerance_of,
+)
 from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.session import judge, judge_cases
 from acceptance.verdict.text import verdict_text
 
 __all__ = [
+    "Nodes",
     "Problem",
     "Repetition",
     "Status",
     "SuiteUse",
     "Unprovided",
     "Verdict",
+    "compare",
     "compare_with_guidelines",
     "conclude",
+    "coverage_text",
     "fail_without_suite",
     "judge",
     "judge_cases",
+    "judge_nodes",
     "junit",
+    "limited_text",
     "merged",
+    "node_lines",
+    "not_benchmarked",
     "prometheus",
+    "stated_nodes",
+    "tolerance_of",
     "verdict_text",
 ]

@@ -20,6 +20,7 @@ from acceptance.rfm import database as results
 from acceptance.verdict import remeasure
 from acceptance.verdict import session as gate
 from acceptance.verdict.model import Status, Verdict, merged
+from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
 from acceptance.verdict.remeasure import Repetition
 
 
@@ -34,6 +35,7 @@ def conclude(
     again: Repetition | None = None,
     keep: bool = True,
     now: datetime | None = None,
+    with_nodes: bool = True,
 ) -> Verdict:
     """Judge the runs labelled so, in order (default: the last one), and their history.
 
@@ -41,6 +43,7 @@ def conclude(
     the runs; of a database without a session that of all its systems. With `send` new alerts are
     sent and noted as sent; without it nothing is written but, to `keep` it, the verdict itself, and
     that only of a run. What is suspected to be worse is measured `again` before it is judged.
+    Without `with_nodes` the caller judges the nodes itself.
     """
     ids: list[str | None] = [*run_ids] or [None]
     verdicts = [
@@ -55,19 +58,34 @@ def conclude(
     if again and database is None and session is None:
         newest = _measure_again(workspace, verdict, place, newest, again)
     systems = {verdict.system}
+    sessions: list[Session] = []
     try:
         for uuid in uuids:
             stored = results.session(place, uuid)
+            sessions.append(stored)
             systems.update(case.system for case in stored.cases)
             compare_with_guidelines(verdict, place, stored, config_files)
     except ResultsFault as err:
         verdict.fail("unreadable-database", str(err), str(place))
+    if with_nodes:
+        known = Nodes(stated=_stated(config_files, sessions))
+        tolerance = tolerance_of(workspace.reference / "tolerances.yaml")
+        judge_nodes(verdict, sessions, known, tolerance)
     whole = database is not None and session is None
     now = now or datetime.now(timezone.utc)
     _compare_with_history(workspace, verdict, place, newest, systems, whole, send, now)
     if keep and database is None and session is None:
         _keep(verdict, workspace.verdicts / f"{newest}.json")
     return verdict
+
+
+def _stated(config_files: Sequence[Path], sessions: Iterable[Session]) -> dict[str, int]:
+    """Return how many nodes the partitions of these sessions state."""
+    systems = {case.system for session in sessions for case in session.cases}
+    try:
+        return stated_nodes(configuration.load(config_files), systems)
+    except SiteFault:  # reported where the guidelines are compared
+        return {}
 
 
 def _measure_again(

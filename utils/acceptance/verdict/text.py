@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from acceptance.core.text import plural, wrapped
 from acceptance.verdict.model import Status, Verdict
+from acceptance.verdict.nodes import node_lines
 
 #: Problems, notes and findings that a terminal shows, and lines of each.
 SHOWN, LINES = 20, 4
@@ -40,6 +41,8 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         names = [each.check for each in verdict.not_selected if each.options == options]
         yield "not run", f"{', '.join(names)}: not selected by {options}"
     yield "cases", _cases(verdict)
+    for line in node_lines(verdict.nodes):
+        yield "nodes", line
     sources = ", ".join(f"{count} by {source}" for source, count in verdict.judged.items())
     yield (
         "metrics",

@@ -10,6 +10,7 @@ import pytest
 from acceptance.campaigns.protocol import conclusions, remedies
 from acceptance.campaigns.protocol.build import _case
 from acceptance.campaigns.protocol.markdown import markdown
+from acceptance.core.pairs import PairResult, stored_data
 from tests.campaigns import NAMES, Held
 
 ACCEPT = ("accept", "--vendor", "Maker | Sons", "--customer", "University")
@@ -304,3 +305,92 @@ def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
     shown = site.acceptance("protocol", "show", folder / "protocol.json")
     assert shown.output.startswith("# Acceptance of replay\n")
     assert "For the vendor, Maker | Sons: ____" in shown.output
+
+
+# Nodes
+
+
+def with_nodes(slow=(), again=None, **known):
+    """Return a protocol of four nodes whose pairs were measured; `again`: those slow then."""
+    up = [{"name": name, "state": "idle", "reason": "", "up": True} for name in NODES]
+    asked = {"known": {"made:qdr": up}, "stated": {}, "limited": {}, "every": True, "again": []}
+    tolerances = {"nodes": {"between": {"MB/s": {"worse": 0.15, "reason": "r"}}}}
+    cases = [{**CASE, "name": "NodePairs", "nodes": NODES, "pairs": pairs(slow)}]
+    if again is not None:
+        asked["again"] = ["again"]
+        cases.append({**cases[0], "session": "again", "pairs": pairs(again)})
+    asked |= known
+    return make(*cases, asked={**make()["asked"], "nodes": asked, "tolerances": tolerances})
+
+
+NODES = ["node1", "node2", "node3", "node4"]
+
+
+def pairs(slow):
+    return stored_data(
+        PairResult("all", (left, right), 2**22, 400.0, 1e3 if {left, right} & {*slow} else 1e4)
+        for left in NODES
+        for right in NODES
+        if left < right
+    )
+
+
+def test_equal_nodes_are_accepted_with_a_table_of_their_values():
+    data = with_nodes()
+    assert (data["outcome"], ids(data)) == ("accepted", [])
+    text = markdown(data)
+    assert "| nodes | made:qdr: benchmarked 4 of 4 nodes;" in text
+    assert "| median | 10000, tolerance 15% |\n| node1 | 10000 (+0%) |" in text
+    assert conclusions.differences(data) == []
+
+
+def test_a_slow_node_rejects_it_by_name_with_its_value_and_the_median():
+    data = with_nodes(["node3"])
+    assert data["outcome"] == "rejected"
+    (found,) = data["findings"]
+    assert found["id"] == "NODE-SLOW:made:qdr:node3:first:between:4194304"
+    assert (found["severity"], found["nodes"], found["expected"]) == (
+        "critical", ["node3"], ">= 8500 MB/s",
+    )  # fmt: skip
+    assert "1000 MB/s; median 10000 MB/s: 90% worse" in found["found"]
+    assert "| node3 | 1000 (-90%) |" in markdown(data)
+
+
+def test_a_node_that_was_good_the_second_time_is_a_reservation_with_both_values():
+    data = with_nodes(["node3"], again=[])
+    assert (data["outcome"], [each["severity"] for each in data["findings"]]) == (
+        "accepted with reservations", ["minor"],
+    )  # fmt: skip
+    assert data["findings"][0]["id"].startswith("NODE-UNSTEADY:made:qdr:node3")
+    assert "1000 MB/s, measured again 10000 MB/s" in data["findings"][0]["found"]
+    assert "| node3 | 1000 (-90%); again 10000 |" in markdown(data)
+
+
+def test_nodes_that_nobody_benchmarked_reject_it():
+    more = [{"name": "node5", "state": "down", "reason": "no power", "up": False}]
+    known = with_nodes()["asked"]["nodes"]["known"]["made:qdr"]
+    data = with_nodes(known={"made:qdr": known + more})
+    assert (data["outcome"], ids(data)) == ("rejected", ["NOT-BENCHMARKED:made:qdr"])
+    assert data["findings"][0]["found"] == "benchmarked 4 of 5 nodes; not: node5"
+    assert "not up: node5 is down (no power)" in markdown(data)
+
+
+def test_an_acceptance_that_was_limited_to_nodes_says_so():
+    data = with_nodes(limited={"made:qdr": NODES[:2]})
+    assert (data["outcome"], ids(data)) == ("accepted with reservations", ["LIMITED:made:qdr"])
+    assert "limited by the operator to 2 of 4 nodes" in markdown(data)
+
+
+def test_nodes_that_were_not_compared_are_a_reservation():
+    asked = {**with_nodes()["asked"], "reframe": []}
+    data = make({**CASE, "nodes": NODES}, asked=asked)
+    assert (data["outcome"], ids(data)) == ("accepted with reservations", ["NOT-COMPARED:made:qdr"])
+
+
+def test_a_changed_value_of_a_pair_is_seen():
+    data = with_nodes(["node3"])
+    data["measured"][1]["pairs"] = pairs([])
+    data = {**data, "sha256": conclusions.checksum(data)}
+    seen = "\n".join(conclusions.differences(data))
+    assert "nodes: something else is written than follows" in seen
+    assert "finding NODE-SLOW:made:qdr:node3:first:between:4194304 does not follow" in seen

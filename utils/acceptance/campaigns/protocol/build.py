@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 
 from acceptance import claims, references
+from acceptance.campaigns import nodes, verdict
 from acceptance.campaigns import state as campaign
-from acceptance.campaigns import verdict
 from acceptance.campaigns.protocol.conclusions import (
     FORMAT,
     VERSION,
@@ -122,6 +122,7 @@ def _asked(
         "references": _checksums(workspace.reference, "**/*.csv", "*.yaml", "*.bib"),
         "checks": _checksums(workspace.root / "checks", "*.py", "src/*"),
         "tolerances": tolerances,
+        "nodes": nodes.of_campaign(state, configuration).as_data(),
     }
 
 

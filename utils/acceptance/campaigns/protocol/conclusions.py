@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from acceptance import claims
-from acceptance.campaigns.protocol import case_findings, remedies
+from acceptance.campaigns.protocol import case_findings, nodes, remedies
 from acceptance.campaigns.protocol.remedies import ProtocolFinding
 from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.observations import observations
@@ -76,6 +76,8 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         guidelines=data["guidelines"],
     )
     found += case_findings.of_verdict(verdict)
+    entries = nodes.nodes_of(data, cases)
+    found += nodes.of_nodes(entries)
     found += [*_of_nodes(data, cases), *_of_claims(data), *_of_recorded(cases, judged)]
     if extra := data["asked"]["reframe"]:
         found.append(
@@ -86,6 +88,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     findings = remedies.merged(found)
     return {
         "counts": counts,
+        "nodes": entries,
         "findings": [finding.as_data() for finding in findings],
         "outcome": outcome(findings, stored["verdict"]),
     }
@@ -226,6 +229,8 @@ def _differences(data: Mapping[str, Any]) -> Iterator[str]:
     for name in ("counts", "outcome"):
         if data[name] != again[name]:
             yield f"{name}: {data[name]} is written, {again[name]} follows from the results"
+    if data.get("nodes", {}) != again["nodes"]:
+        yield "nodes: something else is written than follows from the results"
     verdict = data["verdict"]
     if verdict["verdict"] == "pass" and verdict["problems"]:
         yield f"verdict: pass is written, with {len(verdict['problems'])} problems"

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from acceptance.campaigns.protocol import case_findings, conclusions
+from acceptance.campaigns.protocol import case_findings, conclusions, nodes
+from acceptance.verdict import node_lines
 
 _SIGNATURE = "______________________________"
 
@@ -13,6 +14,7 @@ def markdown(data: Mapping[str, Any]) -> str:
     sections = (
         _head(data),
         _findings(data),
+        _nodes(data),
         _asked(data),
         _versions(data),
         _claims(data),
@@ -50,6 +52,7 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
             ("customer", data["customer"]),
             ("cases", f"{counts['passed']} of {counts['cases']} passed"),
             ("metrics", f"{counts['judged']} judged, {counts['recorded']} recorded, not judged"),
+            *(("nodes", line) for line in node_lines(data.get("nodes", {}))),
             ("SHA-256", f"`{data['sha256']}`"),
         ),
     )
@@ -81,6 +84,21 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
             for finding in data["findings"]
         ),
     )
+
+
+def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Nodes"
+    yield ""
+    entries = data.get("nodes", {})
+    if not any(entry["compared"] for entry in entries.values()):
+        yield "No nodes were compared with each other."
+        return
+    yield "Each value is the best of a node over its partners, with its distance from the median."
+    for place, header, rows in nodes.tables(entries):
+        yield ""
+        yield f"### Nodes of {place}"
+        yield ""
+        yield from _table(header, rows)
 
 
 def _several(nodes: Sequence[str], most: int = 8) -> str:

@@ -9,16 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from acceptance.campaigns.protocol.codes import NODE_CODES, Code
 from acceptance.core.observations import Observation
 from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR, SEVERITIES
-
-
-@dataclass(frozen=True)
-class Code:
-    """What findings of one kind have in common."""
-
-    severity: str
-    remedy: str
+from acceptance.nodes import FAILING
 
 
 @dataclass(frozen=True)
@@ -161,6 +155,7 @@ CODES = {
     ),
     "RESTRICTED": Code(MINOR, "run it again without these options, or agree on them"),
     "SET-UP": Code(MAJOR, "fix the set-up: acceptance doctor says what is missing"),
+    **NODE_CODES,
 }
 
 #: Kind of the observation of a link (`acceptance.fabric.Deviation`) -> code.
@@ -210,6 +205,8 @@ OF_PROBLEMS: dict[str, str | None] = {
     "guideline": None,
     "left-out": None,
     "nodes-left-out": None,
+    "nodes-not-benchmarked": None,
+    **dict.fromkeys(FAILING),
     **dict.fromkeys(("regression", "drift", "vanished", "unit", "machine")),
     "impossible-value": "IMPLAUSIBLE",
     "no-accounting": "SET-UP",

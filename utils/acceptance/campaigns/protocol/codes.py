@@ -1,0 +1,77 @@
+"""Codes of findings on nodes: how bad each is, and what to do about it."""
+
+from dataclasses import dataclass
+
+from acceptance.core.severities import MAJOR, MINOR
+
+
+@dataclass(frozen=True)
+class Code:
+    """What findings of one kind have in common."""
+
+    severity: str
+    remedy: str
+
+
+_AGAIN = "reframe -c checks/nodes.py -r -S pinned=PARTITION=NODE,PARTNER"
+
+NODE_CODES = {
+    "NODE-SLOW": Code(
+        MAJOR,
+        "compare it with a good node: its links and slot (lspci -vv, LnkSta), clock and power "
+        "limits, memory channels, BIOS, what else runs on it; take it out until it is as fast as "
+        f"the others ({_AGAIN})",
+    ),
+    "NODES-DIFFER": Code(
+        MAJOR,
+        "see what the slower ones have in common: a switch or its uplinks, a rack, a BIOS version, "
+        "an image; nodes that are meant to differ belong into partitions of their own",
+    ),
+    "NODES-BETTER": Code(
+        MINOR,
+        "see why so few are better: all others are slow for one reason, or these belong into a "
+        "partition of their own",
+    ),
+    "PAIR-SLOW": Code(
+        MAJOR,
+        f"measure each with another partner ({_AGAIN}): one that is slow again is to blame; if "
+        "none is, it is the way between them",
+    ),
+    "WAY-SLOW": Code(
+        MAJOR,
+        "see the route between the two, and its cables (ibtracert, ibdiagnet; Ethernet: the hash "
+        "over uplinks), and the error counters of the switches on it",
+    ),
+    "ROUND-SLOW": Code(
+        MINOR,
+        "see whether the fabric is meant to be tapered; if not, uplinks or core switches are "
+        "missing, or the routes do not spread over them",
+    ),
+    "NODE-UNSTEADY": Code(
+        MINOR,
+        f"measure it several times more ({_AGAIN}), and see its error counters, its clock, and "
+        "what else ran on it",
+    ),
+    "NOT-BENCHMARKED": Code(
+        MAJOR,
+        "bring these nodes up (sinfo -R) and run it again; or limit the acceptance to those that "
+        "are to be accepted (--nodes LIST), which the protocol then says",
+    ),
+    "NOT-COMPARED": Code(
+        MINOR,
+        "let all nodes be measured in pairs (checks/nodes.py, three nodes or more); until then "
+        "references alone judge a node",
+    ),
+    "LIMITED": Code(MINOR, "accept the other nodes as well, or agree that they do not count"),
+}
+
+#: Kind of a finding of the comparison of nodes -> code.
+OF_NODES = {
+    "node-slow": "NODE-SLOW",
+    "nodes-differ": "NODES-DIFFER",
+    "nodes-better": "NODES-BETTER",
+    "pair-slow": "PAIR-SLOW",
+    "way-slow": "WAY-SLOW",
+    "round-slow": "ROUND-SLOW",
+    "node-unsteady": "NODE-UNSTEADY",
+}

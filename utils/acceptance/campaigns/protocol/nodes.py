@@ -1,0 +1,109 @@
+"""What a protocol says of nodes: findings, and a table of each node's values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from acceptance.campaigns.protocol.codes import OF_NODES
+from acceptance.campaigns.protocol.remedies import ProtocolFinding, make
+from acceptance.nodes import NodeFinding, number_text, quantity_text
+from acceptance.references import ReferenceFault
+from acceptance.rfm import Case, Session
+from acceptance.verdict import (
+    Nodes,
+    Verdict,
+    coverage_text,
+    judge_nodes,
+    limited_text,
+    not_benchmarked,
+)
+
+#: Title, header and rows.
+Table: TypeAlias = tuple[str, list[str], list[list[str]]]
+
+
+def nodes_of(data: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, Any]:
+    """Return `Verdict.nodes` of a protocol, drawn from what was asked and measured.
+
+    `cases` are those of `measured`. Protocols without `asked.nodes` have none.
+    """
+    if "nodes" not in data["asked"]:
+        return {}
+    by_session: dict[str, list[Case]] = {}
+    for measured, case in zip(data["measured"], cases, strict=True):
+        by_session.setdefault(measured["session"], []).append(case)
+    sessions = [
+        Session(uuid, 0.0, 0.0, "", "", "", 0, tuple(of)) for uuid, of in by_session.items()
+    ]
+
+    def tolerance(where: str, unit: str) -> float:
+        try:
+            return float(data["asked"]["tolerances"]["nodes"][where][unit]["worse"])
+        except (KeyError, TypeError):
+            raise ReferenceFault(f"nodes, {where}, {unit}: no tolerance") from None
+
+    verdict = Verdict()
+    judge_nodes(verdict, sessions, Nodes.of_data(data["asked"]["nodes"]), tolerance)
+    return verdict.nodes
+
+
+def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFinding]:
+    """Yield the findings of `Verdict.nodes`: slow ones, and those that nobody benchmarked."""
+    for place, entry in entries.items():
+        for finding in map(NodeFinding.of_data, entry["findings"]):
+            yield make(
+                OF_NODES[finding.kind],
+                (*finding.about, finding.environment, finding.where, str(finding.size)),
+                finding.reason,
+                found=f"{finding.quantity}: {finding.numbers}",
+                expected=finding.expected,
+                nodes=finding.nodes,
+                source=f"comparison of nodes, {finding.place}+{finding.environment}",
+                severity=finding.severity,
+            )
+        if limited := limited_text(entry):
+            yield make("LIMITED", (place,), f"nodes of {place}", found=limited)
+        if missing := not_benchmarked(entry):
+            yield make(
+                "NOT-BENCHMARKED", (place,), f"nodes of {place}",
+                found=f"{coverage_text(entry)}; {missing}", expected="every node",
+                source=entry["origin"],
+            )  # fmt: skip
+        compared = any(each["median"] is not None for each in entry["compared"])
+        if not compared and (entry["count"] or 2) > 1:
+            reasons = dict.fromkeys(each["reason"] for each in entry["compared"])
+            yield make(
+                "NOT-COMPARED", (place,), f"nodes of {place}",
+                found="; ".join(reasons) or "no pairs of nodes were measured",
+                expected="each node compared with the others",
+            )  # fmt: skip
+
+
+def tables(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
+    """Yield title, header and rows of a table for each partition whose pairs were measured."""
+    for place, entry in entries.items():
+        if not (compared := entry["compared"]):
+            continue
+        header = ["node", *(f"{_quantity(each)}, {each['unit']}" for each in compared)]
+        names = sorted({name for each in compared for name in each["nodes"]})
+        rows = [[name, *(_cell(each, name) for each in compared)] for name in names]
+        yield place, header, [["median", *map(_median, compared)], *rows]
+
+
+def _quantity(compared: Mapping[str, Any]) -> str:
+    quantity = quantity_text(compared["where"], compared["size"], compared["unit"])
+    return f"{quantity}, {compared['environment']}"
+
+
+def _median(compared: Mapping[str, Any]) -> str:
+    if compared["median"] is None:
+        return f"not compared: {compared['reason']}"
+    return f"{number_text(compared['median'])}, tolerance {compared['tolerance']:.0%}"
+
+
+def _cell(compared: Mapping[str, Any], node: str) -> str:
+    """Write a node's value, how far it is from the median, and what it had the second time."""
+    value, again = compared["nodes"].get(node), compared["again"].get(node)
+    if value is None:
+        return "not measured"
+    apart = "" if compared["median"] is None else f" ({value / compared['median'] - 1:+.0%})"
+    return f"{number_text(value)}{apart}" + (f"; again {number_text(again)}" if again else "")

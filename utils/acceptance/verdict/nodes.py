@@ -1,0 +1,244 @@
+"""The nodes of a verdict: which were benchmarked, which of how many, and which are slow.
+
+`Verdict.nodes` has an entry for each partition, `system:partition`:
+
+- `known`: the names of its nodes as Slurm has them; empty where nobody says; `count`: how many
+  there are, None where that is not known; `origin`: Slurm, or the facts of the partition;
+- `benchmarked`, `looked_at`: names of nodes with a benchmark's metrics, and of those whose links
+  were looked at;
+- `not_up`: name, state and reason of nodes that take no jobs; `limited`: the nodes that the
+  operator limited it to, empty where nobody did;
+- `compared`: what each quantity was (`nodes.Comparison`), `findings`: what came of it
+  (`nodes.NodeFinding`).
+"""
+
+import contextlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from acceptance import nodes
+from acceptance.core.pairs import PairResult
+from acceptance.core.text import shortened
+from acceptance.launch import SlurmNode
+from acceptance.nodes import Comparison, Kind, Tolerance
+from acceptance.references import ReferenceFault, Tolerances
+from acceptance.rfm import Case, Session, SiteFault
+from acceptance.rfm.configuration import Site
+from acceptance.suites import SUITES
+from acceptance.verdict.model import Verdict
+
+#: Names of nodes that a line shows.
+_SHOWN = 8
+#: The suite of the link check, which measures no node.
+_LINKS = "fabric"
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What is known of the nodes of partitions, by `system:partition`.
+
+    `known` are those that Slurm has, `stated` how many the facts of a partition state, `limited`
+    those that the operator asked for. `every`: each of them must be benchmarked. `again` are the
+    sessions that measured suspects again.
+    """
+
+    known: Mapping[str, Sequence[SlurmNode]] = field(default_factory=dict)
+    stated: Mapping[str, int] = field(default_factory=dict)
+    limited: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    every: bool = False
+    again: Collection[str] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**asdict(self), "again": list(self.again)}
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> "Nodes":
+        """Return what `as_data` made; TypeError or KeyError for anything else."""
+        known = {
+            place: [SlurmNode(**node) for node in listed] for place, listed in data["known"].items()
+        }
+        return cls(**{**data, "known": known})
+
+
+def tolerance_of(path: Path) -> Tolerance:
+    """Return how far nodes of a kind may differ, by a file that is read when it is asked.
+
+    What it returns raises ReferenceFault where the file cannot be read, or has no such tolerance.
+    """
+    return lambda where, unit: Tolerances.load(path).of_nodes(where, unit)
+
+
+def judge_nodes(
+    verdict: Verdict, sessions: Sequence[Session], known: Nodes, tolerance: Tolerance
+) -> None:
+    """Add the nodes of these sessions, and fail for those that are slow or, if asked, missing.
+
+    `tolerance` may raise ReferenceFault.
+    """
+    cases = [case for session in sessions for case in session.cases]
+    places = {place_of(case) for case in cases if not case.fixture and case.nodes}
+    verdict.nodes = {
+        place: _coverage(place, cases, known)
+        for place in sorted(places | known.known.keys() | known.stated.keys())
+    }
+    try:
+        comparisons = compare(sessions, known.again, tolerance)
+    except ReferenceFault as err:
+        verdict.fail("references", str(err))
+        comparisons = []
+    for comparison in comparisons:
+        entry = verdict.nodes[comparison.kind.place]
+        entry["compared"].append(comparison.as_data())
+        entry["findings"] += [finding.as_data() for finding in comparison.findings]
+    for finding in (each for comparison in comparisons for each in comparison.findings):
+        if finding.kind in nodes.FAILING:
+            verdict.fail(finding.kind, str(finding), *finding.about)
+        else:
+            verdict.notes.append(str(finding))
+    for place, entry in verdict.nodes.items():
+        if known.every and (missing := not_benchmarked(entry)):
+            verdict.fail(
+                "nodes-not-benchmarked", f"{place}: {coverage_text(entry)}; {missing}", place
+            )
+
+
+def compare(
+    sessions: Iterable[Session], again: Collection[str], tolerance: Tolerance
+) -> list[Comparison]:
+    """Compare the nodes of these sessions, and review what the sessions `again` measured anew.
+
+    Raises what `tolerance` does.
+    """
+    first: dict[Kind, list[PairResult]] = {}
+    repeated: dict[Kind, list[PairResult]] = {}
+    for session in sessions:
+        for case in session.cases:
+            for pair in case.pairs:
+                kind = Kind.of(place_of(case), case.environment, pair)
+                (repeated if session.uuid in again else first).setdefault(kind, []).append(pair)
+    return [
+        nodes.review(comparison, repeated.get(comparison.kind, ()))
+        for comparison in nodes.compare(first, tolerance)
+    ]
+
+
+def stated_nodes(site: Site, systems: Iterable[str]) -> dict[str, int]:
+    """Return how many nodes the partitions of these systems state, by `system:partition`."""
+    stated: dict[str, int] = {}
+    for name in systems:
+        with contextlib.suppress(SiteFault):  # a system that this configuration has no more
+            for partition in site.system(name)["partitions"]:
+                alone = 1 if partition.get("scheduler") == "local" else None
+                if count := partition.get("extras", {}).get("nodes", alone):
+                    stated[f"{name}:{partition['name']}"] = count
+    return stated
+
+
+def place_of(case: Case) -> str:
+    """Return the partition of a case, as `system:partition`."""
+    return f"{case.system}:{case.partition}"
+
+
+def _coverage(place: str, cases: Iterable[Case], known: Nodes) -> dict[str, Any]:
+    here = [case for case in cases if place_of(case) == place and case.metrics]
+    slurm = known.known.get(place)
+    names = [node.name for node in slurm or ()]
+    count = len(names) if slurm is not None else known.stated.get(place)
+    return {
+        "known": names,
+        "count": count,
+        "origin": "Slurm" if slurm is not None else "the facts of the partition" if count else "",
+        "benchmarked": _names(case for case in here if case.suite in SUITES),
+        "looked_at": _names(case for case in here if case.suite == _LINKS),
+        "not_up": [
+            {key: text for key, text in asdict(node).items() if key != "up"}
+            for node in slurm or ()
+            if not node.up
+        ],
+        "limited": list(known.limited.get(place, ())),
+        "compared": [],
+        "findings": [],
+    }
+
+
+def _names(cases: Iterable[Case]) -> list[str]:
+    return sorted({node for case in cases for node in case.nodes})
+
+
+def _asked(entry: Mapping[str, Any]) -> int | None:
+    """Return how many nodes should have been benchmarked; None where that is not known."""
+    return len(entry["limited"]) or entry["count"]
+
+
+def _benchmarked(entry: Mapping[str, Any]) -> list[str]:
+    """Return the benchmarked nodes that are among those that were to be."""
+    among = {_short(name) for name in entry["limited"] or entry["known"]}
+    return [name for name in entry["benchmarked"] if not among or _short(name) in among]
+
+
+def _short(name: str) -> str:
+    """Return a node's name without its domain: Slurm's name of it may have none."""
+    return name.partition(".")[0]
+
+
+def not_benchmarked(entry: Mapping[str, Any]) -> str:
+    """Say which nodes were not benchmarked; empty where all were, or nobody knows how many."""
+    measured = {_short(name) for name in _benchmarked(entry)}
+    asked = _asked(entry)
+    if asked is None or len(measured) >= asked:
+        return ""
+    names = [name for name in entry["limited"] or entry["known"] if _short(name) not in measured]
+    return f"not: {shortened(names, _SHOWN)}" if names else f"{asked - len(measured)} are missing"
+
+
+def coverage_text(entry: Mapping[str, Any]) -> str:
+    """Say how many nodes were benchmarked, and which of them the operator asked for."""
+    asked = _asked(entry)
+    of = f"of {asked} nodes" if asked is not None else "nodes; how many there are is not known"
+    words = f"benchmarked {len(_benchmarked(entry))} {of}"
+    return f"{words} ({limited})" if (limited := limited_text(entry)) else words
+
+
+def limited_text(entry: Mapping[str, Any]) -> str:
+    """Say that the operator chose nodes; empty where nobody did."""
+    if not entry["limited"]:
+        return ""
+    return f"limited by the operator to {len(entry['limited'])} of {entry['count']} nodes"
+
+
+def away_text(entry: Mapping[str, Any]) -> str:
+    """List the nodes that are not up, with state and reason; empty where all are."""
+    away = [
+        f"{node['name']} is {node['state']}" + (f" ({node['reason']})" if node["reason"] else "")
+        for node in entry["not_up"]
+    ]
+    return f"not up: {shortened(away, _SHOWN)}" if away else ""
+
+
+def compared_text(entry: Mapping[str, Any]) -> str:
+    """Say how many nodes were compared with each other, or why none were."""
+    compared = [each for each in entry["compared"] if each["median"] is not None]
+    if compared:
+        count = len({node for each in compared for node in each["nodes"]})
+        slow = {node for finding in entry["findings"] for node in finding["nodes"]}
+        return f"{count} compared with each other" + (f", findings on {len(slow)}" if slow else "")
+    if entry["count"] == 1:
+        return ""
+    reasons = dict.fromkeys(each["reason"] for each in entry["compared"])
+    return f"not compared with each other: {'; '.join(reasons) or 'no pairs were measured'}"
+
+
+def node_lines(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a line for each partition with benchmarks, or whose nodes should have had one."""
+    lines = []
+    for place, entry in entries.items():
+        if not (entry["benchmarked"] or entry["limited"]):
+            continue
+        of = f" of {entry['count']}" if entry["count"] else ""
+        links = f"links of {len(entry['looked_at'])}{of} looked at" if entry["looked_at"] else ""
+        parts = (coverage_text(entry), links, compared_text(entry), away_text(entry))
+        lines.append(f"{place}: {'; '.join(filter(None, parts))}")
+    return lines
