@@ -20,7 +20,7 @@ LINKS, LINK_SUITE = "links", "fabric"
 LINK_CHECK = f"{LINK_SUITE}.py"
 #: The step that measures all nodes in pairs, its check file, and the step that measures again those
 #: that were slow.
-NODES, NODES_CHECK, NODES_AGAIN = "nodes", "nodes.py", "nodes again"
+NODES, NODES_CHECK, NODES_AGAIN = "nodes", "nodes.py", "nodes-again"
 #: The mode of ReFrame that runs the link check only.
 MAINTENANCE = "maintenance"
 

@@ -88,7 +88,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     findings = remedies.merged(found)
     return {
         "counts": counts,
-        "nodes": entries,
+        "node_results": entries,
         "findings": [finding.as_data() for finding in findings],
         "outcome": outcome(findings, stored["verdict"]),
     }
@@ -229,7 +229,7 @@ def _differences(data: Mapping[str, Any]) -> Iterator[str]:
     for name in ("counts", "outcome"):
         if data[name] != again[name]:
             yield f"{name}: {data[name]} is written, {again[name]} follows from the results"
-    if data.get("nodes", {}) != again["nodes"]:
+    if data.get("node_results", {}) != again["node_results"]:
         yield "nodes: something else is written than follows from the results"
     verdict = data["verdict"]
     if verdict["verdict"] == "pass" and verdict["problems"]:

@@ -52,7 +52,7 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
             ("customer", data["customer"]),
             ("cases", f"{counts['passed']} of {counts['cases']} passed"),
             ("metrics", f"{counts['judged']} judged, {counts['recorded']} recorded, not judged"),
-            *(("nodes", line) for line in node_lines(data.get("nodes", {}))),
+            *(("nodes", line) for line in node_lines(data.get("node_results", {}))),
             ("SHA-256", f"`{data['sha256']}`"),
         ),
     )
@@ -89,7 +89,7 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
 def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## Nodes"
     yield ""
-    entries = data.get("nodes", {})
+    entries = data.get("node_results", {})
     if not any(entry["compared"] for entry in entries.values()):
         yield "No nodes were compared with each other."
         return
