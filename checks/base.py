@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import reframe as rfm
-import reframe.core.runtime as runtime
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import PerformanceError, SanityError
@@ -37,54 +36,6 @@ def stated(partition, benchmark: str) -> list[dict[str, str]]:
     except references.ReferenceFault:
         # No case is dropped for it: each one fails with the line when it is judged.
         return []
-
-
-def cores_of(partition) -> int:
-    """Count the cores that the checks may use on one node of a partition; 0 if unknown."""
-    return partition.extras.get("cores") or partition.processor.num_cores or 0
-
-
-#: How much is measured: to see that all works, every night, and when a machine is accepted.
-MODES = ("smoke", "nightly", "acceptance")
-
-
-def mode_of(partition, asked: str) -> str:
-    """Return the mode that is asked for, else that of a partition; ValueError for another word."""
-    mode = asked or partition.extras.get("mode", "nightly")
-    if mode not in MODES:
-        raise ValueError(f"mode is {mode!r}; it must be one of {', '.join(MODES)}")
-    return mode
-
-
-def memory_of(partition) -> int:
-    """Return the bytes of memory of a node of a partition; ValueError where it says none."""
-    memory = partition.extras.get("memory", 0)
-    if not memory:
-        raise ValueError(
-            f"{partition.fullname} does not say how much memory a node has: write "
-            '"memory", in bytes, into its extras'
-        )
-    return memory
-
-
-def nodes_of(partition) -> int:
-    """Count the nodes of a partition that the checks may use."""
-    return partition.extras.get("nodes", 1)
-
-
-def largest_job() -> int:
-    """Return the largest number of processes that any partition of this system takes."""
-    return max(cores_of(part) * nodes_of(part) for part in runtime.runtime().system.partitions)
-
-
-def nodes_for(partition, processes: int, most: int) -> int:
-    """Return the largest number of nodes over which processes can be spread evenly, at most `most`.
-
-    0 when even that gives a node more processes than it has cores.
-    """
-    largest = min(nodes_of(partition), processes, most)
-    nodes = next(n for n in range(largest, 0, -1) if processes % n == 0)
-    return nodes if processes // nodes <= cores_of(partition) else 0
 
 
 class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
@@ -122,6 +73,8 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
 
     sourcesdir = None
     time_limit = "10m"
+    #: Whether what a case measures, beside whether it runs, depends on the mode.
+    differs_by_mode = False
 
     @run_before("run")
     def find_executable(self):
@@ -232,6 +185,16 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
 
     def reference_of(self, name, unit):
         """Return ReFrame's reference tuple of a metric and its citation; None if there is none."""
+        row, thresholds = self.judged_by_row(name, unit)
+        return ((row.value, *thresholds, unit), row.citation) if thresholds else None
+
+    def judged_by_row(self, name, unit):
+        """Return the row of `reference/` that judges a metric, and its thresholds; or None twice.
+
+        Nothing judges where there is no row, or none that can (`Tolerances.thresholds`).
+        """
+        if not self.can_be_judged(name):
+            return None, None
         stem, size = metrics.split(name)
         parameters = {**self.parameters(), "environment": self.current_environ.name}
         if size is not None:
@@ -242,11 +205,25 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         except (references.ReferenceFault, LookupError, ValueError) as err:
             raise SanityError(str(err)) from None
         thresholds = row and library().tolerances.thresholds(row.source, row.relation, unit)
-        return ((row.value, *thresholds, unit), row.citation) if thresholds else None
+        return (row, thresholds) if thresholds else (None, None)
+
+    def can_be_judged(self, name):
+        """Tell whether a metric of this case says what its name promises."""
+        return True
 
     def sources(self, name):
         """Return the sources of references that may judge a metric."""
         return SOURCES
+
+    def settle(self):
+        """Set what keys and metrics follow from, on a partition and without a job: for a listing.
+
+        Raises ValueError where the partition does not state what that takes.
+        """
+
+    def listed(self):
+        """Return metric -> unit, as `expected()` will, before anything ran."""
+        return self.expected()
 
     def named(self, rows):
         """Name the metrics of a table {message size: {column: value}}: metric -> (value, unit).

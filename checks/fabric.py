@@ -6,8 +6,8 @@ from reframe.core.backends import getlauncher
 from acceptance.fabric import link_check, link_report
 from acceptance.launch import Layout
 
-from .base import nodes_of
-from .placed import PlacedCheck, partitions
+from .partitions import nodes_of, partitions
+from .placed import PlacedCheck
 
 
 @rfm.simple_test

@@ -11,9 +11,18 @@ from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.hpcc import input_file as hpl
 from acceptance.suites.hpcc import output as parse
 
-from .base import cores_of, largest_job, memory_of, mode_of, nodes_of, stated
+from .base import stated
 from .build import SuiteBuild, uses_spack
-from .placed import PlacedCheck, partitions, placements
+from .partitions import (
+    cores_of,
+    largest_job,
+    memory_of,
+    mode_of,
+    nodes_of,
+    partitions,
+    placements,
+)
+from .placed import PlacedCheck
 
 #: What the script said that tells a node's caches.
 CACHE_OUT = "cache.out"
@@ -67,6 +76,7 @@ class Hpcc(PlacedCheck):
     valid_prog_environs = ["+hpcc"]
     keep_files = [INPUT, OUTPUT, CACHE_OUT]
     tags = {"hpcc", "mpi"}
+    differs_by_mode = True
     #: None: by the mode.
     time_limit = None
 
@@ -106,6 +116,17 @@ class Hpcc(PlacedCheck):
             # Told by the check at once, not a day later: nobody knew what STREAM has measured.
             self.prerun_cmds.append(f"grep -q '^cache ' {CACHE_OUT} || exit 0")
 
+    def settle(self):
+        """Cut the problem."""
+        super().settle()
+        self.cut_problem(self.share or SHARES[mode_of(self.current_partition, self.mode)])
+
+    def listed(self):
+        """Return metric -> unit; where no cache is stated, as if all arrays lay in the memory."""
+        if self.current_partition.extras.get("cache"):
+            return self.expected()
+        return self.metrics_with(ep_in_cache=False, single_in_cache=False)
+
     def cut_problem(self, share):
         """Choose order and block of the matrix, where they are not given."""
         if self.order:
@@ -136,8 +157,12 @@ class Hpcc(PlacedCheck):
 
     def expected(self):
         """Return metric -> unit: all that HPCC measures, with or without the cache in its name."""
+        return self.metrics_with(**self.in_cache())
+
+    def metrics_with(self, **in_cache):
+        """Return metric -> unit."""
         summary = {metric.key: 1.0 for metric in hpcc.METRICS.values()}
-        found = hpcc.values(summary, self.np, peak=self.peak(), **self.in_cache())
+        found = hpcc.values(summary, self.np, peak=self.peak(), **in_cache)
         return {name: unit for name, (_, unit) in found.items()}
 
     def peak(self):

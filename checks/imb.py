@@ -6,9 +6,9 @@ from acceptance.launch import process_counts
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb import output as parse
 
-from .base import largest_job
 from .build import SuiteBuild, uses_spack
-from .placed import PlacedCheck, placements
+from .partitions import largest_job, placements
+from .placed import PlacedCheck
 
 
 class ImbBuild(SuiteBuild):

@@ -11,9 +11,10 @@ from acceptance.software import pinned_version
 from acceptance.suites.npb import benchmarks as npb
 from acceptance.suites.npb import output as parse
 
-from .base import cores_of, mode_of, nodes_for, nodes_of, stated
+from .base import stated
 from .build import SuiteBuild, uses_spack
-from .placed import PlacedCheck, partitions, placements
+from .partitions import cores_of, mode_of, nodes_for, nodes_of, partitions, placements
+from .placed import PlacedCheck
 
 #: Mode -> classes; nightly the smaller one up to FEW processes, the other beyond.
 CLASSES = {"smoke": ("S",), "nightly": ("B", "C"), "acceptance": ("C", "D")}
@@ -220,6 +221,11 @@ class Npb(PlacedCheck):
         if self.time_limit is None:
             mode = "acceptance" if self.classes else mode_of(self.current_partition, self.mode)
             self.time_limit = TIME_LIMITS[mode]
+
+    def settle(self):
+        """Take the run for one that is long enough."""
+        super().settle()
+        self.too_short = False
 
     def program_names(self):
         """Return the names that the program has in 3.3 and in 3.4."""

@@ -9,9 +9,9 @@ from acceptance.launch import process_counts
 from acceptance.suites.osu import benchmarks as osu
 from acceptance.suites.osu import output as parse
 
-from .base import largest_job, nodes_of
 from .build import SuiteBuild, uses_spack
-from .placed import PlacedCheck, placements
+from .partitions import largest_job, nodes_of, placements
+from .placed import PlacedCheck
 
 #: Environments whose MPI can take the network between processes of one node.
 LOOPBACK = ["+osu -no-loopback"]

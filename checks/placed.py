@@ -1,76 +1,23 @@
 """The base of checks that run on several processes: placed as asked, and proven to be."""
 
-import functools
 from pathlib import Path
 
-import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
 from acceptance import suites
 from acceptance.core import metrics
 from acceptance.core.observations import Observation, seen
-from acceptance.core.paths import Workspace
-from acceptance.fabric import FabricFault, Facts, facts_of, link_report, plausibility
+from acceptance.fabric import FabricFault, link_report, plausibility
 from acceptance.launch import Layout, placement, rank_report
 
-from .base import JudgedCheck, cores_of, library, nodes_for, nodes_of
+from .base import JudgedCheck, library
+from .partitions import fabric_facts, partitions, standing
 from .pinned import Pinned
 
 #: Bytes of the largest message without which a sweep shows no peak that could be judged.
 LARGE = 2**20
 #: The folder, below that of the run, for what the links of each node say.
 LINKS = "links"
-
-
-def sockets_of(partition) -> int:
-    """Count the sockets of a node; 1 if unknown."""
-    return partition.processor.num_sockets or 1
-
-
-def partitions():
-    """Return the partitions of this system."""
-    return runtime.runtime().system.partitions
-
-
-@functools.cache
-def fabric_facts(fullname: str) -> Facts | None:
-    """Return the fabric facts of a partition of this system, read once; None: it states none.
-
-    Raises FabricFault.
-    """
-    part = next(part for part in partitions() if part.fullname == fullname)
-    return facts_of(part.extras, Workspace.of().place_of(*fullname.split(":", 1)))
-
-
-def placements() -> list[str]:
-    """Return where the processes of a job can stand on any partition of this system."""
-    found = ["intra-node"]
-    if any(sockets_of(part) > 1 for part in partitions()):
-        found += ["intra-socket", "inter-socket"]
-    if any(nodes_of(part) > 1 for part in partitions()):
-        found.append("inter-node")
-    return found
-
-
-def standing(part, np, placement, most, *, spills=False) -> int:
-    """Count the nodes of a partition that processes placed so take; 0 if they do not fit.
-
-    `most` is the largest number of nodes that makes sense; `spills` lets processes that cannot be
-    spread evenly fill one node after the other.
-    """
-    if placement == "inter-node":
-        nodes = nodes_for(part, np, most)
-        if not nodes and spills:
-            nodes = -(-np // cores_of(part)) if cores_of(part) else 0
-            nodes = nodes if nodes <= min(nodes_of(part), most) else 0
-        return nodes if nodes > 1 else 0
-    if np > cores_of(part):
-        return 0
-    if placement != "intra-node":
-        share = np if placement == "intra-socket" else np // 2
-        if sockets_of(part) < 2 or share > cores_of(part) // sockets_of(part):
-            return 0
-    return 1
 
 
 class PlacedCheck(JudgedCheck, Pinned):
@@ -131,14 +78,22 @@ class PlacedCheck(JudgedCheck, Pinned):
         except FabricFault as err:
             raise SanityError(str(err)) from None
 
+    def layout_on(self, part):
+        """Return how the ranks stand on a partition."""
+        return Layout(self.np, -(-self.np // self.nodes(part)), self.placement, self.ways()[0])
+
+    def settle(self):
+        """Set layout and facts."""
+        self.layout = self.layout_on(self.current_partition)
+        self.read_facts()
+
     @run_after("setup")
     def place(self):
         """Tell the launcher where the ranks go, and have each rank report where it stands."""
         part = self.current_partition
-        self.num_tasks = self.np
-        self.num_tasks_per_node = -(-self.np // self.nodes(part))
-        mapping, path = self.ways()
-        self.layout = Layout(self.np, self.num_tasks_per_node, self.placement, mapping)
+        self.layout = self.layout_on(part)
+        self.num_tasks, self.num_tasks_per_node = self.np, self.layout.per_node
+        _, path = self.ways()
         self.verified = part.extras.get("verify_placement", True)
         mpi = self.current_environ.extras.get("mpi", "")
         technology = self.fabric.technology if self.fabric else ""
@@ -247,12 +202,15 @@ class PlacedCheck(JudgedCheck, Pinned):
         )
         return [Observation("implausible", line) for line in lines]
 
+    def can_be_judged(self, name):
+        """Judge no peak of a sweep that has no large message."""
+        return name != "bandwidth_peak" or max(self.sizes_of_messages()) >= LARGE
+
     def reference_of(self, name, unit):
         """Return what the check's references say, else a fraction of the limit of the fabric."""
-        if name == "bandwidth_peak" and max(self.sizes_of_messages()) < LARGE:
-            return None
         found = super().reference_of(name, unit)
-        if found or self.layout.nodes == 1 or not self.fabric:
+        unlimited = self.layout.nodes == 1 or not self.fabric or not self.can_be_judged(name)
+        if found or unlimited:
             return found
         bound = plausibility.limit_of(suites.find(self.benchmark_name), name, unit, self.fabric)
         tolerances = library().tolerances.thresholds("limit", "=", unit, name)

@@ -19,6 +19,7 @@ FLOORS = {
     "software": 2,
     "suites": 2,
     "claims": 3,
+    "coverage": 4,
     "guidelines": 3,
     "nodes": 3,
     "regressions": 3,

@@ -53,20 +53,13 @@ class Library:
     ) -> Reference | None:
         """Return the reference that judges a result: a baseline, else a published value.
 
-        A row fits when each of its parameters has the same value in `parameters`, and when both
-        or neither of them name a message size. The row with the most parameters wins, `=` before
-        `~` before a bound, and of two bounds that on the worse side. Raises Ambiguous when two rows
+        Of the rows that fit (`Reference.fits`) the one with the most parameters wins, `=`
+        before `~` before a bound, and of two bounds that on the worse side. Raises Ambiguous when two rows
         fit equally well, and ValueError when the row that judges has another unit than the result.
         """
         for source in sources:
             rows = self._index.get((source, system, partition, benchmark, metric), [])
-            matches = [
-                row
-                for row in rows
-                if ("message_size" in row.parameters) == ("message_size" in parameters)
-                and all(parameters.get(key) == value for key, value in row.parameters.items())
-            ]
-            if matches:
+            if matches := [row for row in rows if row.fits(parameters)]:
                 return _best(matches, unit)
         return None
 

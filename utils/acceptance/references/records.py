@@ -104,6 +104,15 @@ class Reference:
             write_parameters(self.parameters),
         )
 
+    def fits(self, parameters: Mapping[str, str]) -> bool:
+        """Tell whether a result with these parameters is one of what the number is of.
+
+        Each parameter of the row has the same value there, and both or neither name a message size.
+        """
+        if ("message_size" in self.parameters) != ("message_size" in parameters):
+            return False
+        return all(parameters.get(key) == value for key, value in self.parameters.items())
+
     @property
     def citation(self) -> str:
         """Name source, origin and place: `published kandadai2009, Table 5`.

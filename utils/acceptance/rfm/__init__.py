@@ -12,12 +12,15 @@ from acceptance.rfm import (
 from acceptance.rfm.configuration import SiteFault
 from acceptance.rfm.database import Case, Metric, ResultsFault, Session
 from acceptance.rfm.environment import reframe_environment
+from acceptance.rfm.listing import ListedCase, ListingFault, list_cases
 from acceptance.rfm.process import Interrupted, ReframeProcess
 from acceptance.rfm.run_log import LoggedRun
 
 __all__ = [
     "Case",
     "Interrupted",
+    "ListedCase",
+    "ListingFault",
     "LoggedRun",
     "Metric",
     "ReframeProcess",
@@ -28,6 +31,7 @@ __all__ = [
     "configuration",
     "database",
     "leftovers",
+    "list_cases",
     "perflogs",
     "reframe_environment",
     "run_log",

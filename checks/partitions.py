@@ -1,0 +1,107 @@
+"""What the partitions of this system state, and how many processes they take, and where."""
+
+import functools
+
+import reframe.core.runtime as runtime
+
+from acceptance.core.paths import Workspace
+from acceptance.fabric import Facts, facts_of
+
+
+def cores_of(partition) -> int:
+    """Count the cores that the checks may use on one node of a partition; 0 if unknown."""
+    return partition.extras.get("cores") or partition.processor.num_cores or 0
+
+
+#: How much is measured: to see that all works, every night, and when a machine is accepted.
+MODES = ("smoke", "nightly", "acceptance")
+
+
+def mode_of(partition, asked: str) -> str:
+    """Return the mode that is asked for, else that of a partition; ValueError for another word."""
+    mode = asked or partition.extras.get("mode", "nightly")
+    if mode not in MODES:
+        raise ValueError(f"mode is {mode!r}; it must be one of {', '.join(MODES)}")
+    return mode
+
+
+def memory_of(partition) -> int:
+    """Return the bytes of memory of a node of a partition; ValueError where it says none."""
+    memory = partition.extras.get("memory", 0)
+    if not memory:
+        raise ValueError(
+            f"{partition.fullname} does not say how much memory a node has: write "
+            '"memory", in bytes, into its extras'
+        )
+    return memory
+
+
+def nodes_of(partition) -> int:
+    """Count the nodes of a partition that the checks may use."""
+    return partition.extras.get("nodes", 1)
+
+
+def largest_job() -> int:
+    """Return the largest number of processes that any partition of this system takes."""
+    return max(cores_of(part) * nodes_of(part) for part in runtime.runtime().system.partitions)
+
+
+def nodes_for(partition, processes: int, most: int) -> int:
+    """Return the largest number of nodes over which processes can be spread evenly, at most `most`.
+
+    0 when even that gives a node more processes than it has cores.
+    """
+    largest = min(nodes_of(partition), processes, most)
+    nodes = next(n for n in range(largest, 0, -1) if processes % n == 0)
+    return nodes if processes // nodes <= cores_of(partition) else 0
+
+
+def sockets_of(partition) -> int:
+    """Count the sockets of a node; 1 if unknown."""
+    return partition.processor.num_sockets or 1
+
+
+def partitions():
+    """Return the partitions of this system."""
+    return runtime.runtime().system.partitions
+
+
+@functools.cache
+def fabric_facts(fullname: str) -> Facts | None:
+    """Return the fabric facts of a partition of this system, read once; None: it states none.
+
+    Raises FabricFault.
+    """
+    part = next(part for part in partitions() if part.fullname == fullname)
+    return facts_of(part.extras, Workspace.of().place_of(*fullname.split(":", 1)))
+
+
+def placements() -> list[str]:
+    """Return where the processes of a job can stand on any partition of this system."""
+    found = ["intra-node"]
+    if any(sockets_of(part) > 1 for part in partitions()):
+        found += ["intra-socket", "inter-socket"]
+    if any(nodes_of(part) > 1 for part in partitions()):
+        found.append("inter-node")
+    return found
+
+
+def standing(part, np, placement, most, *, spills=False) -> int:
+    """Count the nodes of a partition that processes placed so take; 0 if they do not fit.
+
+    `most` is the largest number of nodes that makes sense; `spills` lets processes that cannot be
+    spread evenly fill one node after the other.
+    """
+    if placement == "inter-node":
+        nodes = nodes_for(part, np, most)
+        if not nodes and spills:
+            nodes = -(-np // cores_of(part)) if cores_of(part) else 0
+            nodes = nodes if nodes <= min(nodes_of(part), most) else 0
+        return nodes if nodes > 1 else 0
+    if np > cores_of(part):
+        return 0
+    if placement != "intra-node":
+        share = np if placement == "intra-socket" else np // 2
+        if sockets_of(part) < 2 or share > cores_of(part) // sockets_of(part):
+            return 0
+    return 1

@@ -1,0 +1,67 @@
+"""`rfm/listing.py`: the cases of a system, without its scheduler and without a run."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from acceptance.core.paths import Workspace
+from acceptance.rfm import ListingFault, list_cases
+from tests.places import ROOT
+
+
+@pytest.fixture(scope="module")
+def koop2008():
+    return list_cases(Workspace.of(), ["koop2008"])
+
+
+def test_a_case_has_the_keys_metrics_and_modes_that_a_run_of_it_would_have(koop2008):
+    (case,) = [
+        case
+        for case in koop2008
+        if (case.partition, case.environment, case.benchmark) == ("qdr-pcie2", "spack-openmpi",
+                                                                   "osu.latency")
+        and case.keys["placement"] == "inter-node"
+    ]  # fmt: skip
+    assert case.keys == {"np": "2", "nodes": "2", "placement": "inter-node", "mapping": "block"}
+    assert case.modes == ("smoke", "nightly", "acceptance")
+    assert case.metrics["latency_1"] == "us"
+    assert len(case.metrics) == 23
+    path, _ = case.judged["latency_1"]
+    assert (path, [*case.judged]) == (str(ROOT / "reference/koop2008.csv"), ["latency_1"])
+
+
+def test_a_case_of_which_the_mode_decides_the_size_is_one_for_each_mode(koop2008):
+    runs = [
+        case
+        for case in koop2008
+        if (case.partition, case.environment) == ("qdr-pcie2", "spack-openmpi")
+        and (case.benchmark, case.keys["np"]) == ("hpcc", "16")
+    ]
+    assert [case.modes for case in runs] == [("smoke",), ("nightly",), ("acceptance",)]
+    assert len({case.keys["order"] for case in runs}) == 3
+
+
+def test_programs_of_npb_are_of_the_modes_that_run_their_class(koop2008):
+    modes = {
+        mode
+        for case in koop2008
+        if case.benchmark == "npb.is" and case.keys["class"] == "S"
+        for mode in case.modes
+    }
+    assert modes == {"smoke"}
+
+
+def test_a_system_that_nobody_knows_is_a_fault():
+    with pytest.raises(ListingFault, match=r"^nowhere: .*'nowhere'"):
+        list_cases(Workspace.of(), ["nowhere"])
+
+
+def test_a_check_file_that_cannot_be_loaded_is_a_fault(tmp_path):
+    root = tmp_path / "clone"
+    for name in ("checks", "config"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (root / "checks/imb.py").open("a") as file:
+        file.write("import nothing_of_this_name\n")
+    with pytest.raises(ListingFault, match=r"koop2008: .* checks/imb.py: .*nothing_of_this_name"):
+        list_cases(replace(Workspace.of(), root=root), ["koop2008"])
