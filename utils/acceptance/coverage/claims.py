@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acceptance.claims import NOT_MEASURED, evaluate
-from acceptance.coverage.why import Why
+from acceptance.coverage.why import MODES, Why
 from acceptance.references import Claim, Library
 from acceptance.rfm import Case, ListedCase, Metric, Session
 from acceptance.suites import check_of, has_check
-
-_MODES = ("smoke", "nightly", "acceptance")
 
 
 @dataclass(frozen=True)
@@ -30,17 +28,14 @@ def cover_claims(
 ) -> list[CoveredClaim]:
     """Return each claim with the modes that measure it, or why none does."""
     results = {
-        mode: evaluate(claims, [_session(mode, cases)], library.tolerances) for mode in _MODES
+        mode: evaluate(claims, [_session(mode, cases)], library.tolerances) for mode in MODES
     }
     covered = []
     for number, claim in enumerate(claims):
-        modes = [mode for mode in _MODES if results[mode][number].state != NOT_MEASURED]
-        if modes:
-            covered.append(CoveredClaim(claim, tuple(modes)))
-        else:
-            covered.append(
-                CoveredClaim(claim, (), *_reason(claim, results["acceptance"][number].detail))
-            )
+        modes = [mode for mode in MODES if results[mode][number].state != NOT_MEASURED]
+        most = results[MODES[-1]][number]
+        reason = (None, "") if modes else _reason(claim, most.detail)
+        covered.append(CoveredClaim(claim, tuple(modes), *reason))
     return covered
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acceptance.core.metrics import split
-from acceptance.coverage.why import Why
+from acceptance.coverage.why import MODES, Why
 from acceptance.references import PARAMETERS, Library, Reference
 from acceptance.rfm import ListedCase
 from acceptance.suites import check_of, has_check
@@ -34,16 +34,13 @@ class CoveredRow:
     @property
     def modes(self) -> tuple[str, ...]:
         """Return the modes in which a case runs that the row judges, the shortest one first."""
-        modes = [mode for judged in self.judged for mode in judged.case.modes]
-        return tuple(sorted({*modes}, key=_ORDER.index))
+        run = {mode for judged in self.judged for mode in judged.case.modes}
+        return tuple(mode for mode in MODES if mode in run)
 
     @property
     def check(self) -> str:
         """Return the file of the check whose metric this is; empty if there is none."""
         return check_of(self.row.benchmark, self.row.metric) or ""
-
-
-_ORDER = ("smoke", "nightly", "acceptance")
 
 
 def cover_rows(

@@ -1,6 +1,9 @@
-"""Why a row or a claim of `reference/` judges no case."""
+"""In which modes a row or a claim of `reference/` judges cases, and why some judge none."""
 
 from enum import Enum
+
+#: How much is measured, the least first.
+MODES = ("smoke", "nightly", "acceptance")
 
 
 class Why(Enum):

@@ -54,8 +54,9 @@ class Library:
         """Return the reference that judges a result: a baseline, else a published value.
 
         Of the rows that fit (`Reference.fits`) the one with the most parameters wins, `=`
-        before `~` before a bound, and of two bounds that on the worse side. Raises Ambiguous when two rows
-        fit equally well, and ValueError when the row that judges has another unit than the result.
+        before `~` before a bound, and of two bounds that on the worse side. Raises Ambiguous when
+        two rows fit equally well, and ValueError when the row that judges has another unit than the
+        result.
         """
         for source in sources:
             rows = self._index.get((source, system, partition, benchmark, metric), [])
