@@ -137,28 +137,29 @@ def test_references_as_csv_are_the_file_of_the_paper(site):
     assert result.output == (ROOT / "reference/kandadai2009.csv").read_text()
 
 
-def test_coverage_has_a_line_for_each_published_value(site):
-    result = site.acceptance("references", "--coverage", "--format", "csv")
+def test_coverage_says_of_each_row_which_modes_run_its_cases_or_why_none_does(site):
+    result = site.acceptance("references", "--coverage", "--paper", "koop2008", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.output)))
-    files = (ROOT / "reference").glob("*.csv")
-    papers = [path for path in files if path.stem not in ("systems", "claims")]
-    published = sum(len(list(csv.reader(path.open()))) - 1 for path in papers)
-    assert len(rows) == published
-    assert {row["check"] for row in rows if row["benchmark"] == "imb.PingPong"} == {"checks/imb.py"}
-    assert {row["check"] for row in rows if row["benchmark"] == "himeno"} == {"none yet"}
-    for suite in ("hpcc", "npb"):
-        checks = {row["check"] for row in rows if row["benchmark"].split(".")[0] == suite}
-        assert checks == {f"checks/{suite}.py"}
+    with (ROOT / "reference/koop2008.csv").open() as file:
+        assert len(rows) == len(list(csv.reader(file))) - 1
+    assert {row["check"] for row in rows} == {"checks/osu.py"}
+    assert {row["modes"] for row in rows if not row["why not"]} == {"smoke nightly acceptance"}
+    assert {row["why not"] for row in rows} == {"", "another row judges", "size in words"}
 
 
-def test_coverage_counts_the_claims_whose_sides_are_produced(site):
-    result = site.acceptance("references", "--coverage", "--paper", "koop2008")
-    with (ROOT / "reference/claims.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["paper"] == "koop2008"]
-    # All that koop2008 compares is of OSU and NPB.
-    assert result.output.splitlines()[-1] == (
-        f"{len(rows)} of {len(rows)} claims have checks that produce both of their sides"
+def test_judges_names_the_cases_of_each_row_and_counts_rows_and_claims(site):
+    result = site.acceptance("references", "--judges", "--paper", "koop2008")
+    lines = result.output.splitlines()
+    row = lines.index(
+        "koop2008:qdr-pcie2 Section 5.1 osu.latency latency "
+        "np=2;nodes=2;message_size=1;placement=inter-node = 1.06 us"
     )
+    assert lines[row + 1] == (
+        "    OsuBenchmark %benchmark=latency %np=2 %placement=inter-node %buffers=same: latency_1 "
+        "(smoke, nightly, acceptance; spack-mvapich2, spack-openmpi)"
+    )
+    heads = [line.split()[0] for line in lines if line.startswith(("rows", "claims", "koop2008 "))]
+    assert heads == ["rows", "koop2008", "claims", "koop2008"]
 
 
 @pytest.mark.parametrize("option", [("--paper", "nobody"), ("--partition", "koop2008:edr")])
