@@ -82,7 +82,12 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         self.locate()
 
     def locate(self):
-        """Take the program from where the environment, or the build for it, has the suite."""
+        """Take the program from where the environment, or the build for it, has the suite.
+
+        A program with its whole path is of no suite.
+        """
+        if Path(self.executable).is_absolute():
+            return
         build = getattr(self, "build", None)
         try:
             folder = build.folder if build else self.current_environ.extras["suites"][self.suite]
