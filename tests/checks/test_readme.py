@@ -1,5 +1,6 @@
 """The worked examples of `checks/README.md`, executed word for word in a copy of the clone."""
 
+import csv
 import re
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ import pytest
 
 from acceptance.core.paths import ROOT
 from acceptance.rfm import database as results
-from tests.conftest import BIN
+from tests.conftest import BIN, Site, needs_wheels
 
 README = (ROOT / "checks/README.md").read_text()
 _BLOCK = re.compile(
@@ -38,7 +39,7 @@ def apply(text, clone):
             path.write_text("".join(lines))
         else:
             assert not path.exists()
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(match["text"])
         paths.append(match["path"])
     return paths
@@ -120,3 +121,109 @@ def test_new_files_of_the_example_pass_the_linter(clone):
         [BIN / "ruff", "check", "--no-cache", *python], cwd=clone, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout
+
+
+OWN = section("A check of your own, outside of the clone")
+HALO = (
+    "#!/bin/sh\n[ ${PMI_RANK:-0} = 0 ] || exit 0\necho 8 bytes: 1.73 us\necho 1024 bytes: 2.05 us\n"
+)
+STREAM = "#!/bin/sh\necho Copy: {} MB/s\n"
+
+
+class Elsewhere:
+    """A site whose checks are in a folder outside of the clone, run from yet another one."""
+
+    def __init__(self, site, folder):
+        self.site, self.folder = site, folder
+        assert apply(OWN, folder) == ["site-checks/exchange.py", "site-checks/copy.py"]
+        self.reference = folder / "reference"
+        shutil.copytree(ROOT / "reference", self.reference)
+        site.environment["ACCEPTANCE_REFERENCE"] = str(self.reference)
+        self.write("halo", HALO)
+        self.copies_at(8000)
+
+    def write(self, name, text):
+        path = self.folder / "site-checks" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def copies_at(self, bandwidth):
+        self.write("src/stream", STREAM.format(bandwidth))
+
+    def run(self, *options):
+        checks = self.folder / "site-checks"
+        words = ["reframe", "-c", str(checks), "-r", "-p", "wheels", *options]
+        return subprocess.run(
+            words, cwd="/", env=self.site.variables(), capture_output=True, text=True, timeout=300
+        )
+
+    def judged(self):
+        status, verdict = self.site.gate()
+        return status, verdict["judged"], [problem["kind"] for problem in verdict["problems"]]
+
+
+@pytest.fixture(scope="module")
+def with_baseline(tmp_path_factory):
+    """Five runs of both checks, and the baseline that was made of them."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    there = Elsewhere(Site(folder), folder)
+    for bandwidth in (8000, 8010, 7990, 8005, 7995):
+        there.copies_at(bandwidth)
+        done = there.run()
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert there.judged() == (0, {}, [])
+    written = there.site.acceptance("baseline", "--write", "--yes")
+    assert written.status == 0, written.errors
+    return there
+
+
+@needs_wheels
+def test_checks_outside_of_the_clone_have_history_and_baseline(with_baseline):
+    with (with_baseline.reference / "sites/local.csv").open() as file:
+        rows = {(row["benchmark"], row["metric"]): row for row in csv.DictReader(file)}
+    assert rows.keys() == {("site.exchange", "time"), ("Copy", "bandwidth")}
+    assert rows["Copy", "bandwidth"]["value"] == "8000"
+    assert rows["Copy", "bandwidth"]["parameters"] == "environment=wheels"
+    (series,) = with_baseline.site.acceptance("history", "Copy", "--format", "json").data
+    assert (series["metric"], len(series["samples"])) == ("bandwidth", 5)
+
+
+@needs_wheels
+def test_the_baseline_judges_checks_outside_of_the_clone(with_baseline):
+    assert with_baseline.run().returncode == 0
+    assert with_baseline.judged() == (0, {"baseline local": 3}, [])
+    doctor = with_baseline.site.acceptance("doctor", "--format", "json").data
+    assert not [row for row in doctor if "sites/local.csv" in row["found"]]
+
+    with_baseline.copies_at(4000)
+    done = with_baseline.run()
+    assert done.returncode == 0, "plain ReFrame passes with whatever was measured"
+    status, verdict = with_baseline.site.gate()
+    (problem,) = verdict["problems"]
+    assert (status, problem["kind"]) == (1, "off-baseline")
+    assert problem["message"].startswith(
+        "Copy @local:default+wheels: bandwidth: 4000 MB/s is 50 % below 8000 MB/s (baseline local, "
+    )
+    with_baseline.copies_at(8000)
+
+    with_baseline.write("halo", HALO.replace("1.73", "2.73"))
+    assert with_baseline.run().returncode == 1
+    status, verdict = with_baseline.site.gate()
+    assert (status, [problem["kind"] for problem in verdict["problems"]]) == (1, ["case-failed"])
+    assert "time_8: 2.73 us is" in verdict["problems"][0]["message"]
+    with_baseline.write("halo", HALO)
+
+
+@needs_wheels
+def test_a_check_outside_of_the_clone_whose_output_lacks_a_metric_fails(with_baseline):
+    with_baseline.write("halo", HALO.replace("1024 bytes", "1024 byte"))
+    assert with_baseline.run("-n", "Exchange").returncode == 1
+    _, verdict = with_baseline.site.gate()
+    assert "metrics missing: time_1024" in verdict["problems"][0]["message"]
+    with_baseline.write("halo", HALO)
+
+
+def test_the_own_check_has_25_lines():
+    text = re.search(r"`site-checks/exchange.py`.*?```python\n(.*?)```", OWN, re.DOTALL)[1]
+    assert len([line for line in text.splitlines() if line.strip()]) <= 25

@@ -215,7 +215,6 @@ def test_samples_with_a_change_among_them(path, folder):
 @pytest.mark.parametrize(
     ("fields", "unit", "says"),
     [
-        ({"plain": True}, "us", "no check of this library"),
         ({}, "GHz", "tolerances.yaml has no tolerance of a baseline in GHz"),
         ({}, "furlongs", "furlongs: not a unit that a reference can have"),
         ({"keys": {"colour": "red"}}, "us", "that no reference can have: colour=red"),
@@ -227,6 +226,13 @@ def test_samples_with_a_change_among_them(path, folder):
 def test_what_cannot_have_a_baseline(path, folder, fields, unit, says):
     steady(Database(path), 10, unit=unit, **fields)
     assert says in the_refusal(proposed(path, folder))
+
+
+def test_a_plain_check_is_called_by_the_name_of_its_case(path, folder):
+    steady(Database(path), 10, plain=True, name="Copy %size=8")
+    (change,) = proposed(path, folder).changes
+    assert change.new.benchmark == "Copy %size=8"
+    assert change.new.parameters == {"message_size": "8", "environment": "spack-openmpi"}
 
 
 def test_two_series_that_a_reference_cannot_tell_apart(path, folder):

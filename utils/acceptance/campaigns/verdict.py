@@ -17,6 +17,7 @@ from acceptance.verdict import (
     Status,
     Unprovided,
     Verdict,
+    compare_with_baselines,
     compare_with_guidelines,
     fail_without_suite,
     judge_cases,
@@ -54,6 +55,7 @@ def conclude(
         parts = [_judge_part(session) for session in left]
         for session in left:
             compare_with_guidelines(given, workspace.results, session, config_files)
+            compare_with_baselines(given, session, workspace.reference)
     except ResultsFault as err:
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
         parts = []

@@ -1,4 +1,4 @@
-"""SlowNight drift: what has moved away from the site's baseline, however slowly it did."""
+"""Drift: what has moved away from the site's baseline, however slowly it did."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def baseline_of(series: Series, library: Library) -> Reference | None:
         return library.look_up(
             key.system,
             key.partition,
-            series.case.benchmark,
+            series.case.subject,
             split(series.metric)[0],
             parameters_of(series),
             series.unit,

@@ -152,13 +152,13 @@ def propose(
 
 def _key(series: Series) -> tuple[str, ...]:
     parameters = sorted(f"{key}={value}" for key, value in parameters_of(series).items())
-    return series.case.key.partition, series.case.benchmark, split(series.metric)[0], *parameters
+    return series.case.key.partition, series.case.subject, split(series.metric)[0], *parameters
 
 
 def _unfit(series: Series) -> str:
     """Say why a series cannot have a baseline at all; empty when it can."""
-    if not series.case.benchmark:
-        return "no check of this library: it does not say which benchmark it is"
+    if not series.case.subject:
+        return "in the perflogs only, which do not say which benchmark it is"
     if series.unit not in UNITS:
         return f"{series.unit or 'no unit'}: not a unit that a reference can have"
     unknown = [
@@ -213,7 +213,7 @@ def _row(
         where=_where(samples),
         system=proposal.system,
         partition=series.case.key.partition,
-        benchmark=series.case.benchmark,
+        benchmark=series.case.subject,
         metric=split(series.metric)[0],
         parameters={key: parameters[key] for key in PARAMETERS if key in parameters},
         relation="=",

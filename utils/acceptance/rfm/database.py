@@ -82,6 +82,16 @@ class Case:
     pairs: tuple[PairResult, ...] = ()
 
     @property
+    def plain(self) -> bool:
+        """Tell whether its check is plain ReFrame, and none of this library."""
+        return not self.suite and not self.benchmark
+
+    @property
+    def subject(self) -> str:
+        """Return what references call it: its benchmark; of a plain check the name of the case."""
+        return self.name if self.plain else self.benchmark
+
+    @property
     def passed(self) -> bool:
         """Tell whether the case passed; nothing else counts as success."""
         return self.result == "pass"

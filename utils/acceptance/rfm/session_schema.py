@@ -63,6 +63,11 @@ class StoredCase(msgspec.Struct):
     #: By "system:partition:metric".
     perfvalues: dict[str, PerfValue] | None = None
 
+    @property
+    def plain(self) -> bool:
+        """Tell whether its check is plain ReFrame, and none of this library."""
+        return not as_text(self.suite) and not as_text(self.benchmark_name)
+
 
 class _Run(msgspec.Struct):
     testcases: list[msgspec.Raw]

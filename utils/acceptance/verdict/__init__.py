@@ -16,6 +16,7 @@ from acceptance.verdict.nodes import (
     stated_nodes,
     tolerance_of,
 )
+from acceptance.verdict.plain_checks import compare_with_baselines
 from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.session import judge, judge_cases
 from acceptance.verdict.text import verdict_text
@@ -29,6 +30,7 @@ __all__ = [
     "Unprovided",
     "Verdict",
     "compare",
+    "compare_with_baselines",
     "compare_with_guidelines",
     "conclude",
     "coverage_text",

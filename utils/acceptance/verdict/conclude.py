@@ -21,6 +21,7 @@ from acceptance.verdict import remeasure
 from acceptance.verdict import session as gate
 from acceptance.verdict.model import Status, Verdict, merged
 from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
+from acceptance.verdict.plain_checks import compare_with_baselines
 from acceptance.verdict.remeasure import Repetition
 
 
@@ -65,6 +66,7 @@ def conclude(
             sessions.append(stored)
             systems.update(case.system for case in stored.cases)
             compare_with_guidelines(verdict, place, stored, config_files)
+            compare_with_baselines(verdict, stored, workspace.reference)
     except ResultsFault as err:
         verdict.fail("unreadable-database", str(err), str(place))
     if with_nodes:

@@ -19,7 +19,7 @@ _NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Question -> the kinds of problems that answer it with no; the first one takes all other kinds.
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "everything that was selected was run and stored": (),
-    "every case passed": ("case-failed", "left-out", "unfinished"),
+    "every case passed": ("case-failed", "off-baseline", "left-out", "unfinished"),
     "every metric was measured": (
         *("nothing-measured", "no-metrics", "missing-metrics", "impossible-value"),
     ),

@@ -209,6 +209,7 @@ OF_PROBLEMS: dict[str, str | None] = {
     **dict.fromkeys(FAILING),
     **dict.fromkeys(("regression", "drift", "vanished", "unit", "machine")),
     "impossible-value": "IMPLAUSIBLE",
+    "off-baseline": "BELOW-BASELINE",
     "no-accounting": "SET-UP",
     "no-database": "SET-UP",
     "unreadable-database": "SET-UP",

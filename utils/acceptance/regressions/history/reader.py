@@ -137,7 +137,9 @@ class _Reader:
         key = CaseKey(system, partition, environment, name, keys)
         case = self.cases.get(key)
         if case is None:
-            case = self._new_case(key, as_text(data.suite), as_text(data.benchmark_name))
+            case = self._new_case(
+                key, as_text(data.suite), as_text(data.benchmark_name), plain=data.plain
+            )
         if time is None:
             time = session.end
         elif time in case.times:
@@ -154,8 +156,10 @@ class _Reader:
         )
         add(case, sample, (data.perfvalues or {}).items())
 
-    def _new_case(self, key: CaseKey, suite: str, benchmark: str) -> CaseHistory:
-        case = self.cases[key] = CaseHistory(key, suite, benchmark)
+    def _new_case(
+        self, key: CaseKey, suite: str, benchmark: str, plain: bool = False
+    ) -> CaseHistory:
+        case = self.cases[key] = CaseHistory(key, suite, benchmark, plain)
         self.history.cases.append(case)
         self.variants[key.where, key.check] = key
         return case

@@ -94,14 +94,23 @@ class Sample:
 
 @dataclass(eq=False)
 class CaseHistory:
-    """A case and its series, one for each metric and unit; `newest` has that of the last sample."""
+    """A case and its series, one for each metric and unit; `newest` has that of the last sample.
+
+    It is `plain` where its check is plain ReFrame, and none of this library.
+    """
 
     key: CaseKey
     suite: str = ""
     benchmark: str = ""
+    plain: bool = False
     series: list["Series"] = field(default_factory=list)
     newest: dict[str, "Series"] = field(default_factory=dict)
     times: set[float] = field(default_factory=set)
+
+    @property
+    def subject(self) -> str:
+        """Return what references call it: its benchmark; of a plain check the name of the case."""
+        return self.key.check if self.plain else self.benchmark
 
 
 @dataclass(eq=False)

@@ -1,0 +1,70 @@
+"""Checks of plain ReFrame, judged by the baselines of their site when their results are read.
+
+The checks of this library look their references up themselves; a check that knows nothing of it
+passes with whatever it measured.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from acceptance import references
+from acceptance.core.metrics import split
+from acceptance.core.units import is_measured
+from acceptance.references import Library, Reference, ReferenceFault
+from acceptance.rfm import Case, Metric, Session
+from acceptance.verdict.model import Verdict
+
+
+def compare_with_baselines(verdict: Verdict, session: Session, folder: Path) -> None:
+    """Judge what plain checks measured by the baselines of a folder laid out like `reference/`.
+
+    The benchmark of such a row is the name of the case.
+    """
+    plain = [case for case in session.cases if case.plain and case.passed and not case.fixture]
+    if not plain:
+        return
+    try:
+        library = references.load(folder)
+    except ReferenceFault as err:
+        verdict.fail("references", str(err))
+        return
+    for case in plain:
+        _judge(verdict, case, library)
+
+
+def _judge(verdict: Verdict, case: Case, library: Library) -> None:
+    place = f"{case.name} @{case.where}"
+    perfvalues: dict[str, Sequence[Any]] = {}
+    citations: dict[str, str] = {}
+    for metric in case.metrics:
+        if not is_measured(metric.value):
+            continue  # a problem already
+        try:
+            row = _row(case, metric, library)
+        except (LookupError, ValueError) as err:
+            verdict.fail("references", f"{place}: {metric.name}: {err}", place, metric.name)
+            continue
+        thresholds = row and library.tolerances.thresholds(row.source, row.relation, row.unit)
+        if not row or not thresholds:
+            continue
+        if metric.reference is None:  # it was counted as one that nothing judges
+            verdict.recorded -= 1
+            source = row.citation.split(",")[0]
+            verdict.judged[source] = verdict.judged.get(source, 0) + 1
+        off = references.outside(metric.value, row.value, *thresholds)
+        values = (metric.value, row.value, *thresholds, metric.unit, "fail" if off else "pass")
+        perfvalues[f"{case.system}:{case.partition}:{metric.name}"] = values
+        citations[metric.name] = row.citation
+    if misses := references.misses_text(perfvalues, citations):
+        verdict.fail("off-baseline", f"{place}: {'; '.join(misses)}", place)
+
+
+def _row(case: Case, metric: Metric, library: Library) -> Reference | None:
+    """Return the baseline of a metric; raises LookupError and ValueError as `Library.look_up`."""
+    stem, size = split(metric.name)
+    parameters = {"environment": case.environment}
+    if size is not None:
+        parameters["message_size"] = str(size)
+    place = case.system, case.partition, case.subject
+    return library.look_up(*place, stem, parameters, metric.unit, ("baseline",))
