@@ -1,6 +1,6 @@
 """Nights and acceptances: several runs of ReFrame that survive a kill, and their protocol."""
 
-from acceptance.campaigns import nodes, protocol, state, steps, verdict
+from acceptance.campaigns import nodes, protocol, state, steps, suspects, verdict
 from acceptance.campaigns.runner import Runner
 from acceptance.campaigns.state import Busy, CampaignFault, State
 from acceptance.campaigns.steps import Step
@@ -15,5 +15,6 @@ __all__ = [
     "protocol",
     "state",
     "steps",
+    "suspects",
     "verdict",
 ]

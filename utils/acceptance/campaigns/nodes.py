@@ -3,12 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from acceptance.campaigns.state import State
-from acceptance.campaigns.steps import NODES_AGAIN
 from acceptance.core.text import shortened
 from acceptance.launch import SlurmFault, SlurmNode, partition_nodes
-from acceptance.rfm.configuration import Site
-from acceptance.verdict import Nodes, stated_nodes
 
 #: ReFrame's schedulers that submit to Slurm.
 SLURM = ("slurm", "squeue")
@@ -29,26 +25,6 @@ def ask(system: Mapping[str, Any]) -> dict[str, list[SlurmNode]]:
             except SlurmFault as err:
                 raise SlurmFault(f"{system['name']}:{partition['name']}: {err}") from None
     return nodes
-
-
-def of_campaign(state: State, configuration: Site) -> Nodes:
-    """Return what a campaign knows of its nodes, for its verdict and its protocol.
-
-    Raises SiteFault for a system that there is none of.
-    """
-    system = configuration.system(state.asked.get("system") or None)["name"]
-    return Nodes(
-        known={f"{system}:{partition}": nodes for partition, nodes in state.nodes.items()},
-        stated=stated_nodes(configuration, [system]),
-        limited={f"{system}:{partition}": names for partition, names in state.limited.items()},
-        every=state.kind == "accept",
-        again=[
-            attempt.session
-            for step in state.steps
-            for attempt in step.attempts
-            if step.name == NODES_AGAIN and attempt.session
-        ],
-    )
 
 
 def lines(nodes: Mapping[str, Iterable[SlurmNode]]) -> list[str]:

@@ -50,7 +50,7 @@ def plan(
     """Return the steps of a campaign in a mode; every check file that defines tests is in one.
 
     With `everywhere` the link check is a case for each node. `extra` are further arguments of
-    ReFrame; the link check does not get them, for most of them choose benchmarks. Raises SiteFault
+    ReFrame; links and nodes do not get them, for most of them choose benchmarks. Raises SiteFault
     for a system that there is none of.
     """
     chosen = configuration.system(system)
@@ -68,11 +68,12 @@ def plan(
     files = check_files.check_files([checks], recursive=False)
     for group in together(path for path in files if path.name != LINK_CHECK):
         paths = [word for path in group for word in ("-c", str(path))]
+        chosen_by = () if group[0].name == NODES_CHECK else extra
         planned.append(
             Step(
                 "+".join(path.stem for path in group),
                 group,
-                (*paths, "-r", f"--mode={mode}", *common, *extra),
+                (*paths, "-r", f"--mode={mode}", *common, *chosen_by),
                 _unprovided(group, configuration, chosen),
             )
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from acceptance import verdict
-from acceptance.campaigns.nodes import of_campaign
+from acceptance.campaigns.known_nodes import of_campaign
 from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
 from acceptance.campaigns.steps import LINK_SUITE, LINKS

@@ -16,6 +16,7 @@ from acceptance.campaigns import (
     nodes,
     protocol,
     steps,
+    suspects,
     verdict,
 )
 from acceptance.campaigns import state as campaign
@@ -199,6 +200,8 @@ def _campaign(
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
             runner.run()
+            if suspects.add_step(state, workspace):
+                runner.run()
             given = verdict.conclude(
                 state,
                 workspace,

@@ -6,7 +6,7 @@ from acceptance.launch.placement import Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
 from acceptance.launch.scontrol import SlurmFault
 from acceptance.launch.slurm_jobs import cut_short
-from acceptance.launch.slurm_nodes import SlurmNode, partition_nodes
+from acceptance.launch.slurm_nodes import SlurmNode, listed_nodes, partition_nodes
 from acceptance.launch.topology import (
     CACHE_SCRIPT,
     last_level_cache,
@@ -26,6 +26,7 @@ __all__ = [
     "SlurmNode",
     "cut_short",
     "last_level_cache",
+    "listed_nodes",
     "misplaced",
     "partition_nodes",
     "pins",

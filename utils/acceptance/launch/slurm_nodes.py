@@ -75,6 +75,11 @@ def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
     ]
 
 
+def listed_nodes(text: str) -> list[str]:
+    """Return the names of a list of Slurm such as node[1-4],node7; raises SlurmFault."""
+    return list(dict.fromkeys(scontrol.show("hostnames", text).split()))
+
+
 def natural(name: str) -> tuple[tuple[str, int], ...]:
     """Return a key that sorts names as people count: node2 before node10."""
     return tuple((text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", name))
@@ -162,7 +167,7 @@ def _reserved(name: str) -> str:
 
 def _names(listed: str, option: str, known: set[str]) -> Iterator[str]:
     """Yield the names of a list such as node[1-4]; raises SlurmFault for one that is no node."""
-    for name in scontrol.show("hostnames", listed).split():
+    for name in listed_nodes(listed):
         if name not in known:
             raise SlurmFault(f"{option}: Slurm has no node {name}")
         yield name

@@ -94,8 +94,8 @@ class NodeFinding:
             return f"the way between {names} is slow, while both are good with others"
         if self.kind == PAIR:
             others = "each other" if len(self.nodes) > 1 else " and ".join(self.partners)
-            verb, slow = ("are", "") if len(self.nodes) > 1 else ("is", ", which is slow itself")
-            return f"{names} {verb} slow, but measured with {others} only{slow}"
+            verb = "are" if len(self.nodes) > 1 else "is"
+            return f"{names} {verb} slow, but measured with {others} only"
         if self.kind == GROUP:
             return f"{len(self.nodes)} nodes are slower than the others: {', '.join(self.nodes)}"
         if self.kind == UNSTEADY:

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from acceptance import claims, references
-from acceptance.campaigns import nodes, verdict
+from acceptance.campaigns import known_nodes, verdict
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.protocol.conclusions import (
     FORMAT,
@@ -122,7 +122,7 @@ def _asked(
         "references": _checksums(workspace.reference, "**/*.csv", "*.yaml", "*.bib"),
         "checks": _checksums(workspace.root / "checks", "*.py", "src/*"),
         "tolerances": tolerances,
-        "nodes": nodes.of_campaign(state, configuration).as_data(),
+        "nodes": known_nodes.of_campaign(state, configuration).as_data(),
     }
 
 
