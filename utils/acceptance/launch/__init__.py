@@ -6,7 +6,7 @@ from acceptance.launch.placement import Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
 from acceptance.launch.scontrol import SlurmFault
 from acceptance.launch.slurm_jobs import cut_short
-from acceptance.launch.slurm_nodes import SlurmNode, listed_nodes, partition_nodes
+from acceptance.launch.slurm_nodes import SlurmNode, excluded_nodes, listed_nodes, partition_nodes
 from acceptance.launch.topology import (
     CACHE_SCRIPT,
     last_level_cache,
@@ -25,6 +25,7 @@ __all__ = [
     "SlurmFault",
     "SlurmNode",
     "cut_short",
+    "excluded_nodes",
     "last_level_cache",
     "listed_nodes",
     "misplaced",

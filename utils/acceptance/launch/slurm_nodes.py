@@ -75,6 +75,11 @@ def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
     ]
 
 
+def excluded_nodes(access: Sequence[str]) -> str:
+    """Return the list of nodes that the `access` options of a partition exclude; empty for none."""
+    return _chosen(access).get("--exclude", "")
+
+
 def listed_nodes(text: str) -> list[str]:
     """Return the names of a list of Slurm such as node[1-4],node7; raises SlurmFault."""
     return list(dict.fromkeys(scontrol.show("hostnames", text).split()))
