@@ -17,6 +17,8 @@ from reframe.core.exceptions import ForceExitError
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import slurm
 
+from acceptance.launch import scontrol
+
 #: The release that the patches were tried with.
 TRIED = "4.10."
 
@@ -121,6 +123,26 @@ def cancel_by_beginnings(cancel):
     return cancel_if_blocked
 
 
+def distribute_over_up(filtered):
+    """Know one more state of nodes, `up`: they take jobs, at once or when another one ends."""
+
+    def nodes_in_state(scheduler, nodes, state):
+        if state != "up":
+            return filtered(scheduler, nodes, state)
+        return {node for node in nodes if is_up(node)}
+
+    return nodes_in_state
+
+
+def is_up(node):
+    """Tell whether a node takes jobs; those that ReFrame knows no states of do.
+
+    ReFrame has left out what is reserved, unless the partition names the reservation.
+    """
+    states = scontrol.read_states("+".join(getattr(node, "states", ["IDLE"])))
+    return scontrol.takes_jobs(states, reserved="RESERVED" in states)
+
+
 def end_preempted(completed):
     """Take a job that was preempted, and is not queued again, for one that has ended."""
 
@@ -207,6 +229,13 @@ PATCHES = (
         "waits for ever for nodes that are down: it compares Slurm's reasons as a whole, and some "
         "go on with names, or speak of down nodes where a queue is meant",
         "ReFrame compares reasons by their beginnings and looks at the nodes",
+    ),
+    Patch(
+        "reframe.core.schedulers:JobScheduler.filternodes_by_state",
+        distribute_over_up,
+        "knows no `--distribute=up`: of its states `all` takes nodes that are down, and `avail` "
+        "leaves out those of which a part is busy",
+        "a state of ReFrame takes just the nodes that take jobs",
     ),
     Patch(
         "reframe.core.schedulers.slurm:slurm_state_completed",

@@ -82,10 +82,24 @@ def test_files_of_a_site_are_steps_and_helpers_are_none(tmp_path):
 
 def test_options_of_reframe_are_for_the_benchmarks_only():
     plan = steps.plan(
-        "nightly", configuration("imb"), system="made", everywhere=True, extra=("-n", "x y")
+        "nightly", configuration("imb"), system="made", pinned="p=node1", extra=("-n", "x y")
     )
-    assert plan[0].arguments[-2:] == ("--distribute=all", "--system=made")
-    assert all(step.arguments[-3:] == ("--system=made", "-n", "x y") for step in plan[1:])
+    assert plan[0].arguments[-2:] == ("--mode=maintenance", "--system=made")
+    ends = {step.arguments[-5:] for step in plan[1:]}
+    assert ends == {("--system=made", "-S", "pinned=p=node1", "-n", "x y")}
+
+
+@pytest.mark.parametrize(
+    ("schedulers", "distributed"),
+    [(["slurm"], True), (["local", "squeue"], True), (["local"], False), (["pbs"], False),
+     (["slurm", "pbs"], False)],
+)  # fmt: skip
+def test_the_link_check_has_a_case_for_each_node_where_slurm_tells_them(schedulers, distributed):
+    site = configuration("imb")
+    site.systems[0]["partitions"] = [
+        {"name": name, "environs": ["e"], "scheduler": name} for name in schedulers
+    ]
+    assert ("--distribute=up" in steps.plan("nightly", site)[0].arguments) == distributed
 
 
 def test_a_system_that_is_not_there_is_refused():

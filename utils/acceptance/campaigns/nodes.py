@@ -5,9 +5,8 @@ from typing import Any
 
 from acceptance.core.text import shortened
 from acceptance.launch import SlurmFault, SlurmNode, partition_nodes
+from acceptance.rfm.configuration import SLURM
 
-#: ReFrame's schedulers that submit to Slurm.
-SLURM = ("slurm", "squeue")
 #: Names of nodes that a line shows.
 _SHOWN = 8
 

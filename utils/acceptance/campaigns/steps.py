@@ -43,19 +43,21 @@ def plan(
     configuration: site.Site,
     *,
     system: str | None = None,
-    everywhere: bool = False,
+    pinned: str = "",
     extra: Sequence[str] = (),
     checks: Path = ROOT / "checks",
 ) -> list[Step]:
     """Return the steps of a campaign in a mode; every check file that defines tests is in one.
 
-    With `everywhere` the link check is a case for each node. `extra` are further arguments of
-    ReFrame; links and nodes do not get them, for most of them choose benchmarks. Raises SiteFault
-    for a system that there is none of.
+    The link check is a case for each node of Slurm that is up. `pinned` are the nodes that the
+    benchmarks run on (`launch/pins.py`), `extra` further arguments of ReFrame; links and nodes do
+    not get them, for most of them choose benchmarks. Raises SiteFault for a system that there is
+    none of.
     """
     chosen = configuration.system(system)
     common = [f"--system={system}"] if system else []
-    distribute = ["--distribute=all"] if everywhere else []
+    distribute = ["--distribute=up"] if site.lists_nodes(chosen) else []
+    pins = ["-S", f"pinned={pinned}"] if pinned else []
     planned = [
         Step(
             LINKS,
@@ -73,7 +75,7 @@ def plan(
             Step(
                 "+".join(path.stem for path in group),
                 group,
-                (*paths, "-r", f"--mode={mode}", *common, *chosen_by),
+                (*paths, "-r", f"--mode={mode}", *common, *pins, *chosen_by),
                 _unprovided(group, configuration, chosen),
             )
         )

@@ -84,6 +84,7 @@ def _judge_nodes(
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
         return
     judge_nodes(given, measured, known, tolerance_of(workspace.reference / "tolerances.yaml"))
+    judge_links(given, known, [case for session in measured for case in session.cases])
 
 
 def sessions(state: State, results: Path) -> list[Session]:

@@ -140,7 +140,6 @@ def _accept(options: argparse.Namespace) -> int:
         "acceptance",
         configuration,
         system=options.system,
-        everywhere=True,
         extra=tuple(options.reframe),
     )
     known = nodes.ask(configuration.system(options.system))

@@ -11,7 +11,7 @@ Sources: scontrol(1) and srun(1) of Slurm 22.05; node states of sinfo(1).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -33,6 +33,8 @@ _AWAY = {
     "POWER_DOWN", "POWERING_DOWN", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED",
     "UNKNOWN",
 }  # fmt: skip
+#: Those of a node that is kept for a reservation; a job of that reservation does get it.
+_KEPT = {"RESERVED", "MAINT", "MAINTENANCE"}
 _POWERED_OFF = {"POWERED_DOWN", "POWERING_UP"}
 
 
@@ -63,7 +65,7 @@ class NodeRecord:
     @property
     def usable(self) -> bool:
         """Tell whether jobs of anyone may come to stand on it."""
-        return not self.states & _AWAY
+        return takes_jobs(self.states)
 
     @property
     def idle(self) -> bool:
@@ -90,6 +92,14 @@ class PartitionRecord:
     groups: frozenset[str]
     most_nodes: int | None
     hidden: bool = False
+
+
+def takes_jobs(states: Collection[str], *, reserved: bool = False) -> bool:
+    """Tell whether a node in these states takes jobs, at once or when another one ends.
+
+    With `reserved` those jobs are of the reservation that keeps it.
+    """
+    return not (set(states) - (_KEPT if reserved else set())) & _AWAY
 
 
 def show(*what: str) -> str:
@@ -200,7 +210,7 @@ def _node(record: dict[str, str]) -> NodeRecord:
         name=record["NodeName"],
         address=record.get("NodeAddr") or record["NodeName"],
         arch=record.get("Arch", ""),
-        states=_states(record["State"]),
+        states=read_states(record["State"]),
         sockets=max(1, _count(record, "Sockets")),
         cores_per_socket=max(1, _count(record, "CoresPerSocket")),
         threads=threads,
@@ -226,7 +236,7 @@ def _partition(record: dict[str, str]) -> PartitionRecord:
     )
 
 
-def _states(text: str) -> frozenset[str]:
+def read_states(text: str) -> frozenset[str]:
     """Return state and flags: of `IDLE+DRAIN`, and of `DOWN*`, which does not respond."""
     bare = text.split()[0] if text.split() else "UNKNOWN"
     states = set(re.sub(r"[^A-Z_+]", "", bare).split("+")) - {""}

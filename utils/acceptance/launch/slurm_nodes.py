@@ -9,7 +9,7 @@ the options, and of the form of a constraint: sbatch(1) of Slurm 22.05.
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from acceptance.launch import scontrol
 from acceptance.launch.scontrol import NodeRecord, SlurmFault
@@ -22,8 +22,6 @@ _OPTIONS = {
     "-w": "--nodelist",
     "--reservation": "--reservation",
 }
-#: States of a node that is kept for a reservation; a job of that reservation does get it.
-_RESERVED = frozenset({"RESERVED", "MAINT", "MAINTENANCE"})
 #: What a node is; its other states are flags.
 _BASES = ("ALLOCATED", "DOWN", "ERROR", "FUTURE", "IDLE", "MIXED", "UNKNOWN")
 _FEATURE = re.compile(r"[A-Za-z0-9_.:+=/-]+\Z")
@@ -54,23 +52,28 @@ def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
     known = {record.name for record in records}
     partitions = set(filter(None, chosen.get("--partition", "").split(","))) or {_default()}
     nodes = {record.name: record for record in records if partitions <= record.partitions}
-    if name := chosen.get("--reservation"):
+    reservation = chosen.get("--reservation", "")
+    if reservation:
+        listed = _reserved(reservation)
         nodes = {
-            node: replace(nodes[node], states=nodes[node].states - _RESERVED)
-            for node in _names(_reserved(name), f"--reservation={name}", known)
-            if node in nodes
+            n: nodes[n] for n in _names(listed, f"--reservation={reservation}", known) if n in nodes
         }
     if expression := chosen.get("--constraint"):
         nodes = {n: record for n, record in nodes.items() if satisfies(record, expression)}
-    if listed := chosen.get("--nodelist"):
-        nodes = {n: nodes[n] for n in _names(listed, f"--nodelist={listed}", known) if n in nodes}
-    if listed := chosen.get("--exclude"):
-        for node in _names(listed, f"--exclude={listed}", known):
+    if names := chosen.get("--nodelist"):
+        nodes = {n: nodes[n] for n in _names(names, f"--nodelist={names}", known) if n in nodes}
+    if names := chosen.get("--exclude"):
+        for node in _names(names, f"--exclude={names}", known):
             nodes.pop(node, None)
     if not nodes:
         raise SlurmFault(f"Slurm has no node for {' '.join(access) or 'its default partition'}")
     return [
-        SlurmNode(record.name, _state(record), record.reason, record.usable)
+        SlurmNode(
+            record.name,
+            _state(record),
+            record.reason,
+            scontrol.takes_jobs(record.states, reserved=bool(reservation)),
+        )
         for record in sorted(nodes.values(), key=lambda record: natural(record.name))
     ]
 

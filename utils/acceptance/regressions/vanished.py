@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from acceptance.detection.constants import VANISHED_BEFORE, VANISHED_FORGOTTEN
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import CaseHistory, History, PastSession, Series
+from acceptance.rfm.session_schema import node_of_case
 
 
 def vanished(history: History, is_old: Callable[[float, float], bool]) -> Iterator[Change]:
     """Yield every series that the last sessions with the same command measured and these did not.
 
     Same command: apart from labels and folders (`PastSession.selection`). A case that failed, was
-    skipped or repeated has not vanished, nor has anything in a session that was aborted. `is_old`
+    skipped or repeated has not vanished, nor has anything in a session that was aborted, nor the
+    link check of a node that was down: whoever knows the nodes reports it. `is_old`
     tells of the usual time between sessions and of the last one's end (s) that nobody runs this
     selection any more.
     """
@@ -31,6 +33,8 @@ def vanished(history: History, is_old: Callable[[float, float], bool]) -> Iterat
 def _missing(history: History, sessions: list[PastSession]) -> Iterator[Change]:
     first, last = sessions[0].number, sessions[-1].number
     for case in history.cases:
+        if node_of_case(case.key.check):
+            continue
         name = (case.key.where, case.key.check)
         for series in case.series:
             if not series.samples or not first <= series.samples[-1].session.number < last:

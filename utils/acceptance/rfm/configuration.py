@@ -3,12 +3,16 @@
 import re
 import runpy
 import socket
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
+
+
+#: ReFrame's schedulers that submit to Slurm, and the others that tell it their nodes.
+SLURM, _LISTING = ("slurm", "squeue"), ("local", "ssh")
 
 
 class SiteFault(Fault):
@@ -106,3 +110,9 @@ def load(files: Iterable[Path]) -> Site:
         systems = [*data.get("systems", ()), *systems]
         environments += data.get("environments", ())
     return Site(tuple(systems), tuple(environments))
+
+
+def lists_nodes(system: Mapping[str, Any]) -> bool:
+    """Tell whether a system has Slurm, and no partition whose nodes ReFrame cannot list."""
+    schedulers = {partition.get("scheduler") for partition in system["partitions"]}
+    return bool(schedulers & {*SLURM}) and schedulers <= {*SLURM, *_LISTING}

@@ -5,6 +5,7 @@ processor's caches, which takes three times as long as one case after the other.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,6 +109,12 @@ def _decode_loosely(data: Any) -> tuple[SessionInfo, Iterator[StoredCase]]:
 def metric_name(key: str) -> str:
     """Return the metric of `system:partition:metric`; it may have a colon in its name."""
     return key.split(":", 2)[-1]
+
+
+def node_of_case(name: str) -> str:
+    """Return the node of a case that `reframe --distribute` made, by its name; empty for others."""
+    node = re.search(r"%\.nid=(\S+)", name)
+    return node[1] if node else ""
 
 
 def as_table(value: object) -> dict[str, str]:

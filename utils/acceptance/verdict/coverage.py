@@ -1,10 +1,10 @@
 """What a run left out: check files that gave no case, and nodes that nobody looked at."""
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
+from acceptance.rfm.session_schema import node_of_case
 from acceptance.site import not_provided
 from acceptance.suites import DERIVED, SUITES
 from acceptance.verdict.model import Unprovided, Unselected, Verdict
@@ -60,12 +60,11 @@ def why_no_case(check: str, run: LoggedRun) -> str:
 
 
 def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
-    """Fail for nodes that `--distribute` left out: without `=all` those that are not idle."""
+    """Fail for nodes that `--distribute` left out: without `=all` those in some state."""
     seen: dict[str, set[str]] = {}
     for case in cases:
-        # ReFrame's name of a case that is pinned to a node.
-        if (pinned := re.search(r"%\.nid=(\S+)", case.name)) and case.suite == "fabric":
-            seen.setdefault(case.partition, set()).add(pinned[1])
+        if (node := node_of_case(case.name)) and case.suite == "fabric":
+            seen.setdefault(case.partition, set()).add(node)
     if not seen or any(word.startswith(("-J", "--job-option")) for word in run.arguments):
         return
     try:
@@ -78,6 +77,7 @@ def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None
             verdict.fail(
                 "nodes-left-out",
                 f"only {len(nodes)} of the {stated[partition]} nodes of {partition} were looked "
-                "at; --distribute leaves out those that are not idle, --distribute=all does not",
+                "at; --distribute leaves out those that are not idle, --distribute=up those that "
+                "take no jobs, --distribute=all none",
                 partition,
             )

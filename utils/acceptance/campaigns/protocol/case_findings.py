@@ -143,8 +143,14 @@ def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
     found: list[ProtocolFinding] = []
     for problem in verdict.problems:
         code = OF_PROBLEMS.get(problem.kind, "NOT-MEASURED")
-        if code:
-            place = (problem.kind, verdict.system, *problem.about)
+        if code == "NODE-ABSENT":
+            node = problem.about[-1]
+            found.append(
+                make(code, problem.about, node, found=problem.message, expected="up", nodes=[node],
+                     source="Slurm")
+            )  # fmt: skip
+        elif code:
+            place = [problem.kind, verdict.system, *problem.about]
             found.append(make(code, place, problem.kind, found=problem.message, source="gate"))
     for missing in verdict.unprovided:
         found.append(

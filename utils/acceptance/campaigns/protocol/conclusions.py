@@ -110,8 +110,13 @@ def case_of(data: Mapping[str, Any]) -> Case:
 
 
 def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[ProtocolFinding]:
-    """Yield the partitions of which the link check reached fewer nodes than they state."""
+    """Yield the partitions of which the link check reached fewer nodes than they state.
+
+    Where Slurm has told the nodes the verdict says it of each.
+    """
     for partition in data["asked"]["partitions"]:
+        if partition["name"] in data.get("nodes", {}):
+            continue
         stated = partition.get("extras", {}).get("nodes", 1)
         seen = {
             node

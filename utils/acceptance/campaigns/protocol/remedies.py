@@ -147,6 +147,11 @@ CODES = {
     "REGRESSION": Code(
         MAJOR, "see what changed at that time (acceptance history); acknowledge it when it is meant"
     ),
+    "NODE-ABSENT": Code(
+        MAJOR,
+        "see why Slurm has taken it away (sinfo -R, scontrol show node), repair and resume it, then "
+        "measure again; or agree that it is no part of this acceptance",
+    ),
     "NOT-MEASURED": Code(MAJOR, "fix what kept it from being measured, and run it again"),
     "NOT-PROVIDED": Code(MINOR, "provide the suite as it says, or agree that it is not needed"),
     "NOT-JUDGED": Code(
@@ -208,6 +213,7 @@ OF_PROBLEMS: dict[str, str | None] = {
     "nodes-not-benchmarked": None,
     **dict.fromkeys(FAILING),
     **dict.fromkeys(("regression", "drift", "vanished", "unit", "machine")),
+    "node-not-up": "NODE-ABSENT",
     "impossible-value": "IMPLAUSIBLE",
     "off-baseline": "BELOW-BASELINE",
     "no-accounting": "SET-UP",
@@ -221,6 +227,7 @@ OF_PROBLEMS: dict[str, str | None] = {
             *("error", "lost", "interrupted", "no-cases", "not-stored", "fewer-cases", "no-run"),
             *("unfinished", "nothing-measured", "missing-metrics", "no-metrics"),
             *("check-without-case", "no-suite", "step-not-run"),
+            *("nodes-not-looked-at", "nodes-unknown"),
         ),
         "NOT-MEASURED",
     ),
