@@ -70,6 +70,13 @@ class LinkCheck(PlacedCheck):
     def measure(self):
         """Return metric -> (value, unit) from what the nodes said."""
         self.read = link_report.parse_all(self.output(), self.stdout.evaluate())
+        # A later reading tells by it that what it finds no counter of was zero.
+        self.provenance = {"counters": "read"}
+        self.record(
+            counter.observation
+            for node in self.read
+            for counter in link_check.standing(node, self.fabric)
+        )
         names = sorted({node.name for node in self.read})
         if len(names) != self.np or len(self.read) != self.np:
             raise ValueError(f"{len(names)} of {self.np} nodes answered: {', '.join(names)}")
@@ -92,6 +99,10 @@ class LinkCheck(PlacedCheck):
             for node in self.read
             for deviation in link_check.deviations(node, self.fabric)
         ]
+
+    def causes(self):
+        """Return nothing: what the links show is the fault itself."""
+        return []
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

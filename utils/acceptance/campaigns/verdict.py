@@ -7,6 +7,7 @@ from textwrap import shorten
 
 from acceptance import verdict
 from acceptance.campaigns.known_nodes import of_campaign
+from acceptance.campaigns.links import judge_links
 from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
 from acceptance.campaigns.steps import LINK_SUITE, LINKS

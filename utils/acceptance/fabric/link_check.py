@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 
+from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.node import Adapter, Deviation, Interface, NodeLinks, Port, Slot, slot_text
 from acceptance.fabric.rates import MIN_ROCE_MBPS, PORTED
 
+#: The kind of a counter that stands above zero.
+STANDING = "standing"
 #: How the names of the drivers of Omni-Path's adapters begin (hfi1).
 _OMNI_PATH_DRIVER = "hfi"
 #: Facts that demand nothing: of links that Linux does not show, and where no fabric is stated.
@@ -52,6 +55,20 @@ def serving(node: NodeLinks, facts: Facts | None) -> dict[str, Port | Interface]
         return {**ports, **up}
     right = {name: each for name, each in up.items() if facts.mbps in (None, each.speed)}
     return {**ports, **(right or up)}
+
+
+def standing(node: NodeLinks, facts: Facts | None) -> list[Deviation]:
+    """Return the counters of errors that stand above zero on the links of a fabric that are up.
+
+    Since when nobody knows from one reading: they are no fault by themselves. How often a link has
+    come up (`carrier_changes`) is no error.
+    """
+    return [
+        Deviation(node.name, name, key, str(link.counters[key]), "0", STANDING)
+        for name, link in serving(node, facts).items()
+        for key in ERRORS
+        if key != "carrier_changes" and link.counters.get(key, 0) > 0
+    ]
 
 
 def _demands(facts: Facts | None) -> Facts:

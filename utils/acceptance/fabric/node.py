@@ -115,6 +115,7 @@ class NodeLinks:
 class Deviation:
     """Something that is not as it should be; `kind` is a stable word for programs.
 
+    A counter that stands above zero (`standing`, its value is `found`) is no deviation by itself.
     Kinds: port-state, port-rate, slot-speed, slot-width, interface-speed, duplex, mtu, no-adapter,
     unreadable, and between two readings errors, full, reset, vanished.
     """

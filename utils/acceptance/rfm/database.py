@@ -6,7 +6,7 @@ Form: SQLite, tables `sessions`, `testcases`, `metadata`; a session's `json_blob
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,6 +159,21 @@ def sessions(database: Path, faults: list[str] | None = None) -> Iterator[Sessio
             yield session
 
 
+def sessions_of_check(database: Path, check: str, before: float) -> Iterator[Session]:
+    """Yield the sessions that have cases of a check (its class), and began before a time (s).
+
+    That which ended last first, each read when it is asked for; one that is malformed is left out.
+    Raises ResultsFault when the database cannot be read.
+    """
+    query = (
+        "SELECT rowid, uuid FROM sessions WHERE session_start_unix < ? AND uuid IN "
+        "(SELECT session_uuid FROM testcases WHERE name LIKE ?) ORDER BY session_end_unix DESC"
+    )
+    for uuid, blob in _each(database, list(_query(database, query, before, f"{check}%"))):
+        with suppress(SessionFault):
+            yield _session(database, uuid, blob)
+
+
 def blobs(database: Path, until: str | None = None) -> Iterator[tuple[str, str]]:
     """Yield UUID and JSON of all sessions, that which was stored first first.
 
@@ -185,7 +200,7 @@ def _each(database: Path, rows: Iterable[tuple[int, str]]) -> Iterator[tuple[str
                 yield uuid, blob
 
 
-def _query(database: Path, query: str, *values: str) -> Iterator[tuple[Any, ...]]:
+def _query(database: Path, query: str, *values: str | float) -> Iterator[tuple[Any, ...]]:
     with _opened(database) as connection:
         yield from connection.execute(query, values).fetchall()
 

@@ -19,6 +19,7 @@ from acceptance.rfm import ResultsFault, Session, SiteFault, configuration
 from acceptance.rfm import database as results
 from acceptance.verdict import remeasure
 from acceptance.verdict import session as gate
+from acceptance.verdict.counters import standing_counters
 from acceptance.verdict.model import Status, Verdict, merged
 from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
 from acceptance.verdict.plain_checks import compare_with_baselines
@@ -116,6 +117,7 @@ def compare_with_guidelines(
     verdict: Verdict, database: Path, session: Session, config_files: Sequence[Path]
 ) -> None:
     """Add what comes of the guidelines in a session; `database` has the earlier ones."""
+    _note_counters(verdict, database, session)
     try:
         earlier = guidelines.earlier(database, session)
         report, failing = guidelines.judge(session, configuration.load(config_files), earlier)
@@ -134,6 +136,17 @@ def compare_with_guidelines(
     verdict.guidelines = known
     for finding in failing:
         verdict.fail("guideline", str(finding))
+
+
+def _note_counters(verdict: Verdict, database: Path, session: Session) -> None:
+    """Add the counters of errors that stand above zero, which fail nothing."""
+    try:
+        found = standing_counters(database, session)
+    except ResultsFault as err:
+        verdict.fail("unreadable-database", str(err), str(database))
+        return
+    verdict.counters += [counter.as_data() for counter in found]
+    verdict.notes += [f"links: {counter.text}" for counter in found]
 
 
 def _compare_with_history(

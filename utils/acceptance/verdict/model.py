@@ -93,6 +93,8 @@ class Verdict:
     guidelines: dict[str, Any] = field(default_factory=dict)
     #: Partition -> what was measured of its nodes (`verdict/nodes.py`).
     nodes: dict[str, Any] = field(default_factory=dict)
+    #: Counters of errors that stand above zero (`verdict/counters.py`).
+    counters: list[dict[str, Any]] = field(default_factory=list)
 
     def fail(self, kind: str, message: str, *about: str) -> None:
         """Add a problem; the verdict is red from now on."""
@@ -138,7 +140,6 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
             setattr(first, name, getattr(first, name) + getattr(other, name))
         for source, count in other.judged.items():
             first.judged[source] = first.judged.get(source, 0) + count
-        first.nodes = {**other.nodes, **first.nodes}
         first.suites = _merged_suites([*first.suites, *other.suites])
         for name in _LISTS:
             known = getattr(first, name)

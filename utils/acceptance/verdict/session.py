@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from acceptance.core.units import is_measured
+from acceptance.fabric.link_check import STANDING
 from acceptance.launch import slurm_jobs
 from acceptance.rfm import Case, LoggedRun, ResultsFault, Session, run_log
 from acceptance.rfm import database as results
@@ -213,7 +214,12 @@ def _judge_metrics(verdict: Verdict, case: Case) -> None:
 
 
 def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
-    seen = Counter(finding.text for case in cases for finding in case.findings if not finding.fails)
+    seen = Counter(
+        finding.text
+        for case in cases
+        for finding in case.findings
+        if not finding.fails and finding.kind != STANDING
+    )
     for text, count in seen.items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
 

@@ -34,7 +34,7 @@ from acceptance.rfm import configuration as site
 from acceptance.verdict import Verdict
 
 #: What of a provenance is of one run, not of a version.
-_OF_RUNS = ("bytes", "placement")
+_OF_RUNS = ("bytes", "placement", "counters")
 #: What of a configuration a reader needs to see; the rest is how ReFrame is driven.
 _PARTITION = (
     *("name", "descr", "scheduler", "launcher", "access", "environs", "max_jobs"),
@@ -72,7 +72,7 @@ def build(
             name: given.as_data()[name]
             for name in (
                 *("verdict", "system", "problems", "unprovided", "not_selected", "notes"),
-                "alerts",
+                *("alerts", "counters"),
             )
         },
         "guidelines": given.guidelines,

@@ -16,6 +16,7 @@ from acceptance.core import metrics
 from acceptance.core.observations import Observation
 from acceptance.core.severities import MAJOR
 from acceptance.core.units import better
+from acceptance.fabric.link_check import STANDING
 from acceptance.references import outside, source_of, write_parameters
 from acceptance.rfm import Case, Metric
 from acceptance.verdict import Verdict
@@ -27,7 +28,11 @@ def of_case(case: Case) -> list[ProtocolFinding]:
     A deviation that a case saw beside its own benchmark is a finding of its link, not of the case.
     """
     source = f"{case.name} @{case.where}"
-    found = [_of_observation(case, each, source) for each in case.findings if each.kind]
+    found = [
+        _of_observation(case, each, source)
+        for each in case.findings
+        if each.kind and each.kind != STANDING  # the verdict knows since when
+    ]
     if case.passed:
         return found
     if case.fixture:
@@ -150,13 +155,21 @@ def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
                      source="Slurm")
             )  # fmt: skip
         elif code:
-            place = [problem.kind, verdict.system, *problem.about]
+            place = (problem.kind, verdict.system, *problem.about)
             found.append(make(code, place, problem.kind, found=problem.message, source="gate"))
     for missing in verdict.unprovided:
         found.append(
             make(
                 "NOT-PROVIDED", (verdict.system, missing.check), missing.check,
                 found=missing.reason, expected="a measurement", source="gate",
+            )
+        )  # fmt: skip
+    for counter in verdict.counters:
+        place = (counter["node"], counter["device"], counter["counter"])
+        found.append(
+            make(
+                "LINK-COUNTERS", place, " ".join(place), found=counter["text"], expected="0",
+                nodes=[counter["node"]], source="link check",
             )
         )  # fmt: skip
     for alert in verdict.alerts:

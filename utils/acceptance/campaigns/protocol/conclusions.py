@@ -73,6 +73,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         problems=[Problem(**problem) for problem in stored["problems"]],
         unprovided=[Unprovided(**missing) for missing in stored["unprovided"]],
         alerts=stored["alerts"],
+        counters=stored.get("counters", []),
         guidelines=data["guidelines"],
     )
     found += case_findings.of_verdict(verdict)

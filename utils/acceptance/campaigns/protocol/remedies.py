@@ -74,6 +74,11 @@ CODES = {
         f"{_CABLE}; clear and watch the counters (perfquery -R, ibqueryerrors; ethtool -S), and "
         "see the signal with mlxlink -d DEVICE -c",
     ),
+    "LINK-COUNTERS": Code(
+        MINOR,
+        "clear it (perfquery -R; of an interface load its driver again), and see whether it grows; "
+        f"where it does, {_CABLE}",
+    ),
     "LINK-FAILED": Code(
         CRITICAL, f"the link went down under load: {_CABLE}; see dmesg and the switch's log"
     ),
@@ -149,7 +154,7 @@ CODES = {
     ),
     "NODE-ABSENT": Code(
         MAJOR,
-        "see why Slurm has taken it away (sinfo -R, scontrol show node), repair and resume it, then "
+        "see why Slurm gives it no jobs (sinfo -R, scontrol show node), repair and resume it, then "
         "measure again; or agree that it is no part of this acceptance",
     ),
     "NOT-MEASURED": Code(MAJOR, "fix what kept it from being measured, and run it again"),

@@ -1,0 +1,130 @@
+"""Nights and acceptances look at every node: one that is mistrained, and one that is away."""
+
+import contextlib
+import json
+
+import pytest
+
+from acceptance.rfm import database as results
+
+CASES = ("-n", "(Barrier|Allreduce)%np=2%placement=inter-node")
+NIGHT = ("nightly", "--no-alerts")
+NODES = ("node1", "node2", "node3", "node4")
+
+
+@pytest.fixture
+def four(measured, recorded):
+    """A site of one partition of four nodes, two of which benchmarks use; IMB is recorded."""
+    outputs = {name: recorded(f"imb/IMB-MPI1_{name}.impi.txt") for name in ("Allreduce", "Barrier")}
+    environment = measured.recorded(**outputs)
+    measured.go()
+    part = measured.partition("all", environment, rate="10", access=["--exclusive"])
+    part["extras"]["nodes"] = 2
+    measured.configure(environment, part)
+    with measured.cluster.nodes.trained(10000, "node3", "node4"):
+        yield measured
+
+
+@contextlib.contextmanager
+def drained(cluster, node):
+    cluster.drain(node, "bad cable")
+    try:
+        yield
+    finally:
+        cluster.resume(node)
+
+
+def measure(four, *command):
+    """Run a campaign; return its exit status, verdict lines, and state."""
+    done = four.site.acceptance(*command, "--", *CASES)
+    newest = max(
+        (four.site.var / "campaigns").glob("*/state.json"), key=lambda p: p.stat().st_mtime
+    )
+    return done, json.loads(newest.read_text())
+
+
+def looked_at(four, state):
+    """Return the nodes whose links a campaign looked at, and how that ended."""
+    (links,) = [step for step in state["steps"] if step["name"] == "links"]
+    session = results.session(four.site.database, links["attempts"][-1]["session"])
+    return {node: case.result for case in session.cases for node in case.nodes}
+
+
+def protocol(four):
+    (path,) = (four.site.var / "campaigns").glob("accept-*/protocol.json")
+    return json.loads(path.read_text())
+
+
+def worst(data):
+    return [one for one in data["findings"] if one["severity"] in ("critical", "major")]
+
+
+def test_a_night_looks_at_the_links_of_every_node(four):
+    done, state = measure(four, *NIGHT)
+    assert done.status == 0, done.output
+    assert looked_at(four, state) == dict.fromkeys(NODES, "pass")
+    assert {name: len(nodes) for name, nodes in state["nodes"].items()} == {"all": 4}
+
+
+def test_a_night_fails_for_a_node_that_no_benchmark_uses(four):
+    with four.cluster.nodes.trained(1000, "node4"):
+        done, state = measure(four, *NIGHT)
+    assert done.status == 1, done.output
+    assert looked_at(four, state) == dict.fromkeys(NODES[:3], "pass") | {"node4": "fail"}
+    assert "node4 fast0: 1000 Mb/s full, expected 10000 Mb/s full" in done.output
+
+
+def test_a_night_lists_a_drained_node_and_passes(four):
+    with drained(four.cluster, "node3"):
+        dry = four.site.acceptance(*NIGHT, "--dry-run", "--", *CASES)
+        done, state = measure(four, *NIGHT)
+    assert done.status == 0, done.output
+    assert looked_at(four, state).keys() == {"node1", "node2", "node4"}
+    assert "nodes: 3 of 4 nodes of all are up; not: node3 is drained (bad cable [" in dry.output
+    assert "cluster:all: node3 is drained (bad cable [" in " ".join(done.output.split())
+
+
+def test_a_node_that_went_away_meanwhile_was_not_looked_at(four, monkeypatch):
+    """What Slurm said when the night began counts: nobody may lose a node on the way."""
+    from acceptance.campaigns.runner import Runner
+
+    run = Runner.run
+
+    def lose(runner):
+        four.cluster.drain("node3", "lost")
+        try:
+            run(runner)
+        finally:
+            four.cluster.resume("node3")
+
+    monkeypatch.setattr(Runner, "run", lose)
+    done, _ = measure(four, *NIGHT)
+    assert done.status == 1, done.output
+    said = " ".join(done.output.split())
+    assert "the links of 3 of 4 nodes that are up were looked at; not: node3" in said
+
+
+def test_an_acceptance_rejects_a_drained_node_by_its_name(four):
+    with drained(four.cluster, "node3"):
+        done, _ = measure(four, "accept")
+    assert done.status == 1, done.output
+    data = protocol(four)
+    assert data["outcome"] == "rejected"
+    absent = [one for one in worst(data) if one["id"].startswith("NODE-ABSENT")]
+    assert [(one["id"], one["nodes"]) for one in absent] == [
+        ("NODE-ABSENT:cluster:all:node3", ["node3"])
+    ]
+    assert "node3 is drained (bad cable [" in absent[0]["found"]
+    problems = {problem["kind"] for problem in data["verdict"]["problems"]}
+    assert "node-not-up" in problems
+    path = next((four.site.var / "campaigns").glob("accept-*/protocol.json"))
+    assert four.site.acceptance("protocol", "verify", path).status == 0
+
+
+def test_an_acceptance_rejects_a_mistrained_node_by_its_name(four):
+    with four.cluster.nodes.trained(1000, "node4"):
+        done, _ = measure(four, "accept")
+    assert done.status == 1, done.output
+    ids = {one["id"] for one in worst(protocol(four))}
+    assert "ETH-SPEED:node4:fast0" in ids
+    assert not [one for one in ids if "node3" in one]

@@ -1,0 +1,85 @@
+"""`verdict/counters.py`: counters of errors that stand, by what earlier sessions have read."""
+
+from dataclasses import replace
+
+import pytest
+
+from acceptance.core.observations import Observation
+from acceptance.rfm import Case, Session
+from acceptance.verdict import counters
+
+DAY = 86400.0
+#: 2026-11-22, noon UTC.
+NOW = 1795348800.0
+
+
+def case(value, node="node1", read=True, counter="link_downed"):
+    """Return a link check of a node that saw a counter at a value; None: it did not look there."""
+    seen = Observation("standing", "", False, node, "mlx5_0/1", counter, str(value), "0")
+    return Case(
+        "LinkCheck", "s", "p", "e", "fabric.py", "fabric", 0, "pass", "", "", (node,), False,
+        "fabric.link", {}, {}, {"counters": "read"} if read else {}, (seen,) if value else (), (),
+    )  # fmt: skip
+
+
+def session(days, *cases):
+    """Return a session so many days ago."""
+    end = NOW - days * DAY
+    return Session(f"ago{days}", end - 60, end, "host", "reframe", "", 0, cases)
+
+
+@pytest.fixture
+def changes(monkeypatch, tmp_path):
+    """Say what became of the counters of a session, given those before it, the newest first."""
+
+    def change(*cases, before=()):
+        monkeypatch.setattr(counters.database, "sessions_of_check", lambda *_: iter(before))
+        found = counters.standing_counters(tmp_path / "results.db", session(0, *cases))
+        return [counter.change for counter in found]
+
+    return change
+
+
+def test_the_first_reading_has_nothing_to_compare_with(changes):
+    assert changes(case(7)) == ["first reading"]
+    assert changes(case(7), before=[session(2, case(3, "node2"))]) == ["first reading"]
+
+
+def test_what_grew_has_a_rate(changes):
+    assert changes(case(7), before=[session(2, case(4)), session(3, case(1))]) == ["+3 in 2.0 days"]
+
+
+def test_a_check_that_saw_nothing_read_zero_and_one_of_an_older_release_read_none(changes):
+    assert changes(case(7), before=[session(2, case(0))]) == ["+7 in 2.0 days"]
+    assert changes(case(7), before=[session(2, case(0, read=False))]) == ["first reading"]
+
+
+def test_what_grows_no_more_says_since_when(changes):
+    before = [session(1, case(7)), session(2, case(7)), session(3, case(5)), session(4, case(7))]
+    assert changes(case(7), before=before) == ["no more since 2026-11-20"]
+    assert changes(case(7), before=before[:1]) == ["no more since 2026-11-21"]
+
+
+def test_a_counter_that_went_back_was_reset(changes):
+    assert changes(case(2), before=[session(1.5, case(7))]) == [
+        "counter was reset: 7 before, in 1.5 days"
+    ]
+
+
+def test_a_node_that_was_away_is_compared_with_its_own_last_reading(changes):
+    before = [session(1, case(1, "node2")), session(5, case(6))]
+    assert changes(case(7), before=before) == ["+1 in 5.0 days"]
+
+
+def test_each_counter_is_one_line(changes):
+    cases = case(7), case(65535, counter="symbol_error"), case(1, "node2")
+    assert changes(*cases, before=[session(1, case(6))]) == [
+        "+1 in 1.0 days", "+65535 in 1.0 days", "first reading",
+    ]  # fmt: skip
+
+
+def test_the_text_and_the_data_of_a_counter(monkeypatch, tmp_path):
+    monkeypatch.setattr(counters.database, "sessions_of_check", lambda *_: iter(()))
+    (found,) = counters.standing_counters(tmp_path, session(0, case(7)))
+    assert found.text == "node1 mlx5_0/1: link_downed stands at 7 (first reading)"
+    assert replace(found, before=4, days=2.0).as_data()["before"] == 4
