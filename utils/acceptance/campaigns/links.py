@@ -6,8 +6,7 @@ from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.text import shortened
 from acceptance.rfm import Case
 from acceptance.rfm.session_schema import node_of_case
-from acceptance.verdict import Nodes, Verdict
-from acceptance.verdict.nodes import place_of
+from acceptance.verdict import Nodes, Verdict, place_of
 
 #: Names of nodes that a line shows.
 _SHOWN = 8

@@ -10,7 +10,6 @@ from typing import Any
 
 from acceptance.core.errors import Fault
 
-
 #: ReFrame's schedulers that submit to Slurm, and the others that tell it their nodes.
 SLURM, _LISTING = ("slurm", "squeue"), ("local", "ssh")
 

@@ -13,6 +13,7 @@ from acceptance.verdict.nodes import (
     limited_text,
     node_lines,
     not_benchmarked,
+    place_of,
     stated_nodes,
     tolerance_of,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "merged",
     "node_lines",
     "not_benchmarked",
+    "place_of",
     "prometheus",
     "stated_nodes",
     "tolerance_of",

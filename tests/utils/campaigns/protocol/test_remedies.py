@@ -281,7 +281,13 @@ def test_a_build_that_failed_and_a_case_that_never_ran():
 def test_every_problem_of_the_gate_has_a_code():
     files = (
         ROOT / "utils/acceptance" / f"{name}.py"
-        for name in ("verdict/session", "verdict/coverage", "verdict/conclude", "campaigns/verdict", "campaigns/links")
+        for name in (
+            "verdict/session",
+            "verdict/coverage",
+            "verdict/conclude",
+            "campaigns/verdict",
+            "campaigns/links",
+        )
     )
     source = "".join(path.read_text() for path in files)
     kinds = set(re.findall(r'\.(?:fail|cannot_judge)\(\s*"([a-z-]+)"', source))
