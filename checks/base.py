@@ -18,6 +18,7 @@ from acceptance.references import SOURCES
 from acceptance.software import find_program
 
 from . import reframe_patches
+from .extras import refuse_wrong
 
 reframe_patches.apply()
 
@@ -75,6 +76,11 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
     time_limit = "10m"
     #: Whether what a case measures, beside whether it runs, depends on the mode.
     differs_by_mode = False
+
+    @run_after("setup")
+    def refuse_extras(self):
+        """Run nothing where partition or environment state what cannot be."""
+        refuse_wrong(self.current_partition, self.current_environ)
 
     @run_before("run")
     def find_executable(self):

@@ -19,6 +19,8 @@ from acceptance.software import (
 )
 from acceptance.suites import SUITES
 
+from .extras import refuse_wrong
+
 #: Ends a build that failed, so that what Spack said fits into one line.
 FAILED = "this build of the suite failed"
 
@@ -56,6 +58,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
     @run_after("setup")
     def compose(self):
         """Stage the Spack environment of this suite, system and MPI."""
+        refuse_wrong(self.current_partition, self.current_environ)
         self.descr = f"build of {SUITES[self.suite].title}"
         self.sourcesdir = None
         # On a machine that measures itself a build counts as a job, so that none runs beside a

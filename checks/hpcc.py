@@ -13,6 +13,7 @@ from acceptance.suites.hpcc import output as parse
 
 from .base import stated
 from .build import SuiteBuild, uses_spack
+from .extras import extras_of
 from .partitions import (
     cores_of,
     largest_job,
@@ -112,7 +113,7 @@ class Hpcc(PlacedCheck):
             self.time_limit = TIME_LIMITS[mode]
         Path(self.stagedir, INPUT).write_text(text)
         self.prerun_cmds = [f"rm -f {OUTPUT}", f"sh {CACHE_SCRIPT} > {CACHE_OUT}"]
-        if not self.current_partition.extras.get("cache"):
+        if not extras_of(self.current_partition).cache:
             # Told by the check at once, not a day later: nobody knew what STREAM has measured.
             self.prerun_cmds.append(f"grep -q '^cache ' {CACHE_OUT} || exit 0")
 
@@ -123,7 +124,7 @@ class Hpcc(PlacedCheck):
 
     def listed(self):
         """Return metric -> unit; where no cache is stated, as if all arrays lay in the memory."""
-        if self.current_partition.extras.get("cache"):
+        if extras_of(self.current_partition).cache:
             return self.expected()
         return self.metrics_with(ep_in_cache=False, single_in_cache=False)
 
@@ -152,7 +153,7 @@ class Hpcc(PlacedCheck):
 
     def share_of(self, order):
         """Return the share of the memory that a matrix of this order takes; 0 if unknown."""
-        known = self.current_partition.extras.get("memory")
+        known = extras_of(self.current_partition).memory
         return 8 * order**2 / self.available() if known else 0.0
 
     def expected(self):
@@ -168,12 +169,12 @@ class Hpcc(PlacedCheck):
     def peak(self):
         """Return the peak (Gflop/s) of the cores used; None where the partition states none."""
         part = self.current_partition
-        node = part.extras.get("peak")
-        return node and node * self.np / cores_of(part)
+        node = extras_of(part).peak
+        return node * self.np / cores_of(part) if node else None
 
     def in_cache(self):
         """Tell which kinds of STREAM run in the cache, from the caches that the node has."""
-        cache = self.current_partition.extras.get("cache")
+        cache = extras_of(self.current_partition).cache
         if not cache:
             path = Path(self.stagedir, CACHE_OUT)
             cache = last_level_cache(path.read_text() if path.exists() else "", CACHE_OUT)

@@ -16,8 +16,9 @@ import reframe.core.config as config
 import reframe.core.runtime as runtime
 from reframe.frontend import autodetect
 
+from acceptance.core.extras import MODES
+
 from .base import JudgedCheck, library
-from .partitions import MODES
 
 
 def start(system: str) -> None:

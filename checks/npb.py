@@ -13,6 +13,8 @@ from acceptance.suites.npb import output as parse
 
 from .base import stated
 from .build import SuiteBuild, uses_spack
+from .extras import extras_of
+from .extras import version_of as version_stated
 from .partitions import cores_of, mode_of, nodes_for, nodes_of, partitions, placements
 from .placed import PlacedCheck
 
@@ -26,7 +28,7 @@ TIME_LIMITS = {"smoke": "5m", "nightly": "30m", "acceptance": "3h"}
 def version_of(part) -> str:
     """Return the oldest version of NPB that environments of a partition have."""
     versions = {
-        environ.extras.get("versions", {}).get("npb") or pinned_version("npb")
+        version_stated(environ, "npb") or pinned_version("npb")
         for environ in part.environs
         if "npb" in environ.features
     }
@@ -102,7 +104,7 @@ def fits_memory(part, name: str, problem_class: str, processes: int, nodes: int)
     The rest is for the system and the MPI. Classes up to W fit anywhere, those up to C where a
     partition does not say its memory.
     """
-    memory = part.extras.get("memory", 0)
+    memory = extras_of(part).memory
     if problem_class in "SW" or not memory:
         return problem_class in "SWABC"
     return npb.memory(name, problem_class, processes) <= 0.75 * memory * nodes

@@ -4,22 +4,21 @@ import functools
 
 import reframe.core.runtime as runtime
 
+from acceptance.core.extras import MODES
 from acceptance.core.paths import Workspace
 from acceptance.fabric import Facts, facts_of
+
+from .extras import extras_of
 
 
 def cores_of(partition) -> int:
     """Count the cores that the checks may use on one node of a partition; 0 if unknown."""
-    return partition.extras.get("cores") or partition.processor.num_cores or 0
-
-
-#: How much is measured: to see that all works, every night, and when a machine is accepted.
-MODES = ("smoke", "nightly", "acceptance")
+    return extras_of(partition).cores or partition.processor.num_cores or 0
 
 
 def mode_of(partition, asked: str) -> str:
     """Return the mode that is asked for, else that of a partition; ValueError for another word."""
-    mode = asked or partition.extras.get("mode", "nightly")
+    mode = asked or extras_of(partition).mode or "nightly"
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}; it must be one of {', '.join(MODES)}")
     return mode
@@ -27,7 +26,7 @@ def mode_of(partition, asked: str) -> str:
 
 def memory_of(partition) -> int:
     """Return the bytes of memory of a node of a partition; ValueError where it says none."""
-    memory = partition.extras.get("memory", 0)
+    memory = extras_of(partition).memory
     if not memory:
         raise ValueError(
             f"{partition.fullname} does not say how much memory a node has: write "
@@ -38,7 +37,7 @@ def memory_of(partition) -> int:
 
 def nodes_of(partition) -> int:
     """Count the nodes of a partition that the checks may use."""
-    return partition.extras.get("nodes", 1)
+    return extras_of(partition).nodes
 
 
 def largest_job() -> int:

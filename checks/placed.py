@@ -11,6 +11,7 @@ from acceptance.fabric import FabricFault, link_report, plausibility
 from acceptance.launch import Layout, placement, rank_report
 
 from .base import JudgedCheck, library
+from .extras import extras_of
 from .partitions import fabric_facts, partitions, standing
 from .pinned import Pinned
 
@@ -94,7 +95,7 @@ class PlacedCheck(JudgedCheck, Pinned):
         self.layout = self.layout_on(part)
         self.num_tasks, self.num_tasks_per_node = self.np, self.layout.per_node
         _, path = self.ways()
-        self.verified = part.extras.get("verify_placement", True)
+        self.verified = extras_of(part).verify_placement
         mpi = self.current_environ.extras.get("mpi", "")
         technology = self.fabric.technology if self.fabric else ""
         self.place_options = []

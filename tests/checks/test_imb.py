@@ -286,3 +286,27 @@ def test_no_case_has_more_ranks_than_cores(site):
         int(line.split("%np=")[1].split()[0]) for line in run.output.splitlines() if "%np=" in line
     }
     assert counts == set(process_counts(usable_cores()))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"cores": 2', '"cores": "2"', "replay:default: cores is '2'; it has to be a whole number"),
+        ('"nodes": 2', '"node": 2', "replay:default: unknown key 'node' in the extras"),
+        (
+            '"extras": {"suites"',
+            '"extras": {"mpi": "open-mpi", "suites"',
+            "replay:default+recorded: unknown mpi: 'open-mpi'; known: openmpi, ",
+        ),
+    ],
+)
+def test_nothing_runs_on_extras_that_nobody_reads(site, recorded, old, new, said):
+    site.replay(recorded(PINGPONG))
+    config = site.folder / "site.py"
+    assert old in config.read_text()
+    config.write_text(config.read_text().replace(old, new))
+    run, (status, verdict) = run_pingpong(site, None)
+    assert (run.status, status) == (1, 1)
+    assert verdict["problems"][0]["kind"] == "case-failed"
+    assert said in verdict["problems"][0]["message"]
+    assert not list((site.var / "stage").rglob("rfm_job.sh"))

@@ -624,7 +624,10 @@ def test_the_command_shows_findings_and_fails_where_it_is_asked_to(made):
 def test_the_command_refuses_in_one_line(made, tmp_path):
     made.add_system(CONFIGURATION.format(extras={"guidelines": "maybe"}))
     results = [
-        (made.acceptance("guidelines"), "made:compute: guidelines is 'maybe'; it can be show or"),
+        (
+            made.acceptance("guidelines"),
+            "made:compute: unknown guidelines: 'maybe'; known: show, fail",
+        ),
         (made.acceptance("guidelines", "--session", "none"), "holds no session none"),
         (made.acceptance("guidelines", "--db", tmp_path / "no.db"), "no.db: no such file"),
     ]

@@ -133,3 +133,29 @@ def test_a_suite_that_is_installed_is_not_to_be_installed(bare, monkeypatch, tmp
     assert f'"suites": {{"hpcc": "{program.parent}"}}' in row.remedy
     assert "Debian" not in row.remedy
     assert not_provided(SUITES["hpcc"]) == f"{row.found}; {row.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("partition", "environment", "what", "said"),
+    [
+        ('{"node": 2}', "{}", "extras of fast", "made:fast: unknown key 'node'"),
+        ("{}", '{"mpi": "open-mpi"}', "extras of fast+gnu", "made:fast+gnu: unknown mpi"),
+        ("{}", '{"suites": ["imb"]}', "extras of fast+gnu", "made:fast+gnu: suites is ['imb']"),
+    ],
+)
+def test_extras_that_nobody_reads_are_broken(
+    tmp_path, monkeypatch, partition, environment, what, said
+):
+    monkeypatch.setenv("ACCEPTANCE_SYSTEMS", str(tmp_path))
+    path = tmp_path / "config/systems/made.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        'SYSTEM = {"name": "made", "hostnames": [".*"], "partitions": [{"name": "fast", '
+        f'"environs": ["gnu"], "extras": {partition}}}]}}\n'
+        f'ENVIRONMENTS = [{{"name": "gnu", "features": ["imb"], "extras": {environment}}}]\n'
+        'site_configuration = {"systems": [SYSTEM], "environments": ENVIRONMENTS}\n'
+    )
+    broken = [row for row in examine(Workspace.of(), [path], "made") if row.state == BROKEN]
+    assert [row.what for row in broken if row.what.startswith("extras")] == [what]
+    found = {row.what: row.found for row in broken}
+    assert found[what].startswith(f"{path}: {said}")

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
+from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.guidelines.comparisons import Comparer, Comparison, Instance
 from acceptance.guidelines.findings import Report, Violation
 from acceptance.guidelines.sweeps import LEAST_VALUES, Collected, collect
@@ -39,7 +40,7 @@ FLOOR_SINGLE = 1.50
 EARLIER = 20
 
 #: In `extras["guidelines"]` of a partition: whether a finding is shown, or fails the session.
-SHOW, FAIL = "show", "fail"
+SHOW, FAIL = GUIDELINES
 
 
 def evaluate(session: Session, earlier_sessions: Iterable[Session] = ()) -> Report:
@@ -183,15 +184,13 @@ def judge(
 ) -> tuple[Report, tuple[Violation, ...]]:
     """Return what came of the guidelines, and those findings whose partition has them fail.
 
-    Raises SiteFault when a partition asks for something else than SHOW or FAIL.
+    Raises ExtrasFault when a partition states what cannot be, anything else than SHOW or FAIL say.
     """
-    asked = {
-        f"{system['name']}:{partition['name']}": partition.get("extras", {}).get("guidelines", SHOW)
-        for system in configuration.systems
-        for partition in system["partitions"]
-    }
-    for name, word in asked.items():
-        if word not in (SHOW, FAIL):
-            raise site.SiteFault(f"{name}: guidelines is {word!r}; it can be {SHOW} or {FAIL}")
+    asked = {}
+    measured = {case.system for case in session.cases}
+    for system in (system for system in configuration.systems if system["name"] in measured):
+        for partition in system["partitions"]:
+            name = f"{system['name']}:{partition['name']}"
+            asked[name] = PartitionExtras.read(partition.get("extras", {}), name).guidelines
     report = evaluate(session, earlier_sessions)
     return report, tuple(f for f in report.findings if asked.get(f.partition) == FAIL)

@@ -2,7 +2,7 @@
 
 from acceptance.launch import pins, placement, rank_report, scontrol, slurm_jobs
 from acceptance.launch.pins import PinFault
-from acceptance.launch.placement import Launch, Layout, PlacementFault, place
+from acceptance.launch.placement import MPIS, Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
 from acceptance.launch.scontrol import SlurmFault
 from acceptance.launch.slurm_jobs import cut_short
@@ -17,6 +17,7 @@ from acceptance.launch.topology import (
 
 __all__ = [
     "CACHE_SCRIPT",
+    "MPIS",
     "Launch",
     "Layout",
     "PinFault",

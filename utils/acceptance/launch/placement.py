@@ -25,6 +25,9 @@ _LAUNCHERS = {
     "mvapich2": "hydra",
     "intel-mpi": "intel-mpi",
 }
+#: What an environment may say that its MPI is: those above, those that only Slurm's srun starts
+#: here, and any other one, of which nothing is known.
+MPIS = (*_LAUNCHERS, "sgi-mpt", "cray-mpt", "nec-mpi", "other")
 _SLURM = ("srun", "srunalloc")
 
 

@@ -61,9 +61,8 @@ class Site:
             {
                 (suite, environment["extras"]["spack"]["mpi"])
                 for partition in system["partitions"]
-                for environment in self.environments
-                if self._belongs(environment, partition, system)
-                and "spack" in environment.get("features", ())
+                for environment in self.environments_of(partition, system)
+                if "spack" in environment.get("features", ())
                 for suite in environment["features"]
                 if suite in suites
             }
@@ -76,21 +75,32 @@ class Site:
             "target_systems", [system["name"]]
         )
 
+    def environments_of(
+        self, partition: dict[str, Any], system: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return the environments of a partition."""
+        return [each for each in self.environments if self._belongs(each, partition, system)]
+
     def providers(self, suite: str, system: dict[str, Any]) -> list[Provider]:
         """Return the environments of a system that have the suite among their features."""
         return [
             Provider(
                 f"{system['name']}:{partition['name']}",
                 environment["name"],
-                environment.get("extras", {}).get("suites", {}).get(suite, ""),
+                _folder(environment, suite),
                 partition.get("extras", {}).get("nodes", 1) == 1
                 and "no-loopback" in environment.get("features", ()),
             )
             for partition in system["partitions"]
-            for environment in self.environments
-            if self._belongs(environment, partition, system)
-            and suite in environment.get("features", ())
+            for environment in self.environments_of(partition, system)
+            if suite in environment.get("features", ())
         ]
+
+
+def _folder(environment: dict[str, Any], suite: str) -> str:
+    """Return where an environment says that a suite is; empty where it says nothing readable."""
+    folders = environment.get("extras", {}).get("suites")
+    return str(folders.get(suite, "")) if isinstance(folders, dict) else ""
 
 
 def load(files: Iterable[Path]) -> Site:

@@ -4,15 +4,17 @@ import importlib.metadata
 import os
 import platform
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from acceptance import references
+from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
 from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, facts_of, rates
-from acceptance.launch import slurm_jobs, usable_cores
+from acceptance.launch import MPIS, slurm_jobs, usable_cores
 from acceptance.rfm import configuration
 from acceptance.site.unprovided import missing
 from acceptance.software import Spack, find_program
@@ -51,8 +53,9 @@ def examine(
         return rows
     rows.append(Examined("system", OK, f"{chosen['name']}: {chosen.get('descr', '')}"))
     rows += _schedulers(chosen)
-    rows += _fabrics(chosen, workspace)
-    for suite in SUITES.values():
+    wrong = [*_extras(chosen, site, workspace)]
+    rows += [*wrong, *_fabrics(chosen, workspace)]
+    for suite in () if wrong else SUITES.values():
         rows += _suite(suite, site.providers(suite.key, chosen), spack)
     return rows
 
@@ -124,6 +127,32 @@ def _schedulers(system: dict[str, Any]) -> Iterator[Examined]:
             yield Examined(what, BROKEN, fault, slurm_jobs.NO_ACCOUNTING)
         else:
             yield Examined(what, OK, "Slurm answers")
+
+
+def _extras(
+    system: dict[str, Any], site: configuration.Site, workspace: Workspace
+) -> Iterator[Examined]:
+    """Read what partitions and environments state, as every check does; tell what is wrong."""
+    for partition in system["partitions"]:
+        place = workspace.place_of(system["name"], partition["name"])
+        states: dict[str, Callable[[], object]] = {
+            partition["name"]: partial(PartitionExtras.read, partition.get("extras", {}), place)
+        }
+        for environment in site.environments_of(partition, system):
+            states[f"{partition['name']}+{environment['name']}"] = partial(
+                read_environment,
+                environment.get("extras", {}),
+                environment.get("features", ()),
+                SUITES,
+                MPIS,
+                f"{place}+{environment['name']}",
+            )
+        for name, read in states.items():
+            try:
+                read()
+            except ExtrasFault as err:
+                remedy = "fix it: no check runs there until then"
+                yield Examined(f"extras of {name}", BROKEN, str(err), remedy)
 
 
 def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]:

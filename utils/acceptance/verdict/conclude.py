@@ -13,6 +13,7 @@ from pathlib import Path
 from acceptance import guidelines
 from acceptance.alerts import Alert, AlertFault, Notification, notify
 from acceptance.core import state_files
+from acceptance.core.extras import ExtrasFault
 from acceptance.core.paths import Workspace
 from acceptance.regressions import judge as regressions
 from acceptance.rfm import ResultsFault, Session, SiteFault, configuration
@@ -121,7 +122,7 @@ def compare_with_guidelines(
     try:
         earlier = guidelines.earlier(database, session)
         report, failing = guidelines.judge(session, configuration.load(config_files), earlier)
-    except (SiteFault, ResultsFault) as err:
+    except (SiteFault, ResultsFault, ExtrasFault) as err:
         verdict.fail("guidelines", str(err))
         return
     known = verdict.guidelines or {"compared": 0, "single": 0, "skipped": {}, "findings": []}

@@ -1,0 +1,47 @@
+"""What partitions and environments state in their `extras`, as every check reads it."""
+
+import functools
+from collections.abc import Mapping
+
+from reframe.core.exceptions import SanityError
+
+from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
+from acceptance.core.paths import Workspace
+from acceptance.launch import MPIS
+from acceptance.suites import SUITES
+
+#: Takes the place of wrong extras, so that there are cases, which `refuse_wrong` fails.
+_WRONG = PartitionExtras(nodes=1, cores=2)
+#: What ReFrame 4.10 itself adds to the extras of a partition.
+_OF_REFRAME = ("scheduler", "launcher")
+
+
+def read(partition, where="") -> PartitionExtras:
+    """Read what a partition states of itself; raises ExtrasFault."""
+    stated = {key: value for key, value in partition.extras.items() if key not in _OF_REFRAME}
+    return PartitionExtras.read(stated, where)
+
+
+@functools.cache
+def extras_of(partition) -> PartitionExtras:
+    """Return what a partition states of itself; where that is wrong, the least there can be."""
+    try:
+        return read(partition)
+    except ExtrasFault:
+        return _WRONG
+
+
+def version_of(environ, suite: str) -> str:
+    """Return the version of a suite that an environment states; empty where it states none."""
+    versions = environ.extras.get("versions", {})
+    return str(versions.get(suite, "")) if isinstance(versions, Mapping) else ""
+
+
+def refuse_wrong(partition, environ) -> None:
+    """Raise SanityError, with file and key, for extras that are wrong: nothing runs on them."""
+    where = Workspace.of().place_of(*partition.fullname.split(":", 1))
+    try:
+        read(partition, where)
+        read_environment(environ.extras, environ.features, SUITES, MPIS, f"{where}+{environ.name}")
+    except ExtrasFault as err:
+        raise SanityError(str(err)) from None

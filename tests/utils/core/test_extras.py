@@ -1,0 +1,76 @@
+"""`core/extras.py`: what partitions and environments may state, and what is refused."""
+
+import pytest
+
+from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
+from acceptance.launch import MPIS
+from acceptance.suites import SUITES
+
+WHERE = "config/systems/made.py: made:batch"
+
+
+def test_what_a_partition_states():
+    stated = {
+        "nodes": 4, "cores": 64, "memory": 2**38, "mode": "smoke", "peak": 3200.5, "cache": 2**25,
+        "guidelines": "fail", "verify_placement": False, "fabric": {"technology": "ethernet"},
+        "site_rack": {"row": 3},
+    }  # fmt: skip
+    assert PartitionExtras.read(stated) == PartitionExtras(
+        4, 64, 2**38, "smoke", 3200.5, 2**25, "fail", False
+    )
+    assert PartitionExtras.read({}) == PartitionExtras()
+
+
+@pytest.mark.parametrize(
+    ("extras", "said"),
+    [
+        ({"fabrics": {}}, "unknown key 'fabrics' in the extras of a partition; known: nodes, "),
+        ({"node": 2}, "unknown key 'node' in the extras of a partition; known: nodes, cores, "),
+        ({"guideline": "fail"}, "verify_placement, fabric, and whatever begins with site_"),
+        ({1: 2}, "unknown key 1 in the extras of a partition"),
+        ({"nodes": 0}, "nodes is 0; it has to be a whole number from 1 on"),
+        ({"nodes": True}, "nodes is True; it has to be a whole number from 1 on"),
+        ({"cores": "8"}, "cores is '8'; it has to be a whole number from 1 on"),
+        ({"memory": 16e9}, "memory is 16000000000.0; it has to be a whole number from 0 on"),
+        ({"peak": 0}, "peak is 0; it has to be a number above 0"),
+        ({"peak": float("nan")}, "peak is nan; it has to be a number above 0"),
+        ({"mode": "night"}, "unknown mode: 'night'; known: smoke, nightly, acceptance"),
+        ({"guidelines": "yes"}, "unknown guidelines: 'yes'; known: show, fail"),
+        ({"verify_placement": "no"}, "verify_placement is 'no'; it can be True or False"),
+        (["nodes"], "the extras of a partition are ['nodes']; they have to be a dictionary"),
+    ],
+)
+def test_what_nobody_reads_is_refused_with_its_place(extras, said):
+    with pytest.raises(ExtrasFault) as fault:
+        PartitionExtras.read(extras, WHERE)
+    assert str(fault.value).startswith(f"{WHERE}: ")
+    assert said in str(fault.value)
+
+
+def environment(extras, features=("imb",)):
+    read_environment(extras, features, SUITES, MPIS, f"{WHERE}+gnu")
+
+
+def test_what_an_environment_states():
+    environment({"mpi": "openmpi", "suites": {"imb": "/opt/imb"}, "versions": {"npb": "3.3.1"}})
+    environment({"spack": {"mpi": "mvapich2"}, "mpi": "mvapich2", "site_owner": "physics"})
+    environment({"suites": {"halo": "/opt/halo"}, "mpi": "other"}, ("halo",))
+
+
+@pytest.mark.parametrize(
+    ("extras", "said"),
+    [
+        ({"mpi": "open-mpi"}, "unknown mpi: 'open-mpi'; known: openmpi, mpich, "),
+        ({"version": {}}, "unknown key 'version' in the extras of an environment; known: mpi, "),
+        ({"versions": {"NPB": "3.3.1"}}, "unknown key 'NPB' in versions; known: imb, "),
+        ({"versions": "3.3.1"}, "versions is '3.3.1'; it has to be a dictionary"),
+        ({"versions": {"npb": 3.3}}, "versions: npb is 3.3; it has to be a text"),
+        ({"suites": {"Imb": "/opt"}}, "unknown key 'Imb' in suites; known: imb, "),
+        ({"suites": {"imb": ""}}, "suites: imb is ''; it has to be a text"),
+        ({"spack": {}}, "spack has no key 'mpi'"),
+    ],
+)
+def test_what_nobody_reads_of_an_environment_is_refused(extras, said):
+    with pytest.raises(ExtrasFault) as fault:
+        environment(extras)
+    assert str(fault.value).startswith(f"{WHERE}+gnu: {said}")
