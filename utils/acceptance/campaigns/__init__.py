@@ -1,6 +1,6 @@
 """Nights and acceptances: several runs of ReFrame that survive a kill, and their protocol."""
 
-from acceptance.campaigns import nodes, protocol, state, steps, suspects, verdict
+from acceptance.campaigns import limit, nodes, protocol, state, steps, suspects, verdict
 from acceptance.campaigns.runner import Runner
 from acceptance.campaigns.state import Busy, CampaignFault, State
 from acceptance.campaigns.steps import Step
@@ -11,6 +11,7 @@ __all__ = [
     "Runner",
     "State",
     "Step",
+    "limit",
     "nodes",
     "protocol",
     "state",

@@ -44,25 +44,27 @@ def plan(
     *,
     system: str | None = None,
     pinned: str = "",
+    excluded: str = "",
     extra: Sequence[str] = (),
     checks: Path = ROOT / "checks",
 ) -> list[Step]:
     """Return the steps of a campaign in a mode; every check file that defines tests is in one.
 
-    The link check is a case for each node of Slurm that is up. `pinned` are the nodes that the
-    benchmarks run on (`launch/pins.py`), `extra` further arguments of ReFrame; links and nodes do
-    not get them, for most of them choose benchmarks. Raises SiteFault for a system that there is
-    none of.
+    The link check is a case for each node of Slurm that is up and not `excluded`. `pinned` are the
+    nodes that the benchmarks run on (`launch/pins.py`), `extra` further arguments of ReFrame; links
+    and nodes do not get them, for most of them choose benchmarks. Raises SiteFault for a system
+    that there is none of.
     """
     chosen = configuration.system(system)
     common = [f"--system={system}"] if system else []
     distribute = ["--distribute=up"] if site.lists_nodes(chosen) else []
+    left_out = ["-J", f"exclude={excluded}"] if excluded else []
     pins = ["-S", f"pinned={pinned}"] if pinned else []
     planned = [
         Step(
             LINKS,
             (checks / LINK_CHECK,),
-            ("-c", str(checks), "-r", f"--mode={MAINTENANCE}", *distribute, *common),
+            ("-c", str(checks), "-r", f"--mode={MAINTENANCE}", *distribute, *left_out, *common),
         )
     ]
     if mode == MAINTENANCE:

@@ -13,6 +13,7 @@ from acceptance.campaigns import (
     Runner,
     State,
     Step,
+    limit,
     nodes,
     protocol,
     steps,
@@ -76,6 +77,9 @@ def add(commands: Commands) -> None:
     which = command.add_mutually_exclusive_group()
     which.add_argument("--resume", action="store_true", help="go on, or fail if none was stopped")
     which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
+    command.add_argument(
+        "--nodes", metavar="LIST", help="only these, node[1-16] say; the protocol tells that"
+    )
     for who in _PEOPLE:
         command.add_argument(f"--{who}", default="", metavar="NAME", help="for the protocol")
     command.add_argument("--output", type=Path, metavar="FOLDER", help="of the protocol")
@@ -136,16 +140,22 @@ def _nightly(options: argparse.Namespace) -> int:
 
 def _accept(options: argparse.Namespace) -> int:
     configuration = site.load(options.config_files)
+    system = configuration.system(options.system)
+    known = nodes.ask(system)
+    limited = {} if options.nodes is None else limit.limit(options.nodes, known)
     plan = steps.plan(
         "acceptance",
         configuration,
         system=options.system,
+        pinned=limit.pinned(limited, known),
+        excluded=limit.exclusion(limited, known, system["partitions"]),
         extra=tuple(options.reframe),
     )
-    known = nodes.ask(configuration.system(options.system))
     if options.dry_run:
         return _show(plan, known)
-    asked = _asked("acceptance", configuration, options)
+    asked: dict[str, Any] = _asked("acceptance", configuration, options)
+    if limited:
+        asked["nodes"] = limited
     if options.output:
         protocol.check_folder(options.output)
 

@@ -65,7 +65,6 @@ def build(
         "started": state.started,
         "ended": campaign.stamp(campaign.now()),
         **{who: people.get(who, "") for who in ("operator", "vendor", "customer")},
-        "nodes": {name: [*map(asdict, nodes)] for name, nodes in state.nodes.items()},
         "asked": _asked(state, workspace, configuration, system),
         "measured": [_case(session, case) for session in sessions for case in session.cases],
         "verdict": {

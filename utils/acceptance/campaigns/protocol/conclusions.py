@@ -115,8 +115,9 @@ def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Protoc
 
     Where Slurm has told the nodes the verdict says it of each.
     """
+    known = data["asked"].get("nodes", {}).get("known", {})
     for partition in data["asked"]["partitions"]:
-        if partition["name"] in data.get("nodes", {}):
+        if f"{data['system']}:{partition['name']}" in known:
             continue
         stated = partition.get("extras", {}).get("nodes", 1)
         seen = {
