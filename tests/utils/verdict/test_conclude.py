@@ -39,6 +39,10 @@ def gate(site, database, *options):
     return site.gate("--db", database, *options)
 
 
+def gate_text(site, database):
+    return " ".join(site.acceptance("gate", "--db", database).output.split())
+
+
 def test_a_history_that_got_worse_is_red_as_one_incident(site, databases):
     status, verdict = gate(site, databases / "dropped.db")
     assert (status, verdict["verdict"]) == (1, "fail")
@@ -64,7 +68,8 @@ def test_a_history_that_got_worse_is_red_as_one_incident(site, databases):
 def test_a_history_as_ever_is_green(site, databases):
     status, verdict = gate(site, databases / "good.db")
     assert (status, verdict["alerts"], verdict["problems"]) == (0, [], [])
-    assert verdict["history"] == {"judged": 96, "cannot_judge": "", "stale": 0}
+    history = {"judged": 96, "cannot_judge": "", "stale": 0, "systems": ["made"]}
+    assert verdict["history"] == history
 
 
 def test_the_gate_of_a_session_in_the_past_knows_its_past_only(site, databases):
@@ -175,7 +180,9 @@ def test_an_acknowledged_alert_is_listed_and_fails_nothing(site, databases):
     assert (status, verdict["alerts"]) == (0, [])
     (acknowledged,) = verdict["acknowledged"]
     assert acknowledged["id"] == alert["id"]
-    assert any("cable ordered" in note for note in verdict["notes"])
+    assert acknowledged["acknowledgement"]["reason"] == "cable ordered"
+    assert [problem["alerts"] for problem in verdict["excused"]] == [[alert["id"]]]
+    assert "cable ordered: made:" in gate_text(site, database)
 
 
 def test_what_is_open_on_another_system_is_not_ended(site, databases, tmp_path):

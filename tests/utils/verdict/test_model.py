@@ -11,7 +11,9 @@ def test_a_verdict_is_plain_data():
     verdict.fail("case-failed", "A: failed", "A")
     data = json.loads(json.dumps(verdict.as_data()))
     assert (data["verdict"], data["status"]) == ("fail", 1)
-    assert data["problems"] == [{"kind": "case-failed", "message": "A: failed", "about": ["A"]}]
+    assert data["problems"] == [
+        {"kind": "case-failed", "message": "A: failed", "about": ["A"], "alerts": []}
+    ]
 
 
 def test_what_cannot_be_judged_stays_so():

@@ -59,8 +59,8 @@ def session(*cases):
 
 def exported(*cases, verdict=None, kept=KEPT):
     """Return family -> list of (labels, value), as Prometheus' parser reads them."""
-    stored = session(*cases) if cases else None
-    text = export.prometheus(verdict or Verdict(system="local"), stored, kept)
+    stored = [session(*cases)] if cases else []
+    text = export.prometheus([verdict or Verdict(system="local")], stored, kept)
     return parsed(text)
 
 
@@ -156,7 +156,9 @@ def test_verdict_cases_times_and_findings():
     twice = replace(CASE, name="c", partition="other", findings=(down,))
     found = exported(CASE, bad, replace(bad, name="d"), twice, verdict=Verdict(status=1))
     system = {"system": "local"}
-    assert found["acceptance_verdict_status"] == [(system, 1)]
+    by_hand = {**system, "campaign": ""}
+    assert found["acceptance_verdict_status"] == [(by_hand, 1)]
+    assert found["acceptance_verdict_timestamp_seconds"] == [(by_hand, 1060.5)]
     assert found["acceptance_session_end_timestamp_seconds"] == [(system, 1060.5)]
     assert found["acceptance_session_duration_seconds"] == [(system, 60.0)]
     cases = {labels["result"]: value for labels, value in found["acceptance_cases"]}
@@ -168,7 +170,7 @@ def test_verdict_cases_times_and_findings():
 def test_without_a_session_the_verdict_is_there():
     found = exported(verdict=Verdict(status=2, system="local"))
     assert found == {
-        "acceptance_verdict_status": [({"system": "local"}, 2)],
+        "acceptance_verdict_status": [({"system": "local", "campaign": ""}, 2)],
         "acceptance_alert_messages_spooled": [({}, 0)],
     }
 
@@ -196,8 +198,8 @@ def test_open_alerts_are_counted(tmp_path):
 def test_the_file_is_replaced_whole(tmp_path):
     path = tmp_path / "acceptance.prom"
     path.write_text("old")
-    assert export.prometheus(Verdict(), session(CASE), KEPT, path) == ""
-    assert path.read_text() == export.prometheus(Verdict(), session(CASE), KEPT)
+    assert export.prometheus([Verdict()], [session(CASE)], KEPT, path) == ""
+    assert path.read_text() == export.prometheus([Verdict()], [session(CASE)], KEPT)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -307,7 +309,8 @@ def test_every_expression_asks_for_what_is_exported(dashboard):
         asked |= set(names)
         labels = set(re.findall(r"\{\{(\w+)\}\}", legend))
         assert labels <= set(export.FAMILIES[names[0]][0]), title
-    assert set(export.FAMILIES) - asked == {"acceptance_session_duration_seconds"}
+    times = {"acceptance_session_duration_seconds", "acceptance_session_end_timestamp_seconds"}
+    assert set(export.FAMILIES) - asked == times
 
 
 def test_the_variables_are_filled_from_what_is_exported(dashboard):
@@ -337,7 +340,7 @@ def test_the_dashboard_can_be_imported(dashboard):
     ids = [panel["id"] for panel in dashboard["panels"]]
     assert len(set(ids)) == len(ids)
     titles = [panel["title"] for panel in dashboard["panels"]]
-    assert {"Verdict", "Open alerts", "Link findings", "Age of the last session"} <= set(titles)
+    assert {"Verdict", "Open alerts", "Link findings", "Age of the verdict"} <= set(titles)
     taken = set()
     for panel in dashboard["panels"]:
         assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}

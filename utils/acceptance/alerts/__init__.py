@@ -1,15 +1,15 @@
 """Each alert is sent once, and its end once, to every target; who acknowledged what."""
 
-from acceptance.alerts import acknowledgements, notify, targets
+from acceptance.alerts import acknowledgements, alert, notify, targets
 from acceptance.alerts.acknowledgements import Ack, AckFault
-from acceptance.alerts.alert import KINDS, Alert
+from acceptance.alerts.alert import HISTORY, Alert
 from acceptance.alerts.messages import Message
 from acceptance.alerts.notification import Notification
 from acceptance.alerts.notify import AlertFault, Listing
 from acceptance.alerts.state import Entry
 
 __all__ = [
-    "KINDS",
+    "HISTORY",
     "Ack",
     "AckFault",
     "Alert",
@@ -19,6 +19,7 @@ __all__ = [
     "Message",
     "Notification",
     "acknowledgements",
+    "alert",
     "notify",
     "targets",
 ]

@@ -1,4 +1,4 @@
-"""Incidents: what moved for one reason is one alert, however many metrics moved."""
+"""Alerts: what is wrong for one reason is one alert, however many metrics or cases show it."""
 
 import math
 from collections.abc import Mapping
@@ -7,27 +7,42 @@ from typing import Any
 
 from acceptance.core.units import Direction
 
-#: Kind of an alert -> what one and several of them are called.
-KINDS = {
+#: Kind of an incident of the history -> what one and several of them are called.
+HISTORY = {
     "regression": ("regression", "regressions"),
     "drift": ("drift", "drifts"),
     "vanished": ("vanished metric", "vanished metrics"),
     "unit": ("changed unit", "changed units"),
     "machine": ("change of the machine", "changes of the machine"),
 }
+#: The same for what is wrong in a run by itself: links of a node, cases, the run as a whole, and
+#: many of these at once.
+NODE, FAILURE, UNMEASURED, MANY = "node", "failure", "unmeasured", "many"
+KINDS = HISTORY | {
+    NODE: ("faulty node", "faulty nodes"),
+    FAILURE: ("failure", "failures"),
+    UNMEASURED: ("missing measurement", "missing measurements"),
+    MANY: ("group of failures", "groups of failures"),
+}
 
 _OPTIONAL_NUMBERS = ("before", "after", "change")
+_LISTS = ("metrics", "nodes", "cases", "parts")
 
 
 @dataclass(frozen=True)
 class Alert:
-    """One incident, which is one alert: the metric that shows it best, and all that moved with it.
+    """One thing that is wrong; of the history the metric that shows it best, and all with it.
 
     `id` is stable as long as the incident lasts. `before` and `after` are levels in `unit`,
     `change` is after / before - 1; they are None where there is no such number (kinds vanished and
     unit). `direction` is the better one, None where the unit has none. `since` is the time of the
     first sample after the change (ISO 8601), `confidence` lies in 0..1, `cause` is what the metrics
     have in common, and `metrics` are those that moved too, without `metric` itself.
+
+    What is wrong in a run by itself has no metric but a `text`; `check` is a node, a benchmark or
+    the kind of a problem. It ends when its `cases` have passed on its `nodes`, or where it has
+    neither when a run of the same `sort` (nightly, accept; empty: by hand) is without it. `parts`
+    are the ids of the alerts that it stands for.
 
     Raises ValueError for an unknown kind, an empty id and for numbers that are none.
     """
@@ -48,6 +63,11 @@ class Alert:
     confidence: float
     cause: str
     metrics: tuple[str, ...] = ()
+    text: str = ""
+    nodes: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    sort: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what is no alert."""
@@ -64,13 +84,24 @@ class Alert:
 
     @property
     def where(self) -> str:
-        """Return `system:partition+environ`, as ReFrame writes it."""
-        return f"{self.system}:{self.partition}+{self.environ}"
+        """Return `system:partition+environ`, as ReFrame writes it, as far as it is known."""
+        partition = f":{self.partition}" if self.partition else ""
+        return f"{self.system}{partition}" + (f"+{self.environ}" if self.environ else "")
 
     @property
     def name(self) -> str:
         """Return `system:partition+environ check metric`, which patterns are compared with."""
-        return f"{self.where} {self.check} {self.metric}"
+        return f"{self.where} {self.subject}"
+
+    @property
+    def subject(self) -> str:
+        """Return what is wrong there: check and metric, or what takes their place."""
+        return f"{self.check} {self.metric}".strip()
+
+    @property
+    def of_history(self) -> bool:
+        """Tell whether the history shows it, not a run by itself."""
+        return self.kind in HISTORY
 
     @property
     def extent(self) -> str:
@@ -97,6 +128,8 @@ class Alert:
 
     def _what(self) -> str:
         since = f"since {self.since[:10]}"
+        if not self.of_history:
+            return f"{self.text} {since}"
         if self.kind == "vanished":
             return f"no longer measured {since}"
         if self.kind == "unit":
@@ -114,7 +147,7 @@ class Alert:
 
     def as_data(self) -> dict[str, Any]:
         """Return the alert as plain data, ready for JSON."""
-        return {**asdict(self), "metrics": list(self.metrics)}
+        return {**asdict(self), **{name: list(getattr(self, name)) for name in _LISTS}}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Alert":
@@ -123,6 +156,7 @@ class Alert:
         Raises ValueError for what is no alert.
         """
         try:
-            return cls(**{**data, "metrics": tuple(map(str, data["metrics"]))})
+            lists = {name: tuple(map(str, data[name])) for name in _LISTS if name in data}
+            return cls(**{**data, **lists, "metrics": tuple(map(str, data["metrics"]))})
         except (TypeError, KeyError) as err:
             raise ValueError(f"no alert: {err}") from None

@@ -13,6 +13,9 @@ from acceptance.core.text import one_line
 #: Alerts that a message spells out; the command `acceptance alerts` lists all.
 SHOWN = 20
 
+#: What shows more of an alert that is not of the history.
+_GATE = "acceptance gate"
+
 #: Characters of the longest subject.
 LONGEST = 160
 
@@ -70,7 +73,7 @@ def subject(news: News) -> str:
     everything = [*alerts, *news.ended]
     systems = ", ".join(dict.fromkeys(alert.system for alert in everything))
     first = everything[0]
-    what = " ".join(filter(None, (first.check, first.metric, first.extent if alerts else "")))
+    what = " ".join(filter(None, (first.subject, first.extent if alerts else "")))
     more = f" and {len(everything) - 1} more" if len(everything) > 1 else ""
     head, tail = f"{', '.join(parts)} on {systems}: ", more
     room = max(LONGEST - len(head) - len(tail), 20)
@@ -100,7 +103,8 @@ def _section(
 
 
 def _steps(alert: Alert) -> tuple[str, ...]:
+    more = f"acceptance history {shlex.quote(alert.metric)}" if alert.of_history else _GATE
     return (
-        f"see more: acceptance history {shlex.quote(alert.metric)}",
+        f"see more: {more}",
         f"acknowledge: acceptance ack {shlex.quote(alert.id)} --reason TEXT --until YYYY-MM-DD",
     )

@@ -186,7 +186,7 @@ def _compare(
     current = {alert.id: alert for alert in alerts}
     for alert in current.values():
         known = state.entries.get(alert.id)
-        entry = replace(known, alert=alert) if known else Entry(alert, stamp(now))
+        entry = replace(known, alert=alert, seen=stamp(now)) if known else Entry(alert, stamp(now))
         ack = acknowledgements.find(acks, alert, now, datetime.fromisoformat(entry.opened))
         if ack:
             notification.acknowledged.append((alert, ack))

@@ -18,7 +18,8 @@ _FORM = 1
 class Entry:
     """An open alert: when it was first seen, when and to whom it was sent, who acknowledged it.
 
-    `sent` and `acknowledged` are empty when it was not; times are ISO 8601.
+    `seen` is when it was found again last. `sent`, `acknowledged` and `seen` are empty when it was
+    not; times are ISO 8601.
     """
 
     alert: Alert
@@ -26,6 +27,7 @@ class Entry:
     sent: str = ""
     targets: tuple[str, ...] = ()
     acknowledged: str = ""
+    seen: str = ""
 
 
 @dataclass

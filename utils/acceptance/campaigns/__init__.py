@@ -1,8 +1,19 @@
 """Nights and acceptances: several runs of ReFrame that survive a kill, and their protocol."""
 
-from acceptance.campaigns import limit, nodes, protocol, state, steps, suspects, verdict
+from acceptance.campaigns import (
+    conclusion,
+    limit,
+    lock,
+    nodes,
+    protocol,
+    state,
+    steps,
+    suspects,
+    verdict,
+)
+from acceptance.campaigns.lock import Busy
 from acceptance.campaigns.runner import Runner
-from acceptance.campaigns.state import Busy, CampaignFault, State
+from acceptance.campaigns.state import CampaignFault, State
 from acceptance.campaigns.steps import Step
 
 __all__ = [
@@ -11,7 +22,9 @@ __all__ = [
     "Runner",
     "State",
     "Step",
+    "conclusion",
     "limit",
+    "lock",
     "nodes",
     "protocol",
     "state",

@@ -7,10 +7,7 @@ could store it (it can unless it was killed with SIGKILL, or the machine went do
 """
 
 import contextlib
-import fcntl
-import json
-import os
-import socket
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -35,12 +32,12 @@ PENDING, RUNNING, INTERRUPTED, DONE, NOT_PROVIDED = (
 SAME_NIGHT = 20.0
 
 
+#: The id of a campaign, at the beginning of the labels of its runs.
+_ID = re.compile(r"((?:nightly|accept)-\d{4}-\d\d-\d\dT\d{6}(?:\.\d+)?)(?:\.|$)")
+
+
 class CampaignFault(Fault):
     """A campaign that cannot run, or be read: why, and what to do."""
-
-
-class Busy(CampaignFault):
-    """Another campaign runs."""
 
 
 @dataclass
@@ -110,6 +107,14 @@ class State:
         return limited
 
     @property
+    def last_change(self) -> datetime:
+        """Return when it ended, or when the last thing began or ended that is known of it."""
+        runs = [run for step in self.steps for run in step.attempts]
+        times = [self.started, self.ended]
+        times += [time for run in runs for time in (run.started, run.ended)]
+        return max(datetime.fromisoformat(time) for time in times if time)
+
+    @property
     def folder(self) -> Path:
         """Return where its files are."""
         return self.campaigns / self.id
@@ -141,8 +146,10 @@ def load(path: Path) -> State:
             partition: [SlurmNode(**node) for node in known]
             for partition, known in data.get("nodes", {}).items()
         }
-        datetime.fromisoformat(data["started"])
-        return State(**{**data, "campaigns": path.parents[1], "steps": steps, "nodes": nodes})
+        state = State(**{**data, "campaigns": path.parents[1], "steps": steps, "nodes": nodes})
+        if state.last_change.tzinfo is None:
+            raise ValueError(f"{state.started!r} has no time zone")
+        return state
     except (state_files.StoredFault, ValueError, TypeError, KeyError, AttributeError) as err:
         raise CampaignFault(f"{path}: no state of a campaign: {err}; use --new") from None
 
@@ -159,7 +166,7 @@ def unfinished(
     An older one that has not ended was given up when the newest one began. `hours` is how old it
     may be. A state that cannot be read is none.
     """
-    found = [state for state in _states(campaigns, f"{kind}-*") if state.asked == dict(asked)]
+    found = [state for state in readable(campaigns, f"{kind}-*") if state.asked == dict(asked)]
     # Of two that began in one second the second one has a number.
     newest = max(found, key=lambda state: (state.started, len(state.id), state.id), default=None)
     if newest is None or newest.ended:
@@ -173,15 +180,44 @@ def given_up(besides: State) -> Iterator[tuple[State, Progress]]:
 
     For whoever holds the lock: nobody waits for them any more, but their jobs may still be there.
     """
-    for state in _states(besides.campaigns, "*"):
+    for state in readable(besides.campaigns):
         if not state.ended and state.id != besides.id:
             yield from ((state, step) for step in state.steps if step.state == RUNNING)
 
 
-def _states(campaigns: Path, pattern: str) -> Iterator[State]:
+def newest(campaigns: Path) -> State | None:
+    """Return the campaign that ended, or did anything, last; None where there is none.
+
+    Raises CampaignFault when that one cannot be read.
+    """
+    newest: State | None = None
+    faults: list[tuple[float, CampaignFault]] = []
+    for path in campaigns.glob("*/state.json"):
+        try:
+            state = load(path)
+        except CampaignFault as err:
+            faults.append((path.stat().st_mtime, err))
+            continue
+        key = state.last_change, len(state.id), state.id
+        if newest is None or key > (newest.last_change, len(newest.id), newest.id):
+            newest = state
+    for changed, fault in faults:
+        if newest is None or changed > newest.last_change.timestamp():
+            raise fault
+    return newest
+
+
+def readable(campaigns: Path, pattern: str = "*") -> Iterator[State]:
+    """Yield the campaigns whose state can be read."""
     for path in campaigns.glob(f"{pattern}/state.json"):
         with contextlib.suppress(CampaignFault):
             yield load(path)
+
+
+def id_of(label: str) -> str:
+    """Return the id of the campaign that a label is, or begins with; empty where it has none."""
+    matched = _ID.match(label)
+    return matched[1] if matched else ""
 
 
 def begin(
@@ -228,58 +264,3 @@ def now() -> datetime:
 def stamp(when: datetime) -> str:
     """Write a time to the second, ISO 8601."""
     return when.isoformat(timespec="seconds")
-
-
-@contextlib.contextmanager
-def locked(campaigns: Path, what: str) -> Iterator[int]:
-    """Hold the lock of all campaigns; gives the file's descriptor, for ReFrame to hold it, too.
-
-    Raises Busy, in one line, when another campaign or its ReFrame holds it.
-    """
-    path = campaigns / "lock"
-    try:
-        campaigns.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as err:
-        raise CampaignFault(f"{path}: cannot be written: {err.strerror or err}") from None
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder_text = os.pread(descriptor, 4096, 0).decode(errors="replace")
-            raise Busy(_holder(path, holder_text)) from None
-        except OSError as err:
-            raise CampaignFault(
-                f"{path}: cannot be locked: {err.strerror or err}; mount it with locks "
-                "(Lustre: -o flock), or let ACCEPTANCE_VAR name a folder that has them"
-            ) from None
-        holder = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "since": stamp(now()),
-            "what": what,
-        }
-        # Who holds it is for people; a full disk is reported where something has to be kept.
-        with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps(holder).encode(), 0)
-        yield descriptor
-        os.ftruncate(descriptor, 0)
-    finally:
-        os.close(descriptor)
-
-
-def _holder(path: Path, text: str) -> str:
-    try:
-        holder = json.loads(text)
-        who = f"{holder['what']} runs since {holder['since']} (PID {holder['pid']})"
-        host = holder["host"]
-        gone = not Path(f"/proc/{holder['pid']}").exists()
-    except (ValueError, KeyError, TypeError):
-        return f"{path} is held by another process; try again later"
-    if host != socket.gethostname():
-        # Several login nodes may share a folder; their processes cannot be seen from here.
-        return f"{who} on {host}; wait for it, or end it there: kill {holder['pid']}"
-    if gone:
-        return f"{who} was killed, and its ReFrame is still ending; try again in a minute"
-    return f"{who}; wait for it, or end it: kill {holder['pid']}"

@@ -33,24 +33,23 @@ _LONGEST = 300
 _WORDS = {Status.PASSED: "pass", Status.FAILED: "FAIL", Status.CANNOT_JUDGE: "cannot judge"}
 
 
-def conclude(
+def examine(
     state: State,
     workspace: Workspace,
     config_files: Sequence[Path],
-    *,
-    send: bool,
     again: Repetition | None = None,
 ) -> Verdict:
-    """Judge all steps together; `send` and `again` are as in `acceptance.verdict.conclude`.
+    """Judge all steps together; `again` is as in `acceptance.verdict.examine`.
 
     Raises Interrupted when this process is told to stop while it measures again.
     """
     runs = [step.last.run for step in state.steps if step.last]
     given = Verdict()
     if runs:
-        given = verdict.conclude(
-            workspace, runs, config_files=config_files, send=send, again=again, with_nodes=False
+        given = verdict.examine(
+            workspace, runs, config_files=config_files, again=again, with_nodes=False
         )
+    given.campaign, given.system = state.id, state.asked.get("system", given.system)
     try:
         left = stopped(state, workspace.results)
         parts = [_judge_part(session) for session in left]
@@ -70,6 +69,7 @@ def conclude(
     )
     given = merged([given, *parts, missing])
     _judge_nodes(given, state, workspace, config_files)
+    given.notes += state.notes
     _judge_whole(given, state)
     return given
 

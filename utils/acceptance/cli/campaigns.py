@@ -13,7 +13,9 @@ from acceptance.campaigns import (
     Runner,
     State,
     Step,
+    conclusion,
     limit,
+    lock,
     nodes,
     protocol,
     steps,
@@ -30,7 +32,7 @@ from acceptance.core.text import wrapped
 from acceptance.launch import SlurmNode
 from acceptance.rfm import Interrupted
 from acceptance.rfm import configuration as site
-from acceptance.verdict import Repetition, Status, Verdict, verdict_text
+from acceptance.verdict import Repetition, Status, Verdict, stored, verdict_text
 
 _PEOPLE = ("operator", "vendor", "customer")
 _OTHERS = f"{BUSY} another campaign runs; {SIGNALLED} + N stopped by signal N"
@@ -40,8 +42,8 @@ class NothingToDo(Exception):
     """There is nothing to go on with, and that is no fault."""
 
 
-_Say = Callable[[str], None]
-_Finish = Callable[[State, Verdict, _Say], int]
+#: What ends a kind of campaign: it may add problems to the verdict, and returns lines to show.
+_Finish = Callable[[State, Verdict], str]
 
 
 def add(commands: Commands) -> None:
@@ -131,8 +133,8 @@ def _nightly(options: argparse.Namespace) -> int:
             raise NothingToDo("no night of these arguments was stopped")
         return stopped
 
-    def finish(state: State, given: Verdict, say: _Say) -> int:
-        return given.status
+    def finish(state: State, given: Verdict) -> str:
+        return ""
 
     send = not options.no_alerts
     return _campaign("nightly", asked, plan, known, resumed, finish, send, options)
@@ -165,12 +167,10 @@ def _accept(options: argparse.Namespace) -> int:
             raise CampaignFault("there is no unfinished acceptance of these arguments to resume")
         return stopped
 
-    def finish(state: State, given: Verdict, say: _Say) -> int:
-        data = protocol.build(state, given, options.workspace, options.config_files, state.people)
-        folder = options.output or state.folder
-        written = protocol.write(data, folder)
-        say(protocol_cli.last_lines(data, written))
-        return protocol.status(data)
+    def finish(state: State, given: Verdict) -> str:
+        data = protocol.decide(state, given, options.workspace, options.config_files, state.people)
+        written = protocol.write(data, options.output or state.folder)
+        return protocol_cli.last_lines(data, written)
 
     return _campaign("accept", asked, plan, known, resumed, finish, False, options)
 
@@ -195,15 +195,16 @@ def _campaign(
 ) -> int:
     """Run, judge and end a campaign under the lock; return the exit status."""
     workspace: Workspace = options.workspace
-    with campaign.locked(workspace.campaigns, f"acceptance {kind}") as lock:
+    with lock.locked(workspace.campaigns, f"acceptance {kind}") as held:
         state = None if options.new else resumed()
         started = state is None
         state = state or campaign.begin(
             workspace.campaigns, kind, asked, plan, campaign.now(), known
         )
+        lock.name_holder(held, state)
         named = {who: getattr(options, who, "") for who in _PEOPLE}
         state.people |= {who: name for who, name in named.items() if name}
-        runner = Runner(state, lock, workspace, sys.stdout.buffer)
+        runner = Runner(state, held, workspace, sys.stdout.buffer)
         times = getattr(options, "confirm", 0)
         if not started:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
@@ -211,24 +212,26 @@ def _campaign(
             runner.run()
             if suspects.add_step(state, workspace):
                 runner.run()
-            given = verdict.conclude(
+            given = conclusion.conclude(
                 state,
                 workspace,
                 options.config_files,
                 send=send,
-                again=Repetition(times, sys.stderr, [lock]) if times else None,
+                again=Repetition(times, sys.stderr, [held]) if times else None,
             )
         except Interrupted as err:
             runner.say(f"=== {state.id}: {err}; the same command goes on with it")
             return SIGNALLED + err.signal
-        given.notes += state.notes
+        last = finish(state, given)
+        # What is shown is what is kept: the campaign has ended when both are.
+        stored.keep(workspace, state.id, given)
         summary = verdict.summary(state, given)
         paragraph = "\n".join(wrapped("", summary, 0))
-        runner.say(f"\n{verdict_text(given)}\n\n{paragraph}")
-        status = finish(state, given, runner.say)
-        state.ended, state.status, state.summary = campaign.stamp(campaign.now()), status, summary
+        runner.say("\n".join(filter(None, (f"\n{verdict_text(given)}\n\n{paragraph}", last))))
+        state.ended, state.status = campaign.stamp(campaign.now()), given.status
+        state.summary = summary
         state.save()
-        return status
+        return given.status
 
 
 def _show(plan: Sequence[Step], known: Mapping[str, list[SlurmNode]]) -> int:

@@ -6,11 +6,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from acceptance.alerts import notify
+from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_database
 from acceptance.cli.output import warn
 from acceptance.core.errors import Fault
 from acceptance.rfm import database
-from acceptance.verdict import Status, conclude, prometheus
+from acceptance.verdict import Status, Verdict, conclude, prometheus
 
 
 def add(commands: Commands) -> None:
@@ -28,24 +29,35 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write what Prometheus is to read; without a results database the verdict says so.
+    """Write what Prometheus is to read; the exit status is that of the verdict.
 
-    The verdict is that of `acceptance gate`, history and acknowledgements included.
+    The verdict is that of `acceptance gate`, history and acknowledgements included. Beside one on
+    something else than the last night of a system stands the one on that: it hides none.
     """
-    given = conclude(
-        options.workspace, database=options.db, config_files=options.config_files, keep=False
-    )
-    session, status = None, Status.PASSED
+    workspace, config_files = options.workspace, options.config_files
+    now = datetime.now(timezone.utc)
+    verdicts: list[Verdict] = []
+    others: list[Verdict] = []
+    if options.db is None:
+        given, _ = conclusion.current(workspace, None, config_files, now)
+        verdicts = [given] if given else []
+        others = list(conclusion.nights(workspace, config_files, now))
+    if not verdicts:
+        verdicts = [
+            conclude(workspace, database=options.db, config_files=config_files, keep=False, now=now)
+        ]
+    verdicts += [night for night in others if night.campaign != verdicts[0].campaign]
+    sessions, status = [], verdicts[0].status
     try:
-        session = prometheus.newest(given, options.db or options.workspace.results)
+        sessions = prometheus.sessions_of(verdicts[0], options.db or workspace.results)
     except database.ResultsFault as err:
         warn(options, err)
         status = Status.CANNOT_JUDGE
-    kept = notify.listing(datetime.now(timezone.utc), options.workspace.alerts)
+    kept = notify.listing(now, workspace.alerts)
     for note in kept.notes:
         warn(options, note)
     try:
-        text = prometheus.prometheus(given, session, kept, options.output)
+        text = prometheus.prometheus(verdicts, sessions, kept, options.output)
     except OSError as err:
         raise Fault(err.strerror or str(err), where=str(options.output)) from None
     sys.stdout.buffer.write(text.encode())  # the format is UTF-8, whatever the terminal has

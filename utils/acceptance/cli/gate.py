@@ -2,11 +2,14 @@
 
 import argparse
 import sys
+from datetime import datetime, timezone
+from pathlib import Path
 
+from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_confirm, add_database, add_format
 from acceptance.cli.output import emit
 from acceptance.core.errors import Fault
-from acceptance.verdict import Repetition, conclude, junit, verdict_text
+from acceptance.verdict import Repetition, Verdict, conclude, junit, verdict_text
 
 
 def add(commands: Commands) -> None:
@@ -14,7 +17,7 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "gate",
-        "judge the run that ended last",
+        "the verdict on the run or campaign that ended last",
         "Judge a run: was everything that was selected measured and stored, did every "
         "case pass, and did no metric become worse than it was?",
         failed="a problem, or a metric that became worse",
@@ -39,17 +42,34 @@ def run(options: argparse.Namespace) -> int:
             raise Fault(f"{name} is of this clone's runs, not for {elsewhere}")
     if options.session and not database:
         database = options.workspace.results
-    given = conclude(
-        options.workspace,
-        [options.run_id] if options.run_id else [],
-        database=database,
-        session=options.session,
-        config_files=options.config_files,
-        send=options.send,
-        again=Repetition(options.confirm, sys.stderr) if options.confirm else None,
-    )
+    now = datetime.now(timezone.utc)
+    given, note = None, ""
+    if database is None:
+        given, note = conclusion.current(
+            options.workspace, options.run_id, options.config_files, now
+        )
+    if given is None:
+        given = _of_run(options, database, now)
+    elif options.confirm:
+        raise Fault(f"--confirm is for a run by hand; {given.campaign or 'a campaign'} ended last")
+    elif options.send:
+        conclusion.send(given, options.workspace, now)
+    given.notes += [note] if note else []
     if options.format == "junit":
         print(junit(given))
     else:
         emit(options.format, given.as_data, lambda: verdict_text(given))
     return given.status
+
+
+def _of_run(options: argparse.Namespace, database: Path | None, now: datetime) -> Verdict:
+    return conclude(
+        options.workspace,
+        options.run_id,
+        database=database,
+        session=options.session,
+        config_files=options.config_files,
+        send=options.send,
+        again=Repetition(options.confirm, sys.stderr) if options.confirm else None,
+        now=now,
+    )

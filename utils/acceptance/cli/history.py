@@ -9,7 +9,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from acceptance.alerts import KINDS, Alert
+from acceptance.alerts import HISTORY, Alert
 from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.cli.sources import add_sources, read
@@ -226,7 +226,7 @@ def _alarm(alert: Alert, change: Change, unit: str) -> str:
     levels = ""
     if change.before is not None and change.after is not None:
         levels = f"{change.before:.4g} -> {change.after:.4g} {unit}"
-    words = (f"{KINDS[alert.kind][0]} since {day(change.time)}", levels, change.text)
+    words = (f"{HISTORY[alert.kind][0]} since {day(change.time)}", levels, change.text)
     return f"alert {alert.id}: {', '.join(filter(None, words))}"
 
 

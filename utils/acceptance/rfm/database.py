@@ -17,6 +17,7 @@ from acceptance.core.pairs import PairResult, pair_results
 from acceptance.rfm.session_schema import (
     PerfValue,
     StoredCase,
+    as_seconds,
     as_table,
     as_text,
     as_words,
@@ -58,7 +59,8 @@ class Case:
     """One execution of a check on a partition and an environment.
 
     `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`; `pairs`
-    are the single results of which they are aggregates, where there are such.
+    are the single results of which they are aggregates, where there are such. `seconds` is how long
+    it took, waiting included; None where that was not stored.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Case:
     findings: tuple[Observation, ...]
     metrics: tuple[Metric, ...]
     pairs: tuple[PairResult, ...] = ()
+    seconds: float | None = None
 
     @property
     def plain(self) -> bool:
@@ -139,6 +142,17 @@ def session(database: Path, uuid: str | None = None) -> Session:
         missing = "holds no session yet" if uuid is None else f"holds no session {uuid}"
         raise ResultsFault(f"{database}: {missing}")
     return _session(database, *rows[0])
+
+
+def last_ended(database: Path) -> tuple[str, float]:
+    """Return UUID and end (s since the epoch) of the session that ended last.
+
+    Raises ResultsFault when there is none.
+    """
+    query = "SELECT uuid, session_end_unix FROM sessions ORDER BY session_end_unix DESC LIMIT 1"
+    for uuid, end in _query(database, query):
+        return str(uuid), float(end)
+    raise ResultsFault(f"{database}: holds no session yet")
 
 
 def sessions(database: Path, faults: list[str] | None = None) -> Iterator[Session]:
@@ -275,6 +289,7 @@ def _case(stored: StoredCase) -> Case:
             if value.value is not None
         ),
         pairs=pair_results(stored.pairs),
+        seconds=as_seconds(stored.time_total),
     )
 
 

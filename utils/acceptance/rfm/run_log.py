@@ -7,7 +7,7 @@ messages are those of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `fr
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,7 +48,9 @@ _LOST = (
 
 @dataclass
 class LoggedRun:
-    """One `reframe -r`.
+    """One `reframe -r`; `time` is that of its first line, `last` of its last one (local time).
+
+    `last_line` is the number of that line in its file.
 
     `ran` is how many cases ran, of how many that were selected and not skipped; it and `stored`,
     the UUID of the session, are None when the run never came to them. `skipped` has a line a case,
@@ -63,6 +65,8 @@ class LoggedRun:
     skipped: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    last: str = ""
+    last_line: int = 0
 
     @property
     def arguments(self) -> list[str]:
@@ -153,21 +157,40 @@ def runs(folder: Path) -> Iterator[LoggedRun]:
 
     Listings and other invocations that run nothing are left out. A folder without logs has none.
     """
+    for day in _days(folder):
+        yield from day
+
+
+def _days(folder: Path) -> Iterator[list[LoggedRun]]:
     for path in sorted(folder.glob("reframe*.log"), reverse=True):
         text = path.read_text(encoding="utf-8", errors="replace")
-        yield from (run for run in reversed(_invocations(text)) if run.is_run)
+        yield [run for run in reversed(_invocations(text)) if run.is_run]
 
 
-def newest(folder: Path, label: str | None = None) -> LoggedRun | None:
-    """Return the run that began last, of a label if one is given; None where there is none."""
-    return next((run for run in runs(folder) if label in (None, run.label)), None)
+def newest(folder: Path, label: str) -> LoggedRun | None:
+    """Return the run of a label that began last; None where there is none."""
+    return next((run for run in runs(folder) if run.label == label), None)
+
+
+def last_ended(
+    folder: Path, besides: Callable[[LoggedRun], bool] = lambda run: False
+) -> LoggedRun | None:
+    """Return the run that ended last, `besides` some, of the last day that has one; or None.
+
+    One that was killed ended with its last line. The order of lines counts, not their time: a clock
+    may have been wrong.
+    """
+    for day in _days(folder):
+        if wanted := [run for run in day if not besides(run)]:
+            return max(wanted, key=lambda run: run.last_line)
+    return None
 
 
 def _invocations(text: str) -> list[LoggedRun]:
     found: list[LoggedRun] = []
     current: dict[int, LoggedRun] = {}
     last: LoggedRun | None = None
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines()):
         line = _COLOUR.sub("", line)
         if start := _START.search(line):
             line = line[start.start() :]
@@ -181,6 +204,7 @@ def _invocations(text: str) -> list[LoggedRun]:
             found.append(current[process])
         last = current.get(process)
         if last is not None:
+            last.last, last.last_line = matched["time"], number
             _take(last, matched["level"], message)
     return found
 

@@ -5,6 +5,7 @@ processor's caches, which takes three times as long as one case after the other.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -51,6 +52,7 @@ class StoredCase(msgspec.Struct):
     fail_reason: str | None = None
     job_completion_time_unix: float | None = None
     job_nodelist: Any = None
+    time_total: Any = None
     fixture: Any = None
     suite: Any = None
     benchmark_name: Any = None
@@ -125,6 +127,13 @@ def as_table(value: object) -> dict[str, str]:
 def as_words(value: object) -> tuple[str, ...]:
     """Return a loggable list as texts."""
     return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def as_seconds(value: object) -> float | None:
+    """Return a duration (s); None where there is none."""
+    if not isinstance(value, int | float) or not 0 <= value < math.inf:
+        return None
+    return float(value)
 
 
 def as_text(value: object) -> str:

@@ -1,10 +1,18 @@
 """One verdict on a run: complete, passed, no worse than before; as text, JUnit, Prometheus."""
 
-from acceptance.verdict import prometheus
-from acceptance.verdict.conclude import compare_with_guidelines, conclude
+from acceptance.verdict import prometheus, stored
+from acceptance.verdict.conclude import compare_with_guidelines, conclude, examine
 from acceptance.verdict.coverage import fail_without_suite
 from acceptance.verdict.junit import junit
-from acceptance.verdict.model import Problem, Status, SuiteUse, Unprovided, Verdict, merged
+from acceptance.verdict.model import (
+    CaseResult,
+    Problem,
+    Status,
+    SuiteUse,
+    Unprovided,
+    Verdict,
+    merged,
+)
 from acceptance.verdict.nodes import (
     Nodes,
     compare,
@@ -18,11 +26,13 @@ from acceptance.verdict.nodes import (
     tolerance_of,
 )
 from acceptance.verdict.plain_checks import compare_with_baselines
-from acceptance.verdict.remeasure import Repetition
+from acceptance.verdict.remeasure import Repetition, is_repetition
 from acceptance.verdict.session import judge, judge_cases
+from acceptance.verdict.stored import VerdictFault
 from acceptance.verdict.text import verdict_text
 
 __all__ = [
+    "CaseResult",
     "Nodes",
     "Problem",
     "Repetition",
@@ -30,12 +40,15 @@ __all__ = [
     "SuiteUse",
     "Unprovided",
     "Verdict",
+    "VerdictFault",
     "compare",
     "compare_with_baselines",
     "compare_with_guidelines",
     "conclude",
     "coverage_text",
+    "examine",
     "fail_without_suite",
+    "is_repetition",
     "judge",
     "judge_cases",
     "judge_nodes",
@@ -47,6 +60,7 @@ __all__ = [
     "place_of",
     "prometheus",
     "stated_nodes",
+    "stored",
     "tolerance_of",
     "verdict_text",
 ]

@@ -5,23 +5,22 @@ history up to it (`regressions/judge.py`), and the guidelines that need no refer
 (`guidelines/evaluate.py`).
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 
 from acceptance import guidelines
-from acceptance.alerts import Alert, AlertFault, Notification, notify
 from acceptance.core import state_files
 from acceptance.core.extras import ExtrasFault
 from acceptance.core.paths import Workspace
 from acceptance.regressions import judge as regressions
 from acceptance.rfm import ResultsFault, Session, SiteFault, configuration
 from acceptance.rfm import database as results
-from acceptance.verdict import remeasure
+from acceptance.verdict import remeasure, stored
 from acceptance.verdict import session as gate
 from acceptance.verdict.counters import standing_counters
-from acceptance.verdict.model import Status, Verdict, merged
+from acceptance.verdict.model import Problem, Status, Verdict, merged
 from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
 from acceptance.verdict.plain_checks import compare_with_baselines
 from acceptance.verdict.remeasure import Repetition
@@ -29,7 +28,7 @@ from acceptance.verdict.remeasure import Repetition
 
 def conclude(
     workspace: Workspace,
-    run_ids: Sequence[str] = (),
+    run_id: str | None = None,
     *,
     database: Path | None = None,
     session: str | None = None,
@@ -38,14 +37,47 @@ def conclude(
     again: Repetition | None = None,
     keep: bool = True,
     now: datetime | None = None,
+) -> Verdict:
+    """Judge the run labelled so (default: the last one), its history, and what is acknowledged.
+
+    `database`, `session` and `again` are those of `examine`. With `send` new alerts are sent and
+    noted as sent; without it nothing is written but, to `keep` it, the verdict itself, and that
+    only of a run.
+    """
+    verdict = examine(
+        workspace,
+        [run_id] if run_id else (),
+        database=database,
+        session=session,
+        config_files=config_files,
+        again=again,
+    )
+    now = now or datetime.now(timezone.utc)
+    verdict.given = now.isoformat(timespec="seconds")
+    stored.settle(verdict, workspace, now, send=send)
+    if keep and database is None and session is None and verdict.session:
+        try:
+            stored.keep(workspace, verdict.session.split()[-1], verdict)
+        except state_files.StoredFault as err:
+            verdict.notes.append(f"this verdict is not kept: {err}")
+    return verdict
+
+
+def examine(
+    workspace: Workspace,
+    run_ids: Sequence[str] = (),
+    *,
+    database: Path | None = None,
+    session: str | None = None,
+    config_files: Sequence[Path] = (),
+    again: Repetition | None = None,
     with_nodes: bool = True,
 ) -> Verdict:
     """Judge the runs labelled so, in order (default: the last one), and their history.
 
     `database` and `session` are those of `session.judge`. Judged is the history of the systems of
-    the runs; of a database without a session that of all its systems. With `send` new alerts are
-    sent and noted as sent; without it nothing is written but, to `keep` it, the verdict itself, and
-    that only of a run. What is suspected to be worse is measured `again` before it is judged.
+    the runs; of a database without a session that of all its systems. What is suspected to be worse
+    is measured `again` before it is judged. Nobody is sent anything, and nothing is acknowledged.
     Without `with_nodes` the caller judges the nodes itself.
     """
     ids: list[str | None] = [*run_ids] or [None]
@@ -58,17 +90,19 @@ def conclude(
         return verdict
     newest = uuids[-1]
     place = Path(verdict.database)
-    if again and database is None and session is None:
-        newest = _measure_again(workspace, verdict, place, newest, again)
+    if database is None and session is None:
+        if again:
+            _measure_again(workspace, verdict, place, newest, again)
+        newest = _judge_repetitions(workspace, verdict, newest)
     systems = {verdict.system}
     sessions: list[Session] = []
     try:
         for uuid in uuids:
-            stored = results.session(place, uuid)
-            sessions.append(stored)
-            systems.update(case.system for case in stored.cases)
-            compare_with_guidelines(verdict, place, stored, config_files)
-            compare_with_baselines(verdict, stored, workspace.reference)
+            judged = results.session(place, uuid)
+            sessions.append(judged)
+            systems.update(case.system for case in judged.cases)
+            compare_with_guidelines(verdict, place, judged, config_files)
+            compare_with_baselines(verdict, judged, workspace.reference)
     except ResultsFault as err:
         verdict.fail("unreadable-database", str(err), str(place))
     if with_nodes:
@@ -76,10 +110,7 @@ def conclude(
         tolerance = tolerance_of(workspace.reference / "tolerances.yaml")
         judge_nodes(verdict, sessions, known, tolerance)
     whole = database is not None and session is None
-    now = now or datetime.now(timezone.utc)
-    _compare_with_history(workspace, verdict, place, newest, systems, whole, send, now)
-    if keep and database is None and session is None:
-        _keep(verdict, workspace.verdicts / f"{newest}.json")
+    _compare_with_history(workspace, verdict, place, newest, systems, whole)
     return verdict
 
 
@@ -94,23 +125,32 @@ def _stated(config_files: Sequence[Path], sessions: Iterable[Session]) -> dict[s
 
 def _measure_again(
     workspace: Workspace, verdict: Verdict, database: Path, newest: str, how: Repetition
-) -> str:
-    """Measure again what is suspected; return the session that is the newest one then."""
+) -> None:
+    """Measure again what is suspected."""
     try:
         judgement = regressions.for_gate(database, workspace.reference, workspace.perflogs, newest)
     except ResultsFault:  # reported when the history is judged
-        return newest
+        return
     suspected = remeasure.suspects(judgement.suspected, judgement.newest)
-    if not suspected:
-        return newest
-    done = remeasure.repeat(workspace, suspected, newest, how)
-    verdict.notes += done.notes
-    verdict.notes.append(f"measured again, {len(done.runs)} times in all: {', '.join(done.cases)}")
-    for label in done.runs:
-        again = gate.judge(workspace.logs, run_id=label)
+    if suspected:
+        done = remeasure.repeat(workspace, suspected, newest, how)
+        verdict.notes += done.notes
+
+
+def _judge_repetitions(workspace: Workspace, verdict: Verdict, newest: str) -> str:
+    """Judge what was measured again of a session, if anything was; return the last session."""
+    runs = remeasure.repetitions(workspace.logs, newest)
+    cases: set[str] = set()
+    for run in runs:
+        again = gate.judge(workspace.logs, run_id=run.label)
         newest = again.session or newest
+        cases.update(case.name for case in again.cases)
         for problem in again.problems:
             verdict.fail(problem.kind, f"when measured again: {problem.message}", *problem.about)
+    if runs:
+        verdict.notes.append(
+            f"measured again, {len(runs)} times in all: {', '.join(sorted(cases))}"
+        )
     return newest
 
 
@@ -157,8 +197,6 @@ def _compare_with_history(
     uuid: str,
     systems: set[str],
     whole: bool,
-    send: bool,
-    now: datetime,
 ) -> None:
     """Add what became worse on these systems; `whole`: on all those of the database."""
     perflogs = workspace.perflogs if database.resolve() == workspace.results.resolve() else None
@@ -167,11 +205,6 @@ def _compare_with_history(
     except ResultsFault as err:
         verdict.cannot_judge("unreadable-database", str(err), str(database))
         return
-    verdict.history = {
-        "judged": judgement.judged,
-        "cannot_judge": judgement.cannot_judge,
-        "stale": judgement.stale,
-    }
     verdict.notes += [f"history: {note}" for note in judgement.notes]
     if judgement.fault:
         verdict.fail("references", judgement.fault)
@@ -180,44 +213,17 @@ def _compare_with_history(
             f"of {', '.join(others)} the history was judged, no session: --session UUID judges one"
         )
         systems.update(others)
-    _judge_alerts(verdict, workspace, judgement.alerts, systems, send, now)
-
-
-def _judge_alerts(
-    verdict: Verdict,
-    workspace: Workspace,
-    alerts: Iterable[Alert],
-    systems: Container[str],
-    send: bool,
-    now: datetime,
-) -> None:
-    """Fail for each open alert of these systems; send what is new, or only see what would be."""
-
-    def is_judged(alert: Alert) -> bool:
-        return alert.system in systems
-
-    judged = [alert for alert in alerts if is_judged(alert)]
-    try:
-        if send:
-            outcome = notify.update(judged, now, workspace.alerts, judged=is_judged)
-        else:
-            outcome = notify.preview(judged, now, workspace.alerts)
-    except AlertFault as err:
-        verdict.fail("alerts", str(err))
-        outcome = Notification(new=judged)
-    verdict.alerts = [alert.as_data() for alert in outcome.open]
-    verdict.acknowledged = outcome.as_data()["acknowledged"]
-    for alert in outcome.open:
-        verdict.fail(alert.kind, f"{alert.line} [{alert.id}]", alert.id)
-    verdict.notes += [f"{ack.text}: {alert.line}" for alert, ack in outcome.acknowledged]
-    verdict.notes += [f"ended: {alert.line} [{alert.id}]" for alert in outcome.ended]
-    verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]
-    verdict.notes += [f"alerts: {text}" for text in (*map(str, outcome.failures), *outcome.notes)]
-
-
-def _keep(verdict: Verdict, path: Path) -> None:
-    """Store the verdict, as data, under the session that it was given on."""
-    try:
-        state_files.write(path, verdict.as_data())
-    except state_files.StoredFault as err:
-        verdict.notes.append(f"this verdict is not kept: {err}")
+    verdict.history = {
+        "judged": judgement.judged,
+        "cannot_judge": judgement.cannot_judge,
+        "stale": judgement.stale,
+        "systems": sorted(systems),
+    }
+    alerts = [alert for alert in judgement.alerts if alert.system in systems]
+    verdict.alerts = [alert.as_data() for alert in alerts]
+    verdict.problems += [
+        Problem(alert.kind, f"{alert.line} [{alert.id}]", (alert.id,), (alert.id,))
+        for alert in alerts
+    ]
+    if alerts:
+        verdict.status = max(verdict.status, Status.FAILED)

@@ -2,16 +2,18 @@
 
 Form: one `testsuite`, a `testcase` for each question that the verdict answers, with one `failure`
 that lists all of its problems, a line each (readers show one only); `skipped` where there is no
-answer. The elements are those that Jenkins, GitLab and GitHub's actions read (the schema of Apache
-Ant's JUnit task).
+answer. Then a `testcase` for each case, with its place as the class, and why it failed. The
+elements are those that Jenkins, GitLab and GitHub's actions read (the schema of Apache Ant's JUnit
+task).
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from xml.etree import ElementTree as xml
 
-from acceptance.alerts import KINDS
-from acceptance.verdict.model import Problem, Status, Verdict
+from acceptance.alerts import HISTORY
+from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
 
 #: https://www.w3.org/TR/xml/#charsets
 _NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -23,31 +25,55 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "every metric was measured": (
         *("nothing-measured", "no-metrics", "missing-metrics", "impossible-value"),
     ),
-    "nothing became worse": tuple(KINDS),
+    "nothing became worse": tuple(HISTORY),
     "the MPI follows the guidelines": ("guideline", "guidelines"),
+}
+
+
+#: Results of cases -> what is said of them; all others than a pass are failures.
+_SKIPPED = {
+    "skip": "skipped",
+    "fail_deps": "not run, since what it needs failed",
+    "xfail": "failed, as its check expects",
 }
 
 
 def junit(verdict: Verdict) -> str:
     """Return a verdict as XML."""
+    suite = xml.Element(
+        "testsuite",
+        name=_text(f"interconnect acceptance of {verdict.system or 'no system'}"),
+        hostname=_text(verdict.host or "unknown"),
+        time=f"{verdict.elapsed:.3f}",
+        timestamp=verdict.time or datetime.now().isoformat(timespec="seconds"),
+    )
+    properties = xml.SubElement(suite, "properties")
+    for name in ("campaign", "session", "command", "database", "outcome"):
+        xml.SubElement(properties, "property", name=name, value=_text(getattr(verdict, name)))
+    _add_questions(suite, verdict)
+    _add_cases(suite, verdict.cases)
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
+    left_out = [f"{each.check}: not selected by {each.options}" for each in verdict.not_selected]
+    known = [f"{text}: {line}" for text, line in verdict.known]
+    notes = [f"{verdict.ran} of {verdict.selected} cases run", *left_out, *known, *verdict.notes]
+    xml.SubElement(suite, "system-out").text = _text("\n".join(notes))
+    xml.SubElement(suite, "system-err")
+    xml.indent(suite)
+    # As ASCII it is the same in whatever encoding it is printed.
+    text: bytes = xml.tostring(suite, encoding="us-ascii", xml_declaration=True)
+    return text.decode()
+
+
+def _add_questions(suite: xml.Element, verdict: Verdict) -> None:
+    """Add what the verdict as a whole answers."""
     answers: dict[str, list[Problem]] = {question: [] for question in QUESTIONS}
     first = next(iter(answers))
     for problem in verdict.problems:
         asked = (question for question, kinds in QUESTIONS.items() if problem.kind in kinds)
         answers[next(asked, first)].append(problem)
     word = "error" if verdict.status == Status.CANNOT_JUDGE else "failure"
-    suite = xml.Element(
-        "testsuite",
-        name=_text(f"interconnect acceptance of {verdict.system or 'no system'}"),
-        tests=str(len(answers)),
-        hostname=_text(verdict.host or "unknown"),
-        time=f"{verdict.elapsed:.3f}",
-        timestamp=verdict.time or datetime.now().isoformat(timespec="seconds"),
-    )
-    properties = xml.SubElement(suite, "properties")
-    for name in ("session", "command", "database"):
-        xml.SubElement(properties, "property", name=name, value=_text(getattr(verdict, name)))
-    skipped = 0
     for question, problems in answers.items():
         case = xml.SubElement(suite, "testcase", classname="acceptance", name=question, time="0")
         if problems:
@@ -57,20 +83,27 @@ def junit(verdict: Verdict) -> str:
             answer = xml.SubElement(case, word, type=kinds, message=message)
             answer.text = _text("\n".join(problem.message for problem in problems))
         elif reason := _not_asked(question, verdict):
-            skipped += 1
             xml.SubElement(case, "skipped", message=_text(reason))
-    failed = sum(bool(problems) for problems in answers.values())
-    suite.set("failures", str(failed if word == "failure" else 0))
-    suite.set("errors", str(failed if word == "error" else 0))
-    suite.set("skipped", str(skipped))
-    left_out = [f"{each.check}: not selected by {each.options}" for each in verdict.not_selected]
-    notes = [f"{verdict.ran} of {verdict.selected} cases run", *left_out, *verdict.notes]
-    xml.SubElement(suite, "system-out").text = _text("\n".join(notes))
-    xml.SubElement(suite, "system-err")
-    xml.indent(suite)
-    # As ASCII it is the same in whatever encoding it is printed.
-    text: bytes = xml.tostring(suite, encoding="us-ascii", xml_declaration=True)
-    return text.decode()
+
+
+def _add_cases(suite: xml.Element, results: Sequence[CaseResult]) -> None:
+    """Add each case once: of one that was repeated the first failure, for it has failed."""
+    by_place: dict[str, CaseResult] = {}
+    for result in results:
+        known = by_place.setdefault(result.place, result)
+        if known.passed and not result.passed:
+            by_place[result.place] = result
+    for result in by_place.values():
+        name, where = _text(result.name), _text(result.where)
+        case = xml.SubElement(suite, "testcase", classname=where, name=name)
+        case.set("time", f"{result.seconds or 0:.3f}")
+        if result.result in _SKIPPED:
+            message = ": ".join(filter(None, (_SKIPPED[result.result], result.reason)))
+            xml.SubElement(case, "skipped", message=_text(message))
+        elif not result.passed:
+            reason = _text(result.reason or f"its result is {result.result or 'not known'}")
+            failure = xml.SubElement(case, "failure", type=result.result or "none", message=reason)
+            failure.text = reason
 
 
 def _not_asked(question: str, verdict: Verdict) -> str:

@@ -1,9 +1,13 @@
 """A verdict as data: what was measured, what judged it, and what is wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from typing import Any
+
+import msgspec
+
+from acceptance.alerts import Ack, Alert
 
 
 class Status(IntEnum):
@@ -24,12 +28,15 @@ class Problem:
     """A reason why the verdict is not green: a stable kind, and a sentence for the reader.
 
     `about` names what it is about, where that is not the whole run: a case, a file, the options
-    that select cases. It is the same on every run that has the same problem.
+    that select cases. It is the same on every run that has the same problem. `alerts` are the ids
+    of the alerts that tell it: when all of them are acknowledged, it fails nothing. A problem
+    without one cannot be acknowledged.
     """
 
     kind: str
     message: str
     about: tuple[str, ...] = ()
+    alerts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,9 +65,45 @@ class Unselected:
     options: str
 
 
+@dataclass(frozen=True)
+class CaseResult:
+    """What became of a case: `seconds` is None where ReFrame did not store it.
+
+    `result` is ReFrame's word; `reason` says why a case did not pass, empty where it did. `nodes`
+    are those that it ran on, `faults` what the links of nodes showed that failed it. `measured`:
+    it has metrics.
+    """
+
+    where: str
+    name: str
+    result: str
+    suite: str = ""
+    benchmark: str = ""
+    reason: str = ""
+    seconds: float | None = None
+    nodes: tuple[str, ...] = ()
+    faults: dict[str, str] = field(default_factory=dict)
+    measured: bool = False
+
+    @property
+    def place(self) -> str:
+        """Return `NAME @system:partition+environment`, which problems are about."""
+        return f"{self.name} @{self.where}"
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether it passed; nothing else counts as success."""
+        return self.result == "pass"
+
+
 @dataclass
 class Verdict:
-    """What a session measured, what judged it, and what is wrong."""
+    """What a session, or all steps of a campaign, measured, what judged it, and what is wrong.
+
+    `campaign` is the id of a campaign, empty for a run by hand; `given` is when it was judged (ISO
+    8601), `outcome` that of an acceptance's protocol. `alerts` are open, `acknowledged` are not
+    counted: `excused` are the problems that only they tell.
+    """
 
     status: Status = Status.PASSED
     session: str = ""
@@ -86,6 +129,11 @@ class Verdict:
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     database: str = ""
+    campaign: str = ""
+    given: str = ""
+    outcome: str = ""
+    cases: list[CaseResult] = field(default_factory=list)
+    excused: list[Problem] = field(default_factory=list)
     #: What `verdict/conclude.py` adds: incidents of the history, and violated guidelines.
     alerts: list[dict[str, Any]] = field(default_factory=list)
     acknowledged: list[dict[str, Any]] = field(default_factory=list)
@@ -95,6 +143,20 @@ class Verdict:
     nodes: dict[str, Any] = field(default_factory=dict)
     #: Counters of errors that stand above zero (`verdict/counters.py`).
     counters: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def sort(self) -> str:
+        """Return what kind of campaign it is on; empty for a run by hand."""
+        return self.campaign.partition("-")[0]
+
+    @property
+    def known(self) -> list[tuple[str, str]]:
+        """Return who acknowledged each alert that is listed only, until when and why; and it."""
+        return [
+            (Ack(**data["acknowledgement"]).text, f"{Alert.from_data(alert).line} [{alert['id']}]")
+            for data in self.acknowledged
+            for alert in [{key: data[key] for key in data if key != "acknowledgement"}]
+        ]
 
     def fail(self, kind: str, message: str, *about: str) -> None:
         """Add a problem; the verdict is red from now on."""
@@ -118,13 +180,40 @@ class Verdict:
         """Return the verdict as plain data, `verdict` being pass, fail or cannot-judge."""
         return {"verdict": self.status.word, **asdict(self)}
 
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> "Verdict":
+        """Return what `as_data` made, also of an older release that knew fewer fields.
+
+        Raises ValueError for a field that nobody knows, and for values that are none.
+        """
+        try:
+            verdict = msgspec.convert({key: data[key] for key in data if key != "verdict"}, cls)
+            if unknown := _unknown(data, verdict.as_data()):
+                raise ValueError(f"unknown fields {', '.join(sorted(unknown))}")
+            if data["verdict"] != verdict.status.word:
+                raise ValueError(f"{data['verdict']!r} is not the status {verdict.status:d}")
+        except (KeyError, AttributeError, TypeError) as err:
+            raise ValueError(f"no verdict: {err!r}") from None
+        return verdict
+
+
+def _unknown(data: Mapping[str, Any], known: Mapping[str, Any]) -> set[str]:
+    """Return the fields of data that a verdict does not have, those of its entries included."""
+    unknown = {name for name in data if name not in known}
+    for name in data.keys() & known.keys():
+        if isinstance(data[name], list):
+            for entry, known_entry in zip(data[name], known[name], strict=True):
+                if isinstance(entry, dict):
+                    unknown |= {f"{name}.{key}" for key in entry if key not in known_entry}
+    return unknown
+
 
 #: What verdicts on several runs add up, and what they list.
 _COUNTS = (
     *("elapsed", "selected", "ran", "builds", "passed", "failed", "expected_failures", "skipped"),
     "recorded",
 )
-_LISTS = ("unprovided", "check_files", "notes", "problems")
+_LISTS = ("unprovided", "check_files", "notes", "problems", "cases", "alerts")
 
 
 def merged(verdicts: Sequence[Verdict]) -> Verdict:

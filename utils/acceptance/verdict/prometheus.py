@@ -7,13 +7,14 @@ are in s. Source of the format: https://prometheus.io/docs/instrumenting/exposit
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acceptance.alerts import notify
 from acceptance.core import metrics
-from acceptance.rfm import Case, Metric, ResultsFault, Session
+from acceptance.rfm import Case, Metric, Session
 from acceptance.rfm import database as results
 from acceptance.verdict.model import Verdict
 
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 #: Labels of everything that is of one metric; `message_size` (bytes) is empty where there is none.
 LABELS = ("system", "partition", "environ", "check", "metric", "message_size", "unit")
 
+_OF_VERDICT = ("system", "campaign")
+
 #: Family -> its labels and what it means; all are gauges.
 FAMILIES: dict[str, tuple[tuple[str, ...], str]] = {
-    "acceptance_metric_value": (LABELS, "Result of the last session, in the unit of its label."),
+    "acceptance_metric_value": (LABELS, "Result of what ended last, in the unit of its label."),
     "acceptance_metric_reference": (LABELS, "What the result is judged by, where it is judged."),
     "acceptance_metric_lower_limit": (LABELS, "The smallest result that passes, where there is."),
     "acceptance_metric_upper_limit": (LABELS, "The largest result that passes, where there is."),
@@ -37,8 +40,13 @@ FAMILIES: dict[str, tuple[tuple[str, ...], str]] = {
         "Different findings on the links of the nodes during the last session.",
     ),
     "acceptance_verdict_status": (
-        ("system",),
-        "Exit status of the gate on the last run: 0 pass, 1 failure, 2 cannot judge.",
+        _OF_VERDICT,
+        "Verdict on what ended last, and on the last night (campaign nightly; accept; empty: a run "
+        "by hand): 0 pass, 1 failure, 2 cannot judge.",
+    ),
+    "acceptance_verdict_timestamp_seconds": (
+        _OF_VERDICT,
+        "When that ended; of a campaign that has not ended, when it last did something.",
     ),
     "acceptance_session_end_timestamp_seconds": (("system",), "When the last session ended."),
     "acceptance_session_duration_seconds": (("system",), "How long the last session took."),
@@ -49,22 +57,26 @@ FAMILIES: dict[str, tuple[tuple[str, ...], str]] = {
 _Samples = Iterator[tuple[str, tuple[str, ...], float]]
 
 
-def samples(verdict: Verdict, session: Session | None, kept: notify.Listing) -> _Samples:
+def samples(
+    verdicts: Sequence[Verdict], sessions: Sequence[Session], kept: notify.Listing
+) -> _Samples:
     """Yield family, values of its labels, and value; all values are finite.
 
-    Of a metric that was measured repeatedly the last value counts. Values of a case that failed
-    for another reason than its performance are left out: they are not what they say.
+    The first verdict is that on the sessions. Of a metric that was measured repeatedly the last
+    value counts. Values of a case that failed for another reason than its performance are left out:
+    they are not what they say.
     """
-    of_session: Iterable[tuple[str, tuple[str, ...], float]] = ()
-    systems: set[str] = set()
-    if session:
-        systems = {case.system for case in session.cases}
-        of_session = _of_session(session)
+    systems = {case.system for session in sessions for case in session.cases}
     last: dict[tuple[str, tuple[str, ...]], float] = {}
-    for family, labels, value in of_session:
+    for family, labels, value in _of_sessions(sessions):
         last[family, labels] = value
-    for system in sorted(systems) or [verdict.system]:
-        last["acceptance_verdict_status", (system,)] = verdict.status
+    for verdict in reversed(verdicts):
+        ended = _ended(verdict, sessions)
+        own = sorted(systems) if verdict is verdicts[0] and systems else [verdict.system]
+        for labels in ((system, verdict.sort) for system in own):
+            last["acceptance_verdict_status", labels] = verdict.status
+            if ended is not None:
+                last["acceptance_verdict_timestamp_seconds", labels] = ended
     states = Counter((entry.alert.system, ack is not None) for entry, ack in kept.entries)
     for system in sorted(systems | {system for system, _ in states}):
         last["acceptance_alerts", (system, "open")] = states[system, False]
@@ -75,13 +87,29 @@ def samples(verdict: Verdict, session: Session | None, kept: notify.Listing) -> 
             yield family, labels, value
 
 
-def _of_session(session: Session) -> _Samples:
-    cases = sorted(
-        (case for case in session.cases if not case.fixture), key=lambda case: case.run_index
-    )
-    for system in sorted({case.system for case in session.cases}):
-        yield "acceptance_session_end_timestamp_seconds", (system,), session.end
-        yield "acceptance_session_duration_seconds", (system,), session.elapsed
+def _ended(verdict: Verdict, sessions: Sequence[Session]) -> float | None:
+    """Return when that ended which a verdict is on (s since the epoch), if it is known.
+
+    A run by hand is judged whenever somebody asks: its last session says when it ended.
+    """
+    if not verdict.campaign and sessions:
+        return max(session.end for session in sessions)
+    return datetime.fromisoformat(verdict.given).timestamp() if verdict.given else None
+
+
+def _of_sessions(sessions: Sequence[Session]) -> _Samples:
+    """Yield what the sessions of one verdict measured: of a case that several have, the last."""
+    latest: dict[tuple[str, str, int], Case] = {}
+    for session in sorted(sessions, key=lambda session: session.end):
+        for case in session.cases:
+            if not case.fixture:
+                latest[case.name, case.where, case.run_index] = case
+    cases = sorted(latest.values(), key=lambda case: case.run_index)
+    for system in sorted({case.system for session in sessions for case in session.cases}):
+        end = max(session.end for session in sessions)
+        yield "acceptance_session_end_timestamp_seconds", (system,), end
+        elapsed = sum(session.elapsed for session in sessions)
+        yield "acceptance_session_duration_seconds", (system,), elapsed
         first = [case for case in cases if case.system == system and case.run_index == 0]
         results_of = Counter(case.result for case in first)
         for result in sorted({"pass", "fail", "skip", *results_of}):
@@ -139,18 +167,21 @@ class _Collector:
 
 
 def registry(
-    verdict: Verdict, session: Session | None, kept: notify.Listing
+    verdicts: Sequence[Verdict], sessions: Sequence[Session], kept: notify.Listing
 ) -> "CollectorRegistry":
     """Return all samples as a registry of prometheus_client."""
     from prometheus_client import CollectorRegistry
 
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(samples(verdict, session, kept)))
+    registry.register(_Collector(samples(verdicts, sessions, kept)))
     return registry
 
 
 def prometheus(
-    verdict: Verdict, session: Session | None, kept: notify.Listing, output: Path | None = None
+    verdicts: Sequence[Verdict],
+    sessions: Sequence[Session],
+    kept: notify.Listing,
+    output: Path | None = None,
 ) -> str:
     """Return the text, or write it to `output`, whole or not at all, and return an empty text.
 
@@ -158,21 +189,17 @@ def prometheus(
     """
     from prometheus_client import generate_latest, write_to_textfile
 
-    collected = registry(verdict, session, kept)
+    collected = registry(verdicts, sessions, kept)
     if output is None:
         return generate_latest(collected).decode()
     write_to_textfile(str(output), collected)
     return ""
 
 
-def newest(verdict: Verdict, database: Path) -> Session:
-    """Return the session that the verdict is on; without one, that which ended last.
+def sessions_of(verdict: Verdict, database: Path) -> list[Session]:
+    """Return the sessions that a verdict is on; of one on none the session that was stored last.
 
-    Raises ResultsFault when there is none.
+    Raises ResultsFault when they cannot be read.
     """
-    try:
-        return results.session(database, verdict.session or None)
-    except ResultsFault:
-        if not verdict.session:
-            raise
-    return results.session(database)
+    uuids = verdict.session.split()
+    return [results.session(database, uuid) for uuid in uuids] or [results.session(database)]

@@ -5,6 +5,7 @@ the command that measured it, narrowed down to its case. The repetitions are ses
 others, and samples like all others: none is preferred, and none left out.
 """
 
+import itertools
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,8 @@ from acceptance.rfm import LoggedRun, ReframeProcess, reframe_environment, run_l
 #: Seconds before the newest session in which the other ones of the same night end.
 NIGHT = 12 * 3600.0
 
+#: What the label of a repetition has after the session.
+_AGAIN = re.compile(r"\.again\d+$")
 #: Options that a repetition has of its own, with a value.
 _OWN = ("-n", "--name", "--session-extras", "--timestamp")
 
@@ -37,9 +40,8 @@ class Repetition:
 
 @dataclass
 class Repeated:
-    """What was measured again: the cases, the labels of the runs, and what went wrong."""
+    """What was measured again: the labels of the runs, and what went wrong."""
 
-    cases: tuple[str, ...] = ()
     runs: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -57,6 +59,17 @@ def suspects(series: Iterable[Series], newest: float) -> dict[str, list[str]]:
         if newest - session.end <= NIGHT and name not in names:
             names.append(name)
     return {uuid: names for uuid, names in by_session.items() if names}
+
+
+def repetitions(logs: Path, session: str) -> list[LoggedRun]:
+    """Return the runs that measured again what a session had measured, the first first."""
+    later = itertools.takewhile(lambda run: run.stored != session, run_log.runs(logs))
+    return [run for run in later if _AGAIN.fullmatch(run.label.removeprefix(session))][::-1]
+
+
+def is_repetition(run: LoggedRun) -> bool:
+    """Tell whether a run measured again what another one had measured."""
+    return bool(_AGAIN.search(run.label))
 
 
 def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[str]:
@@ -87,7 +100,7 @@ def repeat(
     Raises Interrupted when this process is told to stop.
     """
     child = ReframeProcess(how.inherited_fds)
-    done = Repeated(cases=tuple(name for names in suspected.values() for name in names))
+    done = Repeated()
     runs = {run.stored: run for run in run_log.runs(workspace.logs) if run.stored in suspected}
     with child.heeding():
         for uuid, names in suspected.items():

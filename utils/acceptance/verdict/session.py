@@ -16,7 +16,8 @@ from acceptance.launch import slurm_jobs
 from acceptance.rfm import Case, LoggedRun, ResultsFault, Session, run_log
 from acceptance.rfm import database as results
 from acceptance.verdict import coverage
-from acceptance.verdict.model import SuiteUse, Verdict
+from acceptance.verdict.model import CaseResult, SuiteUse, Verdict
+from acceptance.verdict.remeasure import is_repetition
 
 #: What ReFrame stores as the result of a case that it neither ended nor aborted.
 _UNFINISHED = "<unknown>"
@@ -33,7 +34,7 @@ def judge(
     run_id: str | None = None,
     session: str | None = None,
 ) -> Verdict:
-    """Judge the run that began last, or the one labelled `--session-extras run=<run_id>`.
+    """Judge the run that ended last, or the one labelled `--session-extras run=<run_id>`.
 
     With `session`, or with a `database` that is not that of the last run, only what the database
     has is judged: the log of that session may be on another machine.
@@ -41,7 +42,10 @@ def judge(
     verdict = Verdict()
     run = None
     if session is None:
-        run = run_log.newest(logs, run_id)
+        if run_id is None:
+            run = run_log.last_ended(logs, besides=is_repetition)
+        else:
+            run = run_log.newest(logs, run_id)
         if run is None and (run_id is not None or database is None):
             label = f" labelled run={run_id}" if run_id else ""
             verdict.fail(
@@ -127,6 +131,7 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
     verdict.builds = len(session.cases) - len(tests)
     verdict.check_files = sorted({Path(case.filename).name for case in tests if case.filename})
     passed_later = {_place(case) for case in tests if case.run_index and case.passed}
+    verdict.cases += map(_result, session.cases)
     for case in session.cases:
         if case.result == "skip":
             verdict.skipped += 1
@@ -146,6 +151,25 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
 
 def _place(case: Case) -> str:
     return f"{case.name} @{case.where}"
+
+
+def _result(case: Case) -> CaseResult:
+    faults: dict[str, str] = {}
+    for finding in case.findings:
+        if finding.fails and finding.node:
+            faults.setdefault(finding.node, finding.text)
+    return CaseResult(
+        where=case.where,
+        name=case.name,
+        result=case.result,
+        suite=case.suite,
+        benchmark=case.benchmark,
+        reason="" if case.passed else " ".join(case.fail_reason.split()),
+        seconds=case.seconds,
+        nodes=case.nodes,
+        faults=faults,
+        measured=any(is_measured(metric.value) for metric in case.metrics),
+    )
 
 
 def _note_expected(verdict: Verdict, case: Case) -> None:

@@ -17,6 +17,7 @@ def verdict_text(verdict: Verdict) -> str:
     findings = verdict.guidelines.get("findings", ())
     lines += _listing("finding", [finding["text"] for finding in findings])
     lines += _listing("note", verdict.notes)
+    lines += _listing("known", [f"{text}: {line}" for text, line in verdict.known])
     lines += _listing("PROBLEM", [problem.message for problem in verdict.problems])
     return "\n".join([*lines, "", _last_line(verdict)])
 
@@ -24,10 +25,14 @@ def verdict_text(verdict: Verdict) -> str:
 def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     if verdict.command:
         yield "command", verdict.command
+    if verdict.campaign:
+        yield "campaign", verdict.campaign
     when = f"{verdict.time}, {verdict.elapsed:.0f} s, " if verdict.time else ""
     yield "run", f"{when}system {verdict.system or '?'} on host {verdict.host or '?'}"
     if verdict.session:
         yield "session", verdict.session
+    if verdict.outcome:
+        yield "outcome", f"{verdict.outcome}; an acceptance sends no alerts, its protocol has all"
     for use in verdict.suites:
         version = f" ({', '.join(use.versions)})" if use.versions else ""
         yield (

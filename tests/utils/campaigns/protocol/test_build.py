@@ -26,7 +26,7 @@ CASE = {
     "result": "pass", "fail_phase": "", "fail_reason": "", "nodes": ["node1", "node2"],
     "fixture": False, "benchmark": "osu.bw", "keys": {"np": "2", "placement": "inter-node"},
     "declared": {"bandwidth_peak": "MB/s"}, "provenance": {"suite": "OSU 7.5", "mpi": "openmpi"},
-    "findings": [], "session": "1234", "metrics": [METRIC],
+    "findings": [], "session": "1234", "seconds": None, "metrics": [METRIC],
     "pairs": [],
 }  # fmt: skip
 LINKS = {

@@ -19,6 +19,7 @@ from acceptance.campaigns import known_nodes, verdict
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.protocol.conclusions import (
     FORMAT,
+    REJECTED,
     VERSION,
     checksum,
     conclusions,
@@ -29,9 +30,10 @@ from acceptance.campaigns.state import State
 from acceptance.core import release
 from acceptance.core.pairs import stored_data
 from acceptance.core.paths import Workspace
+from acceptance.core.severities import CRITICAL, MAJOR
 from acceptance.rfm import Case, ResultsFault, Session
 from acceptance.rfm import configuration as site
-from acceptance.verdict import Verdict
+from acceptance.verdict import Status, Verdict
 
 #: What of a provenance is of one run, not of a version.
 _OF_RUNS = ("bytes", "placement", "counters")
@@ -81,6 +83,28 @@ def build(
     data = plain(data)
     data |= plain(conclusions(data))
     return {**data, "sha256": checksum(data)}
+
+
+def decide(
+    state: State,
+    given: Verdict,
+    workspace: Workspace,
+    config_files: Sequence[Path],
+    people: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return the protocol as `build` does, and let its outcome be that of the verdict.
+
+    A finding that rejects is a problem of the verdict, too: what is rejected has failed.
+    """
+    data = build(state, given, workspace, config_files, people)
+    if data["outcome"] == REJECTED and given.status == Status.PASSED:
+        for finding in data["findings"]:
+            if finding["severity"] in (CRITICAL, MAJOR):
+                text = f"rejected: {finding['id']}: {finding['found']}"
+                given.fail("protocol", text, finding["id"])
+        data = build(state, given, workspace, config_files, people)
+    given.outcome = data["outcome"]
+    return data
 
 
 # What was asked, and with what.

@@ -217,6 +217,7 @@ OF_PROBLEMS: dict[str, str | None] = {
     "nodes-left-out": None,
     "nodes-not-benchmarked": None,
     **dict.fromkeys(FAILING),
+    "protocol": None,
     **dict.fromkeys(("regression", "drift", "vanished", "unit", "machine")),
     "node-not-up": "NODE-ABSENT",
     "impossible-value": "IMPLAUSIBLE",

@@ -1,0 +1,179 @@
+"""The verdict that counts, whoever asks: on the campaign that ended last, unless a run by hand did.
+
+That is decided by every witness: the campaigns' states, ReFrame's log, and the results database.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from acceptance.campaigns import lock
+from acceptance.campaigns import state as campaign
+from acceptance.campaigns import verdict as campaign_verdict
+from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, State
+from acceptance.core import state_files
+from acceptance.core.paths import Workspace
+from acceptance.rfm import LoggedRun, ResultsFault, database, run_log
+from acceptance.verdict import Repetition, Verdict, VerdictFault, is_repetition, stored
+
+#: The kind of campaign that ends with a protocol.
+ACCEPT = "accept"
+
+
+def conclude(
+    state: State,
+    workspace: Workspace,
+    config_files: Sequence[Path],
+    *,
+    send: bool = False,
+    again: Repetition | None = None,
+) -> Verdict:
+    """Judge a campaign whose steps are over; `send` and `again` as for a run.
+
+    An acceptance has a protocol, and no alerts but the incidents of the history. Raises Interrupted
+    when this process is told to stop while it measures again.
+    """
+    given = campaign_verdict.examine(state, workspace, config_files, again)
+    now = campaign.now()
+    given.given = campaign.stamp(now)
+    stored.settle(given, workspace, now, send=send, tell=state.kind != ACCEPT)
+    return given
+
+
+def current(
+    workspace: Workspace, run_id: str | None, config_files: Sequence[Path], now: datetime
+) -> tuple[Verdict | None, str]:
+    """Return the verdict on the campaign that is asked for, and what to note beside it.
+
+    That is the campaign `run_id`, or without one that which ended last. None where a run by hand is
+    asked for, or has ended later: it is judged by itself.
+    """
+    if run_id is not None:
+        if campaign.id_of(run_id) != run_id:
+            return None, ""
+        return _asked(workspace, run_id, config_files, now), ""
+    run = run_log.last_ended(workspace.logs, besides=_is_no_run_by_hand)
+    ended = datetime.fromisoformat(run.last).astimezone() if run else None
+    try:
+        state = campaign.newest(workspace.campaigns)
+    except CampaignFault as err:
+        return _no_verdict(Verdict(), "campaign", str(err)), ""
+    if state is not None and (ended is None or state.last_change >= ended):
+        ended = state.last_change
+    else:
+        state, newer = None, state
+    if unknown := _unlogged(workspace, ended):
+        return _no_verdict(Verdict(), "campaign", unknown), ""
+    if state is not None:
+        return of_campaign(state, workspace, config_files, now), ""
+    return None, "" if newer is None or newer.ended else unfinished(newer)
+
+
+def nights(workspace: Workspace, config_files: Sequence[Path], now: datetime) -> Iterator[Verdict]:
+    """Yield the verdict on the newest night of each system, for whoever watches all of them."""
+    newest: dict[str, State] = {}
+    for state in campaign.readable(workspace.campaigns, "nightly-*"):
+        system = state.asked.get("system", "")
+        if system not in newest or newest[system].last_change < state.last_change:
+            newest[system] = state
+    for state in newest.values():
+        yield of_campaign(state, workspace, config_files, now)
+
+
+def send(given: Verdict, workspace: Workspace, now: datetime) -> None:
+    """Send what is new of the alerts of a campaign, as it would have done itself.
+
+    Raises CampaignFault for an acceptance, which has a protocol instead.
+    """
+    if given.sort == ACCEPT:
+        raise CampaignFault(f"{given.campaign} sends no alerts: an acceptance has a protocol")
+    stored.settle(given, workspace, now, send=True)
+
+
+def of_campaign(
+    state: State, workspace: Workspace, config_files: Sequence[Path], now: datetime
+) -> Verdict:
+    """Return the verdict that a campaign ended with; what is acknowledged since counts in it.
+
+    Of one that has not ended, or whose verdict cannot be read, it says so: then it cannot judge.
+    """
+    none = Verdict(
+        campaign=state.id,
+        system=state.asked.get("system", ""),
+        time=state.started,
+        given=campaign.stamp(state.last_change),
+    )
+    if not state.ended:
+        return _no_verdict(none, "campaign", unfinished(state), state.kind)
+    path = stored.path_of(workspace, state.id)
+    try:
+        given = stored.read(workspace, state.id)
+    except VerdictFault as err:
+        message = f"{err}; without this file it is judged anew"
+        return _no_verdict(none, "verdict", message, state.kind)
+    if given is None:
+        given = _anew(state, workspace, config_files)
+    if (given.campaign, given.status) != (state.id, state.status):
+        return _no_verdict(
+            none,
+            "verdict",
+            f"{state.id} ended with status {state.status}, and {path} says {given.status:d} of "
+            f"{given.campaign}; look into {state.log}, and measure again",
+            state.kind,
+        )
+    stored.reconsider(given, workspace, now)
+    return given
+
+
+def unfinished(state: State) -> str:
+    """Say where a campaign that has not ended is, and what to do."""
+    left = [step.name for step in state.steps if step.state not in (DONE, NOT_PROVIDED)]
+    where = f"in its step {left[0]}" if left else "before its verdict"
+    if holder := lock.holder(state):
+        return f"{state.id} is not over: {where}; {holder}"
+    return f"{state.id} was stopped {where}; measure again: acceptance {state.kind}"
+
+
+def _asked(workspace: Workspace, key: str, config_files: Sequence[Path], now: datetime) -> Verdict:
+    try:
+        state = campaign.load(workspace.campaigns / key / "state.json")
+    except CampaignFault as err:
+        return _no_verdict(Verdict(campaign=key), "campaign", str(err))
+    return of_campaign(state, workspace, config_files, now)
+
+
+def _no_verdict(verdict: Verdict, kind: str, message: str, *about: str) -> Verdict:
+    verdict.cannot_judge(kind, message, *about)
+    return verdict
+
+
+def _anew(state: State, workspace: Workspace, config_files: Sequence[Path]) -> Verdict:
+    """Judge the steps of a campaign that kept no verdict: releases before kept none."""
+    given = conclude(state, workspace, config_files)
+    given.given = state.ended
+    if given.status == state.status:
+        try:
+            stored.keep(workspace, state.id, given)
+        except state_files.StoredFault as err:
+            given.notes.append(f"this verdict is not kept: {err}")
+    return given
+
+
+def _is_no_run_by_hand(run: LoggedRun) -> bool:
+    return is_repetition(run) or bool(campaign.id_of(run.label))
+
+
+def _unlogged(workspace: Workspace, ended: datetime | None) -> str:
+    """Say which session was stored after all else had ended, if no log has its run."""
+    try:
+        uuid, end = database.last_ended(workspace.results)
+    except ResultsFault:  # whoever judges reports it
+        return ""
+    if ended is None or end <= ended.timestamp():
+        return ""
+    if any(run.stored == uuid for run in run_log.runs(workspace.logs)):
+        return ""
+    return (
+        f"{workspace.results}: session {uuid} ended last, and no log in {workspace.logs} has its "
+        f"run, so nobody knows what it selected; what it stored: acceptance gate --session {uuid}"
+    )

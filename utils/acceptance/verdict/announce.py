@@ -1,0 +1,191 @@
+"""Alerts of what is wrong in a run by itself: one for each faulty node, benchmark, or problem.
+
+Three hundred nodes behind one broken switch are one alert. Who reads it asks the gate for the rest.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from acceptance.alerts import Alert, alert
+from acceptance.core.text import one_line, plural, shortened
+from acceptance.nodes import FAILING
+from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
+
+#: New alerts of a partition beyond which one stands for all of them.
+MOST = 10
+#: Characters of what an alert says.
+_LONGEST = 300
+
+#: Problems that leave something unmeasured. They have an alert, and whoever has acknowledged it is
+#: not sent it again; but what was not measured has not passed, whoever knows of it.
+UNMEASURED = frozenset(
+    (
+        *("error", "lost", "interrupted", "no-cases", "not-stored", "fewer-cases", "no-run"),
+        *("no-database", "unreadable-database", "nothing-measured", "no-suite", "step-not-run"),
+        *("unfinished", "check-without-case", "no-accounting", "campaign", "verdict"),
+    )
+)
+#: Problems of which no alert is kept: the state of alerts itself, and what a protocol has.
+_UNSENT = frozenset(("alerts", "protocol"))
+
+
+def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
+    """Give each problem that no alert tells its alerts, and add these to those of the verdict.
+
+    `known` are the alerts that are open: what is still wrong keeps its id and its beginning.
+    """
+    opened = {each.id: each for each in known}
+    failing = {case.place: case for case in verdict.cases}
+    failing |= {case.place: case for case in verdict.cases if not case.passed}
+    alerts: dict[str, Alert] = {}
+    of_problem: dict[int, list[str]] = {}
+    for number, problem in enumerate(verdict.problems):
+        if problem.alerts or problem.kind in _UNSENT:
+            continue
+        case = failing.get(problem.about[0]) if problem.about else None
+        for each in _of_problem(problem, case, verdict):
+            alerts[each.id] = _joined(alerts[each.id], each) if each.id in alerts else each
+            of_problem.setdefault(number, []).append(each.id)
+    for key in alerts.keys() & opened.keys():
+        alerts[key] = replace(alerts[key], since=opened[key].since)
+    told_by = _summed_up(alerts, opened)
+    for number, keys in of_problem.items():
+        if (problem := verdict.problems[number]).kind not in UNMEASURED:
+            ids = tuple(dict.fromkeys(told_by[key].id for key in keys))
+            verdict.problems[number] = replace(problem, alerts=ids)
+    verdict.alerts += [each.as_data() for each in {e.id: e for e in told_by.values()}.values()]
+
+
+def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> list[Alert]:
+    """Return alerts of the nodes whose links failed a case, of a benchmark, or of the problem."""
+    since = verdict.time or verdict.given
+    if problem.kind in FAILING:
+        partition, *what = problem.about
+        system, _, name = partition.partition(":")
+        names = [node for node in what if node in verdict.nodes[partition]["benchmarked"]]
+        place = (system, name, "", " ".join((problem.kind, *what)))
+        return [_alert(alert.FAILURE, place, since, problem.message, nodes=names)]
+    if case is None or problem.kind in UNMEASURED:
+        kind = alert.UNMEASURED if problem.kind in UNMEASURED else alert.FAILURE
+        check = " ".join((problem.kind, *problem.about))
+        place = (verdict.system, "", "", check)
+        return [_alert(kind, place, since, problem.message, sort=verdict.sort)]
+    system, _, where = case.where.partition(":")
+    partition, _, environ = where.partition("+")
+    if problem.kind == "case-failed" and case.faults:
+        return [
+            _alert(alert.NODE, (system, partition, "", node), since, text, nodes=[node])
+            for node, text in case.faults.items()
+        ]
+    check = case.benchmark or case.name
+    if problem.kind != "case-failed":
+        check += f" {problem.kind}"
+    place = (system, partition, environ, check)
+    cases, nodes = [case.place], case.nodes
+    return [_alert(alert.FAILURE, place, since, problem.message, cases=cases, nodes=nodes)]
+
+
+def _alert(
+    kind: str,
+    place: tuple[str, str, str, str],
+    since: str,
+    text: str,
+    *,
+    nodes: Sequence[str] = (),
+    cases: Sequence[str] = (),
+    parts: Sequence[str] = (),
+    sort: str = "",
+) -> Alert:
+    """Return an alert whose id is that of its kind, its place, its parts and its sort."""
+    words = "\0".join((kind, *place, *sorted(parts), sort))
+    system, partition, environ, check = place
+    return Alert(
+        id=hashlib.sha256(words.encode()).hexdigest()[:12], kind=kind, system=system,
+        partition=partition, environ=environ, check=check, metric="", unit="", direction=None,
+        before=None, after=None, change=None, since=since, confidence=1.0, cause="",
+        text=one_line(text)[:_LONGEST], nodes=tuple(dict.fromkeys(nodes)),
+        cases=tuple(dict.fromkeys(cases)), parts=tuple(parts), sort=sort,
+    )  # fmt: skip
+
+
+def _joined(first: Alert, second: Alert) -> Alert:
+    """Return an alert of the same thing with what both of them show."""
+    nodes, cases = (
+        tuple(dict.fromkeys((*getattr(first, name), *getattr(second, name))))
+        for name in ("nodes", "cases")
+    )
+    return replace(first, nodes=nodes, cases=cases)
+
+
+def _summed_up(alerts: Mapping[str, Alert], opened: Mapping[str, Alert]) -> dict[str, Alert]:
+    """Return id -> the alert that tells it: its own, or one for very many of a partition.
+
+    What has an alert of its own keeps it; what a summary has told stays in it, as long as it lasts.
+    """
+    told_by = dict(alerts)
+    for summary in opened.values():
+        parts = [key for key in summary.parts if key in alerts and key not in opened]
+        if parts:
+            again = _summary([alerts[key] for key in parts])
+            again = replace(again, id=summary.id, since=summary.since, parts=summary.parts)
+            told_by |= dict.fromkeys(parts, again)
+    new: dict[tuple[str, str], list[Alert]] = {}
+    for key, each in alerts.items():
+        if key not in opened and told_by[key] is each:
+            new.setdefault((each.system, each.partition), []).append(each)
+    for members in new.values():
+        if len(members) > MOST:
+            told_by |= dict.fromkeys((each.id for each in members), _summary(members))
+    return told_by
+
+
+def _summary(members: Sequence[Alert]) -> Alert:
+    first = members[0]
+    return _alert(
+        alert.MANY,
+        (first.system, first.partition, "", plural(len(members), "failure")),
+        first.since,
+        f"{shortened(each.check for each in members)}; of {first.check}: {first.text}",
+        nodes=[node for each in members for node in each.nodes],
+        cases=[case for each in members for case in each.cases],
+        parts=[each.id for each in members],
+        sort=first.sort,
+    )
+
+
+def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], bool]:
+    """Return whether a verdict would have found an alert if it were still there.
+
+    An alert that nobody looked for has not ended. Nodes were looked at when their links were read,
+    a benchmark when the cases that had failed passed, with all of their nodes; a slow node when the
+    nodes were compared with each other; anything else when a run of the same sort was judged.
+    """
+    links: set[str] = set()
+    passed: dict[str, set[str]] = {}
+    for case in verdict.cases:
+        if case.measured and case.suite == "fabric":
+            links.update(case.nodes)
+        if case.measured and case.passed:
+            passed.setdefault(case.place, set()).update(case.nodes)
+
+    compared = {
+        place: {node for kind in entry["compared"] if not kind["reason"] for node in kind["nodes"]}
+        for place, entry in verdict.nodes.items()
+    }
+
+    def looked(each: Alert) -> bool:
+        if each.system not in systems:
+            return False
+        if each.of_history:
+            return True
+        if each.nodes and not each.cases and each.kind == alert.FAILURE:
+            return compared.get(f"{each.system}:{each.partition}", set()).issuperset(each.nodes)
+        if each.nodes or each.cases:
+            seen = {node for place in each.cases for node in passed.get(place, ())}
+            if each.kind in (alert.NODE, alert.MANY):
+                seen |= links
+            return passed.keys() >= {*each.cases} and seen.issuperset(each.nodes)
+        return verdict.sort == each.sort and verdict.status != Status.CANNOT_JUDGE
+
+    return looked

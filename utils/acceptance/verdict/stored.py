@@ -1,0 +1,120 @@
+"""Verdicts that are kept, one file a run or campaign, and what is acknowledged later."""
+
+from collections.abc import Collection
+from datetime import datetime
+from pathlib import Path
+
+from acceptance.alerts import Alert, AlertFault, Notification, notify
+from acceptance.core import state_files
+from acceptance.core.errors import Fault
+from acceptance.core.paths import Workspace
+from acceptance.verdict.announce import announce, looked_at
+from acceptance.verdict.model import Problem, Status, Verdict
+
+
+class VerdictFault(Fault):
+    """A verdict that cannot be read: which file, why, and what to do."""
+
+
+def path_of(workspace: Workspace, key: str) -> Path:
+    """Return the file of a verdict: `key` is a session, or the id of a campaign."""
+    return workspace.verdicts / f"{key}.json"
+
+
+def keep(workspace: Workspace, key: str, verdict: Verdict) -> None:
+    """Store a verdict, as data; raises StoredFault."""
+    state_files.write(path_of(workspace, key), verdict.as_data())
+
+
+def read(workspace: Workspace, key: str) -> Verdict | None:
+    """Return a verdict that was kept, as it was given; None where there is none.
+
+    Raises VerdictFault for one that cannot be read.
+    """
+    path = path_of(workspace, key)
+    try:
+        data = state_files.read(path)
+        return None if data is None else Verdict.of_data(data)
+    except state_files.StoredFault as err:
+        raise VerdictFault(str(err)) from None
+    except ValueError as err:
+        raise VerdictFault(f"{path}: no verdict: {err}") from None
+
+
+def settle(
+    verdict: Verdict,
+    workspace: Workspace,
+    now: datetime,
+    systems: Collection[str] = (),
+    *,
+    send: bool = False,
+    tell: bool = True,
+) -> None:
+    """Give a new verdict its alerts, and let those that are acknowledged fail nothing.
+
+    Alerts are of these systems. With `send` what is new is sent; without it nothing is written.
+    Unless it is to `tell`, only incidents of the history are alerts.
+    """
+    systems = {*systems, verdict.system}
+    folder = workspace.alerts
+    try:
+        known = [entry.alert for entry, _ in notify.listing(now, folder).entries]
+    except AlertFault:  # reported when it is compared
+        known = []
+    if tell:
+        announce(verdict, known)
+    alerts = _alerts(verdict)
+    judged = looked_at(verdict, systems)
+    try:
+        if send:
+            outcome = notify.update(alerts, now, folder, judged=judged)
+        else:
+            outcome = notify.preview(alerts, now, folder, judged=judged)
+    except AlertFault as err:
+        verdict.fail("alerts", str(err))
+        outcome = Notification(new=alerts)
+    _apply(verdict, outcome)
+    verdict.notes += [f"ended: {alert.line} [{alert.id}]" for alert in outcome.ended]
+    verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]
+    verdict.notes += [f"alerts: {text}" for text in (*map(str, outcome.failures), *outcome.notes)]
+
+
+def reconsider(verdict: Verdict, workspace: Workspace, now: datetime) -> None:
+    """Let acknowledgements that were made, or have ended, since a verdict was given count in it.
+
+    What an acceptance has concluded stays: its protocol may be signed.
+    """
+    if verdict.outcome:
+        return
+    try:
+        outcome = notify.preview(_alerts(verdict), now, workspace.alerts, judged=lambda _: False)
+    except AlertFault as err:
+        verdict.fail("alerts", str(err))
+        return
+    verdict.notes += [f"alerts: {text}" for text in outcome.notes]
+    _apply(verdict, outcome)
+
+
+def _alerts(verdict: Verdict) -> list[Alert]:
+    """Return all alerts of a verdict, whether or not they were acknowledged."""
+    acknowledged = (
+        {key: value for key, value in data.items() if key != "acknowledgement"}
+        for data in verdict.acknowledged
+    )
+    return [Alert.from_data(data) for data in (*verdict.alerts, *acknowledged)]
+
+
+def _apply(verdict: Verdict, outcome: Notification) -> None:
+    """Sort alerts and problems by what is acknowledged, and judge by what is left."""
+    verdict.alerts = [alert.as_data() for alert in outcome.open]
+    verdict.acknowledged = outcome.as_data()["acknowledged"]
+    acknowledged = {alert.id for alert, _ in outcome.acknowledged}
+
+    def is_excused(problem: Problem) -> bool:
+        return bool(problem.alerts) and acknowledged.issuperset(problem.alerts)
+
+    problems = [*verdict.problems, *verdict.excused]
+    verdict.problems = [problem for problem in problems if not is_excused(problem)]
+    verdict.excused = [problem for problem in problems if is_excused(problem)]
+    if verdict.status != Status.CANNOT_JUDGE:
+        verdict.status = Status.FAILED if verdict.problems else Status.PASSED
