@@ -95,7 +95,7 @@ def parse(text: str, source: str = "stdout") -> Output:
 
     Raises ParseError, with the line, for anything but a complete and consistent output.
     """
-    return _Reader(text, source).read()
+    return Reader(text, source).read()
 
 
 def only_table(output: Output, benchmark: str, processes: int, source: str = "stdout") -> Table:
@@ -123,7 +123,7 @@ def only_table(output: Output, benchmark: str, processes: int, source: str = "st
     return output.tables[0]
 
 
-class _Reader(LineReader):
+class Reader(LineReader):
     """One reading of an output of IMB, and the tables so far."""
 
     suite = "IMB"
@@ -136,6 +136,7 @@ class _Reader(LineReader):
         self.finished = False
 
     def read(self) -> Output:
+        """Read the whole text."""
         for line in self.lines():
             self.read_line(line, line.strip())
         last = self.number, self.line
@@ -158,6 +159,7 @@ class _Reader(LineReader):
         return Output(self.version, self.mpi, tuple(self.tables))
 
     def read_line(self, line: str, stripped: str) -> None:
+        """Read a line of any kind."""
         if stripped.startswith("Invalid "):
             raise self.error("the program did not understand its arguments")
         if match := _VERSION.match(line):
@@ -178,6 +180,7 @@ class _Reader(LineReader):
             self.read_in_table(self.tables[-1], stripped)
 
     def check_version(self, version: str) -> None:
+        """Refuse an IMB of another megabyte."""
         year = re.match(r"\d{4}", version)
         if not year or int(year[0]) < _FIRST_DECIMAL_YEAR:
             raise self.error(
@@ -185,6 +188,7 @@ class _Reader(LineReader):
             )
 
     def read_in_table(self, table: Table, stripped: str) -> None:
+        """Read a line between two titles."""
         if match := _PROCESSES.match(self.line):
             table.processes = int(match["n"])
         elif match := _MODE.match(self.line):
@@ -199,6 +203,7 @@ class _Reader(LineReader):
             raise self.error("a line between a benchmark's title and its header")
 
     def read_header(self, table: Table, header: str) -> None:
+        """Take the columns of a table."""
         if table.columns:
             raise self.error("a second header in one table")
         names = header.split()
@@ -206,6 +211,7 @@ class _Reader(LineReader):
         table.columns = self.header(names, COLUMNS, {"repetitions", *times})
 
     def read_row(self, table: Table, tokens: list[str]) -> TableRow:
+        """Read a row of a table, which it may follow."""
         for token in tokens:
             if token in _GIVEN_UP:
                 raise self.error(_GIVEN_UP[token])
@@ -223,6 +229,7 @@ class _Reader(LineReader):
         return TableRow(size, repetitions, values, self.number)
 
     def check_times(self, table: Table, size: int | None, values: dict[str, float]) -> None:
+        """Refuse times that no operation takes."""
         for name in ("t", "t_max", "t_avg"):
             # An operation on no data may take no time; any other one takes some.
             if name in values and values[name] == 0 and size != 0:
