@@ -1,6 +1,6 @@
 """Where ranks shall stand, where they stood, and how the scheduler ended their job."""
 
-from acceptance.launch import pins, placement, rank_report, scontrol, slurm_jobs
+from acceptance.launch import pins, placement, rank_report, rounds, scontrol, slurm_jobs
 from acceptance.launch.pins import PinFault
 from acceptance.launch.placement import MPIS, Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
@@ -36,6 +36,7 @@ __all__ = [
     "placement",
     "process_counts",
     "rank_report",
+    "rounds",
     "scontrol",
     "slurm_jobs",
     "usable_cores",

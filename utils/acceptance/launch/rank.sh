@@ -10,7 +10,7 @@
 # has the number of its first hardware thread, as each die of a socket may count its core_id from 0.
 # With ACCEPTANCE_LINKS=FOLDER the first rank of each node also writes what the script
 # ACCEPTANCE_LINK_SCRIPT says of the node's links before and after the program, to
-# FOLDER/NODE.before and FOLDER/NODE.after.
+# FOLDER/NODE.before and FOLDER/NODE.after; of several launches before the first, after the last.
 # SYSFS and STATUS stand for /sys and /proc/self/status in tests.
 
 sysfs=${SYSFS:-/sys}
@@ -55,7 +55,8 @@ if [ -z "$ACCEPTANCE_LINKS" ] || [ "$first" != 0 ]; then
     exec "$@"
 fi
 mkdir -p "$ACCEPTANCE_LINKS"
-sh "$ACCEPTANCE_LINK_SCRIPT" "$sysfs" > "$ACCEPTANCE_LINKS/$node.before"
+[ -s "$ACCEPTANCE_LINKS/$node.before" ] ||
+    sh "$ACCEPTANCE_LINK_SCRIPT" "$sysfs" > "$ACCEPTANCE_LINKS/$node.before"
 "$@"
 status=$?
 sh "$ACCEPTANCE_LINK_SCRIPT" "$sysfs" > "$ACCEPTANCE_LINKS/$node.after"

@@ -1,0 +1,70 @@
+"""`launch/rounds.py` and `launch/hosts.sh`: disjoint pairs of nodes, and launches of one job."""
+
+import os
+import subprocess
+
+import pytest
+
+from acceptance.core.errors import ParseError
+from acceptance.launch.rounds import HOSTS_SCRIPT, launches, mark, rounds
+
+NUMBERS = [*range(2, 10), 200, 201, 2000]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_every_node_has_two_partners_where_there_are_two(number):
+    partners = {node: set() for node in range(number)}
+    for each in rounds(number):
+        nodes = [node for pair in each.pairs for node in pair]
+        assert len(set(nodes)) == len(nodes), "the pairs of a round are disjoint"
+        for left, right in each.pairs:
+            assert left not in partners[right], "each pair is measured in one round"
+            partners[left].add(right)
+            partners[right].add(left)
+    assert {len(others) for others in partners.values()} == {min(2, number - 1)}
+    assert rounds(number)[0].nodes == list(range(number))
+    # A launcher that sorts the nodes does the same.
+    assert all(each.nodes == sorted(each.nodes) for each in rounds(number))
+
+
+@pytest.mark.parametrize("number", [3, 4, 9])
+def test_the_choice_of_a_round_takes_its_nodes_from_a_file(number, tmp_path):
+    path = tmp_path / "hosts"
+    path.write_text("".join(f"node{node}\n" for node in range(number)))
+    for each in rounds(number):
+        done = subprocess.run(["sed", "-n", each.choice, path], capture_output=True, text=True)
+        assert done.stdout.split() == [f"node{node}" for node in each.nodes]
+
+
+def test_what_each_launch_wrote_is_told_apart_and_keeps_its_lines():
+    script = f"echo before; {mark('shifted', 1)}; echo one; echo err >&2; {mark('ends', 2)}"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+    found = launches(done.stdout, "out")
+    assert list(found) == [("shifted", 1), ("ends", 2)]
+    assert found["shifted", 1] == "\n\none\n"
+    assert found["ends", 2].strip() == ""
+    assert launches(done.stderr, "err")["shifted", 1].split() == ["err"]
+    with pytest.raises(ParseError, match="out:5: this launch is there twice"):
+        launches(done.stdout + done.stdout.partition("\n")[2], "out")
+
+
+def hosts(path, **environment):
+    return subprocess.run(
+        ["sh", HOSTS_SCRIPT, path],
+        capture_output=True, text=True, env={"PATH": os.environ["PATH"], **environment},
+    ).stdout.split()  # fmt: skip
+
+
+def test_the_hosts_are_those_of_the_ranks_or_slurms(tmp_path):
+    path = tmp_path / "err"
+    ranks = {0: "b.site.org", 10: "k", 2: "c", 1: "a"}
+    lines = [f"placement rank={rank} node={node} cpus=0 sockets=0 cores=0:0\n"
+             for rank, node in ranks.items()]  # fmt: skip
+    path.write_text("a warning\n" + "".join(lines))
+    assert hosts(path) == ["b.site.org", "a", "c", "k"]
+    (tmp_path / "scontrol").write_text(
+        '#!/bin/sh\n[ "$*" = "show hostnames n[1-2]" ] && echo n1 n2'
+    )
+    (tmp_path / "scontrol").chmod(0o755)
+    search = f"{tmp_path}:{os.environ['PATH']}"
+    assert hosts(path, SLURM_JOB_NODELIST="n[1-2]", PATH=search) == ["n1", "n2"]
