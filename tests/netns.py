@@ -241,7 +241,7 @@ class Nodes:
 
 
 class Pair(Nodes):
-    """Two nodes, and what each MPI must be told to run on them."""
+    """Two nodes, or more, and what each MPI must be told to run on them."""
 
     def agent(self, cores=1, leads=None):
         """Return the path of a program that is called like ssh.
@@ -250,24 +250,24 @@ class Pair(Nodes):
         `leads` sends a name to another node than that of this name.
         """
         cases = []
-        for number, name in enumerate(NAMES):
+        for number, name in enumerate(self.names):
             holder = self.holders[(leads or {}).get(name, name)].pid
-            cpus = ",".join(map(str, _cpus(number, cores)))
+            cpus = ",".join(map(str, _cpus(number, cores, len(self.names))))
             cases.append(f"    {name} | {self.addresses[name]}) holder={holder} cpus={cpus} ;;")
         path = self.folder / f"agent{next(_counter)}"
         path.write_text(_AGENT.format(cases="\n".join(cases)))
         path.chmod(0o755)
         return path
 
-    def variables(self, mpi, cores=1, hosts=NAMES, leads=None, over=DEVICE):
+    def variables(self, mpi, cores=1, hosts=None, leads=None, over=DEVICE):
         """Return the environment variables with which an MPI's launcher starts on the nodes.
 
-        `hosts` are those of its host file, each with as many ranks as `cores`. `over` is what
-        messages take: `DEVICE`, `CONTROL`, or `MEMORY`, which Open MPI cannot be made to.
+        `hosts` (None: all) are those of its host file, each with as many ranks as `cores`. `over`
+        is what messages take: `DEVICE`, `CONTROL`, or `MEMORY`, which Open MPI cannot be made to.
         """
         path = self.folder / f"hosts{next(_counter)}"
         form = "{} slots={}\n" if mpi == "openmpi" else "{}:{}\n"
-        path.write_text("".join(form.format(name, cores) for name in hosts))
+        path.write_text("".join(form.format(name, cores) for name in hosts or self.names))
         agent = self.agent(cores, leads)
         start = {
             "openmpi": {
@@ -292,7 +292,7 @@ class Pair(Nodes):
             },
         }
         send = messages(mpi, over)
-        if mpi == "intel-mpi" and over != MEMORY and _shared(cores):
+        if mpi == "intel-mpi" and over != MEMORY and _shared(cores, len(self.names)):
             # More ranks than cores: they must not spin for the whole of their time slices.
             send["I_MPI_THREAD_YIELD"] = "3"
         return {name: str(value) for name, value in {**start[mpi], **send}.items()}
@@ -342,9 +342,9 @@ class Pair(Nodes):
                 "num_sockets": 1,
             },
             "extras": {
-                "nodes": len(NAMES),
+                "nodes": len(self.names),
                 "cores": cores,
-                "memory": usable_memory() // len(NAMES),
+                "memory": usable_memory() // len(self.names),
                 "fabric": fabric or {"technology": "ethernet", "device": DEVICE},
                 "mode": "smoke",
                 **extras,
@@ -384,14 +384,14 @@ def _cores():
     return list(found.values())
 
 
-def _shared(cores):
-    """Tell whether two nodes with so many cores have to share some."""
-    return len(_cores()) < len(NAMES) * cores
+def _shared(cores, nodes):
+    """Tell whether nodes with so many cores have to share some."""
+    return len(_cores()) < nodes * cores
 
 
-def _cpus(number, cores):
-    """Return the CPUs of a node."""
-    return _cores() if _shared(cores) else _cores()[number * cores :][:cores]
+def _cpus(number, cores, nodes):
+    """Return the CPUs of a node, one of so many."""
+    return _cores() if _shared(cores, nodes) else _cores()[number * cores :][:cores]
 
 
 def _free_network():
