@@ -76,6 +76,8 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
     time_limit = "10m"
     #: Whether what a case measures, beside whether it runs, depends on the mode.
     differs_by_mode = False
+    #: It may ask the scheduler which nodes there are; a listing, also one of another system, not.
+    asks_scheduler = True
 
     @run_after("setup")
     def refuse_extras(self):

@@ -132,3 +132,9 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         """Return the text of an output of the build."""
         with open(os.path.join(self.stagedir, name.evaluate()), errors="replace") as file:
             return file.read()
+
+
+class ImbBuild(SuiteBuild):
+    """IMB for an environment; several check files run it."""
+
+    suite = "imb"

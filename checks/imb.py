@@ -6,15 +6,9 @@ from acceptance.launch import process_counts
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb import output as parse
 
-from .build import SuiteBuild, uses_spack
+from .build import ImbBuild, uses_spack
 from .partitions import largest_job, placements
 from .placed import PlacedCheck
-
-
-class ImbBuild(SuiteBuild):
-    """IMB for an environment."""
-
-    suite = "imb"
 
 
 @rfm.simple_test

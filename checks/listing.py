@@ -38,7 +38,10 @@ def checks_of(name: str) -> list:
     made = [check for check in registry.instantiate_all() if not check.is_fixture()]
     if len(made) != asked:
         raise ValueError(f"ReFrame makes {len(made)} of {asked} cases; see: reframe -c checks -l")
-    return [check for check in made if isinstance(check, JudgedCheck)]
+    checks = [check for check in made if isinstance(check, JudgedCheck)]
+    for check in checks:
+        check.asks_scheduler = False
+    return checks
 
 
 def records(check) -> list[dict]:

@@ -120,7 +120,8 @@ class PlacedCheck(JudgedCheck, Pinned):
             self.keep_files = [*self.keep_files, LINKS]
         self.env_vars.update(variables)
         self.num_tasks_per_socket = launch.per_socket
-        self.place_options = placement.exported(family, launch.options, variables)
+        self.exports = placement.exported(family, (), variables)
+        self.place_options = [*launch.options, *self.exports]
         reporter = ["sh", str(rank_report.SCRIPT)] if self.verified else []
         self.job.launcher.options = [*self.place_options, *reporter]
 
@@ -146,13 +147,13 @@ class PlacedCheck(JudgedCheck, Pinned):
         """Return environment variables that the program needs on every node."""
         return {}
 
-    def launch_command(self):
-        """Return the command that launches ranks placed in the same way, for one more step."""
+    def launch_command(self, processes=None, options=None):
+        """Return the command that launches ranks for one more step, placed in the same way."""
         # ReFrame itself tells the job only later.
-        self.job.num_tasks = self.num_tasks
+        self.job.num_tasks = processes or self.num_tasks
         self.job.num_tasks_per_node = self.num_tasks_per_node
         wrapped = self.job.launcher.options
-        self.job.launcher.options = self.place_options
+        self.job.launcher.options = options or self.place_options
         command = self.job.launcher.run_command(self.job)
         self.job.launcher.options = wrapped
         return command
@@ -213,11 +214,16 @@ class PlacedCheck(JudgedCheck, Pinned):
         unlimited = self.layout.nodes == 1 or not self.fabric or not self.can_be_judged(name)
         if found or unlimited:
             return found
-        bound = plausibility.limit_of(suites.find(self.benchmark_name), name, unit, self.fabric)
-        tolerances = library().tolerances.thresholds("limit", "=", unit, name)
+        like = self.limited_like(name)
+        bound = plausibility.limit_of(suites.find(self.benchmark_name), like, unit, self.fabric)
+        tolerances = library().tolerances.thresholds("limit", "=", unit, like)
         if bound is None or tolerances is None or "limit" not in self.sources(name):
             return None
         return (bound[0], *tolerances, unit), bound[1]
+
+    def limited_like(self, name):
+        """Return the metric whose fraction of the fabric's limit judges this one."""
+        return name
 
     def causes(self):
         """Return what the links of the nodes showed, else which slower link the peak would fit."""

@@ -26,6 +26,8 @@ def test_a_night_runs_in_order_and_says_what_came_of_it(held):
     (state,) = held.states
     assert [(step["name"], step["state"]) for step in state["steps"]] == [
         ("links", "done"),
+        # This system does not tell where ranks stood.
+        ("nodes", "not provided"),
         ("osu+balance", "not provided"),
         ("hpcc", "not provided"),
         ("imb", "done"),
@@ -36,7 +38,7 @@ def test_a_night_runs_in_order_and_says_what_came_of_it(held):
     last = done.output.strip().rpartition("\n\n")[2].replace("\n", " ")
     assert last == state["summary"]
     assert "3 of 3 cases run: 3 passed, 0 failed" in last
-    assert "not provided here: osu+balance, hpcc, npb" in last
+    assert "not provided here: nodes, osu+balance, hpcc, npb" in last
     # All that was printed is in the log.
     assert held.log.read_text() == done.output
     # It has ended: there is nothing to go on with.
@@ -193,7 +195,7 @@ def test_dry_it_runs_nothing(held):
     assert done.status == 0
     assert not (held.site.var / "campaigns").exists()
     assert [line.partition(":")[0] for line in done.output.splitlines()] == [
-        *("links", "osu+balance", "hpcc", "imb", "npb", "verdict")
+        *("links", "nodes", "osu+balance", "hpcc", "imb", "npb", "verdict")
     ]
 
 

@@ -42,7 +42,7 @@ def test_every_check_file_is_in_one_step_and_the_links_come_first():
     plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb"))
     files = [path for step in plan for path in step.files]
     assert sorted(files) == checkfiles.check_files([ROOT / "checks"], recursive=False)
-    assert plan[0].name == "links"
+    assert [step.name for step in plan[:2]] == ["links", "nodes"]
     assert plan[0].arguments[2:] == ("-r", "--mode=maintenance")
     assert all("--mode=nightly" in step.arguments for step in plan[1:])
     assert all(step.reason == "" for step in plan)
@@ -58,6 +58,16 @@ def test_a_step_that_nothing_provides_says_how_to_get_it():
     plan = {step.name: step.reason for step in steps.plan("nightly", configuration("imb"))}
     assert plan["imb"] == plan["links"] == ""
     assert plan["osu+balance"].startswith("nothing provides OSU Micro-Benchmarks here; get it")
+
+
+def test_nobody_measures_nodes_in_pairs_where_ranks_do_not_tell_where_they_stand():
+    site = configuration("imb")
+    site.systems[0]["partitions"][0]["extras"] = {"verify_placement": False}
+    plan = {step.name: step.reason for step in steps.plan("nightly", site)}
+    assert plan["imb"] == ""
+    assert "must know where ranks stood, and of e nobody tells (verify_placement)" in plan["nodes"]
+    plan = {step.name: step.reason for step in steps.plan("nightly", configuration("imb"))}
+    assert plan["nodes"] == ""
 
 
 def test_files_of_a_site_are_steps_and_helpers_are_none(tmp_path):
@@ -86,7 +96,8 @@ def test_options_of_reframe_are_for_the_benchmarks_only():
         "nightly", configuration("imb"), system="made", pinned="p=node1", extra=("-n", "x y")
     )
     assert plan[0].arguments[-2:] == ("--mode=maintenance", "--system=made")
-    ends = {step.arguments[-5:] for step in plan[1:]}
+    assert (plan[1].name, plan[1].arguments[-2:]) == ("nodes", ("-S", "pinned=p=node1"))
+    ends = {step.arguments[-5:] for step in plan[2:]}
     assert ends == {("--system=made", "-S", "pinned=p=node1", "-n", "x y")}
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files
 from acceptance.rfm import configuration as site
-from acceptance.site import not_provided
-from acceptance.suites import SUITES
+from acceptance.site import why_no_case
 
 #: The name of the first step, and the suite of the check file that it takes the place of.
 LINKS, LINK_SUITE = "links", "fabric"
@@ -70,7 +69,8 @@ def plan(
     if mode == MAINTENANCE:
         return planned
     files = check_files.check_files([checks], recursive=False)
-    for group in together(path for path in files if path.name != LINK_CHECK):
+    groups = together(path for path in files if path.name != LINK_CHECK)
+    for group in sorted(groups, key=lambda group: group[0].name != NODES_CHECK):
         paths = [word for path in group for word in ("-c", str(path))]
         chosen_by = () if group[0].name == NODES_CHECK else extra
         planned.append(
@@ -126,8 +126,5 @@ def _imports(path: Path) -> set[str]:
 
 def _unprovided(group: Sequence[Path], configuration: site.Site, system: dict[str, object]) -> str:
     """Say why a step has nothing to run; empty when something provides it, or is not known."""
-    for path in group:
-        suite = SUITES.get(path.stem)
-        if suite and not configuration.providers(path.stem, system):
-            return not_provided(suite)
-    return ""
+    reasons = [why_no_case(path.stem, configuration, system) for path in group]
+    return reasons[0] if all(reasons) else ""

@@ -23,13 +23,15 @@ class Provider:
     """An environment of a partition that provides a suite.
 
     `folder` is where it says that the programs are; empty when Spack builds them. `alone`: there is
-    one node, and no way through its network either.
+    one node, and no way through its network either. `unverified`: the partition says that nobody
+    can tell where ranks stand.
     """
 
     partition: str
     environment: str
     folder: str
     alone: bool = False
+    unverified: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Site:
                 _folder(environment, suite),
                 partition.get("extras", {}).get("nodes", 1) == 1
                 and "no-loopback" in environment.get("features", ()),
+                not partition.get("extras", {}).get("verify_placement", True),
             )
             for partition in system["partitions"]
             for environment in self.environments_of(partition, system)

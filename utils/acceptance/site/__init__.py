@@ -2,7 +2,7 @@
 
 from acceptance.site import init
 from acceptance.site.doctor import BROKEN, MISSING, OK, Examined, examine
-from acceptance.site.unprovided import not_provided
+from acceptance.site.unprovided import not_provided, why_no_case
 
 __all__ = [
     "BROKEN",
@@ -12,4 +12,5 @@ __all__ = [
     "examine",
     "init",
     "not_provided",
+    "why_no_case",
 ]

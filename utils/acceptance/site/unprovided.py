@@ -2,14 +2,35 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
-from acceptance.suites import Suite
+from acceptance.rfm.configuration import Site
+from acceptance.suites import Suite, suite_of
 
 
 def not_provided(suite: Suite) -> str:
     """Say in one sentence that nothing provides a suite, and how that changes."""
     found, remedy = missing(suite)
     return f"{found}; {remedy}" if installed(suite) else f"{found} here; get it with: {remedy}"
+
+
+def why_no_case(check: str, site: Site, system: dict[str, Any]) -> str:
+    """Say why a check file (its stem) gives no case on a system; empty where nothing tells."""
+    suite = suite_of(check)
+    if suite is None:
+        return ""
+    providers = site.providers(suite.key, system)
+    if not providers:
+        return not_provided(suite)
+    names = ", ".join(provider.environment for provider in providers)
+    if check in suite.derived and all(provider.alone for provider in providers):
+        return (
+            "on a single node it requires an MPI that takes the network's loopback, and "
+            f"{names} cannot (no-loopback)"
+        )
+    if check in suite.further and all(provider.unverified for provider in providers):
+        return f"it must know where ranks stood, and of {names} nobody tells (verify_placement)"
+    return ""
 
 
 def missing(suite: Suite) -> tuple[str, str]:

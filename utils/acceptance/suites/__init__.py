@@ -5,10 +5,9 @@ the parser of its output (`output.py`).
 """
 
 from acceptance.suites.records import SIZE_OF_FLOAT, Benchmark, Column, Suite
-from acceptance.suites.registry import DERIVED, SUITES, check_of, find, has_check
+from acceptance.suites.registry import SUITES, check_of, find, has_check, suite_of
 
 __all__ = [
-    "DERIVED",
     "SIZE_OF_FLOAT",
     "SUITES",
     "Benchmark",
@@ -17,4 +16,5 @@ __all__ = [
     "check_of",
     "find",
     "has_check",
+    "suite_of",
 ]

@@ -69,7 +69,7 @@ class Benchmark:
     def stems(self) -> tuple[str, ...]:
         """Return the stems of the metrics; a sweep of a bandwidth has its peak as well."""
         stems = tuple(column.stem for column in self.columns)
-        return (*stems, "bandwidth_peak") if "bandwidth" in stems else stems
+        return (*stems, "bandwidth_peak") if "bandwidth" in stems and self.sized else stems
 
     def runs_with(self, processes: int) -> bool:
         """Tell whether it runs, and ends, with this number of processes."""
@@ -99,8 +99,9 @@ class Benchmark:
 class Suite:
     """A suite of benchmarks; `checks/KEY.py` runs it, the environment feature KEY says who has it.
 
-    `programs` are those that every installation has. `derived` are checks that measure nothing
-    themselves: stem of the check file -> the benchmarks that it makes of this suite's results.
+    `programs` are those that every installation has. `further` are other checks that run them, and
+    `derived` those that measure nothing themselves: stem of the check file -> the benchmarks that
+    it runs, or makes of this suite's results.
     """
 
     key: str
@@ -110,8 +111,14 @@ class Suite:
     #: Name in `reference/` -> benchmark.
     benchmarks: Mapping[str, Benchmark]
     derived: Mapping[str, Mapping[str, Benchmark]] = field(default_factory=dict)
+    further: Mapping[str, Mapping[str, Benchmark]] = field(default_factory=dict)
     #: Its times are the average of the processes, not that of the slowest one.
     averages: bool = False
+
+    @property
+    def checks(self) -> dict[str, Mapping[str, Benchmark]]:
+        """Return all check files (their stems) with their benchmarks."""
+        return {self.key: self.benchmarks, **self.further, **self.derived}
 
     @property
     def sweeps(self) -> bool:

@@ -18,6 +18,7 @@ SUITES = {
             ("IMB-MPI1",),
             f"make setup (Python wheels, x86_64), {_FOLDER.format('IMB-MPI1')}",
             {f"imb.{name}": row for name, row in imb.BENCHMARKS.items()},
+            further={"nodes": {f"imb.{name}": row for name, row in imb.PAIRS.items()}},
         ),
         Suite(
             "hpcc",
@@ -49,15 +50,8 @@ SUITES = {
     )
 }
 
-#: Check files that measure nothing themselves -> the suite whose results they take.
-DERIVED = {check: suite.key for suite in SUITES.values() for check in suite.derived}
-
 #: Check file (its stem) -> name in `reference/` -> benchmark.
-_CHECKS = {
-    check: rows
-    for suite in SUITES.values()
-    for check, rows in ((suite.key, suite.benchmarks), *suite.derived.items())
-}
+_CHECKS = {check: rows for suite in SUITES.values() for check, rows in suite.checks.items()}
 
 #: Benchmarks of papers that no check runs, but whose bandwidths can be compared with a link's.
 #: Not netperf's UDP_STREAM: the sender's count has datagrams that were lost.
@@ -67,6 +61,11 @@ _PUBLISHED = {
 }
 
 _BENCHMARKS = _PUBLISHED | {name: row for rows in _CHECKS.values() for name, row in rows.items()}
+
+
+def suite_of(check: str) -> Suite | None:
+    """Return the suite whose programs, or results, a check file (its stem) takes; None: of none."""
+    return next((suite for suite in SUITES.values() if check in suite.checks), None)
 
 
 def find(benchmark: str) -> Benchmark:

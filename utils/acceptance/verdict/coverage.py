@@ -5,8 +5,8 @@ from pathlib import Path
 
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
 from acceptance.rfm.session_schema import node_of_case
-from acceptance.site import not_provided
-from acceptance.suites import DERIVED, SUITES
+from acceptance.site import why_no_case
+from acceptance.suites import SUITES
 from acceptance.verdict.model import Unprovided, Unselected, Verdict
 
 
@@ -19,7 +19,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
             continue
         if run.filters:
             verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
-        elif reason := why_no_case(path.stem, run):
+        elif reason := _reason(path.stem, run):
             verdict.unprovided.append(Unprovided(path.name, reason))
         else:
             verdict.fail(
@@ -36,27 +36,13 @@ def fail_without_suite(verdict: Verdict) -> None:
     verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
 
 
-def why_no_case(check: str, run: LoggedRun) -> str:
-    """Say why a check file (its stem) needs to give no case: nothing provides its suite.
-
-    Empty where something does, or where it is not known.
-    """
-    suite = DERIVED.get(check, check)
-    if suite not in SUITES:
-        return ""
+def _reason(check: str, run: LoggedRun) -> str:
+    """Say why a check file (its stem) needs to give no case; empty where it does, or not known."""
     try:
         site = configuration.load(run.config_files)
-        providers = site.providers(suite, site.system(run.system))
+        return why_no_case(check, site, site.system(run.system))
     except SiteFault:
         return ""
-    if not providers:
-        return not_provided(SUITES[suite])
-    if check in DERIVED and all(provider.alone for provider in providers):
-        return (
-            "on a single node it requires an MPI that takes the network's loopback, and "
-            f"{', '.join(provider.environment for provider in providers)} cannot (no-loopback)"
-        )
-    return ""
 
 
 def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:

@@ -67,6 +67,23 @@ _ROWS = (
 #: Name -> benchmark.
 BENCHMARKS = {row.name: row for row in _ROWS}
 
+#: The columns of all pairs together: the median of the pairs, and the worst one.
+_OF_PAIRS = (
+    LATENCY,
+    Column("worst_t", "latency_max", "us"),
+    BANDWIDTH,
+    Column("worst_mbytes", "bandwidth_min", "MB/s"),
+)
+#: PingPong of many pairs at once, of two nodes each or inside of each node: name -> benchmark.
+PAIRS = {
+    "pairs-between": ImbBenchmark(
+        "PingPong", _OF_PAIRS, point_to_point=True, sized=False, counted=1, link_factor=1,
+        one_way=True, one_message=True,
+    ),
+    "pairs-inside": ImbBenchmark("PingPong", _OF_PAIRS, point_to_point=True, sized=False,
+                                 counted=1),
+}  # fmt: skip
+
 
 def message_sizes(benchmark: str, processes: int, low: int, high: int) -> list[int]:
     """Return the message sizes (bytes) that IMB prints for `-msglog low:high`; it adds the size 0.
