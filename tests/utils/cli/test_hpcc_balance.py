@@ -9,7 +9,7 @@ import pytest
 from acceptance import references
 from acceptance.cli import hpcc_balance
 from acceptance.cli import main as cli
-from acceptance.rfm.database import Case, Metric, Session
+from acceptance.rfm.records import Case, Metric, Session
 from acceptance.suites.hpcc.benchmarks import RATIOS
 from tests.places import REFERENCE
 

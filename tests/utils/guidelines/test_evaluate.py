@@ -11,7 +11,7 @@ from acceptance.guidelines.comparisons import GUIDELINES
 from acceptance.guidelines.evaluate import FLOOR, FLOOR_SINGLE, evaluate
 from acceptance.guidelines.sweeps import collect, deviation, jumps, roughness
 from acceptance.rfm import configuration as site
-from acceptance.rfm.database import Case, Metric, Session
+from acceptance.rfm.records import Case, Metric, Session
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb import output as imb_parse
 from acceptance.suites.osu import output as osu_parse

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from acceptance.alerts import acknowledgements, notify
 from acceptance.core.observations import Observation
 from acceptance.core.paths import ROOT
-from acceptance.rfm.database import Case, Metric, Session
+from acceptance.rfm.records import Case, Metric, Session
 from acceptance.verdict import prometheus as export
 from acceptance.verdict.model import Verdict
 from tests import made

@@ -10,10 +10,11 @@ from acceptance.rfm import (
     session_schema,
 )
 from acceptance.rfm.configuration import SiteFault
-from acceptance.rfm.database import Case, Metric, ResultsFault, Session
+from acceptance.rfm.database import ResultsFault
 from acceptance.rfm.environment import reframe_environment
 from acceptance.rfm.listing import ListedCase, ListingFault, list_cases
 from acceptance.rfm.process import Interrupted, ReframeProcess
+from acceptance.rfm.records import Case, Metric, Session
 from acceptance.rfm.run_log import LoggedRun
 
 __all__ = [

@@ -11,7 +11,7 @@ from acceptance.core.observations import Observation, observations
 from acceptance.fabric import Deviation
 from acceptance.fabric.counters import ERRORS
 from acceptance.references import outside
-from acceptance.rfm.database import Case, Metric
+from acceptance.rfm.records import Case, Metric
 from acceptance.verdict.model import Problem, Unprovided, Verdict
 from tests.places import ROOT
 
