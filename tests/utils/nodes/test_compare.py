@@ -5,6 +5,7 @@ import random
 import pytest
 
 from acceptance.core.pairs import PairResult
+from acceptance.launch import rounds as launch_rounds
 from acceptance.nodes import Kind, compare, partners, review
 
 BETWEEN = Kind("made:qdr", "gcc", "between")
@@ -21,25 +22,18 @@ def names(count):
 
 
 def rounds(count):
-    """Return rounds of disjoint pairs of nodes: with the neighbour, and with that half way on."""
+    """Return the rounds of pairs of nodes that are run for so many."""
     nodes = names(count)
-    half = count // 2
-
-    def disjoint(pairs):
-        left, chosen = set(nodes), []
-        for pair in pairs:
-            if left.issuperset(pair):
-                left -= set(pair)
-                chosen.append(pair)
-        return chosen
-
-    steps = {
-        "even": [(nodes[i], nodes[(i + 1) % count]) for i in range(0, count, 2)],
-        "odd": [(nodes[i], nodes[(i + 1) % count]) for i in range(1, count, 2)],
-        "half": [(nodes[i], nodes[i + half]) for i in range(half)],
-        "last": [(nodes[i], nodes[(i + half) % count]) for i in reversed(range(count))],
+    return {
+        each.name: [(nodes[left], nodes[right]) for left, right in each.pairs]
+        for each in launch_rounds.rounds(count)
     }
-    return {name: disjoint(pairs) for name, pairs in steps.items()}
+
+
+def halves(count):
+    """Return one round of pairs that are far from each other."""
+    nodes = names(count)
+    return {"half": list(zip(nodes, nodes[count // 2 :], strict=False))[: count // 2]}
 
 
 def measured(count, slow=(), ways=(), factor=0.5, noise=0.0, seed=0, rounds_of=rounds):
@@ -149,8 +143,7 @@ def test_of_three_nodes_the_slow_way_is_told_with_all_pairs():
 
 
 def test_a_slow_pair_without_other_partners_blames_neither_alone():
-    one = lambda count: {"half": rounds(count)["half"]}  # noqa: E731
-    comparisons = compare({BETWEEN: measured(8, slow=["node001"], rounds_of=one)}, tolerance)
+    comparisons = compare({BETWEEN: measured(8, slow=["node001"], rounds_of=halves)}, tolerance)
     assert blamed(comparisons) == {("pair-slow", ("node001", "node005"), "critical")}
     assert "are slow, but measured with each other only" in str(comparisons[1].findings[0])
 
@@ -171,7 +164,9 @@ def test_a_node_with_one_partner_may_have_a_slow_way():
 
 
 def test_a_round_whose_ways_are_all_slow_is_told_and_no_node():
-    results = measured(12, ways=rounds(12)["half"])
+    results = measured(
+        12, ways=halves(12)["half"], rounds_of=lambda count: rounds(count) | halves(count)
+    )
     assert blamed(compare({BETWEEN: results}, tolerance)) == {("round-slow", (), "minor")}
 
 
@@ -280,8 +275,7 @@ def test_a_good_node_that_is_slow_the_second_time_is_unsteady_too():
     ],
 )
 def test_which_of_a_slow_pair_it_is_the_second_measurement_tells(slow, ways, expected):
-    one = lambda count: {"half": rounds(count)["half"]}  # noqa: E731
-    comparisons = compare({BETWEEN: measured(8, slow, ways, rounds_of=one)}, tolerance)
+    comparisons = compare({BETWEEN: measured(8, slow, ways, rounds_of=halves)}, tolerance)
     _, _, nodes = pinned(comparisons)
     for comparison in comparisons:
         found = review(comparison, repeated(nodes, slow, ways)).findings
@@ -292,3 +286,14 @@ def test_what_was_not_measured_again_stays_as_it_was():
     (first, _) = compare({BETWEEN: measured(6, slow=["node003"])}, tolerance)
     assert review(first, []) == first
     assert review(first, repeated(["node001", "node002"])).findings == first.findings
+
+
+def test_of_a_group_what_is_slow_again_is_a_node_or_still_a_group():
+    comparisons = compare({BETWEEN: measured(8, slow=names(8)[:4])}, tolerance)
+    again = repeated(names(8), ["node001"])
+    found = {(each.kind, each.nodes) for each in review(comparisons[1], again).findings}
+    assert ("node-slow", ("node001",)) in found
+    assert {kind for kind, _ in found} == {"node-slow", "node-unsteady"}
+    again = repeated(names(8), names(8)[:4])
+    (finding,) = review(comparisons[1], again).findings
+    assert (finding.kind, finding.nodes) == ("nodes-differ", tuple(names(8)[:4]))

@@ -168,7 +168,8 @@ def test_nodes_may_differ_by_what_is_stated_of_pairs_like_theirs(folder):
     [
         ("between", "beside", "nodes, beside, us: beside is not one of between, inside"),
         ("us:", "ns:", "nodes, between, ns: ns is not one of us, MB/s"),
-        ("0.5", "1.5", "nodes, between, us: Expected `float` < 1.0 - at `$.worse`"),
+        ("0.5", "10.0", "nodes, between, us: Expected `float` < 10.0 - at `$.worse`"),
+        ("us: {worse: 0.5", "MB/s: {worse: 1.0", "nodes, between, MB/s: Expected `float` < 1.0"),
         (", reason: switches", "", "nodes, between, us: Object missing required field `reason`"),
     ],
 )

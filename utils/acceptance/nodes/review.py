@@ -91,9 +91,9 @@ class _Review:
         values = {node: value for node, value in again.items() if value is not None}
         slow = sorted(node for node, value in values.items() if self.is_slow(value))
         fine = sorted(set(values) - set(slow))
-        if old.kind == GROUP and slow:
+        if old.kind == GROUP and 2 * len(slow) >= len(self.first.nodes):
             yield replace(old, nodes=tuple(slow), again=self.best(values, slow))
-        elif old.kind != GROUP:
+        else:
             for node in slow:
                 others = tuple(sorted(self.values.partners(node)))
                 yield replace(old, kind=NODE, nodes=(node,), partners=others, again=values[node])

@@ -53,8 +53,13 @@ class _Fraction(Struct, frozen=True, forbid_unknown_fields=True):
     reason: _Reason
 
 
-class _Spread(Struct, frozen=True, forbid_unknown_fields=True):
+class _Slower(Struct, frozen=True, forbid_unknown_fields=True):
     worse: Annotated[float, Meta(gt=0, lt=1)]
+    reason: _Reason
+
+
+class _Later(Struct, frozen=True, forbid_unknown_fields=True):
+    worse: Annotated[float, Meta(gt=0, lt=10)]
     reason: _Reason
 
 
@@ -175,7 +180,8 @@ def _spread(keys: tuple[str, str], entry: object) -> float:
     for key, known in zip(keys, (PAIRED, PAIR_UNITS), strict=True):
         if key not in known:
             raise ValueError(f"nodes, {', '.join(keys)}: {key} is not one of {', '.join(known)}")
-    return _converted(entry, _Spread, "nodes", *keys).worse
+    kind: type[_Slower | _Later] = _Later if keys[1] == "us" else _Slower
+    return _converted(entry, kind, "nodes", *keys).worse
 
 
 def _tolerance(keys: tuple[str, str], entry: object) -> Tolerance:
