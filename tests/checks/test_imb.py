@@ -174,6 +174,16 @@ def test_a_baseline_judges_in_both_directions(site, recorded, references, value,
         )
 
 
+def test_a_baseline_that_no_case_can_meet_fails_the_gate(site, recorded, references):
+    baseline(references, "0.23", metric="latncy")
+    site.environment["ACCEPTANCE_REFERENCE"] = str(references)
+    run, (status, verdict) = run_pingpong(site, recorded(PINGPONG))
+    assert (run.status, status) == (0, 1)
+    (problem,) = verdict["problems"]
+    assert problem["kind"] == "reference-unmet"
+    assert "replay.csv:2: judges nothing: imb.PingPong has no metric 'latncy'" in problem["message"]
+
+
 def test_a_published_value_judges_the_partition_it_was_published_for(site, recorded):
     text = recorded(PINGPONG)
     site.replay(text)

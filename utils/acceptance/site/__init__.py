@@ -2,6 +2,7 @@
 
 from acceptance.site import init
 from acceptance.site.doctor import BROKEN, MISSING, OK, Examined, examine
+from acceptance.site.unmet import Unmet, unmet_rows
 from acceptance.site.unprovided import not_provided, why_no_case
 
 __all__ = [
@@ -9,8 +10,10 @@ __all__ = [
     "MISSING",
     "OK",
     "Examined",
+    "Unmet",
     "examine",
     "init",
     "not_provided",
+    "unmet_rows",
     "why_no_case",
 ]

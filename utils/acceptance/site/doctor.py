@@ -16,6 +16,7 @@ from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, facts_of, rates
 from acceptance.launch import MPIS, slurm_jobs, usable_cores
 from acceptance.rfm import configuration
+from acceptance.site.unmet import unmet_rows
 from acceptance.site.unprovided import missing
 from acceptance.software import Spack, find_program
 from acceptance.suites import SUITES, Suite
@@ -55,6 +56,7 @@ def examine(
     rows += _schedulers(chosen)
     wrong = [*_extras(chosen, site, workspace)]
     rows += [*wrong, *_fabrics(chosen, workspace)]
+    rows += _unmet(chosen, site, workspace)
     for suite in () if wrong else SUITES.values():
         rows += _suite(suite, site.providers(suite.key, chosen), spack)
     return rows
@@ -153,6 +155,19 @@ def _extras(
             except ExtrasFault as err:
                 remedy = "fix it: no check runs there until then"
                 yield Examined(f"extras of {name}", BROKEN, str(err), remedy)
+
+
+def _unmet(
+    system: dict[str, Any], site: configuration.Site, workspace: Workspace
+) -> Iterator[Examined]:
+    """Tell which rows and claims of this site judge nothing."""
+    try:
+        library = references.load(workspace.reference)
+    except references.ReferenceFault:  # told as `references`
+        return
+    for unmet in unmet_rows(library, site, {system["name"]}):
+        remedy = "correct it, or take it out: what it was to judge is not judged"
+        yield Examined("reference", BROKEN, str(unmet), remedy)
 
 
 def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]:

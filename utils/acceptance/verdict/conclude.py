@@ -20,6 +20,7 @@ from acceptance.rfm import database as results
 from acceptance.verdict import remeasure, stored
 from acceptance.verdict import session as gate
 from acceptance.verdict.counters import standing_counters
+from acceptance.verdict.coverage import judge_references
 from acceptance.verdict.model import Problem, Status, Verdict, merged
 from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
 from acceptance.verdict.plain_checks import compare_with_baselines
@@ -109,6 +110,8 @@ def examine(
         known = Nodes(stated=_stated(config_files, sessions))
         tolerance = tolerance_of(workspace.reference / "tolerances.yaml")
         judge_nodes(verdict, sessions, known, tolerance)
+    if database is None or database.resolve() == workspace.results.resolve():
+        judge_references(verdict, workspace.reference, config_files, systems)
     whole = database is not None and session is None
     _compare_with_history(workspace, verdict, place, newest, systems, whole)
     return verdict

@@ -1,11 +1,12 @@
 """What a run left out: check files that gave no case, and nodes that nobody looked at."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from acceptance import references
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
 from acceptance.rfm.session_schema import node_of_case
-from acceptance.site import why_no_case
+from acceptance.site import unmet_rows, why_no_case
 from acceptance.suites import SUITES
 from acceptance.verdict.model import Unprovided, Unselected, Verdict
 
@@ -29,6 +30,18 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
             )
     if verdict.unprovided and cases and not any(case.suite in SUITES for case in cases):
         fail_without_suite(verdict)
+
+
+def judge_references(
+    verdict: Verdict, folder: Path, config_files: Iterable[Path], systems: Collection[str]
+) -> None:
+    """Fail for the rows of these systems' sites that judge nothing: a check is switched off."""
+    try:
+        unmet = unmet_rows(references.load(folder), configuration.load(config_files), systems)
+    except (references.ReferenceFault, SiteFault):  # told where history and guidelines are judged
+        return
+    for rows in unmet:
+        verdict.fail("reference-unmet", str(rows), rows.path, rows.reason)
 
 
 def fail_without_suite(verdict: Verdict) -> None:

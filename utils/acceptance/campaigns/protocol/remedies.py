@@ -227,6 +227,7 @@ OF_PROBLEMS: dict[str, str | None] = {
     "unreadable-database": "SET-UP",
     "guidelines": "SET-UP",
     "references": "SET-UP",
+    "reference-unmet": "SET-UP",
     "alerts": "SET-UP",
     **dict.fromkeys(
         (

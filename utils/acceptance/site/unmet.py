@@ -1,0 +1,164 @@
+"""Rows and claims of a site that no case of its configuration can meet: they judge nothing.
+
+What is compared is what the configuration states and the suites are known to measure. Benchmarks
+of a site's own checks are not known here, and are taken as they are.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from acceptance.core.extras import ExtrasFault, PartitionExtras
+from acceptance.references import Claim, Library, Reference
+from acceptance.rfm import SiteFault, configuration
+from acceptance.suites import SUITES, find, has_check
+
+
+@dataclass(frozen=True)
+class Unmet:
+    """Rows of one file of `reference/` that judge nothing for one reason: their lines."""
+
+    path: str
+    lines: tuple[int, ...]
+    reason: str
+
+    @property
+    def place(self) -> str:
+        """Return file and first line."""
+        return f"{self.path}:{self.lines[0]}"
+
+    def __str__(self) -> str:
+        """Say which rows judge nothing, and why."""
+        more = f", and {len(self.lines) - 1} more lines" if len(self.lines) > 1 else ""
+        return f"{self.place}{more}: judges nothing: {self.reason}"
+
+
+def unmet_rows(library: Library, site: configuration.Site, systems: Collection[str]) -> list[Unmet]:
+    """Return the rows and claims of a site, of these systems and unknown ones, that judge nothing.
+
+    Rows of papers are not looked at: they are of many machines, and most of them of none here.
+    """
+    known = {system["name"] for system in site.systems}
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row in library.baselines:
+        concerned = row.system in systems or row.system not in known
+        if concerned and (reason := _of_row(row, library, site)):
+            found[str(row.path), reason].append(row.line)
+    for claim in library.claims:
+        concerned = any(side.system in systems for side in claim.sides)
+        if claim.source == "site" and concerned and (reason := _of_claim(claim, site)):
+            found[str(claim.path), reason].append(claim.line)
+    return [Unmet(path, tuple(lines), reason) for (path, reason), lines in found.items()]
+
+
+def _of_row(row: Reference, library: Library, site: configuration.Site) -> str:
+    reasons = _reasons(site, row.system, row.partition, row.benchmark, row.metric, row.parameters)
+    reason = next(reasons, "") or _of_unit(row.benchmark, row.metric, row.unit)
+    if not reason and library.tolerances.thresholds(row.source, row.relation, row.unit) is None:
+        reason = f"tolerances.yaml has nothing for {row.relation} {row.unit} of a {row.source}"
+    return reason
+
+
+def _of_claim(claim: Claim, site: configuration.Site) -> str:
+    for side in claim.sides:
+        benchmark, metric, keys = claim.stated(side)
+        if side.partition:
+            place = side.system, side.partition, benchmark, metric
+            if reason := next(_reasons(site, *place, keys, sizes=False), ""):
+                return reason
+    return ""
+
+
+def _reasons(
+    site: configuration.Site,
+    system: str,
+    partition: str,
+    benchmark: str,
+    metric: str,
+    keys: Mapping[str, str],
+    *,
+    sizes: bool = True,
+) -> Iterator[str]:
+    """Yield why no case is of this system, partition, benchmark, metric and keys."""
+    try:
+        known = site.system(system)
+    except SiteFault:
+        yield f"no system {system!r} is configured"
+        return
+    parts = {part["name"]: part for part in known["partitions"]}
+    if partition not in parts:
+        yield f"{system} has no partition {partition!r}; known: {', '.join(parts)}"
+        return
+    yield from _of_benchmark(benchmark, metric)
+    part = parts[partition]
+    yield from _of_environment(site, known, part, keys)
+    yield from _of_place(part, f"{system}:{partition}", benchmark, keys)
+    if sizes and has_check(benchmark):
+        yield from _of_size(benchmark, metric, keys)
+
+
+def _of_benchmark(benchmark: str, metric: str) -> Iterator[str]:
+    suite = SUITES.get(benchmark.partition(".")[0])
+    if suite and benchmark not in suite.benchmarks:
+        yield f"no check runs {benchmark}; known: {', '.join(suite.benchmarks)}"
+    stems = find(benchmark).stems
+    if metric and has_check(benchmark) and metric not in stems:
+        yield f"{benchmark} has no metric {metric!r}; known: {', '.join(stems)}"
+
+
+def _of_environment(
+    site: configuration.Site,
+    system: dict[str, Any],
+    part: dict[str, Any],
+    keys: Mapping[str, str],
+) -> Iterator[str]:
+    names = [each["name"] for each in site.environments_of(part, system)]
+    if "environment" in keys and keys["environment"] not in names:
+        yield (
+            f"{system['name']}:{part['name']} has no environment {keys['environment']!r}; "
+            f"known: {', '.join(names)}"
+        )
+
+
+def _of_place(
+    part: dict[str, Any], name: str, benchmark: str, keys: Mapping[str, str]
+) -> Iterator[str]:
+    try:
+        stated = PartitionExtras.read(part.get("extras", {}))
+    except ExtrasFault:  # told by itself
+        return
+    processor = part.get("processor", {})
+    cores = stated.cores or processor.get("num_cpus", 0) // processor.get("num_cpus_per_core", 1)
+    processes, nodes = (int(keys.get(key, 0)) for key in ("np", "nodes"))
+    if cores and processes > cores * stated.nodes:
+        yield f"np={processes} is more than the {stated.nodes} x {cores} cores of {name}"
+    if nodes > stated.nodes:
+        yield f"nodes={nodes} is more than the {stated.nodes} of {name}"
+    row = find(benchmark)
+    if processes and row.processes != "any" and not row.runs_with(processes):
+        yield f"{benchmark} does not run with np={processes}"
+    placement = keys.get("placement", "")
+    if placement == "inter-node" and stated.nodes == 1:
+        yield f"placement={placement}, but {name} has one node"
+    if placement in ("intra-socket", "inter-socket") and processor.get("num_sockets", 2) < 2:
+        yield f"placement={placement}, but a node of {name} has one socket"
+
+
+def _of_size(benchmark: str, metric: str, keys: Mapping[str, str]) -> Iterator[str]:
+    each_size = find(benchmark).sized and metric in [c.stem for c in find(benchmark).columns]
+    size = keys.get("message_size")
+    if each_size and size is None:
+        yield f"{metric} of {benchmark} is one for each message size, and it has no message_size"
+    if not each_size and size is not None:
+        yield f"{metric} of {benchmark} has no message_size"
+    if size is not None and int(size).bit_count() > 1:
+        yield f"message_size={size} is no power of two"
+
+
+def _of_unit(benchmark: str, metric: str, unit: str) -> str:
+    column = "bandwidth" if metric == "bandwidth_peak" else metric
+    units = {each.unit for each in find(benchmark).columns if each.stem == column}
+    if units and unit not in units:
+        return f"{metric} of {benchmark} is in {', '.join(sorted(units))}, not in {unit}"
+    return ""
