@@ -7,9 +7,10 @@ import statistics
 import pytest
 
 from acceptance.core.paths import ROOT
-from acceptance.references import PARAMETERS, load, tables, write_parameters
+from acceptance.references import PARAMETERS, RELATIONS, load, tables, write_parameters
 from acceptance.references.csv_rows import SYSTEM_COLUMNS
-from acceptance.references.records import CLAIM_COLUMNS, VALUE_COLUMNS
+from acceptance.references.records import CLAIM_COLUMNS, VALUE_COLUMNS, read_parameters
+from acceptance.suites import SUITES, check_of, has_check
 
 REFERENCE = ROOT / "reference"
 
@@ -69,15 +70,41 @@ def test_the_documentation_lists_columns_and_keys_in_their_order():
 
 def test_every_claim_has_a_tolerance(published):
     for claim in published.claims:
-        if claim.relation != "better":
-            unit = "%" if claim.relation == "similar" else claim.unit
+        if claim.kind.tolerance:
+            unit = claim.unit or ("x" if claim.left.over and claim.relation == "similar" else "%")
             assert published.tolerances.of_claim(claim.relation, unit) > 0
+
+
+def test_each_kind_of_relation_has_one_meaning_in_the_documentation():
+    text = (REFERENCE / "README.md").read_text()
+    section = text.partition("### Kinds of relation")[2].partition("\n###")[0]
+    table = re.findall(r"^\| `([^`]+)` \|.*\| (all|most|largest) \|$", section, re.MULTILINE)
+    assert table == [(name, kind.of) for name, kind in RELATIONS.items()]
+
+
+def test_a_value_of_a_paper_has_no_range():
+    with pytest.raises(ValueError, match=r"'2\.\.8' is no value of 'np'"):
+        read_parameters("np=2..8")
+
+
+def test_what_no_check_measures_is_expected_of_no_system(published):
+    expected = [claim for claim in published.claims if claim.expected]
+    for claim in expected:
+        assert "no case" not in claim.note, claim.line
+        for benchmark, metric, keys in map(claim.stated, claim.sides):
+            if metric:
+                assert check_of(benchmark, metric), claim.line
+            else:
+                assert has_check(benchmark) or benchmark in SUITES, claim.line
+            assert "distance" not in keys, claim.line
+    assert len(expected) > len(published.claims) / 2
 
 
 #: What a note says of a claim that no system must fulfil.
 DOUBTS = re.compile(
     r"contradict|against Section|against expectation|says instead|our choice|entered for MSP"
     r"|inter-node taken|inter-node by the order|is not named|compared systems not said"
+    r"|no case|reading of ours|mode not said"
 )
 
 

@@ -7,6 +7,9 @@ from acceptance.references import ReferenceFault
 from acceptance.references.records import VALUE_COLUMNS
 from tests.utils.claims.made import copy_of_references, write
 
+EMPTY = {"value": "", "unit": ""}
+CURVE = {**EMPTY, "relation": "level", "left": "mine:new;np=2..8", "right": ""}
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -22,6 +25,24 @@ def folder(tmp_path):
         ({"left": "mine:", "right": "yours:"}, "neither side names a partition"),
         ({"left": "koop2008:qdr-pcie2", "right": "koop2008:ddr-pcie2"}, "neither side is of mine"),
         ({"value": "much"}, "the value 'much' is no number"),
+        ({"right": ""}, "'>=' is said of two sides"),
+        ({"relation": "level", **EMPTY}, "'level' is said of one side: left names a partition,"),
+        ({**CURVE, "left": "mine:new;np=8"}, "one of its keys has a range, low..high or low.."),
+        ({**CURVE, "left": "mine:new;np=2..8;pairs=1..4"}, "one of its keys has a range"),
+        ({**CURVE, "left": "mine:;np=2..8"}, "left names a partition"),
+        ({**CURVE, "left": "mine:new;np=2..8 / mine:old"}, "'level' is said of one side"),
+        ({**CURVE, "value": "8"}, "'level' has neither value nor unit"),
+        ({**CURVE, "relation": "peak", "value": "8", "unit": "us"}, "it has no unit"),
+        ({**CURVE, "relation": "peak", "value": "16..8"}, "'16..8' is a range upside down"),
+        ({**CURVE, "relation": "step", "value": "8"}, "'8' is no range low..high"),
+        ({**CURVE, "left": "mine:new;np=2...8"}, "'2...8' is no value of 'np'"),
+        ({**CURVE, "left": "mine:new;class=A..B"}, "'A..B' is no value of 'class'"),
+        ({**EMPTY, "relation": "proportional"}, "neither side names one"),
+        ({**EMPTY, "relation": "best", "unit": "%"}, "'best' has neither value nor unit"),
+        ({"left": "mine:new / mine:new"}, "above and below the line is the same"),
+        ({"left": "mine:new / mine"}, "'mine' is not of the form system:partition"),
+        ({"relation": "up-to", "value": "0"}, "'up-to' nothing is no claim"),
+        ({"unit": "decades"}, "unknown unit 'decades'"),
     ],
 )
 def test_a_faulty_claim_of_a_site_is_refused_with_file_and_line(folder, change, words):

@@ -85,6 +85,10 @@ def judge(claim: Claim, curve: Sequence[Value], within: float) -> Found:
     return _JUDGES[claim.relation](claim, curve, within)
 
 
+def _range(ends: tuple[float, ...]) -> str:
+    return "..".join(f"{end:g}" for end in ends)
+
+
 def _place(value: Value, along: str) -> int:
     return int(value.keys[along])
 
@@ -119,7 +123,7 @@ def _peak(claim: Claim, curve: Sequence[Value], _: float) -> Found:
     inside = [value for value in curve if low <= _place(value, along) <= high]
     outside = [value for value in curve if value not in inside]
     if not inside or not outside:
-        raise Incomparable("too few points", f"nothing to compare with at {along} {low:g}")
+        raise Incomparable("too few points", f"nothing to compare with at {along} {_range(place)}")
     way = better(curve[0].benchmark, curve[0].unit)
     if way not in ("lower", "higher"):
         raise Incomparable("no direction", f"no result in {curve[0].unit!r} is better than another")
@@ -141,7 +145,7 @@ def _step(claim: Claim, curve: Sequence[Value], _: float) -> Found:
     }
     jump = jumps.pop((int(claim.value[0]), int(claim.value[1])), None)
     if jump is None:
-        raise Incomparable("too few points", f"there are points inside of {claim.value}")
+        raise Incomparable("too few points", f"there are points inside of {_range(claim.value)}")
     ratio = jump[0] / max(other[0] for other in jumps.values())
     return jump[1], jump[2], Figure(ratio, "x"), ratio - 1
 

@@ -153,7 +153,8 @@ def margin(relation: str, figure: Figure, value: tuple[float, ...], leeway: Leew
 
 def holds(relation: str, by: float, ours: float) -> bool:
     """Tell whether a figure with this margin is as claimed."""
-    return by > 0 if relation in STRICT else by >= -_ROUNDING * max(1.0, abs(ours))
+    rounding = _ROUNDING * max(1.0, abs(ours))
+    return by > rounding if relation in STRICT else by >= -rounding
 
 
 def deciding(relation: str, value: tuple[float, ...], judged: Sequence[tuple[float, float]]) -> int:

@@ -86,7 +86,8 @@ def curve(points: Sequence[Value], along: str) -> str:
 
 def group(points: Sequence[Value]) -> str:
     """Return the quotients of several machines: `saini2006:nec-sx8 1.2, ...`."""
-    return ", ".join(f"{value.partition} {value.value:.4g}" for value in points)
+    ordered = sorted(points, key=lambda value: value.partition)
+    return ", ".join(f"{value.partition} {value.value:.4g}" for value in ordered)
 
 
 def differing(pair: Pair, varied: Collection[str]) -> Iterator[str]:

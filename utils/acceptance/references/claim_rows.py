@@ -88,8 +88,7 @@ def _check_form(claim: Claim) -> None:
     refuse(claim.paper not in systems, f"neither side is of {claim.paper}")
     refuse((kind.shape == "curve") != (right is None), _FORMS[kind.shape].format(relation))
     if kind.shape == "curve":
-        keys = claim.stated(left)[2]
-        ranges = [key for key in RANGED if bounds(keys.get(key, ""))]
+        ranges = [key for key in RANGED if bounds(left.keys.get(key, ""))]
         alone = len(ranges) == 1 and left.over is None and bool(left.partition)
         refuse(not alone, _FORMS["curve"].format(relation))
     elif kind.shape == "machines":
@@ -101,8 +100,8 @@ def _check_form(claim: Claim) -> None:
 #: Shape of a kind of relation -> what is wrong with a claim that has another form.
 _FORMS = {
     "pair": "{!r} is said of two sides",
-    "curve": "{!r} is said of one side: left names a partition, right is empty, and one key has a "
-    "range, low..high or low..",
+    "curve": "{!r} is said of one side: left names a partition, right is empty, and one of its "
+    "keys has a range, low..high or low..",
     "machines": "'proportional' is said of all partitions: neither side names one",
 }
 

@@ -191,9 +191,8 @@ class Claim:
 
     @property
     def along(self) -> str:
-        """Return the key of whose range a claim about a curve speaks."""
-        keys = self.stated(self.left)[2]
-        return next(key for key in RANGED if bounds(keys.get(key, "")))
+        """Return the key of whose range a claim about a curve speaks: the one that left states."""
+        return next(key for key in RANGED if bounds(self.left.keys.get(key, "")))
 
     def stated(self, side: Side) -> tuple[str, str, dict[str, str]]:
         """Return benchmark, metric and keys of the results that a side speaks of."""
