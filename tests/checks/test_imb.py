@@ -44,6 +44,9 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
     assert values.keys() == case.declared.keys()
     assert verdict["recorded"] == 48
     assert verdict["judged"] == {}
+    assert verdict["links_not_judged"] == {"replay:default": "it states no fabric"}
+    line = "links       replay:default: not judged: it states no fabric"
+    assert line in site.acceptance("gate").output
     assert case.provenance == {
         "suite": "IMB 2021.11",
         "mpi_standard": "4.1",

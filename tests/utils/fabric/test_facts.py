@@ -13,6 +13,7 @@ from acceptance.fabric import (
     facts_of,
     latency_floor,
     limit,
+    not_judged,
 )
 from acceptance.fabric.rates import GENERATIONS, INFINIBAND, PCIE, PORTS, link, slot
 
@@ -330,3 +331,19 @@ def test_a_fabric_that_is_no_dictionary_is_refused_and_not_taken_for_none(fabric
     with pytest.raises(FabricFault, match=r"^here: fabric is .*; it has to be a dictionary$"):
         facts_of({"fabric": fabric}, "here")
     assert facts_of({}, "here") is facts_of({"fabric": None}, "here") is None
+
+
+@pytest.mark.parametrize(
+    ("fabric", "why"),
+    [
+        (None, "it states no fabric"),
+        ({}, "it states no fabric"),
+        ({"technology": "infiniband"}, "infiniband, no rate is stated"),
+        ({"technology": "ethernet", "device": "eth2"}, "ethernet, no rate is stated"),
+        ({"technology": "numalink"}, "Linux shows no links of numalink"),
+        ({"technology": "roce", "rate": "100"}, ""),
+        ({"technology": "Roce"}, ""),
+    ],
+)
+def test_links_without_a_stated_rate_are_not_judged(fabric, why):
+    assert not_judged({} if fabric is None else {"fabric": fabric}) == why

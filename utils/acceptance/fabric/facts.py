@@ -146,6 +146,22 @@ def facts_of(extras: Mapping[str, object], where: str) -> Facts | None:
         raise FabricFault(fault.message, where=where) from None
 
 
+def not_judged(extras: Mapping[str, object]) -> str:
+    """Say why nothing judges the rate of a partition's links; empty where their facts do.
+
+    Facts that cannot be are no answer here: every check refuses them.
+    """
+    try:
+        facts = facts_of(extras, "")
+    except FabricFault:
+        return ""
+    if facts is None:
+        return "it states no fabric"
+    if not facts.shown:
+        return f"Linux shows no links of {facts.technology}"
+    return f"{facts.text}, no rate is stated" if facts.rate is None else ""
+
+
 def _names(text: object) -> list[str]:
     return [name.strip() for name in str(text or "").split(",") if name.strip()]
 

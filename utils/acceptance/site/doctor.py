@@ -13,7 +13,7 @@ from typing import Any
 from acceptance import references
 from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
 from acceptance.core.paths import Workspace
-from acceptance.fabric import FabricFault, facts_of, rates
+from acceptance.fabric import FabricFault, facts_of
 from acceptance.launch import MPIS, slurm_jobs, usable_cores
 from acceptance.rfm import configuration
 from acceptance.site.unmet import unmet_rows
@@ -180,7 +180,7 @@ def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]
         except FabricFault as err:
             yield Examined(what, BROKEN, str(err), "fix its facts: no check runs there until then")
             continue
-        if facts and facts.rate is None and rates.known_rates(facts.technology):
+        if facts and facts.shown and facts.rate is None:
             remedy = 'write "rate", what a link has to run at, into its facts'
             yield Examined(what, MISSING, f"{facts.text}, no rate is stated", remedy)
         elif facts:

@@ -20,7 +20,7 @@ from acceptance.rfm import database as results
 from acceptance.verdict import remeasure, stored
 from acceptance.verdict import session as gate
 from acceptance.verdict.counters import standing_counters
-from acceptance.verdict.coverage import judge_references
+from acceptance.verdict.coverage import judge_references, note_links
 from acceptance.verdict.model import Problem, Status, Verdict, merged
 from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
 from acceptance.verdict.plain_checks import compare_with_baselines
@@ -112,6 +112,8 @@ def examine(
         judge_nodes(verdict, sessions, known, tolerance)
     if database is None or database.resolve() == workspace.results.resolve():
         judge_references(verdict, workspace.reference, config_files, systems)
+        cases = [case for session in sessions for case in session.cases]
+        note_links(verdict, config_files, {(case.system, case.partition) for case in cases})
     whole = database is not None and session is None
     _compare_with_history(workspace, verdict, place, newest, systems, whole)
     return verdict

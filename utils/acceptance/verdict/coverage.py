@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from acceptance import references
+from acceptance.fabric import not_judged
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
 from acceptance.rfm.session_schema import node_of_case
 from acceptance.site import unmet_rows, why_no_case
@@ -42,6 +43,21 @@ def judge_references(
         return
     for rows in unmet:
         verdict.fail("reference-unmet", str(rows), rows.path, rows.reason)
+
+
+def note_links(
+    verdict: Verdict, config_files: Iterable[Path], partitions: Collection[tuple[str, str]]
+) -> None:
+    """Note which of these partitions (system, name) nobody could judge the links of, and why."""
+    try:
+        site = configuration.load(config_files)
+    except SiteFault:  # told where the guidelines are judged
+        return
+    for system in site.systems:
+        for part in system["partitions"]:
+            measured = (system["name"], part["name"]) in partitions
+            if measured and (reason := not_judged(part.get("extras", {}))):
+                verdict.links_not_judged[f"{system['name']}:{part['name']}"] = reason
 
 
 def fail_without_suite(verdict: Verdict) -> None:

@@ -141,6 +141,8 @@ class Verdict:
     guidelines: dict[str, Any] = field(default_factory=dict)
     #: Partition -> what was measured of its nodes (`verdict/nodes.py`).
     nodes: dict[str, Any] = field(default_factory=dict)
+    #: Partition that was measured -> why nothing judged the rate of its links.
+    links_not_judged: dict[str, str] = field(default_factory=dict)
     #: Counters of errors that stand above zero (`verdict/counters.py`).
     counters: list[dict[str, Any]] = field(default_factory=list)
 
@@ -234,6 +236,7 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
             known = getattr(first, name)
             known += [entry for entry in getattr(other, name) if entry not in known]
         first.not_selected += other.not_selected
+        first.links_not_judged |= other.links_not_judged
     first.not_selected = _never_selected(first)
     return first
 

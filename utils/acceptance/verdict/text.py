@@ -46,6 +46,8 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         names = [each.check for each in verdict.not_selected if each.options == options]
         yield "not run", f"{', '.join(names)}: not selected by {options}"
     yield "cases", _cases(verdict)
+    for partition, reason in verdict.links_not_judged.items():
+        yield "links", f"{partition}: not judged: {reason}"
     for line in node_lines(verdict.nodes):
         yield "nodes", line
     sources = ", ".join(f"{count} by {source}" for source, count in verdict.judged.items())

@@ -103,6 +103,14 @@ def test_a_missed_reference_rejects_it():
     assert data["findings"][0]["nodes"] == ["node1", "node2"]
 
 
+def test_links_that_nobody_judged_are_a_reservation():
+    verdict = {**make()["verdict"], "links_not_judged": {"made:qdr": "it states no fabric"}}
+    data = make(verdict=verdict)
+    assert data["outcome"] == "accepted with reservations"
+    assert ids(data) == ["LINKS-NOT-JUDGED:made:qdr"]
+    assert data["findings"][0]["found"] == "it states no fabric"
+
+
 def test_a_suite_that_nothing_provides_is_a_reservation():
     verdict = {**make()["verdict"], "unprovided": [{"check": "npb.py", "reason": "r"}]}
     data = make(verdict=verdict)
@@ -283,7 +291,9 @@ def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
     assert data["outcome"] == "accepted with reservations"
     codes = [one.partition(":")[0] for one in ids(data)]
     # What was recorded of Allreduce has a value that stands out, more or less by the other one.
-    assert set(codes) - {"GUIDELINE"} == {"NOT-JUDGED", "NOT-PROVIDED", "RESTRICTED"}
+    assert set(codes) - {"GUIDELINE"} == {
+        *("LINKS-NOT-JUDGED", "NOT-JUDGED", "NOT-PROVIDED", "RESTRICTED"),
+    }
     # Both cases of both sessions are in it, each once.
     ran = [one["benchmark"] for one in data["measured"] if one["suite"] == "imb"]
     assert sorted(ran) == sorted(f"imb.{name}" for name in NAMES)

@@ -73,7 +73,7 @@ def build(
             name: given.as_data()[name]
             for name in (
                 *("verdict", "system", "problems", "unprovided", "not_selected", "notes"),
-                *("alerts", "counters"),
+                *("alerts", "counters", "links_not_judged"),
             )
         },
         "guidelines": given.guidelines,

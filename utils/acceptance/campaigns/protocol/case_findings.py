@@ -164,6 +164,13 @@ def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
                 found=missing.reason, expected="a measurement", source="gate",
             )
         )  # fmt: skip
+    for partition, reason in verdict.links_not_judged.items():
+        found.append(
+            make(
+                "LINKS-NOT-JUDGED", (partition,), f"links of {partition}", found=reason,
+                expected="a stated rate", source="gate",
+            )
+        )  # fmt: skip
     for counter in verdict.counters:
         place = (counter["node"], counter["device"], counter["counter"])
         found.append(

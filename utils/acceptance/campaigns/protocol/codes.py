@@ -1,4 +1,4 @@
-"""Codes of findings on nodes: how bad each is, and what to do about it."""
+"""Codes of findings on nodes and on links that nobody judged: how bad, and what to do about it."""
 
 from dataclasses import dataclass
 
@@ -16,6 +16,11 @@ class Code:
 _AGAIN = "reframe -c checks/nodes.py -r -S pinned=PARTITION=NODE,PARTNER"
 
 NODE_CODES = {
+    "LINKS-NOT-JUDGED": Code(
+        MINOR,
+        "state the fabric of the partition with its rate in config/systems/, or agree that the "
+        "links of its nodes are looked at otherwise",
+    ),
     "NODE-SLOW": Code(
         MAJOR,
         "compare it with a good node: its links and slot (lspci -vv, LnkSta), clock and power "

@@ -74,6 +74,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         unprovided=[Unprovided(**missing) for missing in stored["unprovided"]],
         alerts=stored["alerts"],
         counters=stored.get("counters", []),
+        links_not_judged=stored.get("links_not_judged", {}),
         guidelines=data["guidelines"],
     )
     found += case_findings.of_verdict(verdict)
