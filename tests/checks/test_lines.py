@@ -1,15 +1,13 @@
 """What ReFrame shows of each case: a line, with its time and a figure; the log has all metrics."""
 
-import os
-import pty
 import re
 
 import pytest
 
-from acceptance.core.paths import ROOT
 from acceptance.rfm import run_log
 from checks.reframe_patches import main_figure
 from tests.conftest import DATA
+from tests.terminal import on_terminal
 
 CASE = ("-c", "checks", "-r", "-n", "PingPong%np=2%placement=intra-node")
 ENDED = re.compile(
@@ -60,19 +58,7 @@ def test_reframe_colours_what_a_terminal_shows(site, variables, coloured):
     words = ["reframe", "--show-config=general/0/colorize"]
     environment = site.variables(**variables)
     del environment["RFM_COLORIZE"]
-    number, descriptor = pty.fork()
-    if number == 0:
-        os.chdir(ROOT)
-        os.execvpe(words[0], words, environment)
-    shown = b""
-    try:
-        while part := os.read(descriptor, 4096):
-            shown += part
-    except OSError:  # the end of a terminal
-        pass
-    os.close(descriptor)
-    assert os.waitpid(number, 0)[1] == 0
-    assert shown.decode().strip() == ("true" if coloured else "false")
+    assert on_terminal(words, environment) == (0, "true\n" if coloured else "false\n")
 
 
 def test_reframe_colours_nothing_that_no_terminal_shows(site):

@@ -55,9 +55,12 @@ def test_what_waits_for_results_of_another_file_is_in_its_step():
 
 
 def test_a_step_that_nothing_provides_says_how_to_get_it():
-    plan = {step.name: step.reason for step in steps.plan("nightly", configuration("imb"))}
-    assert plan["imb"] == plan["links"] == ""
-    assert plan["osu+balance"].startswith("nothing provides OSU Micro-Benchmarks here; get it")
+    planned = steps.plan("nightly", configuration("imb"))
+    plan = {step.name: (step.reason, step.remedy) for step in planned}
+    assert plan["imb"] == plan["links"] == ("", "")
+    reason, remedy = plan["osu+balance"]
+    assert reason == "nothing provides OSU Micro-Benchmarks here"
+    assert remedy.startswith("get it with: ")
 
 
 def test_nobody_measures_nodes_in_pairs_where_ranks_do_not_tell_where_they_stand():

@@ -106,6 +106,22 @@ def test_the_text_fits_a_terminal_and_says_how_to_see_what_is_cut():
     assert "PROBLEM     ... and 11 more: --format json shows all" in lines
 
 
+def test_how_a_suite_is_got_is_said_once_at_the_end():
+    verdict = Verdict(**GREEN)
+    verdict.unprovided += [
+        Unprovided("osu.py", "nothing provides OSU here", "get it with: spack"),
+        Unprovided("balance.py", "nothing provides OSU here", "get it with: spack"),
+        Unprovided("npb.py", "nothing provides NPB here", "get it with: gfortran"),
+        Unprovided("old.py", "told before there was a remedy"),
+    ]
+    lines = verdict_text(verdict).splitlines()
+    assert "not run     npb.py: nothing provides NPB here" in lines
+    assert lines[-4:-2] == [
+        "to do       osu.py, balance.py: get it with: spack",
+        "to do       npb.py: get it with: gfortran",
+    ]
+
+
 def test_the_text_has_a_line_for_each_problem_whatever_a_program_printed():
     verdict = Verdict(**GREEN)
     verdict.fail("case-failed", "first\nVERDICT: pass\x1b[2J µs")

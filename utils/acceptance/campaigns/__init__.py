@@ -12,6 +12,7 @@ from acceptance.campaigns import (
     verdict,
 )
 from acceptance.campaigns.lock import Busy
+from acceptance.campaigns.preview import Preview, preview
 from acceptance.campaigns.runner import Runner
 from acceptance.campaigns.state import CampaignFault, State
 from acceptance.campaigns.steps import Step
@@ -19,6 +20,7 @@ from acceptance.campaigns.steps import Step
 __all__ = [
     "Busy",
     "CampaignFault",
+    "Preview",
     "Runner",
     "State",
     "Step",
@@ -26,6 +28,7 @@ __all__ = [
     "limit",
     "lock",
     "nodes",
+    "preview",
     "protocol",
     "state",
     "steps",

@@ -59,9 +59,9 @@ class Runner:
                 self._attempt(step)
             self.child.check()
 
-    def say(self, text: str) -> None:
-        """Write a line to the log and to the terminal."""
-        self._show(f"{text}\n".encode())
+    def say(self, text: str, shown: str = "") -> None:
+        """Write a line to the log and to the terminal; `shown`: as a terminal shows it."""
+        self._show(f"{shown or text}\n".encode())
         with self.state.log.open("a", encoding="utf-8") as log:
             log.write(f"{text}\n")
 

@@ -65,6 +65,7 @@ class Progress:
     state: str = PENDING
     reason: str = ""
     attempts: list[Attempt] = field(default_factory=list)
+    remedy: str = ""
 
     @property
     def last(self) -> Attempt | None:
@@ -247,6 +248,7 @@ def begin(
                 list(step.arguments),
                 NOT_PROVIDED if step.reason else PENDING,
                 step.reason,
+                remedy=step.remedy,
             )
             for step in steps
         ],

@@ -29,12 +29,14 @@ class Step:
     """One run of ReFrame: `arguments` are those after `reframe`, without a label.
 
     `reason` says why nothing is run: nothing provides the suite; it is empty where something does.
+    `remedy` is what to do if it shall be run.
     """
 
     name: str
     files: tuple[Path, ...]
     arguments: tuple[str, ...]
     reason: str = ""
+    remedy: str = ""
 
 
 def plan(
@@ -51,10 +53,12 @@ def plan(
 
     The link check is a case for each node of Slurm that is up and not `excluded`. `pinned` are the
     nodes that the benchmarks run on (`launch/pins.py`), `extra` further arguments of ReFrame; links
-    and nodes do not get them, for most of them choose benchmarks. Raises SiteFault for a system
-    that there is none of.
+    and nodes do not get them, for most of them choose benchmarks. Raises SiteFault for a system,
+    and a mode, that there is none of.
     """
     chosen = configuration.system(system)
+    if configuration.modes and mode not in configuration.modes:
+        raise site.SiteFault(f"no mode {mode!r}; there are {', '.join(configuration.modes)}")
     common = [f"--system={system}"] if system else []
     distribute = ["--distribute=up"] if site.lists_nodes(chosen) else []
     left_out = ["-J", f"exclude={excluded}"] if excluded else []
@@ -78,7 +82,7 @@ def plan(
                 "+".join(path.stem for path in group),
                 group,
                 (*paths, "-r", f"--mode={mode}", *common, *pins, *chosen_by),
-                _unprovided(group, configuration, chosen),
+                *_unprovided(group, configuration, chosen),
             )
         )
     return planned
@@ -124,7 +128,9 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
-def _unprovided(group: Sequence[Path], configuration: site.Site, system: dict[str, object]) -> str:
-    """Say why a step has nothing to run; empty when something provides it, or is not known."""
+def _unprovided(
+    group: Sequence[Path], configuration: site.Site, system: dict[str, object]
+) -> tuple[str, str]:
+    """Say why a step has nothing to run, and what to do; empty when something provides it."""
     reasons = [why_no_case(path.stem, configuration, system) for path in group]
-    return reasons[0] if all(reasons) else ""
+    return reasons[0] if all(reason for reason, _ in reasons) else ("", "")

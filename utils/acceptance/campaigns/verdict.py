@@ -14,6 +14,7 @@ from acceptance.campaigns.steps import LINK_SUITE, LINKS
 from acceptance.core.paths import Workspace
 from acceptance.rfm import ResultsFault, Session, SiteFault, configuration, database
 from acceptance.verdict import (
+    WORDS,
     Repetition,
     Status,
     Unprovided,
@@ -29,8 +30,6 @@ from acceptance.verdict import (
 
 #: Characters of a problem that the summary shows.
 _LONGEST = 300
-
-_WORDS = {Status.PASSED: "pass", Status.FAILED: "FAIL", Status.CANNOT_JUDGE: "cannot judge"}
 
 
 def examine(
@@ -61,7 +60,7 @@ def examine(
         parts = []
     missing = Verdict(
         unprovided=[
-            Unprovided(Path(path).name, step.reason)
+            Unprovided(Path(path).name, step.reason, step.remedy)
             for step in state.steps
             if step.state == NOT_PROVIDED
             for path in step.files
@@ -154,7 +153,7 @@ def summary(state: State, given: Verdict) -> str:
     again = sum(max(0, len(step.attempts) - 1) for step in state.steps)
     judged = sum(given.judged.values())
     words = [
-        f"{state.id}: {_WORDS[given.status]}.",
+        f"{state.id}: {WORDS[given.status]}.",
         f"Steps: {', '.join(ran) or 'none'}"
         + (f"; not provided here: {', '.join(missing)}" if missing else "")
         + (f"; {again} times gone on with after a stop" if again else "")

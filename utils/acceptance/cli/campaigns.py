@@ -23,9 +23,10 @@ from acceptance.campaigns import (
     verdict,
 )
 from acceptance.campaigns import state as campaign
+from acceptance.cli import preview
 from acceptance.cli import protocol as protocol_cli
 from acceptance.cli.arguments import Commands, add_command, add_confirm, add_system
-from acceptance.cli.output import BUSY, SIGNALLED, warn
+from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import wrapped
@@ -90,7 +91,7 @@ def add(commands: Commands) -> None:
 
 def _add_common(command: argparse.ArgumentParser) -> None:
     add_system(command)
-    command.add_argument("--dry-run", action="store_true", help="print the steps, run nothing")
+    command.add_argument("--dry-run", action="store_true", help="count cases and time, run nothing")
     command.add_argument(
         "reframe", nargs="*", metavar="-- OPTION", help="of ReFrame, for the benchmarks"
     )
@@ -122,7 +123,7 @@ def _nightly(options: argparse.Namespace) -> int:
     )
     known = nodes.ask(configuration.system(options.system))
     if options.dry_run:
-        return _show(plan, known)
+        return _show(plan, options.mode, known, options)
     asked = _asked(options.mode, configuration, options)
 
     def resumed() -> State | None:
@@ -154,7 +155,7 @@ def _accept(options: argparse.Namespace) -> int:
         extra=tuple(options.reframe),
     )
     if options.dry_run:
-        return _show(plan, known)
+        return _show(plan, "acceptance", known, options)
     asked: dict[str, Any] = _asked("acceptance", configuration, options)
     if limited:
         asked["nodes"] = limited
@@ -227,18 +228,23 @@ def _campaign(
         stored.keep(workspace, state.id, given)
         summary = verdict.summary(state, given)
         paragraph = "\n".join(wrapped("", summary, 0))
-        runner.say("\n".join(filter(None, (f"\n{verdict_text(given)}\n\n{paragraph}", last))))
+        rest = "\n".join(filter(None, (paragraph, last)))
+        runner.say(
+            f"\n{verdict_text(given)}\n\n{rest}",
+            shown=f"\n{verdict_text(given, painter())}\n\n{rest}",
+        )
         state.ended, state.status = campaign.stamp(campaign.now()), given.status
         state.summary = summary
         state.save()
         return given.status
 
 
-def _show(plan: Sequence[Step], known: Mapping[str, list[SlurmNode]]) -> int:
+def _show(
+    plan: Sequence[Step],
+    mode: str,
+    known: Mapping[str, list[SlurmNode]],
+    options: argparse.Namespace,
+) -> int:
     for line in nodes.lines(known):
         print(f"nodes: {line}")
-    for step in plan:
-        words = " ".join(("reframe", *step.arguments))
-        print(f"{step.name}: {f'not run: {step.reason}' if step.reason else words}")
-    print("verdict")
-    return Status.PASSED
+    return preview.show(plan, mode, options)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_confirm, add_database, add_format
-from acceptance.cli.output import emit
+from acceptance.cli.output import emit, painter
 from acceptance.core.errors import Fault
 from acceptance.verdict import Repetition, Verdict, conclude, junit, verdict_text
 
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "junit":
         print(junit(given))
     else:
-        emit(options.format, given.as_data, lambda: verdict_text(given))
+        emit(options.format, given.as_data, lambda: verdict_text(given, painter()))
     return given.status
 
 

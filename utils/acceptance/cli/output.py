@@ -2,17 +2,33 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
+
+from acceptance.verdict import Status
 
 #: Exit statuses beside those of `verdict.Status`: another campaign runs; 128 + the number of the
 #: signal that stopped the command. What cannot be judged has the status of wrong arguments, 2.
 BUSY, SIGNALLED = 3, 128
+#: Bold green, red and yellow (ECMA-48, SGR).
+_COLOURS = {Status.PASSED: "1;32", Status.FAILED: "1;31", Status.CANNOT_JUDGE: "1;33"}
 
 
 def emit(form: str, data: Callable[[], object], text: Callable[[], str]) -> None:
     """Print plain data as JSON where `form` is `json`, else text for people."""
     print(json.dumps(data(), indent=2) if form == "json" else text())
+
+
+def painter() -> Callable[[Status, str], str]:
+    """Return what colours the word of a status where the standard output is a terminal.
+
+    Not where NO_COLOR is set to anything (https://no-color.org), nor on a terminal that is `dumb`.
+    """
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if plain or not sys.stdout.isatty():
+        return lambda _, word: word
+    return lambda status, word: f"\x1b[{_COLOURS[status]}m{word}\x1b[0m"
 
 
 def warn(options: argparse.Namespace, message: object) -> None:

@@ -4,6 +4,7 @@ from acceptance.rfm import (
     check_files,
     configuration,
     database,
+    durations,
     leftovers,
     perflogs,
     run_log,
@@ -16,6 +17,7 @@ from acceptance.rfm.listing import ListedCase, ListingFault, list_cases
 from acceptance.rfm.process import Interrupted, ReframeProcess
 from acceptance.rfm.records import Case, Metric, Session
 from acceptance.rfm.run_log import LoggedRun
+from acceptance.rfm.selection import SelectedCase, SelectionFault, select
 
 __all__ = [
     "Case",
@@ -26,15 +28,19 @@ __all__ = [
     "Metric",
     "ReframeProcess",
     "ResultsFault",
+    "SelectedCase",
+    "SelectionFault",
     "Session",
     "SiteFault",
     "check_files",
     "configuration",
     "database",
+    "durations",
     "leftovers",
     "list_cases",
     "perflogs",
     "reframe_environment",
     "run_log",
+    "select",
     "session_schema",
 ]

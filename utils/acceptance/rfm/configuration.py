@@ -36,10 +36,11 @@ class Provider:
 
 @dataclass(frozen=True)
 class Site:
-    """The systems and environments of ReFrame's configuration files, in ReFrame's order."""
+    """Systems, environments and modes of ReFrame's configuration files, in ReFrame's order."""
 
     systems: tuple[dict[str, Any], ...]
     environments: tuple[dict[str, Any], ...]
+    modes: tuple[str, ...] = ()
 
     def system(self, name: str | None = None) -> dict[str, Any]:
         """Return the system of this name, else the first one that this host matches.
@@ -53,7 +54,12 @@ class Site:
                     return system
             elif system["name"] == name:
                 return system
-        raise SiteFault(f"no system {name!r}" if name else f"no system matches the host {host}")
+        known = ", ".join(system["name"] for system in self.systems)
+        raise SiteFault(
+            f"no system {name!r}; there are {known}"
+            if name
+            else f"no system matches the host {host}"
+        )
 
     def spack_builds(
         self, system: dict[str, Any], suites: Collection[str]
@@ -113,6 +119,7 @@ def load(files: Iterable[Path]) -> Site:
     """
     systems: list[dict[str, Any]] = []
     environments: list[dict[str, Any]] = []
+    modes: list[str] = []
     for path in files:
         try:
             data = runpy.run_path(str(path))["site_configuration"]
@@ -121,7 +128,8 @@ def load(files: Iterable[Path]) -> Site:
         # The systems of later files come first, as in ReFrame.
         systems = [*data.get("systems", ()), *systems]
         environments += data.get("environments", ())
-    return Site(tuple(systems), tuple(environments))
+        modes += [mode["name"] for mode in data.get("modes", ())]
+    return Site(tuple(systems), tuple(environments), tuple(modes))
 
 
 def lists_nodes(system: Mapping[str, Any]) -> bool:

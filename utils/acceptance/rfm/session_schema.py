@@ -62,6 +62,10 @@ class StoredCase(msgspec.Struct):
     provenance: Any = None
     modules: Any = None
     findings: Any = None
+    mode: Any = None
+    #: Seconds that its build and its job took.
+    time_compile: float | None = None
+    time_run: float | None = None
     pairs: Any = None
     #: By "system:partition:metric".
     perfvalues: dict[str, PerfValue] | None = None

@@ -8,29 +8,31 @@ from acceptance.rfm.configuration import Site
 from acceptance.suites import Suite, suite_of
 
 
-def not_provided(suite: Suite) -> str:
-    """Say in one sentence that nothing provides a suite, and how that changes."""
+def not_provided(suite: Suite) -> tuple[str, str]:
+    """Say that nothing provides a suite, and in a sentence of its own how that changes."""
     found, remedy = missing(suite)
-    return f"{found}; {remedy}" if installed(suite) else f"{found} here; get it with: {remedy}"
+    return (found, remedy) if installed(suite) else (f"{found} here", f"get it with: {remedy}")
 
 
-def why_no_case(check: str, site: Site, system: dict[str, Any]) -> str:
-    """Say why a check file (its stem) gives no case on a system; empty where nothing tells."""
+def why_no_case(check: str, site: Site, system: dict[str, Any]) -> tuple[str, str]:
+    """Say why a check file (its stem) gives no case on a system, and what to do if it shall.
+
+    Both are empty where nothing tells, the second also where nothing is to be done.
+    """
     suite = suite_of(check)
     if suite is None:
-        return ""
+        return "", ""
     providers = site.providers(suite.key, system)
     if not providers:
         return not_provided(suite)
     names = ", ".join(provider.environment for provider in providers)
     if check in suite.derived and all(provider.alone for provider in providers):
-        return (
-            "on a single node it requires an MPI that takes the network's loopback, and "
-            f"{names} cannot (no-loopback)"
-        )
+        reason = "on a single node it requires an MPI that takes the network's loopback, and "
+        return f"{reason}{names} cannot (no-loopback)", ""
     if check in suite.further and all(provider.unverified for provider in providers):
-        return f"it must know where ranks stood, and of {names} nobody tells (verify_placement)"
-    return ""
+        reason = f"it must know where ranks stood, and of {names} nobody tells (verify_placement)"
+        return reason, ""
+    return "", ""
 
 
 def missing(suite: Suite) -> tuple[str, str]:

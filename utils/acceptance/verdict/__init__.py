@@ -29,9 +29,10 @@ from acceptance.verdict.plain_checks import compare_with_baselines
 from acceptance.verdict.remeasure import Repetition, is_repetition
 from acceptance.verdict.session import judge, judge_cases
 from acceptance.verdict.stored import VerdictFault
-from acceptance.verdict.text import verdict_text
+from acceptance.verdict.text import WORDS, verdict_text
 
 __all__ = [
+    "WORDS",
     "CaseResult",
     "Nodes",
     "Problem",

@@ -21,8 +21,8 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
             continue
         if run.filters:
             verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
-        elif reason := _reason(path.stem, run):
-            verdict.unprovided.append(Unprovided(path.name, reason))
+        elif (why := _why(path.stem, run))[0]:
+            verdict.unprovided.append(Unprovided(path.name, *why))
         else:
             verdict.fail(
                 "check-without-case",
@@ -65,13 +65,13 @@ def fail_without_suite(verdict: Verdict) -> None:
     verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
 
 
-def _reason(check: str, run: LoggedRun) -> str:
-    """Say why a check file (its stem) needs to give no case; empty where it does, or not known."""
+def _why(check: str, run: LoggedRun) -> tuple[str, str]:
+    """Say why a check file (its stem) needs to give no case, and what to do if it shall."""
     try:
         site = configuration.load(run.config_files)
         return why_no_case(check, site, site.system(run.system))
     except SiteFault:
-        return ""
+        return "", ""
 
 
 def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:

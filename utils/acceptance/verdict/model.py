@@ -51,10 +51,11 @@ class SuiteUse:
 
 @dataclass(frozen=True)
 class Unprovided:
-    """A check file without a case, and why that is no failure."""
+    """A check file without a case, why that is no failure, and what to do if it shall have one."""
 
     check: str
     reason: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A verdict as text for a terminal."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from acceptance.core.text import plural, wrapped
 from acceptance.verdict.model import Status, Verdict
@@ -9,9 +10,15 @@ from acceptance.verdict.nodes import node_lines
 #: Problems, notes and findings that a terminal shows, and lines of each.
 SHOWN, LINES = 20, 4
 _INDENT = 12
+#: Statuses as people read them.
+WORDS = {Status.PASSED: "pass", Status.FAILED: "FAIL", Status.CANNOT_JUDGE: "cannot judge"}
 
 
-def verdict_text(verdict: Verdict) -> str:
+#: What makes of a status and its word what a terminal shows: the word in a colour, say.
+Paint: TypeAlias = Callable[[Status, str], str]
+
+
+def verdict_text(verdict: Verdict, paint: Paint = lambda _, word: word) -> str:
     """Return the summary that ends a run; the verdict is its last line."""
     lines = [line for name, text in _facts(verdict) for line in _lines(name, text)]
     findings = verdict.guidelines.get("findings", ())
@@ -19,7 +26,8 @@ def verdict_text(verdict: Verdict) -> str:
     lines += _listing("note", verdict.notes)
     lines += _listing("known", [f"{text}: {line}" for text, line in verdict.known])
     lines += _listing("PROBLEM", [problem.message for problem in verdict.problems])
-    return "\n".join([*lines, "", _last_line(verdict)])
+    lines += _listing("to do", [*_remedies(verdict)])
+    return "\n".join([*lines, "", _last_line(verdict, paint)])
 
 
 def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -66,6 +74,13 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "guidelines", f"{violated} in {compared}; all of them: acceptance guidelines"
 
 
+def _remedies(verdict: Verdict) -> Iterator[str]:
+    """Yield how suites that nothing provides are got, each way once."""
+    for remedy in dict.fromkeys(missing.remedy for missing in verdict.unprovided if missing.remedy):
+        checks = [missing.check for missing in verdict.unprovided if missing.remedy == remedy]
+        yield f"{', '.join(checks)}: {remedy}"
+
+
 def _cases(verdict: Verdict) -> str:
     expected = verdict.expected_failures
     expected_text = f"{expected} failed as expected, " if expected else ""
@@ -76,12 +91,13 @@ def _cases(verdict: Verdict) -> str:
     )
 
 
-def _last_line(verdict: Verdict) -> str:
+def _last_line(verdict: Verdict, paint: Paint) -> str:
+    begin = f"VERDICT: {paint(verdict.status, WORDS[verdict.status])}"
     if verdict.status == Status.CANNOT_JUDGE:
-        return "VERDICT: cannot judge"
+        return begin
     if verdict.status != Status.PASSED:
-        return f"VERDICT: FAIL, {plural(len(verdict.problems), 'problem')}"
-    words = ["VERDICT: pass"]
+        return f"{begin}, {plural(len(verdict.problems), 'problem')}"
+    words = [begin]
     if not verdict.judged:
         words.append("no reference exists that could judge what was measured")
     if left_out := len(verdict.not_run):

@@ -162,6 +162,7 @@ def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
             make(
                 "NOT-PROVIDED", (verdict.system, missing.check), missing.check,
                 found=missing.reason, expected="a measurement", source="gate",
+                remedy=missing.remedy,
             )
         )  # fmt: skip
     for partition, reason in verdict.links_not_judged.items():

@@ -1,0 +1,96 @@
+"""`acceptance nightly --dry-run`: the cases of real ReFrame, and times of what ran before."""
+
+import json
+import re
+import sqlite3
+
+import pytest
+
+from tests.campaigns import Held
+
+PAIR = ("--", "-n", "(Barrier|Allreduce)%np=2%placement=intra-node")
+
+
+@pytest.fixture
+def held(site):
+    return Held(site)
+
+
+def steps(result):
+    """Return what is said of each step."""
+    assert result.status == 0, result.errors
+    lines = [line for line in result.output.splitlines() if not line.startswith(" ")]
+    return dict(line.split(": ", 1) for line in lines)
+
+
+def test_cases_are_counted_and_times_are_those_of_the_last_run(site, held):
+    fresh = steps(site.acceptance("nightly", "--dry-run", *PAIR))
+    assert fresh["imb"] == "2 cases, time not known: never run here in this mode"
+    assert fresh["links"].startswith("1 case, ")
+    assert fresh["osu+balance"].startswith("not run: nothing provides OSU Micro-Benchmarks here")
+    assert not (site.var / "campaigns").exists()
+
+    site.acceptance("nightly", "--no-alerts", *PAIR)
+    connection = sqlite3.connect(site.database)
+    for uuid, blob in connection.execute("SELECT uuid, json_blob FROM sessions").fetchall():
+        data = json.loads(blob)
+        (run,) = data["runs"]
+        data["session_info"]["time_end_unix"] = data["session_info"]["time_start_unix"] + 600
+        for number, case in enumerate(run["testcases"]):
+            case["time_run"], case["time_compile"] = 10.0 * (number + 1), None
+        connection.execute(
+            "UPDATE sessions SET json_blob = ? WHERE uuid = ?", (json.dumps(data), uuid)
+        )
+    connection.commit()
+    known = steps(site.acceptance("nightly", "--dry-run", *PAIR))
+    assert known["imb"] == "2 cases, about 10 min"
+    assert known["links"] == "1 case, about 10 min"
+    assert known["all"].startswith("3 cases, about 20 min")
+
+    more = site.acceptance("nightly", "--dry-run", "--", "-n", "%np=2%placement=intra-node")
+    assert re.match(
+        r"\d+ cases, about 10 min and \d+ never run here in this mode\Z", steps(more)["imb"]
+    )
+    other = steps(site.acceptance("nightly", "--mode", "smoke", "--dry-run", *PAIR))
+    assert other["imb"] == "2 cases, time not known: never run here in this mode"
+    assert all(len(line) <= 100 for line in more.output.splitlines() if str(site.var) not in line)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "error"),
+    [
+        ("nightly", ("--mode", "nihgtly"), "no mode 'nihgtly'; there are smoke, nightly, "),
+        ("nightly", ("--system", "nowhere"), "no system 'nowhere'; there are "),
+        ("nightly", ("--", "-n", "nothing"), "-n nothing selects no case of imb"),
+        ("accept", ("--", "-n", "nothing"), "-n nothing selects no case of imb"),
+        ("accept", ("--", "--no-such"), "reframe: unrecognized arguments: --no-such"),
+    ],
+)
+def test_arguments_that_would_run_nothing_are_refused(site, held, kind, words, error):
+    result = site.acceptance(kind, "--dry-run", *words)
+    assert result.status == 2, result.output
+    assert result.errors.startswith(f"acceptance {kind}: {error}")
+
+
+def test_what_reframe_warns_of_is_told(site, held):
+    result = site.acceptance("nightly", "--dry-run", "--", "-S", "nothing")
+    assert result.status == 0
+    assert "ReFrame: invalid test variable assignment: 'nothing'; skipping" in result.errors
+
+
+def test_a_check_file_that_cannot_be_loaded_is_a_warning(site, held, monkeypatch, tmp_path):
+    held.site.environment["PYTHONPATH"] = str(tmp_path)
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['acceptance.suites.imb.output'] = None\n"
+    )
+    result = site.acceptance("nightly", "--dry-run")
+    assert result.status == 0, result.errors
+    assert "imb.py" in result.errors
+    assert "skipping test file" in result.errors
+    assert steps(result)["imb"] == "no case"
+
+
+def test_the_misspelt_mode_of_a_real_night_begins_none(site, held):
+    result = site.acceptance("nightly", "--mode", "nihgtly")
+    assert result.status == 2
+    assert not (site.var / "campaigns").exists()
