@@ -74,6 +74,21 @@ def test_a_night_fails_for_a_node_that_no_benchmark_uses(four):
     assert "node4 fast0: 1000 Mb/s full, expected 10000 Mb/s full" in done.output
 
 
+def test_benchmarks_take_turns_on_the_nodes(four):
+    dry = four.site.acceptance(*NIGHT, "--dry-run", "--", *CASES).output
+    assert "cluster:all: benchmarks run on node1, node2; each of its 4 nodes is measured" in dry
+    assert "-S pinned=all=node1,node2" in dry
+    nodes = []
+    for _ in range(3):
+        done, state = measure(four, *NIGHT)
+        assert done.status == 0, done.output
+        (imb,) = [step for step in state["steps"] if step["name"] == "imb"]
+        session = results.session(four.site.database, imb["attempts"][-1]["session"])
+        nodes.append({case.nodes for case in session.cases})
+        assert "each of its 4 nodes is measured within 2 nights" in " ".join(done.output.split())
+    assert nodes == [{("node1", "node2")}, {("node3", "node4")}, {("node1", "node2")}]
+
+
 def test_a_night_lists_a_drained_node_and_passes(four):
     with drained(four.cluster, "node3"):
         dry = four.site.acceptance(*NIGHT, "--dry-run", "--", *CASES)

@@ -228,6 +228,7 @@ def begin(
     steps: Sequence[Step],
     now: datetime,
     nodes: Mapping[str, list[SlurmNode]] | None = None,
+    notes: Sequence[str] = (),
 ) -> State:
     """Make a new campaign and store it; `nodes` are those of its partitions."""
     name = base = f"{kind}-{now.astimezone().strftime('%Y-%m-%dT%H%M%S')}"
@@ -253,6 +254,7 @@ def begin(
             for step in steps
         ],
         nodes=dict(nodes or {}),
+        notes=[*notes],
     )
     state.save()
     return state

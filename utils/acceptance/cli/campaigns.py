@@ -18,6 +18,7 @@ from acceptance.campaigns import (
     lock,
     nodes,
     protocol,
+    rotation,
     steps,
     suspects,
     verdict,
@@ -30,7 +31,7 @@ from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import wrapped
-from acceptance.launch import SlurmNode
+from acceptance.launch import SlurmNode, pins
 from acceptance.rfm import Interrupted
 from acceptance.rfm import configuration as site
 from acceptance.verdict import Repetition, Status, Verdict, stored, verdict_text
@@ -118,12 +119,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _nightly(options: argparse.Namespace) -> int:
     configuration = site.load(options.config_files)
+    system = configuration.system(options.system)
+    known = nodes.ask(system)
+    earlier = campaign.readable(options.workspace.campaigns, "nightly-*")
+    turns = rotation.turns(system, known, earlier)
     plan = steps.plan(
-        options.mode, configuration, system=options.system, extra=tuple(options.reframe)
+        options.mode,
+        configuration,
+        system=options.system,
+        pinned=pins.write({name: turn.nodes for name, turn in turns.items() if turn.nodes}),
+        extra=tuple(options.reframe),
     )
-    known = nodes.ask(configuration.system(options.system))
+    notes = [turn.text for turn in turns.values()]
     if options.dry_run:
-        return _show(plan, options.mode, known, options)
+        return _show(plan, options.mode, known, options, notes)
     asked = _asked(options.mode, configuration, options)
 
     def resumed() -> State | None:
@@ -138,7 +147,7 @@ def _nightly(options: argparse.Namespace) -> int:
         return ""
 
     send = not options.no_alerts
-    return _campaign("nightly", asked, plan, known, resumed, finish, send, options)
+    return _campaign("nightly", asked, plan, known, notes, resumed, finish, send, options)
 
 
 def _accept(options: argparse.Namespace) -> int:
@@ -173,7 +182,7 @@ def _accept(options: argparse.Namespace) -> int:
         written = protocol.write(data, options.output or state.folder)
         return protocol_cli.last_lines(data, written)
 
-    return _campaign("accept", asked, plan, known, resumed, finish, False, options)
+    return _campaign("accept", asked, plan, known, [], resumed, finish, False, options)
 
 
 def _asked(
@@ -189,6 +198,7 @@ def _campaign(
     asked: dict[str, Any],
     plan: Sequence[Step],
     known: Mapping[str, list[SlurmNode]],
+    notes: Sequence[str],
     resumed: Callable[[], State | None],
     finish: _Finish,
     send: bool,
@@ -200,13 +210,15 @@ def _campaign(
         state = None if options.new else resumed()
         started = state is None
         state = state or campaign.begin(
-            workspace.campaigns, kind, asked, plan, campaign.now(), known
+            workspace.campaigns, kind, asked, plan, campaign.now(), known, notes
         )
         lock.name_holder(held, state)
         named = {who: getattr(options, who, "") for who in _PEOPLE}
         state.people |= {who: name for who, name in named.items() if name}
         runner = Runner(state, held, workspace, sys.stdout.buffer)
         times = getattr(options, "confirm", 0)
+        for note in notes if started else ():
+            runner.say(f"=== {note}")
         if not started:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
@@ -244,7 +256,8 @@ def _show(
     mode: str,
     known: Mapping[str, list[SlurmNode]],
     options: argparse.Namespace,
+    notes: Sequence[str] = (),
 ) -> int:
-    for line in nodes.lines(known):
+    for line in (*nodes.lines(known), *notes):
         print(f"nodes: {line}")
     return preview.show(plan, mode, options)

@@ -1,0 +1,108 @@
+"""The nodes whose turn it is: each night benchmarks others, until all have been measured.
+
+The nodes of a partition, sorted by name, are cut into blocks of as many as the benchmarks use. The
+block with the node that was measured the longest ago comes first. So each node is measured within
+as many nights as there are blocks, and sets of nodes repeat, which the history needs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acceptance.campaigns.state import DONE, State
+from acceptance.campaigns.steps import LINKS
+from acceptance.core.text import shortened
+from acceptance.launch import PinFault, SlurmNode, pins
+
+#: Names of nodes that a line shows.
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The nodes of a partition that a night benchmarks; none where Slurm chooses, with a reason.
+
+    Each of its `count` nodes is measured within `nights`, if it is up.
+    """
+
+    place: str
+    nodes: tuple[str, ...]
+    count: int
+    nights: int
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return a line for whoever reads what the night did."""
+        if self.reason:
+            return f"{self.place}: benchmarks run on any nodes: {self.reason}"
+        return (
+            f"{self.place}: benchmarks run on {shortened(self.nodes, _SHOWN)}; each of its "
+            f"{self.count} nodes is measured within {self.nights} nights"
+        )
+
+
+def turns(
+    system: Mapping[str, Any], nodes: Mapping[str, Sequence[SlurmNode]], earlier: Iterable[State]
+) -> dict[str, Turn]:
+    """Return whose turn it is in each partition whose benchmarks do not use all of its nodes.
+
+    `nodes` are those that Slurm has, `earlier` the campaigns before, in any order.
+    """
+    measured = _measured(system, earlier)
+    found = {}
+    for partition in system["partitions"]:
+        name = partition["name"]
+        size, known = partition.get("extras", {}).get("nodes", 1), nodes.get(name, ())
+        if size < len(known):
+            place = f"{system['name']}:{name}"
+            found[name] = _turn(place, known, size, measured.get(name, {}))
+    return found
+
+
+def _turn(place: str, known: Sequence[SlurmNode], size: int, measured: Mapping[str, str]) -> Turn:
+    up = {node.name for node in known if node.up}
+    names = [node.name for node in known]
+    starts = range(0, len(names), size)
+    if len(up) < size:
+        reason = f"only {len(up)} of {len(names)} nodes are up, they take {size}"
+        return Turn(place, (), len(names), len(starts), reason)
+    blocks = [(start, [name for name in names[start : start + size] if name in up])
+              for start in starts]  # fmt: skip
+    start, block = min(
+        (each for each in blocks if each[1]),
+        key=lambda each: (min(measured.get(name, "") for name in each[1]), each[0]),
+    )
+    # What is not up is replaced by what comes next, the same each time.
+    following = [*names[start + size :], *names[: start + size]]
+    spare = [name for name in following if name in up and name not in block]
+    chosen = {*block, *spare[: size - len(block)]}
+    ordered = tuple(name for name in names if name in chosen)
+    return Turn(place, ordered, len(names), len(starts))
+
+
+def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, dict[str, str]]:
+    """Return when the benchmarks of a night last ran on each node: partition -> node -> time."""
+    partitions = [partition["name"] for partition in system["partitions"]]
+    last: dict[str, dict[str, str]] = {}
+    for state in earlier:
+        if state.asked.get("system") != system["name"]:
+            continue
+        for pinned in _pinned(state):
+            try:
+                nodes = pins.read(pinned, partitions)
+            except PinFault:  # of partitions that there are no more
+                continue
+            for partition, names in nodes.items():
+                times = last.setdefault(partition, {})
+                times |= {name: max(state.started, times.get(name, "")) for name in names}
+    return last
+
+
+def _pinned(state: State) -> Iterator[str]:
+    """Yield what the benchmarks of a campaign were pinned to, of steps that came to their end."""
+    for step in state.steps:
+        if step.name != LINKS and step.state == DONE:
+            for option, value in zip(step.arguments, step.arguments[1:], strict=False):
+                if option == "-S" and value.startswith("pinned="):
+                    yield value.removeprefix("pinned=")
