@@ -104,6 +104,16 @@ def test_options_of_reframe_are_for_the_benchmarks_only():
     assert ends == {("--system=made", "-S", "pinned=p=node1", "-n", "x y")}
 
 
+def test_the_nodes_are_measured_whatever_is_chosen_and_as_their_own_variables_say():
+    extra = ("-n", "x", "-S", "NodePairs.repetitions=1", "-S", "ImbMpi1.np=2", "-SNodePairs.a=b")
+    plan = steps.plan("acceptance", configuration("imb"), extra=extra, excluded="node3")
+    assert plan[0].arguments[-2:] == ("-J", "exclude=node3")
+    assert plan[1].arguments[-4:] == (
+        "--mode=acceptance", "-S", "NodePairs.repetitions=1", "-SNodePairs.a=b",
+    )  # fmt: skip
+    assert plan[2].arguments[-len(extra) :] == extra
+
+
 @pytest.mark.parametrize(
     ("schedulers", "distributed"),
     [(["slurm"], True), (["local", "squeue"], True), (["local"], False), (["pbs"], False),

@@ -5,6 +5,7 @@ most one suite. Files whose checks wait for results of another file belong to on
 """
 
 import ast
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,9 @@ from acceptance.site import why_no_case
 #: The name of the first step, and the suite of the check file that it takes the place of.
 LINKS, LINK_SUITE = "links", "fabric"
 LINK_CHECK = f"{LINK_SUITE}.py"
-#: The step that measures all nodes in pairs, its check file, and the step that measures again those
-#: that were slow.
-NODES, NODES_CHECK, NODES_AGAIN = "nodes", "nodes.py", "nodes-again"
+#: The step that measures all nodes in pairs, its check file and its test, and the step that
+#: measures again those that were slow.
+NODES, NODES_CHECK, NODES_TEST, NODES_AGAIN = "nodes", "nodes.py", "NodePairs", "nodes-again"
 #: The mode of ReFrame that runs the link check only.
 MAINTENANCE = "maintenance"
 
@@ -53,7 +54,8 @@ def plan(
 
     The link check is a case for each node of Slurm that is up and not `excluded`. `pinned` are the
     nodes that the benchmarks run on (`launch/pins.py`), `extra` further arguments of ReFrame; links
-    and nodes do not get them, for most of them choose benchmarks. Raises SiteFault for a system,
+    do not get them, and nodes only what sets their own variables, for most of them choose
+    benchmarks. Raises SiteFault for a system,
     and a mode, that there is none of.
     """
     chosen = configuration.system(system)
@@ -76,16 +78,27 @@ def plan(
     groups = together(path for path in files if path.name != LINK_CHECK)
     for group in sorted(groups, key=lambda group: group[0].name != NODES_CHECK):
         paths = [word for path in group for word in ("-c", str(path))]
-        chosen_by = () if group[0].name == NODES_CHECK else extra
+        options = settings(extra, NODES_TEST) if group[0].name == NODES_CHECK else extra
         planned.append(
             Step(
                 "+".join(path.stem for path in group),
                 group,
-                (*paths, "-r", f"--mode={mode}", *common, *pins, *chosen_by),
+                (*paths, "-r", f"--mode={mode}", *common, *pins, *options),
                 *_unprovided(group, configuration, chosen),
             )
         )
     return planned
+
+
+def settings(options: Sequence[str], test: str) -> list[str]:
+    """Return those of ReFrame's options that set a variable of a test: `-S TEST.NAME=VALUE`."""
+    kept: list[str] = []
+    for option, value in itertools.zip_longest(options, options[1:], fillvalue=""):
+        if option in ("-S", "--setvar") and value.startswith(f"{test}."):
+            kept += [option, value]
+        elif option.startswith((f"-S{test}.", f"--setvar={test}.")):
+            kept.append(option)
+    return kept
 
 
 def together(files: Iterable[Path]) -> list[tuple[Path, ...]]:
