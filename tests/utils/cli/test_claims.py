@@ -101,6 +101,31 @@ def test_what_is_not_measured_is_counted_and_listed_on_request(site, folder, at_
     ] * 2
 
 
+def test_a_curve_and_a_quotient_are_shown_and_what_they_lack(site, folder, at_site):
+    empty = {"value": "", "unit": "", "expected": "yes"}
+    cases = [result(NEW, 10.0 * int(np), np=np) for np in ("2", "4", "8")]
+    at_site(*cases, result(OLD, 10.0, np="2"), result(OLD, 80.0, np="8"))
+    curve = {**empty, "left": "mine:new;np=2..8", "right": "", "relation": "grows"}
+    growth = {**empty, "left": "mine:new;np=8 / mine:new;np=2", "relation": "best",
+              "right": "mine:old;np=8 / mine:old;np=2"}  # fmt: skip
+    path = write(folder, curve, {**curve, "left": "mine:new;np=2..16"}, growth)
+    done = run(site, folder, "--system", "mine", "--format", "json")
+    grown, short, faster = done.data["claims"]
+    assert (grown["state"], grown["claimed"]["right"], grown["ours"]["value"]) == (HOLDS, "", 100)
+    assert [(point["keys"]["np"], point["value"]) for point in grown["points"]] == [
+        ("2", 20.0), ("4", 40.0), ("8", 80.0),
+    ]  # fmt: skip
+    assert (short["state"], short["reason"]) == (NOT_MEASURED, "too few points")
+    assert (faster["state"], faster["ours"]["value"]) == (HOLDS, 100)
+    assert [point["value"] for point in faster["points"]] == [80.0, 20.0, 80.0, 10.0]
+    done = run(site, folder, "--system", "mine", "--all")
+    assert done.status == 0, done.errors
+    assert done.output.splitlines()[-1] == (
+        f"NOT MEASURED, expected to hold: {path}:3: left: mine:new imb.Alltoall time np=2..16: "
+        "measured at np 2, 4, 8; at least 3 points and the stated ends are needed"
+    )
+
+
 def test_a_system_without_claims_passes_and_an_unknown_one_does_not(site, folder, at_site):
     at_site(result(NEW, 7.5))
     assert run(site, folder, "--system", "local").output == (

@@ -100,7 +100,8 @@ def of_two_sides(
                 continue
             leeway = _leeway(claim, figure.unit, tolerances)
             by = figures.margin(claim.relation, figure, claim.value, leeway)
-            judged.append(Judged(pair.left, pair.right, figure, by))
+            points = pair.left.parts + pair.right.parts
+            judged.append(Judged(pair.left, pair.right, figure, by, points))
     if not judged:
         raise Unmeasured(faults[0].kind, str(faults[0]))
     notes = list(wording.several(left, right, compared, seconds / DAY))

@@ -26,8 +26,8 @@ class ClaimResult:
 
     `left`, `right` and `ours`, the figure that they give, are those of the pair that decides;
     `held` of `compared` pairs are as claimed. Of a curve or of several machines they are the two
-    `points` that decide, and curves or groups are counted. `reason` says in two or three words why
-    nothing was compared, `detail` in full.
+    `points` that decide, and curves or groups are counted; of quotients `points` are their parts.
+    `reason` says in two or three words why nothing was compared, `detail` in full.
     """
 
     claim: Claim
@@ -114,9 +114,10 @@ def _about(
 ) -> Iterator[str]:
     """Yield what a reader must know of the two results that decide."""
     yield from wording.left_out(sides, one.left, one.right)
-    if one.points and claim.kind.shape == "curve":
+    if claim.kind.shape == "curve":
         yield wording.curve(one.points, claim.along)
-    elif one.points:
+    elif claim.kind.shape == "machines":
         yield wording.group(one.points)
     else:
+        yield from map(wording.quotient, filter(lambda side: side.parts, (one.left, one.right)))
         yield from wording.differing(Pair(one.left, one.right), comparisons.varied_keys(claim))

@@ -203,6 +203,7 @@ def quotient(pair: Pair) -> Measurements:
         {**right.keys, **left.keys},
         "x",
         [(pair.older, left.session, factor)],
+        parts=(left, right),
     )
 
 

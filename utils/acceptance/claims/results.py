@@ -19,6 +19,8 @@ class _Measured:
     stem: str
     keys: Mapping[str, str]
     unit: str
+    #: Of a quotient: the two results above and below the line.
+    parts: "tuple[Value, ...]" = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)

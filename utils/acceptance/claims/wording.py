@@ -84,6 +84,11 @@ def curve(points: Sequence[Value], along: str) -> str:
     )
 
 
+def quotient(value: Value) -> str:
+    """Return what a quotient is made of: `mine:new 5 us / mine:old 10 us`."""
+    return " / ".join(f"{part.partition} {part.value:.4g} {part.unit}" for part in value.parts)
+
+
 def group(points: Sequence[Value]) -> str:
     """Return the quotients of several machines: `saini2006:nec-sx8 1.2, ...`."""
     ordered = sorted(points, key=lambda value: value.partition)
