@@ -17,7 +17,14 @@ GREEN = {
     "elapsed": 12.5,
     "history": {"judged": 3, "cannot_judge": "", "stale": 0},
     "guidelines": {"compared": 3, "findings": []},
-}
+    "nodes": {
+        "made:qdr": {
+            "count": 2, "known": [], "limited": [], "benchmarked": ["node1", "node2"],
+            "looked_at": [], "compared": [{"median": 1.0, "reason": "", "nodes": {}}],
+            "findings": [], "not_up": [],
+        }
+    },
+}  # fmt: skip
 
 
 def read(verdict):
@@ -66,6 +73,19 @@ def test_a_question_has_one_failure_that_tells_all_of_its_problems():
     )
     assert first.text == "case 0\ncase 1\ncase 2\nand more"
     assert (second.get("message"), second.text) == ("no bandwidth", "no bandwidth")
+
+
+def test_what_nobody_knows_of_nodes_is_not_answered_with_yes():
+    entry = GREEN["nodes"]["made:qdr"]
+    one = {**entry, "benchmarked": ["node1"], "compared": []}
+    _, answers = read(Verdict(**{**GREEN, "nodes": {"made:qdr": one}}))
+    assert [name for name, tags in answers.items() if tags == ["skipped"]] == [
+        "every node was looked at and benchmarked", "no node is worse than the others",
+    ]  # fmt: skip
+    verdict = Verdict(**GREEN)
+    verdict.fail("node-slow", "made:qdr: node2 is slow", "made:qdr", "node2")
+    _, answers = read(verdict)
+    assert answers["no node is worse than the others"] == ["failure"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from datetime import datetime
 from xml.etree import ElementTree as xml
 
 from acceptance.alerts import HISTORY
+from acceptance.nodes import FAILING
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
+from acceptance.verdict.nodes import is_compared, node_lines, not_benchmarked
 
 #: https://www.w3.org/TR/xml/#charsets
 _NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -25,6 +27,11 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "every metric was measured": (
         *("nothing-measured", "no-metrics", "missing-metrics", "impossible-value"),
     ),
+    "every node was looked at and benchmarked": (
+        *("nodes-not-benchmarked", "nodes-not-looked-at", "nodes-left-out"),
+        *("node-not-up", "nodes-unknown"),
+    ),
+    "no node is worse than the others": FAILING,
     "nothing became worse": tuple(HISTORY),
     "the MPI follows the guidelines": ("guideline", "guidelines"),
 }
@@ -110,6 +117,13 @@ def _not_asked(question: str, verdict: Verdict) -> str:
     """Say why a question without a problem has no answer either; empty if it is yes."""
     if not verdict.session and question != next(iter(QUESTIONS)):
         return "no session was read"
+    entries = verdict.nodes.values()
+    if question == "every node was looked at and benchmarked" and any(
+        map(not_benchmarked, entries)
+    ):
+        return "; ".join(node_lines(verdict.nodes)) or "no node was benchmarked"
+    if question == "no node is worse than the others" and not any(map(is_compared, entries)):
+        return "no nodes were compared with each other"
     if question == "nothing became worse" and not verdict.history.get("judged"):
         return str(verdict.history.get("cannot_judge") or "no history was read")
     if question == "the MPI follows the guidelines" and not verdict.guidelines.get("compared"):

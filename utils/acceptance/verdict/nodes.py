@@ -218,6 +218,11 @@ def away_text(entry: Mapping[str, Any]) -> str:
     return f"not up: {shortened(away, _SHOWN)}" if away else ""
 
 
+def is_compared(entry: Mapping[str, Any]) -> bool:
+    """Tell whether nodes of a partition were compared with each other."""
+    return any(each["median"] is not None for each in entry["compared"])
+
+
 def compared_text(entry: Mapping[str, Any]) -> str:
     """Say how many nodes were compared with each other, or why none were."""
     compared = [each for each in entry["compared"] if each["median"] is not None]

@@ -12,6 +12,7 @@ from acceptance.verdict import (
     Nodes,
     Verdict,
     coverage_text,
+    is_compared,
     judge_nodes,
     limited_text,
     not_benchmarked,
@@ -68,8 +69,7 @@ def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFindi
                 found=f"{coverage_text(entry)}; {missing}", expected="every node",
                 source=entry["origin"],
             )  # fmt: skip
-        compared = any(each["median"] is not None for each in entry["compared"])
-        if not compared and (entry["count"] or 2) > 1:
+        if not is_compared(entry) and (entry["count"] or 2) > 1:
             reasons = dict.fromkeys(each["reason"] for each in entry["compared"])
             yield make(
                 "NOT-COMPARED", (place,), f"nodes of {place}",
