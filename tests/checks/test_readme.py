@@ -216,6 +216,25 @@ def test_the_baseline_judges_checks_outside_of_the_clone(with_baseline):
 
 
 @needs_wheels
+def test_a_baseline_that_no_check_outside_of_the_clone_meets_is_a_problem(with_baseline):
+    assert with_baseline.run().returncode == 0
+    path = with_baseline.reference / "sites/local.csv"
+    good = path.read_text()
+    path.write_text(good.replace(",Copy,", ",Copyy,"))
+    _, judged, problems = with_baseline.judged()
+    assert (judged, problems) == ({"baseline local": 2}, ["reference-unmet"])
+    path.write_text(good.replace(",Copy,bandwidth,", ",Copy,bandwith,"))
+    _, verdict = with_baseline.site.gate()
+    (problem,) = verdict["problems"]
+    assert (
+        "judges nothing: no bandwith of Copy was ever measured on local:default"
+        in (problem["message"])
+    )
+    path.write_text(good)
+    assert with_baseline.judged() == (0, {"baseline local": 3}, [])
+
+
+@needs_wheels
 def test_a_check_outside_of_the_clone_whose_output_lacks_a_metric_fails(with_baseline):
     with_baseline.write("halo", HALO.replace("1024 bytes", "1024 byte"))
     assert with_baseline.run("-n", "Exchange").returncode == 1

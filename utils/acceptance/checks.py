@@ -1,6 +1,6 @@
 """The folder `checks/` of the clone: checks of a site elsewhere derive from its base classes.
 
-    from acceptance.checks.placed import PlacedCheck, placements
+    from acceptance.checks.placed import PlacedCheck
 
 ReFrame gives the files that it loads names of its own. This name is the same whatever the working
 directory is, and whatever else is called `checks`.

@@ -7,7 +7,8 @@ from acceptance.detection.common_mode import Floats
 from acceptance.detection.constants import DRIFT_BACK, DRIFT_SAMPLES, DRIFT_SHARE, DRIFT_SPREADS
 from acceptance.references import Library, Reference
 from acceptance.regressions.changes import Change
-from acceptance.regressions.history.series import Series
+from acceptance.regressions.history.series import History, Series
+from acceptance.suites import SUITES
 
 
 def parameters_of(series: Series) -> dict[str, str]:
@@ -34,6 +35,24 @@ def baseline_of(series: Series, library: Library) -> Reference | None:
         )
     except (LookupError, ValueError):  # ambiguous, or of another unit: the checks fail with it
         return None
+
+
+def unmet(history: History, library: Library) -> list[Reference]:
+    """Return the baselines of a site's own checks that no case has ever met.
+
+    What suites measure is known without a result (`acceptance.site.unmet_rows`).
+    """
+    met = {
+        (case.key.system, case.key.partition, case.subject, split(series.metric)[0])
+        for case in history.cases
+        for series in case.series
+    }
+    return [
+        row
+        for row in library.baselines
+        if row.benchmark.partition(".")[0] not in SUITES
+        and (row.system, row.partition, row.benchmark, row.metric) not in met
+    ]
 
 
 def drifted(series: Series, library: Library, spread: float) -> list[Change]:

@@ -31,9 +31,9 @@ from acceptance.detection.constants import (
     SUSPICIOUS,
 )
 from acceptance.detection.spells import spells, undone_by, within
-from acceptance.references import Library
+from acceptance.references import Library, Reference
 from acceptance.regressions.changes import Change, OpenIncident
-from acceptance.regressions.drift import baseline_of, drifted
+from acceptance.regressions.drift import baseline_of, drifted, unmet
 from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import CaseHistory, History, Series, day
@@ -52,6 +52,7 @@ class Judgement:
     `stale` counts those that are no longer measured. `suspected` are those whose newest sample is
     worth a repeated measurement, `newest` is the end of the newest session (s since the epoch).
     `systems` are those of the sessions, `fault` is why there are no references to find drifts by.
+    `unmet` are baselines of a site's own checks that nothing has ever met.
     """
 
     incidents: tuple[OpenIncident, ...] = ()
@@ -64,6 +65,7 @@ class Judgement:
     newest: float = 0.0
     systems: tuple[str, ...] = ()
     fault: str = ""
+    unmet: tuple[Reference, ...] = ()
 
     @property
     def alerts(self) -> tuple[Alert, ...]:
@@ -116,6 +118,7 @@ def judge(history: History, library: Library | None = None) -> Judgement:
             f"{judgement.stale} series have no sample of late and are not judged any more"
         )
     _note_impossible(judgement, history.cases)
+    judgement.unmet = tuple(unmet(history, library)) if library is not None else ()
     nights = Nights(history.sessions)
     directed = [one for one in fresh if one.direction is not None]
     level = judgement.level = threshold(len(directed))

@@ -218,6 +218,10 @@ def _compare_with_history(
             f"of {', '.join(others)} the history was judged, no session: --session UUID judges one"
         )
         systems.update(others)
+    for row in (row for row in judgement.unmet if row.system in systems):
+        place = f"{row.path}:{row.line}"
+        what = f"no {row.metric} of {row.benchmark} was ever measured on {row.system}"
+        verdict.fail("reference-unmet", f"{place}: judges nothing: {what}:{row.partition}", place)
     verdict.history = {
         "judged": judgement.judged,
         "cannot_judge": judgement.cannot_judge,
