@@ -65,3 +65,9 @@ def test_claims_of_a_site_are_apart_from_its_baselines_and_from_the_papers(folde
     assert {claim.paper for claim in found.claims if claim.source == "published"} == {*found.papers}
     # What a site compares is measured by the checks that go by what is stated.
     assert {"np": "16"} in list(found.stated("mine", "new", "imb.Alltoall"))
+
+
+def test_a_range_is_no_value_that_a_check_is_asked_to_measure(folder):
+    write(folder, {**CURVE, "parameters": "message_size=8"})
+    stated = list(references.load(folder).stated("mine", "new", "imb.Alltoall"))
+    assert stated == [{"message_size": "8"}]
