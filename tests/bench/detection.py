@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.table import table
-from acceptance.detection import changepoint, common_mode, constants
+from acceptance.detection import changepoint, common_mode, constants, node_sets
 
 Floats = NDArray[np.float64]
 NIGHTS = 365
@@ -361,6 +361,41 @@ def slow(common: Floats, rng: np.random.Generator, size: Floats | float = 0.0) -
     return [one.night for one in common_mode.outstanding(*(part.ravel() for part in parts))]
 
 
+#: Sets of nodes that take turns, and the standard deviation of what they differ by.
+KINDS, DIFFERENCE = (2, 4, 10, 50), 0.03
+
+
+def in_turn(
+    kinds: int, nights: int, count: int, seed: int, deviation: float, difference: float = DIFFERENCE
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return series on nodes that take turns, (nights, count), and the set of each night."""
+    rng = np.random.default_rng([seed, kinds])
+    sets = np.arange(nights) % kinds
+    effects = np.exp(difference * rng.standard_normal((kinds, count)))
+    return (1 + deviation * rng.standard_normal((nights, count))) * effects[sets], sets
+
+
+def alike(values: Floats, sets: NDArray[np.intp]) -> Floats:
+    """Return series as they are judged: as if all nights were on the same nodes."""
+    return np.exp(node_sets.comparable(np.log(values), sets))
+
+
+def rotating(count: int) -> Iterator[list[object]]:
+    """False alarms on rotating nodes as measured and made comparable; then delays of shifts."""
+    for deviation in (0.01, 0.02):
+        for kinds in KINDS:
+            values, sets = in_turn(kinds, NIGHTS, count, 14, deviation)
+            row: list[object] = [f"{kinds}", f"{deviation:.0%}"]
+            row += [f"{rate(ours(each), NIGHTS):.4f}" for each in (values, alike(values, sets))]
+            for size in (0.05, 0.1):
+                shift = np.where(np.arange(240)[:, None] >= 180, 1 + size, 1.0)
+                values, sets = in_turn(kinds, 240, count // 4, 15, deviation)
+                without, _ = in_turn(kinds, 240, count // 4, 15, deviation, 0.0)
+                each = (values * shift, alike(values * shift, sets), without * shift)
+                row += [shown(delays(ours(one), np.full(count // 4, 180))) for one in each]
+            yield row
+
+
 def costs() -> Iterator[list[object]]:
     for count in (1_000, 4_000):
         values, _ = series("Gaussian", NIGHTS, count, 10)
@@ -434,6 +469,11 @@ def main() -> None:
     print("\nMachine-wide nights: false ones in the first and in the second year of a partition")
     header = ["common noise", "of 1 %", "finds 10 %", "20 %", "of 3 %", "finds 10 %", "20 %"]
     print(table(header, machines(20)))
+    print("\nNodes in turn that differ by 3 %: false alarms in a year of a series, and nights to")
+    print("detect a shift of all in night 180; as measured, made comparable, and of nodes alike")
+    header = ["sets", "noise", "measured", "comparable", "5 %", "comparable", "alike",
+              "10 %", "comparable", "alike"]  # fmt: skip
+    print(table(header, rotating(1_000)))
     print("\nCosts of detection: CPU seconds, MB at most")
     print(table(["series x nights", "s", "MB"], costs()))
 

@@ -1,6 +1,6 @@
 """Arrays in, changes of level out: pure numerics, knows no session and no file."""
 
-from acceptance.detection import changepoint, common_mode, constants, spells
+from acceptance.detection import changepoint, common_mode, constants, node_sets, spells
 from acceptance.detection.changepoint import LevelChange, Scan, scan
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "changepoint",
     "common_mode",
     "constants",
+    "node_sets",
     "scan",
     "spells",
 ]

@@ -128,6 +128,16 @@ YOUNG_STEADIEST = 0.03
 #: A level is that of before when this part of the way back is left at most. [chosen]
 YOUNG_BACK = 0.3
 
+# ---- Samples of different sets of nodes (node_sets.py)
+
+#: Samples before and after one of which a set is compared with the sets that they were of. [tuned]
+#: rotating nodes, with a shift of all: wider windows hold more of the shift, narrower ones fewer
+#: sets.
+SET_WINDOW = 15
+#: Samples before anything is known of the effects of sets. [chosen] half as many repetitions give a
+#: standard deviation within a third.
+SET_FEWEST = 10
+
 # ---- From when to when (spells.py)
 
 #: How likely noise alone may end a spell, or begin one again; and the fewest samples that do.

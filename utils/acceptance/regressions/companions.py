@@ -35,7 +35,7 @@ def _companion(series: Series, anchor: PastSession) -> Change | None:
     samples, at = series.samples, series.index(anchor)
     if at < COMPANION_FEWEST or at == len(samples):
         return None
-    values = np.log(np.array(series.values[max(at - COMPANION_BEFORE, 0) :]))
+    values = np.log(np.array(series.compared[max(at - COMPANION_BEFORE, 0) :]))
     split = at - max(at - COMPANION_BEFORE, 0)
     # The newest ones tell whether it goes on.
     before, after = values[:split], values[split:][-COMPANION_AFTER:]

@@ -186,7 +186,7 @@ def _recovered(changes: Sequence[Change]) -> bool:
     median of all says it at once.
     """
     places = sorted(
-        math.log(one.series.values[-1] / one.before) / math.log(one.after / one.before)
+        math.log(one.series.compared[-1] / one.before) / math.log(one.after / one.before)
         for one in changes
         if one.before and one.after and one.before != one.after
     )

@@ -38,6 +38,7 @@ from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import CaseHistory, History, Series, day
 from acceptance.regressions.incidents import group
+from acceptance.regressions.node_sets import make_comparable
 from acceptance.regressions.scan import scan_series
 from acceptance.regressions.slow_nights import slow_nights
 from acceptance.regressions.vanished import vanished
@@ -122,6 +123,7 @@ def judge(history: History, library: Library | None = None) -> Judgement:
     nights = Nights(history.sessions)
     directed = [one for one in fresh if one.direction is not None]
     level = judgement.level = threshold(len(directed))
+    make_comparable(directed)
     scans = scan_series(directed, level)
     judgement.newest = now
     judgement.systems = tuple(
@@ -171,7 +173,7 @@ def _changes(
 ) -> Iterator[Change]:
     """Yield the changes for the worse, and with which session those that are over were over."""
     worse = [change for change in scan.changes if change.worse]
-    values = np.array(series.values) if worse else np.empty(0)
+    values = np.array(series.compared) if worse else np.empty(0)
     samples = series.samples
     for change in worse:
         back = undone_by(change, scan.changes[scan.changes.index(change) + 1 :])

@@ -49,5 +49,5 @@ def matrix(series: Sequence[Series]) -> Floats:
     longest = max(len(one.values) for one in series)
     samples = np.full((longest, len(series)), np.nan)
     for column, one in enumerate(series):
-        samples[: len(one.values), column] = one.values
+        samples[: len(one.values), column] = one.compared
     return samples

@@ -76,7 +76,7 @@ def _some_of_each(series: Sequence[Series]) -> tuple[list[Series], list[int]]:
 def _moved(series: Sequence[Series], session: PastSession, confidence: float) -> Iterator[Change]:
     """Yield what was worse in the sessions of the newest night, which `session` began."""
     for one in series:
-        values = np.log(np.array(one.values[-NIGHT_WINDOW - 1 :]))
+        values = np.log(np.array(one.compared[-NIGHT_WINDOW - 1 :]))
         if one.samples[-1].session.number < session.number or len(values) <= NIGHT_WINDOW_FEWEST:
             continue
         usual, spread = middle_and_spread(values[:-1])
@@ -89,6 +89,6 @@ def _moved(series: Sequence[Series], session: PastSession, confidence: float) ->
                 session,
                 one.samples[-1].time,
                 before=float(np.exp(usual)),
-                after=float(one.values[-1]),
+                after=float(one.compared[-1]),
                 confidence=round(confidence, 4),
             )

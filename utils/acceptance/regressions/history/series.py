@@ -130,6 +130,13 @@ class Series:
     samples: list[Sample] = field(default_factory=list)
     impossible: int = 0
     last: PastSession | None = None
+    #: What the values would be on the same nodes; None where they are what was measured.
+    on_same_nodes: "array[float] | None" = None
+
+    @property
+    def compared(self) -> "array[float]":
+        """Return the values that are compared with each other: as if on the same nodes."""
+        return self.values if self.on_same_nodes is None else self.on_same_nodes
 
     @property
     def key(self) -> SeriesKey:

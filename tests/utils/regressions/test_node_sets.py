@@ -1,0 +1,62 @@
+"""Series of cases that run on other nodes each night: compared as if on the same ones."""
+
+import random
+
+import pytest
+
+from acceptance.regressions.history.reader import load
+from acceptance.regressions.judge import judge
+from acceptance.regressions.node_sets import make_comparable
+from tests.made import nights
+
+KINDS = 4
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "results.db"
+
+
+def block(night):
+    return night % KINDS
+
+
+def differing(night, case, size):
+    """Return how much worse the nodes of a night are: a deviation of 3 %, the same each time."""
+    return 1 + random.Random(block(night)).gauss(0, 0.03)
+
+
+def turns(night, number, case):
+    case.nodes = tuple(f"node{2 * block(night) + n}" for n in range(2))
+    return case
+
+
+def test_nodes_in_turn_that_differ_are_no_change_and_a_drop_of_all_is(path):
+    nights(path, 60, differing, change=turns)
+    assert judge(load(path)).alerts == ()
+
+
+def test_a_drop_of_all_nodes_is_an_incident_of_its_night(path):
+    worse = lambda n, case, size: differing(n, case, size) * (1.08 if n >= 50 else 1)  # noqa: E731
+    nights(path, 58, worse, change=turns)
+    alerts = judge(load(path)).alerts
+    assert alerts
+    assert all(alert.kind in ("regression", "machine") for alert in alerts)
+
+
+def test_values_of_one_set_of_nodes_and_of_none_are_what_was_measured(path):
+    nights(path, 30)
+    history = load(path)
+    make_comparable(history.series)
+    assert all(one.compared is one.values for one in history.series)
+
+
+def test_values_are_drawn_together_and_those_measured_stay(path):
+    nights(path, 60, differing, change=turns)
+    history = load(path)
+    before = [list(one.values) for one in history.series]
+    make_comparable(history.series)
+    for one, values in zip(history.series, before, strict=True):
+        assert list(one.values) == values
+        late = one.compared[30:]
+        assert max(late) / min(late) < max(values[30:]) / min(values[30:])
