@@ -35,6 +35,9 @@ class CommunicationBalance(JudgedCheck):
     #: The result below the line: between nodes, or, where there is one only, through its network.
     over = parameter(["inter-node", "loopback"], loggable=True)
 
+    #: Those of the two results, where they are not the usual ones.
+    repetitions = variable(str, value="")
+
     descr = "communication balance ratio, intra-node over inter-node"
     suite = "osu"
     valid_prog_environs = ["+osu"]
@@ -81,7 +84,9 @@ class CommunicationBalance(JudgedCheck):
 
     def locate(self):
         """Take note of what the two results were measured with; there is no program to find."""
-        self.provenance = dict(self.getdep(self.numerator).provenance)
+        numerator = self.getdep(self.numerator)
+        self.provenance = dict(numerator.provenance)
+        self.repetitions = numerator.parameters().get("repetitions", "")
 
     def measured_by(self, name):
         """Return the values of the case that this one waited for: metric -> (value, unit)."""
@@ -124,6 +129,8 @@ class CommunicationBalance(JudgedCheck):
     def parameters(self):
         """Return what a reference of this case must agree with."""
         found = {"np": str(self.np), "placement": self.placement}
+        if self.repetitions:
+            found["repetitions"] = self.repetitions
         if self.row.processes == "even":
             found["pairs"] = str(self.np // 2)
         if self.row.buffers:

@@ -206,8 +206,6 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
 
         Nothing judges where there is no row, or none that can (`Tolerances.thresholds`).
         """
-        if not self.can_be_judged(name):
-            return None, None
         stem, size = metrics.split(name)
         parameters = {**self.parameters(), "environment": self.current_environ.name}
         if size is not None:
@@ -219,10 +217,6 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
             raise SanityError(str(err)) from None
         thresholds = row and library().tolerances.thresholds(row.source, row.relation, unit)
         return (row, thresholds) if thresholds else (None, None)
-
-    def can_be_judged(self, name):
-        """Tell whether a metric of this case says what its name promises."""
-        return True
 
     def sources(self, name):
         """Return the sources of references that may judge a metric."""
@@ -242,7 +236,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         """Name the metrics of a table {message size: {column: value}}: metric -> (value, unit).
 
         The size is None in a table without sizes. A row that is None has only names; a bandwidth
-        has its peak as well.
+        has its peak as well, where the sweep is the standard one: that of fewer sizes is another.
         """
         found = {}
         for column in self.columns:
@@ -254,10 +248,14 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
             for size, value in values.items():
                 name = column.stem if size is None else metrics.sized(column.stem, size)
                 found[name] = (value, column.unit)
-            if column.stem == "bandwidth":
+            if column.stem == "bandwidth" and self.is_full_sweep():
                 peak = None if None in values.values() else max(values.values())
                 found["bandwidth_peak"] = (peak, column.unit)
         return found
+
+    def is_full_sweep(self):
+        """Tell whether the table has all message sizes that it has unless others are asked for."""
+        return True
 
     def is_metric(self, column, size):
         """Tell whether a column of a row with this message size (bytes) is a metric."""

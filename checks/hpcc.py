@@ -44,6 +44,11 @@ def counts() -> list[int]:
     return sorted({*process_counts(largest_job()), *published})
 
 
+def standard_block(order: int) -> int:
+    """Return the order of the blocks of a matrix, where nobody asks for another one."""
+    return 192 if order >= 192 * 8 else 80
+
+
 class HpccBuild(SuiteBuild):
     """HPCC for an environment."""
 
@@ -140,7 +145,7 @@ class Hpcc(PlacedCheck):
         else:
             self.order = max(500, hpl.smallest(self.np))
             self.filled = self.share_of(self.order)
-        self.block = self.block or (192 if self.order >= 192 * 8 else 80)
+        self.block = self.block or standard_block(self.order)
 
     def available(self):
         """Return the bytes of memory for these processes; ValueError where no node says its own.
@@ -215,4 +220,7 @@ class Hpcc(PlacedCheck):
 
     def parameters(self):
         """Return what a reference of this case must agree with."""
-        return {**super().parameters(), "order": str(self.order)}
+        found = {**super().parameters(), "order": str(self.order)}
+        if self.block != standard_block(self.order):
+            found["block"] = str(self.block)
+        return found

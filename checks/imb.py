@@ -10,13 +10,16 @@ from .build import ImbBuild, uses_spack
 from .partitions import largest_job, placements
 from .placed import PlacedCheck
 
+#: The sweep of every run that nobody asked for another one.
+SWEEP = "0:22"
+
 
 @rfm.simple_test
 class ImbMpi1(PlacedCheck):
     """One benchmark of IMB-MPI1 at one number of processes."""
 
     #: Exponents of two of the smallest and the largest message in bytes, `low:high`.
-    msglog = variable(str, value="0:22", loggable=True)
+    msglog = variable(str, value=SWEEP, loggable=True)
     #: Repetitions of small messages; IMB itself takes fewer of large ones. 0: 1000, and 100 where
     #: each repetition is a window of messages (Uniband, Biband).
     repetitions = variable(int, value=0, loggable=True)
@@ -59,7 +62,7 @@ class ImbMpi1(PlacedCheck):
         """Return `msglog` as two integers; the smallest message that IMB takes is one byte."""
         low, colon, high = self.msglog.partition(":")
         if not (colon and low.isdecimal() and high.isdecimal() and int(low) < int(high)):
-            raise ValueError(f"msglog is {self.msglog!r}; it must be low:high, for example 0:22")
+            raise ValueError(f"msglog is {self.msglog!r}; it must be low:high, for example {SWEEP}")
         return int(low), int(high)
 
     def sizes(self):
@@ -86,6 +89,17 @@ class ImbMpi1(PlacedCheck):
                     f"only {', '.join(table.columns)}"
                 )
         return self.named({row.size: row.values for row in table.rows})
+
+    def is_full_sweep(self):
+        """Tell whether the sweep is the one that has a peak to be compared with others."""
+        return ":".join(map(str, self.log2_sizes())) == SWEEP
+
+    def parameters(self):
+        """Return what a reference of this case must agree with."""
+        found = super().parameters()
+        if self.repetitions not in (0, self.row.repetitions):
+            found["repetitions"] = str(self.repetitions)
+        return found
 
     def is_metric(self, column, size):
         """Tell whether a row of this size counts: an empty message often does not."""

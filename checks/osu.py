@@ -15,6 +15,8 @@ from .placed import PlacedCheck
 
 #: Environments whose MPI can take the network between processes of one node.
 LOOPBACK = ["+osu -no-loopback"]
+#: The sweep of every run that nobody asked for another one.
+SWEEP = "1:4194304"
 #: What the run that verifies the data prints; it stays beside the output.
 VALIDATION = "validation.out"
 
@@ -30,7 +32,7 @@ class OsuBenchmark(PlacedCheck):
     """One program of the OSU Micro-Benchmarks at one number of processes."""
 
     #: Smallest and largest message in bytes, `low:high`, powers of two.
-    sizes = variable(str, value="1:4194304", loggable=True)
+    sizes = variable(str, value=SWEEP, loggable=True)
     #: Repetitions of each message. 0: the program's own number, fewer of large messages.
     iterations = variable(int, value=0, loggable=True)
     #: Verify the data that arrive, in a short run before the measured one: with `-c` a program
@@ -133,6 +135,10 @@ class OsuBenchmark(PlacedCheck):
         self.provenance["suite"] = f"OSU {table.version}"
         return self.named({row.size: row.values for row in table.rows})
 
+    def is_full_sweep(self):
+        """Tell whether the sweep is the one that has a peak to be compared with others."""
+        return osu.size_range(self.sizes) == osu.size_range(SWEEP)
+
     def verify(self):
         """Fail the case unless the data of every message size were verified."""
         text = Path(self.stagedir, VALIDATION).read_text(encoding="utf-8")
@@ -147,6 +153,8 @@ class OsuBenchmark(PlacedCheck):
     def parameters(self):
         """Return what a reference of this case must agree with."""
         found = super().parameters()
+        if self.iterations and self.row.options:
+            found["repetitions"] = str(self.iterations)
         if self.row.processes == "even":
             found["pairs"] = str(self.np // 2)
         if self.row.buffers:

@@ -15,8 +15,6 @@ from .extras import extras_of
 from .partitions import fabric_facts, partitions, standing
 from .pinned import Pinned
 
-#: Bytes of the largest message without which a sweep shows no peak that could be judged.
-LARGE = 2**20
 #: The folder, below that of the run, for what the links of each node say.
 LINKS = "links"
 
@@ -204,15 +202,10 @@ class PlacedCheck(JudgedCheck, Pinned):
         )
         return [Observation("implausible", line) for line in lines]
 
-    def can_be_judged(self, name):
-        """Judge no peak of a sweep that has no large message."""
-        return name != "bandwidth_peak" or max(self.sizes_of_messages()) >= LARGE
-
     def reference_of(self, name, unit):
         """Return what the check's references say, else a fraction of the limit of the fabric."""
         found = super().reference_of(name, unit)
-        unlimited = self.layout.nodes == 1 or not self.fabric or not self.can_be_judged(name)
-        if found or unlimited:
+        if found or self.layout.nodes == 1 or not self.fabric:
             return found
         like = self.limited_like(name)
         bound = plausibility.limit_of(suites.find(self.benchmark_name), like, unit, self.fabric)

@@ -96,7 +96,8 @@ def test_stream_beyond_the_caches_of_a_node_is_the_memory(site, recorded, cache,
     placement = "inter-node" if nodes > 1 else "intra-node"
     done, _ = run(site, "-S", "Hpcc.order=3520", *BLOCK, placement=placement)
     assert done.status == 0, done.output
-    _, values = only_case(site)
+    case, values = only_case(site)
+    assert (case.keys["order"], case.keys["block"]) == ("3520", "80"), "192 is the usual one"
     for kind in ("EP", "Single"):
         names = {name for name in values if name.startswith(f"{kind}-STREAM-Triad")}
         assert names == {f"{kind}-STREAM-Triad" + "-in-cache" * (kind in in_cache)}

@@ -6,6 +6,7 @@ import sqlite3
 
 import pytest
 
+from acceptance.detection.constants import VANISHED_BEFORE
 from acceptance.launch.topology import process_counts, usable_cores
 from acceptance.rfm import database as results
 from acceptance.suites.imb import benchmarks as imb
@@ -245,8 +246,31 @@ def test_every_benchmark_runs_for_real_and_gives_the_metrics_of_its_suite(site):
         assert {
             metric.name.rsplit("_", 1)[0] if metric.name[-1].isdigit() else metric.name
             for metric in case.metrics
-        } == set(imb.BENCHMARKS[name].stems)
+        } == set(imb.BENCHMARKS[name].stems) - {"bandwidth_peak"}
+        assert case.keys["repetitions"] == "5"
     assert verdict["passed"] == verdict["selected"] == len(session.cases)
+
+
+@needs_wheels
+def test_a_run_by_hand_joins_no_series_of_another_meaning(site):
+    """Fewer sizes have no peak, other repetitions are a key, and nothing has vanished by either."""
+    pingpong = ("-c", "checks/imb.py", "-r", "-p", "wheels", "-n", "=PingPong%.*=intra-node")
+    by_hand = ("-S", "ImbMpi1.msglog=0:12"), ("-S", "ImbMpi1.repetitions=5")
+    for options in (*[()] * VANISHED_BEFORE, *by_hand, ()):
+        run = site.reframe(*pingpong, *options)
+        assert run.status == 0, run.output
+    status, verdict = site.gate()
+    assert verdict["problems"] == []
+    assert status == 0
+    series = {
+        (one["metric"], one["parameters"].get("repetitions")): len(one["samples"])
+        for one in site.acceptance("history", "PingPong", "--format", "json").data
+    }
+    usual = VANISHED_BEFORE + 1
+    assert series["bandwidth_peak", None] == usual
+    assert series["bandwidth_peak", "5"] == 1
+    assert (series["latency_8", None], series["latency_8", "5"]) == (usual + 1, 1)
+    assert series["latency_8192", None] == usual
 
 
 def test_a_dry_run_is_no_failure(site, recorded):

@@ -86,7 +86,7 @@ RUNS = {
         "osu_mbw_mr.openmpi.v7.2.txt",
         "1:64",
         [f"-m 1:64 {VERIFY}", "-m 1:64"],
-        {"message_rate_1": (11048769.96, "1/s"), "bandwidth_peak": (464.24, "MB/s")},
+        {"message_rate_1": (11048769.96, "1/s"), "bandwidth_64": (464.24, "MB/s")},
     ),
     "alltoall": (
         "osu_alltoall.openmpi.txt",
@@ -105,7 +105,7 @@ RUNS = {
         "osu_get_bw.mpich.txt",
         "1:64",
         ["-m 1:64"],
-        {"bandwidth_1": (4.30, "MB/s"), "bandwidth_peak": (279.33, "MB/s")},
+        {"bandwidth_1": (4.30, "MB/s"), "bandwidth_64": (279.33, "MB/s")},
     ),
     "init": ("osu_init.mpich.txt", "1:64", [""], {"time": (79000.0, "us")}),
 }

@@ -30,7 +30,7 @@ MPIS = ("openmpi", "mpich", "intel-mpi")
 LAYOUTS = {kind: Layout(4, 2, "inter-node", kind) for kind in ("block", "cyclic")}
 #: Two nodes of one core: a rank on each.
 ONE_EACH = Layout(2, 1, "inter-node")
-#: Messages that are large enough for a peak.
+#: Messages that are large enough for a bandwidth.
 LARGE = ("-S", "ImbMpi1.msglog=19:20", "-S", "ImbMpi1.repetitions=20")
 #: The smallest run of a case.
 TINY = ("-S", "ImbMpi1.msglog=0:6", "-S", "ImbMpi1.repetitions=5")
@@ -361,7 +361,7 @@ def test_shared_memory_beats_the_wire_and_is_not_believed(site, two_nodes):
 
 @needs_wheels
 @needs_two_cores
-def test_the_peak_of_small_messages_is_not_judged(site, two_nodes):
+def test_a_sweep_of_small_messages_has_no_peak_to_be_judged(site, two_nodes):
     fabric = {"technology": "ethernet", "rate": "10", "device": DEVICE}
     run, (status, verdict) = run_imb(site, two_nodes, "PingPong", *TINY, fabric=fabric)
     assert (run.status, status) == (0, 0), run.output

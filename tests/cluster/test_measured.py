@@ -20,7 +20,7 @@ LAYOUTS = {kind: Layout(4, 2, "inter-node", kind) for kind in ("block", "cyclic"
 ONE_EACH = Layout(2, 1, "inter-node")
 #: The smallest run of a case, and one with a peak.
 TINY = ("-S", "ImbMpi1.msglog=0:6", "-S", "ImbMpi1.repetitions=5")
-LARGE = ("-S", "ImbMpi1.msglog=22:23", "-S", "ImbMpi1.repetitions=5")
+LARGE = ("-S", "ImbMpi1.repetitions=5")
 
 
 def submit(cluster, layout, folder, *program, feature="ten", **variables):

@@ -260,9 +260,10 @@ def test_a_published_value_is_found_by_what_it_is_a_value_of(folder):
         {"message_size": 0},
         {"np": 2, "message_size": 0, "metric": "latency_peak"},
         {"np": 2, "message_size": 0, "system": "saini"},
+        {"np": 2, "message_size": 0, "repetitions": 5},
         {},
     ],
-    ids=["processes", "size", "no processes", "metric", "system", "nothing"],
+    ids=["processes", "size", "no processes", "metric", "system", "repetitions", "nothing"],
 )
 def test_what_no_reference_fits_has_none(folder, other):
     assert look_up(folder, **other) is None

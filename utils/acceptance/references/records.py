@@ -29,6 +29,8 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
     "nodes": _INTEGER,
     "class": _one_of(*"SWABCDE"),
     "order": _INTEGER,
+    "block": _INTEGER,
+    "repetitions": _INTEGER,
     "message_size": _SIZE,
     "sizes": _one_of("small", "small-medium", "medium", "medium-large", "large", "all"),
     "pairs": _INTEGER,
@@ -46,6 +48,10 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
     "grid": _TEXT,
     "environment": _TEXT,
 }
+
+
+#: A result with one of these, and one without, are not of the same quantity.
+OTHERS = ("message_size", "block", "repetitions")
 
 
 class ReferenceFault(Fault):
@@ -107,9 +113,10 @@ class Reference:
     def fits(self, parameters: Mapping[str, str]) -> bool:
         """Tell whether a result with these parameters is one of what the number is of.
 
-        Each parameter of the row has the same value there, and both or neither name a message size.
+        Each parameter of the row has the same value there, and of those that make another quantity
+        both or neither name one.
         """
-        if ("message_size" in self.parameters) != ("message_size" in parameters):
+        if any((key in self.parameters) != (key in parameters) for key in OTHERS):
             return False
         return all(parameters.get(key) == value for key, value in self.parameters.items())
 
