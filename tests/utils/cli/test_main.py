@@ -1,6 +1,7 @@
 """The command `acceptance` as a user meets it."""
 
 import csv
+import inspect
 import io
 import re
 import subprocess
@@ -33,6 +34,13 @@ def test_each_subcommand_says_what_it_does_and_how_it_exits(site):
             statuses,
         ), name
         assert all(len(line) <= 100 for line in result.output.splitlines())
+
+
+@pytest.mark.parametrize("module", SUBCOMMANDS, ids=lambda module: module.__name__)
+def test_a_subcommand_that_can_fail_says_when(module):
+    source = inspect.getsource(module)
+    if "FAILED" in source or ".status\n" in source:
+        assert "failed=" in source
 
 
 def test_version_has_the_commit(site):

@@ -21,6 +21,7 @@ def add(commands: Commands) -> None:
         "export",
         "the last results, for monitoring",
         "Write metrics, verdict and alerts in the text format of Prometheus.",
+        failed="as the verdict that is written says",
     )
     command.add_argument("form", choices=("prometheus",))
     command.add_argument("--output", type=Path, metavar="FILE.prom", help="default: print them")
