@@ -9,6 +9,7 @@ from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_confirm, add_database, add_format
 from acceptance.cli.output import emit, painter
 from acceptance.core.errors import Fault
+from acceptance.rfm.database import full_id
 from acceptance.verdict import Repetition, Verdict, conclude, junit, verdict_text
 
 
@@ -23,7 +24,7 @@ def add(commands: Commands) -> None:
         failed="a problem, or a metric that became worse",
     )
     command.add_argument("--run", dest="run_id", help="the run with --session-extras run=ID")
-    command.add_argument("--session", help="UUID of a stored session instead of the last run")
+    command.add_argument("--session", help="the UUID of a stored session, or its beginning")
     add_database(
         command, "another results database of ReFrame: its last session, and the history of all"
     )
@@ -67,7 +68,7 @@ def _of_run(options: argparse.Namespace, database: Path | None, now: datetime) -
         options.workspace,
         options.run_id,
         database=database,
-        session=options.session,
+        session=full_id(database, options.session) if database and options.session else None,
         config_files=options.config_files,
         send=options.send,
         again=Repetition(options.confirm, sys.stderr) if options.confirm else None,

@@ -37,7 +37,9 @@ def add(commands: Commands) -> None:
         "satisfies requires no reference.",
         failed="a violation where the partition says that guidelines fail",
     )
-    command.add_argument("--session", help="UUID of a stored session; default: the last one")
+    command.add_argument(
+        "--session", help="the UUID of a session, or its beginning; default: the last"
+    )
     add_database(command)
     add_format(command, "table", "json")
     command.set_defaults(run=run)
@@ -46,7 +48,8 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the findings; the exit status is 1 when one of them fails the session."""
     db = options.db or options.workspace.results
-    session = database.session(db, options.session)
+    uuid = database.full_id(db, options.session) if options.session else None
+    session = database.session(db, uuid)
     earlier = guidelines.earlier(db, session)
     report, failing = guidelines.judge(session, configuration.load(options.config_files), earlier)
     emit(

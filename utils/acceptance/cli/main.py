@@ -28,6 +28,7 @@ from acceptance.cli import (
     limits,
     protocol,
     references,
+    sessions,
     spack,
 )
 from acceptance.cli.output import SIGNALLED, warn
@@ -47,6 +48,7 @@ SUBCOMMANDS = (
     claims,
     guidelines,
     history,
+    sessions,
     baseline,
     hpcc_balance,
     spack,

@@ -57,6 +57,23 @@ def session(database: Path, uuid: str | None = None) -> Session:
     return _session(database, *rows[0])
 
 
+def ids(database: Path) -> list[str]:
+    """Return the UUIDs of all sessions, that which was stored first first.
+
+    Raises ResultsFault when the database cannot be read.
+    """
+    return [uuid for (uuid,) in _query(database, "SELECT uuid FROM sessions ORDER BY rowid")]
+
+
+def full_id(database: Path, beginning: str) -> str:
+    """Return the UUID that begins so; raises ResultsFault where not just one does."""
+    found = [uuid for uuid in ids(database) if uuid.startswith(beginning)]
+    if len(found) != 1:
+        which = f"{len(found)} sessions that begin with" if found else "no session"
+        raise ResultsFault(f"{database}: holds {which} {beginning}; see: acceptance sessions")
+    return found[0]
+
+
 def last_ended(database: Path) -> tuple[str, float]:
     """Return UUID and end (s since the epoch) of the session that ended last.
 
