@@ -44,6 +44,8 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
         if problem.alerts or problem.kind in _UNSENT:
             continue
         case = failing.get(problem.about[0]) if problem.about else None
+        if problem.kind == "nothing-measured" and _is_of_failures(problem, verdict):
+            continue
         for each in _of_problem(problem, case, verdict):
             alerts[each.id] = _joined(alerts[each.id], each) if each.id in alerts else each
             of_problem.setdefault(number, []).append(each.id)
@@ -54,7 +56,21 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
         if (problem := verdict.problems[number]).kind not in UNMEASURED:
             ids = tuple(dict.fromkeys(told_by[key].id for key in keys))
             verdict.problems[number] = replace(problem, alerts=ids)
+    for number, problem in enumerate(verdict.problems):
+        if problem.kind == "nothing-measured" and _is_of_failures(problem, verdict):
+            failed = [each for each in verdict.problems if each.kind == "case-failed"]
+            ids = tuple(dict.fromkeys(key for each in failed for key in each.alerts))
+            verdict.problems[number] = replace(problem, alerts=ids)
     verdict.alerts += [each.as_data() for each in {e.id: e for e in told_by.values()}.values()]
+
+
+def _is_of_failures(problem: Problem, verdict: Verdict) -> bool:
+    """Tell whether nothing was measured since every case of these suites failed: they have alerts.
+
+    They are none where a case was skipped, say: then nobody knows why nothing was measured.
+    """
+    results = [case.result for case in verdict.cases if case.suite in problem.about]
+    return bool(results) and set(results) == {"fail"}
 
 
 def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> list[Alert]:
@@ -75,15 +91,21 @@ def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> 
     partition, _, environ = where.partition("+")
     if problem.kind == "case-failed" and case.faults:
         return [
-            _alert(alert.NODE, (system, partition, "", node), since, text, nodes=[node])
+            _alert(
+                alert.NODE,
+                (system, partition, "", node),
+                since,
+                text.removeprefix(f"{node}: "),
+                nodes=[node],
+            )
             for node, text in case.faults.items()
         ]
     check = case.benchmark or case.name
     if problem.kind != "case-failed":
         check += f" {problem.kind}"
     place = (system, partition, environ, check)
-    cases, nodes = [case.place], case.nodes
-    return [_alert(alert.FAILURE, place, since, problem.message, cases=cases, nodes=nodes)]
+    text = problem.message.removeprefix(f"{case.place}: ")
+    return [_alert(alert.FAILURE, place, since, text, cases=[case.place], nodes=case.nodes)]
 
 
 def _alert(

@@ -117,7 +117,8 @@ def _judge_session(verdict: Verdict, session: Session) -> None:
     )
     measured = (case.metrics for case in session.cases if case.result != _EXPECTED)
     if not any(is_measured(metric.value) for metrics in measured for metric in metrics):
-        verdict.fail("nothing-measured", "no case measured anything")
+        suites = sorted({case.suite for case in session.cases if case.suite})
+        verdict.fail("nothing-measured", "no case measured anything", *suites)
 
 
 def judge_cases(verdict: Verdict, session: Session) -> None:

@@ -1,0 +1,156 @@
+"""`verdict/announce.py`: what a red run is told by, and when that has ended."""
+
+from dataclasses import replace
+
+import pytest
+
+from acceptance.alerts import Alert, alert
+from acceptance.verdict import CaseResult, Status, Verdict
+from acceptance.verdict.announce import MOST, announce, looked_at
+
+WHERE = "made:batch+openmpi"
+
+
+def links(node, fault="port down", **changes):
+    fields = {"result": "fail", "faults": {node: f"{node}: {fault}"}, "measured": True}
+    return CaseResult(
+        WHERE,
+        suite="fabric",
+        nodes=(node,),
+        **{"name": f"LinkCheck %nid={node}"} | fields | changes,
+    )
+
+
+def bench(name, *nodes, result="fail"):
+    return CaseResult(
+        WHERE, f"ImbMpi1 {name} {''.join(nodes)}", result, "imb", f"imb.{name}", "too slow",
+        nodes=nodes, measured=result == "pass",
+    )  # fmt: skip
+
+
+def verdict(*cases, problems=(), night="nightly-1"):
+    """Return a verdict on these cases, and other problems: (kind, about...)."""
+    given = Verdict(system="made", campaign=night, time="2026-11-22T01:00:00", cases=list(cases))
+    for case in cases:
+        if not case.passed:
+            given.fail("case-failed", f"{case.place}: fail", case.place)
+    for kind, *about in problems:
+        given.fail(kind, kind, *about)
+    return given
+
+
+def told(given, known=()):
+    announce(given, known)
+    return [Alert.from_data(data) for data in given.alerts]
+
+
+def test_a_node_has_one_alert_whatever_it_failed():
+    given = verdict(links("node1"), links("node2"), links("node1", "slot at x4", name="x"))
+    first, second = told(given)
+    assert (first.kind, first.name) == (alert.NODE, "made:batch node1")
+    assert first.line == "made:batch node1: port down since 2026-11-22"
+    assert second.nodes == ("node2",)
+    assert {problem.alerts for problem in given.problems} == {(first.id,), (second.id,)}
+
+
+def test_a_benchmark_has_one_alert_for_all_of_its_cases():
+    given = verdict(bench("Bcast", "node1", "node2"), bench("Bcast", "node3"), bench("Reduce"))
+    bcast, reduce = told(given)
+    assert bcast.name == f"{WHERE} imb.Bcast"
+    assert bcast.nodes == ("node1", "node2", "node3")
+    assert reduce.check == "imb.Reduce"
+
+
+def test_what_is_not_measured_is_told_but_never_excused():
+    given = verdict(problems=[("step-not-run", "imb"), ("alerts",)])
+    (gap,) = told(given)
+    assert (gap.kind, gap.sort) == (alert.UNMEASURED, "nightly")
+    assert [problem.alerts for problem in given.problems] == [(), ()]
+
+
+@pytest.mark.parametrize("others", [(), (bench("Bcast", "node1", result="skip"),)])
+def test_that_nothing_was_measured_belongs_to_the_failures_unless_cases_were_skipped(others):
+    given = verdict(bench("Reduce"), *others[:0], problems=[("nothing-measured", "imb")])
+    given.cases += others
+    kinds = [each.kind for each in told(given)]
+    assert kinds == [alert.FAILURE, *[alert.UNMEASURED] * len(others)]
+    assert bool(given.problems[-1].alerts) is not bool(others)
+
+
+def test_an_alert_keeps_id_and_beginning_as_long_as_it_lasts():
+    (first,) = told(verdict(links("node1")))
+    later = verdict(links("node1", "another fault"))
+    later.time = "2026-11-24T01:00:00"
+    (again,) = told(later, [first])
+    assert (again.id, again.since) == (first.id, first.since)
+
+
+def test_a_switch_is_one_alert_and_what_was_known_before_keeps_its_own():
+    (known,) = told(verdict(links("node0")))
+    broken = [links(f"node{number}") for number in range(MOST + 2)]
+    given = verdict(*broken)
+    own, summary = told(given, [known])
+    assert own.id == known.id
+    assert (summary.kind, len(summary.parts)) == (alert.MANY, MOST + 1)
+    assert f"{MOST + 1} failures: node1, node2" in summary.line
+    assert given.problems[3].alerts == (summary.id,)
+    # The next night some of them still fail, and one more: it is told by itself.
+    given = verdict(*broken[:4], links("other"))
+    after = told(given, [known, summary])
+    assert [each.id for each in after[:2]] == [known.id, summary.id]
+    assert after[1].nodes == ("node1", "node2", "node3")
+    assert [each.check for each in after[2:]] == ["other"]
+
+
+def test_up_to_a_number_each_has_an_alert_of_its_own():
+    given = verdict(*(links(f"node{number}") for number in range(MOST)))
+    assert {each.kind for each in told(given)} == {alert.NODE}
+
+
+def ended(each, later):
+    return looked_at(later, {"made"})(each)
+
+
+def test_a_node_was_looked_at_when_its_links_were_read():
+    (each,) = told(verdict(links("node1")))
+    assert ended(each, verdict(links("node1", result="pass", faults={})))
+    assert not ended(each, verdict(links("node2", result="pass", faults={})))
+    assert not ended(each, verdict(links("node1", measured=False)))
+    assert not looked_at(verdict(links("node1", result="pass")), {"other"})(each)
+
+
+def test_a_benchmark_was_looked_at_when_it_passed_on_all_of_its_nodes():
+    (each,) = told(verdict(bench("Bcast", "node1", "node2")))
+    other = replace(bench("Bcast", "node1", "node2", result="pass"), nodes=("node1", "node3"))
+    assert not ended(each, verdict(other))
+    assert not ended(each, verdict(bench("Reduce", "node1", "node2", result="pass")))
+    assert not ended(each, verdict(links("node1", result="pass"), links("node2", result="pass")))
+    assert ended(each, verdict(bench("Bcast", "node1", "node2", result="pass")))
+
+
+def test_a_switch_was_looked_at_when_all_behind_it_were():
+    summary = told(verdict(*(links(f"node{number}") for number in range(MOST + 1))))[0]
+    good = [links(f"node{number}", result="pass", faults={}) for number in range(MOST + 1)]
+    assert not ended(summary, verdict(*good[1:]))
+    assert ended(summary, verdict(*good))
+
+
+def test_what_the_run_as_a_whole_lacked_ends_with_one_of_the_same_sort():
+    (each,) = told(verdict(problems=[("no-suite",)]))
+    assert ended(each, verdict())
+    assert not ended(each, verdict(night=""))
+    unable = verdict()
+    unable.status = Status.CANNOT_JUDGE
+    assert not ended(each, unable)
+
+
+def test_a_slow_node_was_looked_at_when_nodes_were_compared():
+    given = verdict(problems=[("node-slow", "made:batch", "node3")])
+    given.nodes = {"made:batch": {"benchmarked": ["node3", "node4"], "compared": []}}
+    (each,) = told(given)
+    assert (each.name, each.nodes) == ("made:batch node-slow node3", ("node3",))
+    later = verdict()
+    later.nodes = {"made:batch": {"compared": [{"reason": "too few", "nodes": ["node3"]}]}}
+    assert not ended(each, later)
+    later.nodes["made:batch"]["compared"][0]["reason"] = ""
+    assert ended(each, later)
