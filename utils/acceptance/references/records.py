@@ -27,6 +27,7 @@ def _one_of(*words: str) -> re.Pattern[str]:
 PARAMETERS: dict[str, re.Pattern[str]] = {
     "np": _INTEGER,
     "nodes": _INTEGER,
+    "per_node": _INTEGER,
     "class": _one_of(*"SWABCDE"),
     "order": _INTEGER,
     "block": _INTEGER,
@@ -118,7 +119,8 @@ class Reference:
         """
         if any((key in self.parameters) != (key in parameters) for key in OTHERS):
             return False
-        return all(parameters.get(key) == value for key, value in self.parameters.items())
+        keys = with_derived(parameters)
+        return all(keys.get(key) == value for key, value in self.parameters.items())
 
     @property
     def citation(self) -> str:
@@ -215,6 +217,15 @@ def _columns(record: type[Reference] | type[Claim]) -> tuple[str, ...]:
 #: The columns of `<paper>.csv` and of `claims.csv`: what the records do not say of their place.
 #: A baseline may have one more, `spread`.
 VALUE_COLUMNS, CLAIM_COLUMNS = _columns(Reference), _columns(Claim)
+
+
+def with_derived(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys of a result with what follows from them: the processes on each node."""
+    processes, nodes = parameters.get("np", ""), parameters.get("nodes", "")
+    if not (processes.isdecimal() and nodes.isdecimal() and int(nodes)):
+        return {**parameters}
+    # Where they cannot be spread evenly, those on most of the nodes.
+    return {**parameters, "per_node": str(-(-int(processes) // int(nodes)))}
 
 
 def read_parameters(text: str, ranges: bool = False) -> dict[str, str]:
