@@ -20,6 +20,7 @@ from .partitions import (
     memory_of,
     mode_of,
     nodes_of,
+    packings,
     partitions,
     placements,
 )
@@ -72,7 +73,8 @@ class Hpcc(PlacedCheck):
 
     np = parameter(counts(), loggable=True)
     placement = parameter(
-        [where for where in placements() if where in ("intra-node", "inter-node")], loggable=True
+        [where for where in placements() if where in ("intra-node", "inter-node")] + packings(),
+        loggable=True,
     )
 
     descr = "HPC Challenge"

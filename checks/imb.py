@@ -5,13 +5,19 @@ import reframe as rfm
 from acceptance.launch import process_counts
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb import output as parse
+from acceptance.suites.records import BUFFERS
 
 from .build import ImbBuild, uses_spack
-from .partitions import largest_job, placements
+from .extras import extras_of
+from .partitions import PACKED, largest_job, packings, placements
 from .placed import PlacedCheck
 
 #: The sweep of every run that nobody asked for another one.
 SWEEP = "0:22"
+#: Bytes of the largest message of a collective whose buffers grow with the number of processes.
+LARGEST = 2**20
+#: Share of the memory that buffers may take; the rest is for the system and the MPI.
+SHARE = 0.75
 
 
 @rfm.simple_test
@@ -29,7 +35,7 @@ class ImbMpi1(PlacedCheck):
 
     benchmark = parameter(imb.BENCHMARKS, loggable=True)
     np = parameter(process_counts(largest_job()), loggable=True)
-    placement = parameter(placements(), loggable=True)
+    placement = parameter([*placements(), *packings()], loggable=True)
 
     descr = "Intel MPI Benchmarks"
     suite = "imb"
@@ -47,7 +53,9 @@ class ImbMpi1(PlacedCheck):
         """Leave out what IMB would run with two processes only, and sockets for collectives."""
         if not self.row.runs_with(self.np):
             return False
-        return self.placement in ("intra-node", "inter-node") or self.row.point_to_point
+        if self.row.point_to_point:
+            return True
+        return self.placement in ("intra-node", "inter-node", PACKED)
 
     @run_before("run")
     def set_options(self):
@@ -57,6 +65,8 @@ class ImbMpi1(PlacedCheck):
         if self.row.sized:
             low, _ = self.log2_sizes()
             self.executable_opts.append(f"-msglog {low}:{self.sizes()[-1].bit_length() - 1}")
+        if self.buffers() > BUFFERS:
+            self.executable_opts.append(f"-mem {self.buffers() / 2**30 + 0.5:g}")
 
     def log2_sizes(self):
         """Return `msglog` as two integers; the smallest message that IMB takes is one byte."""
@@ -69,7 +79,16 @@ class ImbMpi1(PlacedCheck):
         """Return the message sizes (bytes) of this case's table; some benchmarks have none."""
         if not self.row.sized:
             return [None]
-        return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes())
+        return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), self.buffers())
+
+    def buffers(self):
+        """Return the bytes that the buffers of one process may take.
+
+        Those of messages up to `LARGEST`, if the partition states the memory for them.
+        """
+        memory = extras_of(self.current_partition).memory // self.layout.per_node
+        largest = self.row.buffers_of(LARGEST, self.np)
+        return max(BUFFERS, largest if largest <= SHARE * memory else 0)
 
     def expected(self):
         """Return metric -> unit, from what the program was asked for."""

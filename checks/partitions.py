@@ -85,12 +85,36 @@ def placements() -> list[str]:
     return found
 
 
+#: Between nodes, on as few of them as have the cores; a partition asks for it in its extras.
+PACKED = "packed"
+
+
+def packings() -> list[str]:
+    """Return the placement on as few nodes as possible, if a partition of this system asks for it.
+
+    Where it is as wide as possible, too, there is no case of it.
+    """
+    return [PACKED] if any(extras_of(part).packed for part in partitions()) else []
+
+
+def packed(part, np, most, spills) -> int:
+    """Count the nodes that processes fill; 0 unless these are fewer than the widest job takes."""
+    nodes = -(-np // cores_of(part)) if cores_of(part) else 0
+    if not extras_of(part).packed or not 1 < nodes <= min(nodes_of(part), most):
+        return 0
+    if np % nodes and not spills:
+        return 0
+    return nodes if nodes < standing(part, np, "inter-node", most, spills=spills) else 0
+
+
 def standing(part, np, placement, most, *, spills=False) -> int:
     """Count the nodes of a partition that processes placed so take; 0 if they do not fit.
 
     `most` is the largest number of nodes that makes sense; `spills` lets processes that cannot be
     spread evenly fill one node after the other.
     """
+    if placement == PACKED:
+        return packed(part, np, most, spills)
     if placement == "inter-node":
         nodes = nodes_for(part, np, most)
         if not nodes and spills:

@@ -12,7 +12,7 @@ from acceptance.launch import Layout, placement, rank_report
 
 from .base import JudgedCheck, library
 from .extras import extras_of
-from .partitions import fabric_facts, partitions, standing
+from .partitions import PACKED, fabric_facts, partitions, standing
 from .pinned import Pinned
 
 #: The folder, below that of the run, for what the links of each node say.
@@ -79,7 +79,8 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def layout_on(self, part):
         """Return how the ranks stand on a partition."""
-        return Layout(self.np, -(-self.np // self.nodes(part)), self.placement, self.ways()[0])
+        where = "inter-node" if self.placement == PACKED else self.placement
+        return Layout(self.np, -(-self.np // self.nodes(part)), where, self.ways()[0])
 
     def settle(self):
         """Set layout and facts."""
@@ -240,7 +241,7 @@ class PlacedCheck(JudgedCheck, Pinned):
         found = {
             "np": str(self.np),
             "nodes": str(self.layout.nodes),
-            "placement": self.placement,
+            "placement": self.layout.placement,
         }
         mapping, path = self.ways()
         if self.layout.nodes > 1:

@@ -36,7 +36,7 @@ ENVIRONMENTS += [
 
 NUMALINK, CRAY = {"technology": "numalink"}, {"technology": "cray"}
 MYRINET = {"technology": "myrinet"}
-# not printed: SDR, which 250 MB/s a lane mean; 1.1, as all PCIe ran at 2.5 GT/s before 2007. The
+# Inferred: SDR, which 250 MB/s a lane mean; 1.1, as all PCIe ran at 2.5 GT/s before 2007. The
 # paper also has the adapter in a PCI-X slot of 133 MHz: in that, it could do 1.07 GB/s.
 INFINIBAND = {
     "technology": "infiniband",
@@ -49,8 +49,11 @@ INFINIBAND = {
 OVER_MYRINET = [["FI_PROVIDER", "tcp"], ["FI_TCP_IFACE", "myri0"]]
 
 
-def partition(name, environs, nodes, cpus, sockets, memory, fabric, env_vars=()):
-    """One machine, all of it."""
+def partition(name, environs, nodes, cpus, sockets, memory, peak, fabric, env_vars=(), inferred=()):
+    """One machine, all of it; `inferred` names what the paper does not print.
+
+    `memory` is in GB, `peak` in Gflop/s of a node: quotients of printed totals unless inferred.
+    """
     return {
         "name": name,
         "scheduler": "slurm",
@@ -71,7 +74,11 @@ def partition(name, environs, nodes, cpus, sockets, memory, fabric, env_vars=())
             "nodes": nodes,
             "cores": cpus,
             "memory": round(memory * 10**9),
+            "peak": peak,
+            # Also on as few nodes as have the CPUs: so the paper ran.
+            "packed": True,
             "fabric": fabric,
+            "inferred": list(inferred),
         },
     }
 
@@ -83,16 +90,27 @@ SYSTEM = {
     "modules_system": "nomod",
     # Jobs run in there: a folder that all nodes see.
     "prefix": str(Workspace.of().var),
-    # Name, environments, nodes, CPUs, sockets and GB of memory a node, fabric. Nodes are those
-    # that compute: one of the X1 and one of the Opteron cluster serve. The Altix is cut into the
-    # nodes of Section 3.2, though one Linux runs all 512 CPUs: where Slurm has that as a node,
-    # write 1, 512, 512.
+    # Name, environments, nodes, CPUs, sockets, GB of memory and Gflop/s a node, fabric. Nodes are
+    # those that compute: one of the X1 and one of the Opteron cluster serve. The Altix is cut into
+    # the nodes of Section 3.2, though one Linux runs all 512 CPUs: where Slurm has that as a node,
+    # write 1, 512, 512, and memory and peak of all.
     "partitions": [
-        partition("altix-bx2", ["vendor-sgi"], 256, 2, 2, 4, NUMALINK),
-        partition("cray-x1-ssp", ["vendor-cray"], 3, 16, 4, 16, CRAY),
+        partition("altix-bx2", ["vendor-sgi"], 256, 2, 2, 4, 12.8, NUMALINK),
+        partition("cray-x1-ssp", ["vendor-cray"], 3, 16, 4, 16, 51.2, CRAY),
         # The CPU is an MSP, of four SSPs.
-        partition("cray-x1-msp", ["vendor-cray"], 3, 4, 4, 16, CRAY),
-        partition("dell-poweredge", ["spack-mvapich2", "spack-openmpi"], 1280, 2, 2, 6, INFINIBAND),
-        partition("cray-opteron", ["spack-mpich"], 63, 2, 2, 2.03, MYRINET, OVER_MYRINET),
+        partition("cray-x1-msp", ["vendor-cray"], 3, 4, 4, 16, 51.2, CRAY),
+        # The peak of saini2006: 9.2 Tflop/s, as printed here, would be one flop a clock.
+        partition(
+            "dell-poweredge",
+            ["spack-mvapich2", "spack-openmpi"],
+            1280,
+            2,
+            2,
+            6,
+            14.4,
+            INFINIBAND,
+            inferred=["peak", "rate", "pcie"],
+        ),
+        partition("cray-opteron", ["spack-mpich"], 63, 2, 2, 2.03, 8.0, MYRINET, OVER_MYRINET),
     ],
 }

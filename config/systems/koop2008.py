@@ -49,8 +49,10 @@ def partition(name, rate, pcie):
             "cores": 8,
             # In bytes; HPCC fills a share of it.
             "memory": 8 * 10**9,
-            # 4x: Section 3.2. not printed: x8 for the QDR prototype; its slot and kind of device
-            # are those of DDR on PCIe 2.0.
+            # Names of what the paper does not print. x8 of the QDR prototype: its slot and kind of
+            # device are those of DDR on PCIe 2.0.
+            "inferred": ["pcie_lanes"] if rate == "QDR" else [],
+            # 4x: Section 3.2.
             "fabric": {
                 "technology": "infiniband",
                 "rate": rate,

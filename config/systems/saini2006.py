@@ -39,7 +39,7 @@ ENVIRONMENTS += [
 
 NUMALINK, CRAY = {"technology": "numalink"}, {"technology": "cray"}
 MYRINET, IXS = {"technology": "myrinet"}, {"technology": "ixs"}
-# not printed: rate and widths. By processor, clock and owner this is the Dell cluster of
+# Rate and widths are inferred: by processor, clock and owner this is the Dell cluster of
 # fatoohi2006, which see.
 INFINIBAND = {
     "technology": "infiniband",
@@ -52,8 +52,11 @@ INFINIBAND = {
 OVER_MYRINET = [["FI_PROVIDER", "tcp"], ["FI_TCP_IFACE", "myri0"]]
 
 
-def partition(name, environs, nodes, cpus, sockets, fabric, env_vars=(), peak=None):
-    """One machine, all of it."""
+def partition(name, environs, nodes, cpus, sockets, memory, peak, fabric, env_vars=(), inferred=()):
+    """One machine, all of it; `inferred` names what the paper does not print, as nodes and memory.
+
+    `memory` is in GB, `peak` in Gflop/s of a node.
+    """
     return {
         "name": name,
         "scheduler": "slurm",
@@ -70,13 +73,15 @@ def partition(name, environs, nodes, cpus, sockets, fabric, env_vars=(), peak=No
             "num_cpus_per_socket": cpus // sockets,
             "num_sockets": sockets,
         },
-        # not printed: memory; without it HPCC needs its order stated, or the mode smoke.
         "extras": {
             "nodes": nodes,
             "cores": cpus,
+            "memory": round(memory * 10**9),
+            "peak": peak,
+            # Also on as few nodes as have the CPUs: so the papers ran.
+            "packed": True,
             "fabric": fabric,
-            # Gflop/s of a node.
-            **({"peak": peak} if peak else {}),
+            "inferred": ["nodes", "memory", *inferred],
         },
     }
 
@@ -88,22 +93,36 @@ SYSTEM = {
     "modules_system": "nomod",
     # Jobs run in there: a folder that all nodes see.
     "prefix": str(Workspace.of().var),
-    # Name, environments, nodes, CPUs a node, sockets a node, fabric. not printed: nodes. They are
-    # what the largest result took (2024, 440, 64, 512, 576 CPUs), for the X1 those of fatoohi2006.
-    # The peaks of Table 1 are those of nodes where they fit the CPUs that it gives a node.
+    # Name, environments, nodes, CPUs a node, sockets a node, GB and Gflop/s of a node, fabric.
+    # Nodes are what the largest result took (2024, 440, 64, 512, 576 CPUs), for the X1 those of
+    # fatoohi2006. Memory is that of the same machines there, of the SX-8 what HLRS says of its own.
+    # Table 1 prints the peak of a node where that fits the CPUs that it gives a node, of one MSP
+    # and of one CPU of the SX-8 else.
     # The Altix is cut into nodes of two CPUs, though one Linux runs a box of 512: where Slurm has
-    # the box as a node, write 4, 512, 512.
+    # the box as a node, write 4, 512, 512, and memory and peak of a box.
     "partitions": [
-        partition("altix-nl4", ["vendor-sgi"], 1012, 2, 2, NUMALINK, peak=12.8),
-        # not printed: CPUs a node; those of altix-nl4.
-        partition("altix-nl3", ["vendor-sgi"], 220, 2, 2, NUMALINK),
-        # The paper's CPU is an MSP. not printed: it has four SSPs.
-        partition("cray-x1-msp", ["vendor-cray"], 3, 4, 4, CRAY),
-        partition("cray-x1-ssp", ["vendor-cray"], 3, 16, 4, CRAY),
-        partition("cray-opteron", ["spack-mpich"], 32, 2, 2, MYRINET, OVER_MYRINET, peak=8.0),
+        partition("altix-nl4", ["vendor-sgi"], 1012, 2, 2, 4, 12.8, NUMALINK),
+        # CPUs a node and peak are those of altix-nl4.
         partition(
-            "dell-xeon", ["spack-mvapich2", "spack-openmpi"], 256, 2, 2, INFINIBAND, peak=14.4
+            "altix-nl3", ["vendor-sgi"], 220, 2, 2, 4, 12.8, NUMALINK, inferred=["cores", "peak"]
         ),
-        partition("nec-sx8", ["vendor-nec"], 72, 8, 8, IXS),
+        # The paper's CPU is an MSP, which has four SSPs (fatoohi2006).
+        partition("cray-x1-msp", ["vendor-cray"], 3, 4, 4, 16, 51.2, CRAY, inferred=["peak"]),
+        partition(
+            "cray-x1-ssp", ["vendor-cray"], 3, 16, 4, 16, 51.2, CRAY, inferred=["cores", "peak"]
+        ),
+        partition("cray-opteron", ["spack-mpich"], 32, 2, 2, 2.03, 8.0, MYRINET, OVER_MYRINET),
+        partition(
+            "dell-xeon",
+            ["spack-mvapich2", "spack-openmpi"],
+            256,
+            2,
+            2,
+            6,
+            14.4,
+            INFINIBAND,
+            inferred=["rate", "lanes", "pcie", "pcie_lanes"],
+        ),
+        partition("nec-sx8", ["vendor-nec"], 72, 8, 8, 128, 128.0, IXS, inferred=["peak"]),
     ],
 }

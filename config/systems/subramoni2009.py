@@ -52,7 +52,9 @@ def partition(name, nodes):
             "nodes": nodes,
             "cores": 8,
             "memory": memory * 10**9,
-            # not printed: both widths; ConnectX has 4x ports and an x8 PCIe interface.
+            # Names of what the slides do not print. Widths: ConnectX has 4x ports and an x8 PCIe
+            # interface. Nodes: of Harpertown there were too few for the all-to-all test.
+            "inferred": ["nodes", "lanes", "pcie_lanes"],
             "fabric": {
                 "technology": "infiniband",
                 "rate": rate.upper(),
@@ -71,7 +73,6 @@ SYSTEM = {
     "modules_system": "nomod",
     # Jobs run in there: a folder that all nodes see.
     "prefix": str(Workspace.of().var),
-    # not printed: the numbers of nodes; of Harpertown there were too few for the all-to-all test.
     "partitions": [
         partition("nh-qdr", nodes=4),
         partition("nh-ddr", nodes=4),

@@ -2,13 +2,14 @@
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from acceptance import references
 from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.cli.published_peaks import Peak, peaks
+from acceptance.core.extras import PartitionExtras
 from acceptance.core.table import table
 from acceptance.core.technologies import TECHNOLOGIES
 from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit
@@ -37,6 +38,9 @@ HEADER = (
     "ratio",
 )
 
+#: Marks what is inferred.
+INFERRED = "*"
+
 
 @dataclass(frozen=True)
 class PartitionLimit:
@@ -46,6 +50,8 @@ class PartitionLimit:
     facts: Facts
     limit: Limit
     peak: Peak | None
+    #: Names of what is stated, but not printed by the source (`extras["inferred"]`).
+    inferred: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """Return everything as data; bandwidths in MB/s, the floor of the latency in us."""
@@ -61,6 +67,7 @@ class PartitionLimit:
             "bidirectional": self.limit.bidirectional,
             "latency_floor": latency_floor(self.facts),
             "note": self.limit.note,
+            "inferred": list(self.inferred),
             "peak": asdict(self.peak) if self.peak else None,
         }
 
@@ -94,7 +101,8 @@ def rows(
                 # What the partition states is all right, so that only options can be wrong here.
                 both = {"fabric": {**extras[key]["fabric"], **stated}}
                 facts = facts_of(both, name) or facts
-            yield _row(name, facts, library)
+            inferred = PartitionExtras.read(extras[key], place_of(*key)).inferred
+            yield replace(_row(name, facts, library), inferred=inferred)
     if not count:
         raise FabricFault(f"{', '.join(map(':'.join, chosen))}: no fabric is stated")
 
@@ -141,6 +149,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _text(partitions: list[PartitionLimit]) -> str:
     text = table(HEADER, map(_cells, partitions))
+    if any(row.inferred for row in partitions):
+        text += f"\n{INFERRED} has a fact that its source does not print"
     return f"{text}\n\n{_details(partitions[0])}" if len(partitions) == 1 else text
 
 
@@ -148,8 +158,8 @@ def _cells(row: PartitionLimit) -> list[str]:
     peak = row.peak
     return [
         row.partition,
-        row.facts.text,
-        row.facts.slot_text or "-",
+        row.facts.text + _mark(row, "technology", "rate", "lanes", "ports"),
+        (row.facts.slot_text or "-") + _mark(row, "pcie", "pcie_lanes"),
         _mbs(row.limit.link),
         _mbs(row.limit.pcie),
         row.limit.binds or "-",
@@ -159,15 +169,24 @@ def _cells(row: PartitionLimit) -> list[str]:
     ]
 
 
+def _mark(row: PartitionLimit, *names: str) -> str:
+    return f" {INFERRED}" if {*names} & {*row.inferred} else ""
+
+
 def _mbs(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
 def _details(row: PartitionLimit) -> str:
     bound = row.limit
-    lines = [("note", bound.note), ("link", bound.link_formula), ("PCIe", bound.pcie_formula)]
+    lines = [
+        ("inferred", ", ".join(row.inferred)),
+        ("note", bound.note),
+        ("link", bound.link_formula),
+        ("PCIe", bound.pcie_formula),
+    ]
     if bound.bidirectional is not None:
         lines.append(("both", f"{bound.bidirectional:.1f} MB/s in both directions together"))
     if floor := latency_floor(row.facts):
         lines.append(("latency", f"no 8 bytes take less than {floor:.4f} us"))
-    return "\n".join(f"{name:9}{text}" for name, text in lines if text)
+    return "\n".join(f"{name:10}{text}" for name, text in lines if text)

@@ -27,7 +27,8 @@ class PartitionExtras:
     """What a partition states of itself, apart from its fabric.
 
     `cores`, `memory` (bytes of a node), `cache` (bytes) and `peak` (Gflop/s of a node) are 0 and
-    `mode` is empty where nothing is stated.
+    `mode` is empty where nothing is stated. `packed`: jobs also stand on as few nodes as have the
+    cores. `inferred` names what is stated, here or of the fabric, though no source prints it.
     """
 
     nodes: int = 1
@@ -38,12 +39,19 @@ class PartitionExtras:
     cache: int = 0
     guidelines: str = GUIDELINES[0]
     verify_placement: bool = True
+    packed: bool = False
+    inferred: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, extras: Mapping[str, object], where: str = "") -> "PartitionExtras":
         """Check all keys and values, and take them; raises ExtrasFault for the first wrong one."""
         known = {**_PARTITION, "fabric": _anything}
         taken = _checked(extras, known, "the extras of a partition", where)
+        fabric = extras.get("fabric")
+        stated = {*extras, *(fabric if isinstance(fabric, Mapping) else ())}
+        for name in taken.get("inferred", ()):  # type: ignore[attr-defined]
+            if name not in stated:
+                raise ExtrasFault(f"inferred has {name!r}, which is not stated", where=where)
         return cls(**{key: value for key, value in taken.items() if key != "fabric"})  # type: ignore[arg-type]
 
 
@@ -133,6 +141,12 @@ def _text(key: str, value: object) -> object:
     return value
 
 
+def _names(key: str, value: object) -> object:
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise ValueError(f"{key} is {value!r}; it has to be a list of names")
+    return tuple(value)
+
+
 def _mapping_of(check: _Check, keys: Collection[str], *, required: bool = False) -> _Check:
     def check_all(key: str, value: object) -> object:
         if not isinstance(value, Mapping):
@@ -157,4 +171,6 @@ _PARTITION: dict[str, _Check] = {
     "cache": _whole(1),
     "guidelines": _word(GUIDELINES),
     "verify_placement": _truth,
+    "packed": _truth,
+    "inferred": _names,
 }

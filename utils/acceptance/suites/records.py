@@ -77,15 +77,20 @@ class Benchmark:
             return processes == 2
         return processes >= 2 and (self.processes == "any" or processes % 2 == 0)
 
-    def fits(self, size: int, processes: int) -> bool:
+    def fits(self, size: int, processes: int, buffers: int = BUFFERS) -> bool:
         """Tell whether there are messages of this size (bytes above zero).
 
         A reduction has none below one float. Buffers that grow with the number of processes bound
-        the largest one, so that no run is stopped for its memory.
+        the largest one, so that no run is stopped for its memory: those of one process may take
+        `buffers` bytes.
         """
         if self.reduction and size < SIZE_OF_FLOAT:
             return False
-        return not self.part or 2 * processes * size <= BUFFERS
+        return not self.part or self.buffers_of(size, processes) <= buffers
+
+    def buffers_of(self, size: int, processes: int) -> int:
+        """Return the bytes of the buffers of one process: what it sends, and what it receives."""
+        return 2 * size * (processes if self.part else 1)
 
     def is_part(self, version: str) -> bool:
         """Tell whether the message size is the part of one process, in a version of the suite.

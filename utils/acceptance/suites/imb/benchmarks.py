@@ -7,7 +7,7 @@ and runs of IMB 2021.
 from dataclasses import dataclass, field
 from functools import partial
 
-from acceptance.suites.records import Benchmark, Column
+from acceptance.suites.records import BUFFERS, Benchmark, Column
 
 # `latency` is the time of a message between two processes, `time` that of any other operation:
 # t_max, since the operation is over when its last process is.
@@ -85,13 +85,15 @@ PAIRS = {
 }  # fmt: skip
 
 
-def message_sizes(benchmark: str, processes: int, low: int, high: int) -> list[int]:
+def message_sizes(
+    benchmark: str, processes: int, low: int, high: int, buffers: int = BUFFERS
+) -> list[int]:
     """Return the message sizes (bytes) that IMB prints for `-msglog low:high`; it adds the size 0.
 
-    Those that `Benchmark.fits` leaves out are not asked for.
+    Those that `Benchmark.fits` leaves out are not asked for; `buffers` is as there.
     """
     sizes = (2**n for n in range(low, high + 1))
-    return [0, *(size for size in sizes if BENCHMARKS[benchmark].fits(size, processes))]
+    return [0, *(size for size in sizes if BENCHMARKS[benchmark].fits(size, processes, buffers))]
 
 
 def counts_size(benchmark: str, column: Column, size: int | None) -> bool:
