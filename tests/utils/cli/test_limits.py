@@ -85,7 +85,8 @@ def test_no_other_partition_with_a_limit_has_a_published_value_to_compare(found,
     papers = [row for row in found.values() if row.partition.split(":")[0] in library.papers]
     compared = [row.partition for row in papers if row.peak and row.peak.ratio]
     assert [name.split(":")[1] for name in compared] == [
-        *("ib-ddr", "eth-10g", "eth-1g", "ddr-pcie1", "ddr-pcie2", "qdr-pcie2", "nh-qdr")
+        "dell-poweredge",
+        *("ib-ddr", "eth-10g", "eth-1g", "ddr-pcie1", "ddr-pcie2", "qdr-pcie2", "nh-qdr"),
     ]
 
 
@@ -277,3 +278,16 @@ def test_the_command_refuses_in_one_line(arguments, words, capsys):
     assert captured.out == ""
     assert captured.err.startswith(f"acceptance limits: {words}")
     assert captured.err.count("\n") == 1
+
+
+def test_what_a_source_does_not_print_is_marked(capsys):
+    assert cli.main(["limits", "koop2008"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    marked = [line.split()[0] for line in lines if "2.0 x8 *" in line]
+    assert marked == ["koop2008:qdr-pcie2"]
+    assert lines[-1] == "* has a fact that its source does not print"
+    assert cli.main(["limits", "koop2008:qdr-pcie2"]) == 0
+    assert "inferred pcie_lanes\n" in capsys.readouterr().out
+    assert cli.main(["limits", "koop2008:qdr-pcie2", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["inferred"] == ["pcie_lanes"]

@@ -74,3 +74,21 @@ def test_what_nobody_reads_of_an_environment_is_refused(extras, said):
     with pytest.raises(ExtrasFault) as fault:
         environment(extras)
     assert str(fault.value).startswith(f"{WHERE}+gnu: {said}")
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["rat"], "inferred has 'rat', which is not stated"),
+        ("rate", "inferred is 'rate'; it has to be a list of names"),
+        ([1], "has to be a list of names"),
+    ],
+)
+def test_only_what_is_stated_can_be_inferred(names, words):
+    extras = {"memory": 1, "fabric": {"technology": "infiniband", "rate": "QDR"}}
+    read = PartitionExtras.read({**extras, "inferred": ["memory", "rate"]})
+    assert read.inferred == ("memory", "rate")
+    with pytest.raises(ExtrasFault) as caught:
+        PartitionExtras.read({**extras, "inferred": names}, "here")
+    assert str(caught.value).startswith("here: ")
+    assert words in str(caught.value)

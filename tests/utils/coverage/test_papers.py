@@ -61,21 +61,53 @@ def test_a_papers_own_numbers_pass_wherever_they_are_judged(library, cases):
     assert set(papers) == set(library.papers)
 
 
-#: What follows from the number of processes and the machine.
-FOLLOWING = ("nodes", "order")
-
-
-def test_a_number_judges_one_way_of_running_unless_its_paper_leaves_the_processes_open(
-    library, cases
-):
+def test_a_number_judges_one_way_of_running(library, cases):
+    """One where its paper says how many processes ran, else one for each number on full nodes."""
     for covered in cover_rows(library.values, library, cases):
-        free = (*FOLLOWING, *(["np"] if "np" not in covered.row.parameters else []))
-        ways = {
-            tuple(item for item in each.case.keys.items() if item[0] not in free)
-            for each in covered.judged
-        }
-        assert len(ways) <= 1, f"{covered.row.path.name}:{covered.row.line}: {ways}"
+        ways = {}
+        for each in covered.judged:
+            keys = {key: value for key, value in each.case.keys.items() if key != "order"}
+            ways.setdefault(keys["np"], set()).add(tuple(keys.items()))
+        place = f"{covered.row.path.name}:{covered.row.line}"
+        assert {*map(len, ways.values())} <= {1}, f"{place}: {ways}"
+        assert len(ways) <= 1 or "per_node" in covered.row.parameters, f"{place}: {[*ways]}"
 
 
 def test_every_case_of_the_papers_could_be_cut(cases):
     assert {case.fault for case in cases} == {""}
+
+
+def metrics_of(cases, **wanted):
+    """Return the names of the metrics of the cases with these attributes and keys."""
+    return [
+        {*case.metrics}
+        for case in cases
+        if all(
+            (getattr(case, name) if name in ("partition", "benchmark") else case.keys.get(name))
+            == value
+            for name, value in wanted.items()
+        )
+    ]
+
+
+def test_smaller_runs_stand_on_all_nodes_and_on_as_few_as_hold_them(cases):
+    of = {"partition": "ib-ddr", "benchmark": "npb.ft", "class": "C", "mapping": "block"}
+    nodes = {case.keys["nodes"] for case in cases if (case.partition, case.benchmark) == (
+        "ib-ddr", "npb.ft") and (case.keys["np"], case.keys["class"]) == ("32", "C")
+        and case.keys["placement"] == "inter-node"}  # fmt: skip
+    assert nodes == {"4", "16"}
+    assert metrics_of(cases, **of, np="128", nodes="16", intranode="shared")
+    # Full nodes take all of them: there is one way.
+    names = [case.name for case in cases if case.partition == "ib-ddr" and "packed" in case.name]
+    assert names
+    assert not [name for name in names if "=128" in name or ".128" in name or "=8 " in name]
+
+
+@pytest.mark.parametrize(("partition", "np"), [("altix-nl4", "512"), ("nec-sx8", "512")])
+@pytest.mark.parametrize("name", ["Alltoall", "Allgather", "Reduce_scatter"])
+def test_collectives_reach_1_mib_at_the_papers_largest_numbers(cases, partition, np, name):
+    (metrics, *_) = metrics_of(
+        cases, partition=partition, benchmark=f"imb.{name}", np=np, placement="inter-node"
+    )
+    assert "time_1048576" in metrics
+    assert "time_2097152" not in metrics

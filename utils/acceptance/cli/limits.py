@@ -189,4 +189,4 @@ def _details(row: PartitionLimit) -> str:
         lines.append(("both", f"{bound.bidirectional:.1f} MB/s in both directions together"))
     if floor := latency_floor(row.facts):
         lines.append(("latency", f"no 8 bytes take less than {floor:.4f} us"))
-    return "\n".join(f"{name:10}{text}" for name, text in lines if text)
+    return "\n".join(f"{name:9}{text}" for name, text in lines if text)
