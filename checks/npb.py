@@ -186,6 +186,8 @@ class Npb(PlacedCheck):
 
     descr = "NAS Parallel Benchmarks"
     suite = "npb"
+    #: The one of `program_names()` that is there takes its place.
+    executable = "npb"
     valid_prog_environs = ["+npb"]
     tags = {"npb", "mpi"}
     #: None: by the mode.

@@ -26,7 +26,10 @@ def test_what_a_partition_states():
     [
         ({"fabrics": {}}, "unknown key 'fabrics' in the extras of a partition; known: nodes, "),
         ({"node": 2}, "unknown key 'node' in the extras of a partition; known: nodes, cores, "),
-        ({"guideline": "fail"}, "verify_placement, fabric, and whatever begins with site_"),
+        (
+            {"guideline": "fail"},
+            "verify_placement, packed, inferred, fabric, and whatever begins with site_",
+        ),
         ({1: 2}, "unknown key 1 in the extras of a partition"),
         ({"nodes": 0}, "nodes is 0; it has to be a whole number from 1 on"),
         ({"nodes": True}, "nodes is True; it has to be a whole number from 1 on"),
