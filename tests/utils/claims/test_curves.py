@@ -106,6 +106,14 @@ def test_pairs_and_processes_of_a_curve_go_together(judge):
     assert judge(change, *cases).state == HOLDS
 
 
+def test_curves_that_are_not_whole_are_said(judge):
+    change = {**ALONG, "relation": "level"}
+    cases = [*over_np(10, 10, 10, 10), result(NEW, 10, np="2", mapping="cyclic")]
+    outcome = judge(change, *cases)
+    assert (outcome.state, outcome.compared) == (HOLDS, 1)
+    assert outcome.note.startswith("1 curve left out: too few points; np 2, 4, 8, 16")
+
+
 def test_of_several_curves_most_decide(judge):
     change = {**ALONG, "parameters": "message_size=8..64", "relation": "level"}
     values = [

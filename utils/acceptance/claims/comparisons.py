@@ -1,15 +1,17 @@
 """What results say of a claim: its pairs, curves or groups of machines, and their figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from acceptance.claims import curves, figures, pairs, wording
 from acceptance.claims.figures import Figure, Incomparable, Leeway
 from acceptance.claims.pairs import Pair, SideResults
 from acceptance.claims.results import Places, Value
+from acceptance.core.text import plural
 from acceptance.references import Claim, Side, Tolerances
 
 DAY = 86400.0
+TOO_FEW = "too few points"
 
 
 class Unmeasured(Exception):
@@ -47,65 +49,91 @@ def sides_of(claim: Claim, places: Places) -> dict[str, SideResults]:
 
 def along_a_key(
     claim: Claim, side: SideResults, tolerances: Tolerances, seconds: float
-) -> list[Judged]:
-    """Return what decides of each curve; raise Unmeasured where there is none that is whole."""
-    found = curves.curves(side.measured, claim.along, seconds)
+) -> tuple[list[Judged], list[str]]:
+    """Return what decides of each curve, and what a reader must know of those that were left out.
+
+    Raises Unmeasured where no curve is whole.
+    """
+    drawn = curves.curves(side.measured, claim.along, seconds)
+    whole = [curve for curve in drawn if curves.is_whole(claim, curve)]
+    within = _leeway(claim, "%", tolerances).within
     judged, faults = [], []
-    for curve in (curve for curve in found if curves.is_whole(claim, curve)):
-        within = _leeway(claim, "%", tolerances).within
+    for curve in whole:
         try:
             judged.append(Judged(*curves.judge(claim, curve, within), points=tuple(curve)))
         except Incomparable as err:
             faults.append(err)
-    if judged:
-        return judged
-    if faults:
-        raise Unmeasured(faults[0].kind, str(faults[0]))
-    places = sorted({int(value.keys[claim.along]) for curve in found for value in curve})
-    raise Unmeasured(
-        "too few points",
-        f"left: {wording.described(claim, claim.left)}: measured at {claim.along} "
-        f"{', '.join(map(str, places)) or 'nowhere'}; at least {claim.kind.points} points and the "
-        "stated ends are needed",
-    )
+    if not whole:
+        places = sorted({int(value.keys[claim.along]) for curve in drawn for value in curve})
+        raise Unmeasured(
+            TOO_FEW,
+            f"left: {wording.described(claim, claim.left)}: measured at {claim.along} "
+            f"{', '.join(map(str, places)) or 'nowhere'}; at least {claim.kind.points} points and "
+            "the stated ends are needed",
+        )
+    short = len(drawn) - len(whole)
+    notes = [f"{plural(short, 'curve')} left out: {TOO_FEW}"] if short else []
+    return _unless_none(judged, faults), notes + _left_out("curve", faults)
 
 
 def of_two_sides(
     claim: Claim, sides: Mapping[str, SideResults], tolerances: Tolerances, seconds: float
 ) -> tuple[list[Judged], list[str]]:
-    """Return what was compared, and what a reader must know of what was not."""
+    """Return what was compared, and what a reader must know of what was not.
+
+    Raises Unmeasured where nothing can be compared.
+    """
     left, right = (_quotients(claim, name, sides, seconds) for name in ("left", "right"))
-    compared = _matched(left, right, varied_keys(claim), claim.kind.shape == "machines", seconds)
+    machines = claim.kind.shape == "machines"
+    compared = _matched(left, right, varied_keys(claim), machines, seconds)
+    judged, faults = (_machines if machines else _pairs)(claim, compared, tolerances)
+    notes = list(wording.several(left, right, compared, seconds / DAY))
+    return _unless_none(judged, faults), notes + _left_out("pair", faults)
+
+
+def _pairs(
+    claim: Claim, compared: Sequence[Pair], tolerances: Tolerances
+) -> tuple[list[Judged], list[Incomparable]]:
     judged, faults = [], []
-    if claim.kind.shape == "machines":
+    for pair in compared:
         try:
-            groups = curves.machines(compared)
+            figure = _figure(claim, pair)
         except Incomparable as err:
-            raise Unmeasured(err.kind, str(err)) from None
-        within = _leeway(claim, "%", tolerances).within
-        judged = [
-            Judged(*curves.spread(group, within), points=tuple(group))
-            for group in groups
-            if len(group) >= claim.kind.points
-        ]
-        most = max(map(len, groups))
-        detail = f"at most {most} partitions have both results; {claim.kind.points} are needed"
-        faults = [] if judged else [Incomparable("too few points", detail)]
-    else:
-        for pair in compared:
-            try:
-                figure = _figure(claim, pair)
-            except Incomparable as err:
-                faults.append(err)
-                continue
-            leeway = _leeway(claim, figure.unit, tolerances)
-            by = figures.margin(claim.relation, figure, claim.value, leeway)
-            points = pair.left.parts + pair.right.parts
-            judged.append(Judged(pair.left, pair.right, figure, by, points))
+            faults.append(err)
+            continue
+        leeway = _leeway(claim, figure.unit, tolerances)
+        by = figures.margin(claim.relation, figure, claim.value, leeway)
+        points = pair.left.parts + pair.right.parts
+        judged.append(Judged(pair.left, pair.right, figure, by, points))
+    return judged, faults
+
+
+def _machines(
+    claim: Claim, compared: Sequence[Pair], tolerances: Tolerances
+) -> tuple[list[Judged], list[Incomparable]]:
+    try:
+        groups = curves.machines(compared)
+    except Incomparable as err:
+        return [], [err]
+    within, least = _leeway(claim, "%", tolerances).within, claim.kind.points
+    judged = [
+        Judged(*curves.spread(group, within), points=tuple(group))
+        for group in groups
+        if len(group) >= least
+    ]
+    most = max(map(len, groups))
+    few = Incomparable(TOO_FEW, f"at most {most} partitions have both results; {least} are needed")
+    return judged, [] if judged else [few]
+
+
+def _unless_none(judged: list[Judged], faults: Sequence[Incomparable]) -> list[Judged]:
     if not judged:
         raise Unmeasured(faults[0].kind, str(faults[0]))
-    notes = list(wording.several(left, right, compared, seconds / DAY))
-    return judged, notes + ([f"{len(faults)} pairs left out: {faults[0].kind}"] if faults else [])
+    return judged
+
+
+def _left_out(what: str, faults: Sequence[Incomparable]) -> list[str]:
+    return [f"{plural(len(faults), what)} left out: {faults[0].kind}"] if faults else []
 
 
 def _quotients(

@@ -85,8 +85,7 @@ def _evaluate(claim: Claim, places: Places, tolerances: Tolerances, window: floa
     try:
         sides = comparisons.sides_of(claim, places)
         if claim.kind.shape == "curve":
-            notes: list[str] = []
-            judged = comparisons.along_a_key(claim, sides["left"], tolerances, seconds)
+            judged, notes = comparisons.along_a_key(claim, sides["left"], tolerances, seconds)
         else:
             judged, notes = comparisons.of_two_sides(claim, sides, tolerances, seconds)
     except comparisons.Unmeasured as err:
