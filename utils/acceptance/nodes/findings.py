@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from acceptance.core.severities import CRITICAL, MAJOR, MINOR
-from acceptance.core.text import bytes_text
+from acceptance.core.text import bytes_text, plural
 from acceptance.core.units import direction
 
 #: A node that is slow with whatever partner; the way between two nodes that are not; a pair of
@@ -97,7 +97,9 @@ class NodeFinding:
             verb = "are" if len(self.nodes) > 1 else "is"
             return f"{names} {verb} slow, but measured with {others} only"
         if self.kind == GROUP:
-            return f"{len(self.nodes)} nodes are slower than the others: {', '.join(self.nodes)}"
+            verb = "is" if len(self.nodes) == 1 else "are"
+            count = plural(len(self.nodes), "node")
+            return f"{count} {verb} slower than the others: {', '.join(self.nodes)}"
         if self.kind == UNSTEADY:
             verb = "were" if len(self.nodes) > 1 else "was"
             return f"{names} {verb} slow in one of two measurements"

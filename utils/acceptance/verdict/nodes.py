@@ -26,7 +26,6 @@ from acceptance.nodes import Comparison, Kind, Tolerance
 from acceptance.references import ReferenceFault, Tolerances
 from acceptance.rfm import Case, Session, SiteFault
 from acceptance.rfm.configuration import Site
-from acceptance.suites import SUITES
 from acceptance.verdict.model import Verdict
 
 #: Names of nodes that a line shows.
@@ -151,7 +150,7 @@ def _coverage(place: str, cases: Iterable[Case], known: Nodes) -> dict[str, Any]
         "known": names,
         "count": count,
         "origin": "Slurm" if slurm is not None else "the facts of the partition" if count else "",
-        "benchmarked": _names(case for case in here if case.suite in SUITES),
+        "benchmarked": _names(case for case in here if case.suite != _LINKS),
         "looked_at": _names(case for case in here if case.suite == _LINKS),
         "not_up": [
             {key: text for key, text in asdict(node).items() if key != "up"}
