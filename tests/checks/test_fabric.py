@@ -179,6 +179,26 @@ def test_one_bad_node_fails_with_one_line(fabric, broken, line):
     assert line in done.output
 
 
+def test_counters_that_stand_are_told_with_their_growth_and_fail_nothing(fabric):
+    fabric.healthy("node1").healthy("node2", link_downed=7).start()
+    first = fabric.check_links()
+    place = fabric.nodes["node2"].root / "class/infiniband/mlx5_0/ports/1/counters"
+    (place / "link_downed").write_text("10\n")
+    (place / "symbol_error").write_text("65535\n")
+    second = fabric.check_links()
+    told = []
+    for done, (status, verdict) in (first, second):
+        assert (done.status, status) == (0, 0), done.output
+        told.append([(one["counter"], one["value"], one["before"]) for one in verdict["counters"]])
+        texts = [note for note in verdict["notes"] if "stands at" in note]
+        assert texts == [f"links: {one['text']}" for one in verdict["counters"]]
+    assert told == [
+        [("link_downed", 7, None)],
+        [("symbol_error", 65535, 0), ("link_downed", 10, 7)],
+    ]
+    assert "node2 mlx5_0/1: link_downed stands at 10 (+3 in 0.0 days)" in texts[1]
+
+
 def test_a_node_without_an_adapter_is_named(fabric):
     fabric.healthy("node1").start()
     _, (status, verdict) = fabric.check_links()

@@ -18,7 +18,7 @@ def case(value, node="node1", read=True, counter="link_downed"):
     seen = Observation("standing", "", False, node, "mlx5_0/1", counter, str(value), "0")
     return Case(
         "LinkCheck", "s", "p", "e", "fabric.py", "fabric", 0, "pass", "", "", (node,), False,
-        "fabric.link", {}, {}, {"counters": "read"} if read else {}, (seen,) if value else (), (),
+        "fabric.link", {}, {}, {"counters": node} if read else {}, (seen,) if value else (), (),
     )  # fmt: skip
 
 

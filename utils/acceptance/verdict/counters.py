@@ -109,6 +109,5 @@ def _standing(case: Case) -> Iterator[tuple[_Key, int]]:
 
 def _looked_at(case: Case) -> Iterable[tuple[str, str, str]]:
     """Return the nodes whose counters a case has read; older releases read none."""
-    if "counters" not in case.provenance:
-        return ()
-    return [(case.system, case.partition, node) for node in case.nodes]
+    names = filter(None, case.provenance.get("counters", "").split(","))
+    return [(case.system, case.partition, node) for node in names]

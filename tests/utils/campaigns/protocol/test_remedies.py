@@ -311,6 +311,23 @@ def test_what_the_cases_tell_is_not_told_twice():
     assert case_findings.of_verdict(Verdict(problems=problems)) == []
 
 
+def test_a_counter_that_stands_is_a_reservation_with_the_words_of_the_verdict():
+    text = "node1 mlx5_0/1: link_downed stands at 7 (+3 in 2.0 days)"
+    counter = {"node": "node1", "device": "mlx5_0/1", "counter": "link_downed", "text": text}
+    (found,) = case_findings.of_verdict(Verdict(counters=[counter]))
+    assert (found.id, found.severity) == ("LINK-COUNTERS:node1:mlx5_0/1:link_downed", "minor")
+    assert (found.nodes, found.found) == (("node1",), text)
+    seen = Observation("standing", "", node="node1", device="mlx5_0/1", what="x", found="7")
+    assert case_findings.of_case(case(result="pass", findings=(seen,))) == []
+
+
+def test_a_node_that_is_not_up_is_a_finding_of_its_own():
+    problem = Problem("node-not-up", "made:qdr: node3 is drained (x)", ("made:qdr", "node3"))
+    (found,) = case_findings.of_verdict(Verdict(system="made", problems=[problem]))
+    assert (found.id, found.severity) == ("NODE-ABSENT:made:qdr:node3", "major")
+    assert found.nodes == ("node3",)
+
+
 def test_suites_that_are_missing_incidents_and_guidelines_are_findings():
     verdict = Verdict(
         system="made",
