@@ -13,6 +13,7 @@ import pytest
 from acceptance.campaigns import state as campaigns
 from acceptance.cli.main import main
 from acceptance.rfm import database
+from acceptance.verdict import Verdict
 from tests.conftest import DATA
 
 OLD = DATA / "var"
@@ -103,3 +104,19 @@ def test_a_night_is_read_and_one_that_was_stopped_goes_on(var):
     assert again == state
     data = json.loads(path.read_text())
     assert json.loads((OLD / f"campaigns/{NIGHT}/state.json").read_text()).keys() <= data.keys()
+
+
+def test_a_night_that_kept_no_verdict_is_judged_anew_and_keeps_it(var, capsys):
+    status, given = said(capsys, "gate", "--run", NIGHT)
+    assert (status, given["campaign"], given["problems"]) == (0, NIGHT, [])
+    assert given["selected"] == given["passed"] > 1
+    assert json.loads((var / f"verdicts/{NIGHT}.json").read_text())["verdict"] == "pass"
+    assert said(capsys, "gate", "--run", NIGHT) == (status, given)
+
+
+def test_a_verdict_of_that_time_is_read_with_fields_missing(var):
+    for path in (var / "verdicts").glob("*.json"):
+        data = json.loads(path.read_text())
+        verdict = Verdict.of_data(data)
+        assert (verdict.session, verdict.passed) == (data["session"], data["passed"])
+        assert verdict.cases == []

@@ -52,6 +52,7 @@ def nights(tmp_path_factory):
     process = made["killed"].start("nightly")
     made["killed"].kill(process)
     made["killed"].wait_for_lock()
+    (made["killed"].folder / "go").touch()
     return made
 
 

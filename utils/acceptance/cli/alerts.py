@@ -79,6 +79,7 @@ def _list(options: argparse.Namespace, now: datetime) -> int:
                 {
                     **entry.alert.as_data(),
                     "opened": entry.opened,
+                    "seen": entry.seen or entry.opened,
                     "sent": entry.sent,
                     "targets": entry.targets,
                     "acknowledged": asdict(ack) if ack else None,
@@ -100,6 +101,7 @@ def _list(options: argparse.Namespace, now: datetime) -> int:
 def _text(kept: notify.Listing, names: Sequence[str], now: datetime) -> str:
     lines = [
         f"{entry.alert.id}  {entry.alert.line}\n    {ack.text if ack else _sent(entry, kept)}"
+        f"{_last_seen(entry)}"
         for entry, ack in kept.entries
     ]
     lines += [] if kept.entries else ["no alert is open"]
@@ -109,6 +111,12 @@ def _text(kept: notify.Listing, names: Sequence[str], now: datetime) -> str:
         for message in kept.waiting
     ]
     return "\n".join([*lines, f"targets: {', '.join(names) or 'none'}"])
+
+
+def _last_seen(entry: Entry) -> str:
+    """Say when what runs show by themselves was last seen: not every run looks at all of it."""
+    seen = (entry.seen or entry.opened)[:10]
+    return "" if entry.alert.of_history else f"; last seen {seen}"
 
 
 def _sent(entry: Entry, kept: notify.Listing) -> str:

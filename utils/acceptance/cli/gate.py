@@ -53,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
         given = _of_run(options, database, now)
     elif options.confirm:
         raise Fault(f"--confirm is for a run by hand; {given.campaign or 'a campaign'} ended last")
+    elif options.send and options.run_id:
+        raise Fault("--send is for the campaign that ended last: without --run")
     elif options.send:
         conclusion.send(given, options.workspace, now)
     given.notes += [note] if note else []

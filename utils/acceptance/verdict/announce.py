@@ -176,6 +176,11 @@ def _summary(members: Sequence[Alert]) -> Alert:
     )
 
 
+def _short(node: str) -> str:
+    """Return a node's name without its domain: not everybody who names it writes that."""
+    return node.partition(".")[0]
+
+
 def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], bool]:
     """Return whether a verdict would have found an alert if it were still there.
 
@@ -187,12 +192,17 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
     passed: dict[str, set[str]] = {}
     for case in verdict.cases:
         if case.measured and case.suite == "fabric":
-            links.update(case.nodes)
+            links.update(map(_short, case.nodes))
         if case.measured and case.passed:
-            passed.setdefault(case.place, set()).update(case.nodes)
+            passed.setdefault(case.place, set()).update(map(_short, case.nodes))
 
     compared = {
-        place: {node for kind in entry["compared"] if not kind["reason"] for node in kind["nodes"]}
+        place: {
+            _short(node)
+            for kind in entry["compared"]
+            if not kind["reason"]
+            for node in kind["nodes"]
+        }
         for place, entry in verdict.nodes.items()
     }
 
@@ -201,13 +211,14 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
             return False
         if each.of_history:
             return True
+        nodes = {_short(node) for node in each.nodes}
         if each.nodes and not each.cases and each.kind == alert.FAILURE:
-            return compared.get(f"{each.system}:{each.partition}", set()).issuperset(each.nodes)
+            return compared.get(f"{each.system}:{each.partition}", set()).issuperset(nodes)
         if each.nodes or each.cases:
             seen = {node for place in each.cases for node in passed.get(place, ())}
             if each.kind in (alert.NODE, alert.MANY):
                 seen |= links
-            return passed.keys() >= {*each.cases} and seen.issuperset(each.nodes)
+            return passed.keys() >= {*each.cases} and seen.issuperset(nodes)
         return verdict.sort == each.sort and verdict.status != Status.CANNOT_JUDGE
 
     return looked

@@ -150,6 +150,7 @@ def _judge_repetitions(workspace: Workspace, verdict: Verdict, newest: str) -> s
         again = gate.judge(workspace.logs, run_id=run.label)
         newest = again.session or newest
         cases.update(case.name for case in again.cases)
+        verdict.cases += again.cases
         for problem in again.problems:
             verdict.fail(problem.kind, f"when measured again: {problem.message}", *problem.about)
     if runs:
