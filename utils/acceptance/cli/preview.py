@@ -45,7 +45,9 @@ def _amount(each: Preview) -> str:
     if each.unknown == count:
         return f"{words}time not known: never run here in this mode"
     words += f"about {_time(each.seconds)}"
-    return f"{words} and {each.unknown} never run here in this mode" if each.unknown else words
+    if each.unknown:
+        words += f" without {each.unknown} that never ran here in this mode"
+    return words
 
 
 def _time(seconds: float) -> str:
