@@ -349,6 +349,10 @@ def test_what_looks_worse_is_measured_again_in_the_same_night(suspicious):
     assert any("measured again, 6 times in all: Osu" in note for note in verdict["notes"])
     assert len(ran(suspicious)) == 7
     assert len(set(ran(suspicious))) == 1  # the same arguments
+    # The last repetition is part of that run, and no run of its own.
+    status, again = suspicious.gate()
+    assert (status, again["session"]) == (1, verdict["session"])
+    assert [each["id"] for each in again["alerts"]] == [alert["id"]]
     # The raw output of each repetition is kept.
     assert len(list(suspicious.var.glob("output/*.again*/**/rfm_job.out"))) == 6
 

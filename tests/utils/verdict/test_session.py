@@ -2,6 +2,7 @@
 
 import sqlite3
 import textwrap
+import xml.etree.ElementTree as xml
 from datetime import datetime
 
 import pytest
@@ -286,6 +287,9 @@ def test_skipped_cases_are_shown_and_measure_nothing(site):
     assert verdict["skipped"] == 1
     assert "the switch is being repaired" in verdict["notes"][0]
     assert kinds(verdict) == ["nothing-measured"]
+    suite = xml.fromstring(site.acceptance("gate", "--format", "junit").output)
+    skipped = suite.find("testcase[@name='Skips']/skipped")
+    assert skipped.get("message") == "skipped: the switch is being repaired"
 
 
 def test_a_run_without_storage_cannot_be_green(site):

@@ -7,6 +7,7 @@ measured) and the tree of check files (what there is, `verdict/coverage.py`) are
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -71,6 +72,7 @@ def judge(
         return verdict
     _judge_session(verdict, stored)
     if run is not None:
+        _add_skip_reasons(verdict, run)
         coverage.judge_check_files(verdict, run, stored.cases)
         coverage.judge_nodes(verdict, run, stored.cases)
     return verdict
@@ -171,6 +173,18 @@ def _result(case: Case) -> CaseResult:
         faults=faults,
         measured=any(is_measured(metric.value) for metric in case.metrics),
     )
+
+
+def _add_skip_reasons(verdict: Verdict, run: LoggedRun) -> None:
+    """Add why cases were skipped, which only the log has: `NAME /HASH @WHERE [REASON]`."""
+    for number, case in enumerate(verdict.cases):
+        where = f"@{case.where} ["
+        lines = [
+            line for line in run.skipped if line.startswith(f"{case.name} /") and where in line
+        ]
+        if case.result == "skip" and lines:
+            reason = lines[0].partition(where)[2].removesuffix("]")
+            verdict.cases[number] = replace(case, reason=reason)
 
 
 def _note_expected(verdict: Verdict, case: Case) -> None:

@@ -18,7 +18,7 @@ from acceptance.core.observations import observations
 from acceptance.core.pairs import pair_results
 from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.rfm import Case, Metric
-from acceptance.verdict import Problem, Status, Unprovided, Verdict
+from acceptance.verdict import Problem, Unprovided, Verdict
 
 FORMAT = "interconnect acceptance protocol"
 VERSION = 2
@@ -28,7 +28,6 @@ ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "reject
 UNDECIDED = "not decided"
 #: What names a claim in an id, beside its place.
 _CLAIMED = ("left", "right", "relation")
-_STATUSES = {ACCEPTED: Status.PASSED, RESERVED: Status.PASSED, REJECTED: Status.FAILED}
 
 
 def plain(data: Any) -> Any:
@@ -189,11 +188,6 @@ def outcome(findings: Sequence[ProtocolFinding], verdict: str) -> str:
     if severities & {CRITICAL, MAJOR} or verdict != "pass":
         return REJECTED
     return RESERVED if MINOR in severities else ACCEPTED
-
-
-def status(data: Mapping[str, Any]) -> int:
-    """Return the exit status of a protocol's outcome."""
-    return _STATUSES.get(data["outcome"], Status.CANNOT_JUDGE)
 
 
 def differences(data: Mapping[str, Any]) -> list[str]:
