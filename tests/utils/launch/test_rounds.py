@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from acceptance.core.errors import ParseError
+from acceptance.launch.rank_report import SCRIPT
 from acceptance.launch.rounds import HOSTS_SCRIPT, launches, mark, rounds
 
 NUMBERS = [*range(2, 10), 200, 201, 2000]
@@ -68,3 +69,23 @@ def test_the_hosts_are_those_of_the_ranks_or_slurms(tmp_path):
     (tmp_path / "scontrol").chmod(0o755)
     search = f"{tmp_path}:{os.environ['PATH']}"
     assert hosts(path, SLURM_JOB_NODELIST="n[1-2]", PATH=search) == ["n1", "n2"]
+
+
+def test_of_several_launches_the_links_are_read_before_the_first_and_after_the_last(tmp_path):
+    script = tmp_path / "link.sh"
+    script.write_text(f"echo >> {tmp_path}/readings; grep -c '' {tmp_path}/readings\n")
+    environment = {
+        **os.environ,
+        "ACCEPTANCE_LINKS": "links",
+        "ACCEPTANCE_LINK_SCRIPT": str(script),
+        "SLURM_LOCALID": "0",
+    }
+    for _ in range(3):
+        subprocess.run(
+            ["sh", SCRIPT, "true"], cwd=tmp_path, env=environment, capture_output=True, check=True
+        )
+    (before,), (after,) = (
+        [path.read_text() for path in (tmp_path / "links").glob(f"*.{when}")]
+        for when in ("before", "after")
+    )
+    assert (before, after) == ("1\n", "4\n")
