@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from acceptance.core.technologies import RATES
 from acceptance.fabric import (
     FabricFault,
     Facts,
@@ -347,3 +348,7 @@ def test_a_fabric_that_is_no_dictionary_is_refused_and_not_taken_for_none(fabric
 )
 def test_links_without_a_stated_rate_are_not_judged(fabric, why):
     assert not_judged({} if fabric is None else {"fabric": fabric}) == why
+
+
+def test_each_rate_of_infiniband_has_a_lane_and_the_other_way_round():
+    assert tuple(INFINIBAND) == RATES["infiniband"]

@@ -7,7 +7,6 @@ from acceptance.references import Ambiguous, load
 from tests.utils.references.made import (
     CLAIMS,
     LATENCY,
-    PAPERS,
     PEAK,
     RATIO,
     SYSTEMS,
@@ -158,16 +157,48 @@ def test_values_of_a_paper_that_is_not_in_the_bibliography_are_refused(folder):
     refused(folder, "smith.csv", 0, "papers.bib has no entry 'smith'")
 
 
-@pytest.mark.parametrize("name", ["koop.csv", "systems.csv", "claims.csv", "sites/mine.csv"])
-def test_broken_utf8_is_refused(folder, name):
+FILES = ("koop.csv", "systems.csv", "claims.csv", "sites/mine.csv", "papers.bib", "tolerances.yaml")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_another_encoding_is_named_with_its_line(folder, name):
     path = folder / name
-    path.write_bytes(path.read_bytes() + b"\xff")
-    refused(folder, name, 0, "cannot be read: 'utf-8' codec")
+    last = path.read_bytes().count(b"\n") + 1
+    path.write_bytes(path.read_bytes() + "é".encode("latin-1"))
+    refused(folder, name, last, "is not UTF-8: the byte 0xe9; save it as UTF-8")
 
 
-def test_broken_utf8_in_the_bibliography_is_refused(folder):
-    (folder / "papers.bib").write_bytes(PAPERS.encode() + b"\xff")
-    refused(folder, "papers.bib", 0, "cannot be read")
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    ("encoding", "words"), [("utf-8-sig", "mark of UTF-8;"), ("utf-16", "mark of UTF-16;")]
+)
+def test_a_byte_order_mark_is_named(folder, name, encoding, words):
+    path = folder / name
+    path.write_bytes(path.read_text().encode(encoding))
+    refused(folder, name, 1, words)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("koop.csv", "imb.PingPong,b", "imb.PingPongg,b", "unknown benchmark 'imb.PingPongg'"),
+        ("koop.csv", "imb.PingPong,b", "mpptest.one,b", "unknown benchmark 'mpptest.one'"),
+        ("koop.csv", "bandwidth_peak", "bandwidth_top", "unknown metric of imb.PingPong"),
+        ("koop.csv", "1000,MB/s", "1000,GB/s", "bandwidth_peak of imb.PingPong is in MB/s, not in"),
+        ("koop.csv", "=,1000,MB/s,1000,peak", "=,1001,MB/s,1000,", "no note says by which"),
+        ("koop.csv", "=,1000,MB/s,1000,peak", "=,1000,MB/s,some,", "no note says by which"),
+        ("systems.csv", "nd,,,,,,,,,\nkoop,ddr", "nd,QDRR,,,,,,,,\nkoop,ddr", "rate of infiniband"),
+    ],
+)  # fmt: skip
+def test_what_nothing_reports_is_refused(folder, file, old, new, words):
+    edit(folder / file, old, new)
+    refused(folder, file, 3 if file == "koop.csv" else 2, words)
+
+
+def test_a_baseline_may_be_of_a_check_of_the_site(folder):
+    row = LATENCY.replace("koop", "mine").replace("imb.PingPong,latency", "lammps.melt,time")
+    add(folder, row.replace("message_size=0", "nodes=2"), name="sites/mine.csv")
+    assert [row.benchmark for row in load(folder).baselines] == ["imb.PingPong", "lammps.melt"]
 
 
 @pytest.mark.parametrize("name", ["papers.bib", "systems.csv", "claims.csv"])

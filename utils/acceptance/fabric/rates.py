@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from acceptance.core.technologies import RATES
+
 #: A Gb/s in MB/s (10^6 bytes a second).
 GBIT = Fraction(1000, 8)
 
@@ -56,15 +58,8 @@ INFINIBAND_HEADERS = 26
 #: known. Source: Linux, drivers/infiniband/hw/hfi1, `opa_speed_to_ib`.
 OMNI_PATH = {"100": ("EDR", 4)}
 
-_ETHERNET = ("1", "2.5", "5", "10", "25", "40", "50", "100", "200", "400", "800")
-#: Gb/s of a port, after its encoding, by technology. Slingshot's 100 is that of adapters for it
-#: that speak plain Ethernet.
-PORTS: dict[str, tuple[str, ...]] = {
-    "ethernet": _ETHERNET,
-    "roce": _ETHERNET,
-    "omni-path": ("100", "400"),
-    "slingshot": ("100", "200", "400"),
-}
+#: Gb/s of a port, after its encoding, by technology.
+PORTS = {name: words for name, words in RATES.items() if name != "infiniband"}
 #: Technologies whose links are ports of RDMA adapters under /sys -> how people write them.
 PORTED = {"infiniband": "InfiniBand", "omni-path": "Omni-Path", "roce": "RoCE"}
 #: Technologies whose links Linux shows under /sys.
@@ -122,7 +117,7 @@ class Rate:
 
 def known_rates(technology: str) -> tuple[str, ...] | None:
     """Return the rates of a technology, the slowest one first; None where any word may be one."""
-    return tuple(INFINIBAND) if technology == "infiniband" else PORTS.get(technology)
+    return RATES.get(technology)
 
 
 def port_rate(technology: str, rate: str | None, lanes: int | None) -> Rate | None:

@@ -3,19 +3,30 @@
 The columns, keys and words are documented in `reference/README.md`.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pybtex.database import parse_file
+from pybtex.database import parse_string
 from pybtex.exceptions import PybtexError
 
 from acceptance.core.metrics import split
-from acceptance.core.technologies import TECHNOLOGIES
+from acceptance.core.technologies import RATES, TECHNOLOGIES
 from acceptance.core.units import UNITS, is_measured
-from acceptance.references.fields import Row, known, number, parameters, refuse, require, rows
+from acceptance.references.fields import (
+    Row,
+    known,
+    number,
+    parameters,
+    refuse,
+    require,
+    rows,
+    text_of,
+)
 from acceptance.references.records import VALUE_COLUMNS, Partition, Reference, ReferenceFault
+from acceptance.suites import units_of
 
 SYSTEM_COLUMNS = (
     *("system", "partition", "printed", "where", "processor", "clock_ghz", "sockets_per_node"),
@@ -30,8 +41,8 @@ RELATIONS = ("=", "~", ">=", "<=")
 def papers(path: Path) -> dict[str, str]:
     """Return the papers of a BibTeX file: key -> title."""
     try:
-        entries = parse_file(str(path), bib_format="bibtex").entries
-    except (PybtexError, OSError, UnicodeDecodeError) as err:
+        entries = parse_string(text_of(path), bib_format="bibtex").entries
+    except PybtexError as err:
         raise ReferenceFault(f"cannot be read: {err}", where=str(path)) from None
     return {key: str(entry.fields.get("title", "")) for key, entry in entries.items()}
 
@@ -51,6 +62,8 @@ def partitions(path: Path, papers: Iterable[str]) -> dict[str, Partition]:
         refuse(partition.fullname in partitions, f"{partition.fullname} stands twice")
         unknown = f"unknown technology {technology!r}; known: {', '.join(TECHNOLOGIES)}"
         refuse(technology not in ("", *TECHNOLOGIES), unknown)
+        if row["rate"] and (rates := RATES.get(technology)):
+            known(f"rate of {technology}", row["rate"], rates)
         for name in partition.printed:
             first = names.setdefault((partition.system, name), line)
             refuse(first != line, f"line {first} has the printed name {name!r}, too")
@@ -79,6 +92,10 @@ def values(path: Path, source: str, partitions: Mapping[str, Partition] | None) 
                 f"write the size of {row['metric']!r} as a parameter, message_size=..."
             )
         value = number(row["value"])
+        if source == "published":
+            # What is wrong in rows of a site is told beside its results: its checks may be its own.
+            _known_metric(row["benchmark"], row["metric"], unit)
+            _explained(row, value)
         refuse(not is_measured(value), f"the value {row['value']!r} can be no measurement")
         typed: dict[str, Any] = {
             **row,
@@ -89,6 +106,35 @@ def values(path: Path, source: str, partitions: Mapping[str, Partition] | None) 
         return Reference(source=source, origin=path.stem, path=path, line=line, **typed)
 
     return rows(path, VALUE_COLUMNS, make, () if partitions is not None else ("spread",))
+
+
+def _known_metric(benchmark: str, metric: str, unit: str) -> None:
+    """Raise ValueError for what nothing reports, or not in this unit."""
+    units = units_of(benchmark)
+    if units is None:
+        raise ValueError(
+            f"unknown benchmark {benchmark!r}: no check runs it, and it is none of those of papers "
+            "in utils/acceptance/suites/published.py"
+        )
+    known(f"metric of {benchmark}", metric, units)
+    refuse(unit != units[metric], f"{metric} of {benchmark} is in {units[metric]}, not in {unit}")
+
+
+def _explained(row: Row, value: float) -> None:
+    """Raise ValueError for a value that is not what is printed, and has no note to say why."""
+    if not row["note"] and not math.isclose(value, _printed(row["printed"]), rel_tol=1e-9):
+        raise ValueError(
+            f"the value {row['value']} is not what is printed, {row['printed']}, and no note says "
+            "by which conversion it comes from that"
+        )
+
+
+def _printed(text: str) -> float:
+    """Return the number that a paper prints; it may be written as 4.9 x 10^-5."""
+    try:
+        return float(text.replace(" x 10^", "e"))
+    except ValueError:
+        return math.nan
 
 
 def _spread(text: str) -> float | None:

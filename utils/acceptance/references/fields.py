@@ -1,5 +1,6 @@
 """Rows of a CSV file of `reference/`: read, their fields typed, or the fault with its line."""
 
+import codecs
 import csv
 import io
 import math
@@ -10,6 +11,13 @@ from typing import TypeVar
 from acceptance.references.records import ReferenceFault, read_parameters, write_parameters
 
 Record = TypeVar("Record")
+#: Byte-order marks that editors write. That of UTF-32 begins as that of UTF-16, and goes first.
+_MARKS = {
+    codecs.BOM_UTF8: "UTF-8",
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 Row = dict[str, str]
 
 
@@ -24,11 +32,7 @@ def rows(
     Those that are `optional` may follow. `make` takes the fields by column, and the line of the
     row; its ValueErrors become ReferenceFaults.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as err:
-        raise ReferenceFault(f"cannot be read: {err}", where=str(path)) from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
     records = []
     line = 1
     try:
@@ -45,6 +49,27 @@ def rows(
     except (csv.Error, ValueError) as err:
         raise ReferenceFault(str(err), where=str(path), number=line) from None
     return records
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file of `reference/`, which is UTF-8 without a byte-order mark.
+
+    Raises ReferenceFault, with the line, for another encoding.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as err:
+        raise ReferenceFault(f"cannot be read: {err}", where=str(path)) from None
+    for mark, name in _MARKS.items():
+        if data.startswith(mark):
+            message = f"begins with the byte-order mark of {name}; save it as UTF-8 without one"
+            raise ReferenceFault(message, where=str(path), number=1)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as err:
+        line = data.count(b"\n", 0, err.start) + 1
+        message = f"is not UTF-8: the byte 0x{data[err.start]:02x}; save it as UTF-8"
+        raise ReferenceFault(message, where=str(path), number=line) from None
 
 
 def refuse(wrong: bool, message: str) -> None:

@@ -11,6 +11,7 @@ import yaml
 from msgspec import Meta, Struct
 
 from acceptance.core.units import UNITS, direction
+from acceptance.references.fields import text_of
 from acceptance.references.records import ReferenceFault
 from acceptance.references.relations import RELATIONS
 
@@ -83,8 +84,8 @@ class Tolerances:
         lacks a reason, or has a fraction outside 0 < worse < 1.
         """
         try:
-            data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
+            data = yaml.safe_load(text_of(path))
+        except yaml.YAMLError as err:
             raise ReferenceFault(f"cannot be read: {err}", where=str(path)) from None
         try:
             sources = _converted(data, _Mapping)

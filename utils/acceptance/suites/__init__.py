@@ -5,7 +5,14 @@ the parser of its output (`output.py`).
 """
 
 from acceptance.suites.records import SIZE_OF_FLOAT, Benchmark, Column, Suite
-from acceptance.suites.registry import SUITES, check_of, find, has_check, suite_of
+from acceptance.suites.registry import (
+    SUITES,
+    check_of,
+    find,
+    has_check,
+    suite_of,
+    units_of,
+)
 
 __all__ = [
     "SIZE_OF_FLOAT",
@@ -17,4 +24,5 @@ __all__ = [
     "find",
     "has_check",
     "suite_of",
+    "units_of",
 ]

@@ -4,6 +4,7 @@ from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.npb import benchmarks as npb
 from acceptance.suites.osu import benchmarks as osu
+from acceptance.suites.published import PUBLISHED
 from acceptance.suites.records import Benchmark, Suite
 
 _FOLDER = "or name the folder of {} in the `extras` of an environment in config/systems/"
@@ -53,14 +54,7 @@ SUITES = {
 #: Check file (its stem) -> name in `reference/` -> benchmark.
 _CHECKS = {check: rows for suite in SUITES.values() for check, rows in suite.checks.items()}
 
-#: Benchmarks of papers that no check runs, but whose bandwidths can be compared with a link's.
-#: Not netperf's UDP_STREAM: the sender's count has datagrams that were lost.
-_PUBLISHED = {
-    "osu.put_bibw": Benchmark("put_bibw", (), link_factor=2),
-    "netperf.TCP_STREAM": Benchmark("TCP_STREAM", (), link_factor=1),
-}
-
-_BENCHMARKS = _PUBLISHED | {name: row for rows in _CHECKS.values() for name, row in rows.items()}
+_BENCHMARKS = PUBLISHED | {name: row for rows in _CHECKS.values() for name, row in rows.items()}
 
 
 def suite_of(check: str) -> Suite | None:
@@ -74,6 +68,18 @@ def find(benchmark: str) -> Benchmark:
     Of one that is not known it says nothing: no metrics, and nothing that can be compared.
     """
     return _BENCHMARKS.get(benchmark) or Benchmark(benchmark, ())
+
+
+def units_of(benchmark: str) -> dict[str, str] | None:
+    """Return the units of the metrics of a benchmark of `reference/`, of those without check too.
+
+    None: neither a check nor a paper has such a benchmark.
+    """
+    record = _BENCHMARKS.get(benchmark)
+    if record is None:
+        return None
+    units = {column.stem: column.unit for column in record.columns}
+    return {stem: units.get(stem) or units["bandwidth"] for stem in record.stems}
 
 
 def check_of(benchmark: str, metric: str) -> str | None:

@@ -1,0 +1,64 @@
+"""What papers have measured with programs that no check runs: metrics and units of each.
+
+A paper with another such program adds its row here; until then its file is refused.
+"""
+
+from acceptance.suites.records import Benchmark, Column
+
+#: The codes of SPEC MPI2007, medium suite.
+_SPECMPI = (
+    *("104.milc", "107.leslie3d", "113.GemsFDTD", "115.fds4", "121.pop2", "122.tachyon"),
+    *("126.lammps", "127.wrf2", "128.GAPgeofem", "129.tera_tf", "130.socorro", "132.zeusmp2"),
+    "137.lu",
+)
+_B_EFF = (
+    "b_eff",
+    "b_eff_per_process",
+    "bandwidth_lmax",
+    "bandwidth_lmax_per_process",
+    "bandwidth_pingpong",
+)
+
+
+def _row(name: str, unit: str, *stems: str, link_factor: int | None = None) -> Benchmark:
+    columns = tuple(Column(stem, stem, unit) for stem in stems)
+    return Benchmark(name, columns, link_factor=link_factor)
+
+
+#: Name in `reference/` -> its metrics. Bandwidths with a link factor can be compared with a link's;
+#: not netperf's UDP_STREAM: the sender's count has datagrams that were lost.
+PUBLISHED = {
+    "osu.put_bibw": _row("put_bibw", "MB/s", "bandwidth", link_factor=2),
+    "netperf.TCP_STREAM": _row("TCP_STREAM", "Mbit/s", "throughput", link_factor=1),
+    "netperf.UDP_STREAM": _row("UDP_STREAM", "Mbit/s", "throughput"),
+    "netperf.TCP_RR": _row("TCP_RR", "1/s", "transactions"),
+    "netperf.UDP_RR": _row("UDP_RR", "1/s", "transactions"),
+    "b_eff": Benchmark(
+        "b_eff",
+        (
+            *(Column(stem, stem, "MB/s") for stem in _B_EFF),
+            Column("latency_pingpong", "latency_pingpong", "us"),
+        ),
+    ),
+    "himeno": _row("himeno", "Gflop/s", "performance"),
+    "hardware": Benchmark(
+        "hardware",
+        (
+            Column("cpus_per_node", "cpus_per_node", "1"),
+            Column("clock", "clock", "GHz"),
+            Column("peak_per_node", "peak_per_node", "Gflop/s"),
+        ),
+    ),
+    **{
+        f"dense.{name}": _row(name, "MB/s", "bandwidth")
+        for name in ("aapc", "simple_pairwise", "cumulative_pairwise", "random_pairwise")
+    },
+    **{
+        name: _row(name, "s", "time")
+        for name in (
+            "namd.apoa1",
+            *(f"cpmd.{name}" for name in ("c120", "si512", "si512-60")),
+            *(f"specmpi.{name}" for name in _SPECMPI),
+        )
+    },
+}
