@@ -40,7 +40,9 @@ def campaign_with(workspace):
         )
         uuid = made.Database(workspace.results).add([case])
         step = Progress("nodes", ["checks/nodes.py"], [*ARGUMENTS], DONE)
-        step.attempts = [Attempt("run", "2026-11-22T01:00:00+00:00", "e", 0, uuid)]
+        step.attempts = [
+            Attempt("run", "2026-11-22T01:00:00+00:00", "2026-11-22T01:10:00+00:00", 0, uuid)
+        ]
         nodes = {"compute": [SlurmNode(name, "idle", "", True) for name in NAMES]}
         return State(
             workspace.campaigns, "accept-1", "accept", {"mode": "acceptance", "system": "made"},
