@@ -68,10 +68,10 @@ def ids(database: Path) -> list[str]:
 def full_id(database: Path, beginning: str) -> str:
     """Return the UUID that begins so; raises ResultsFault where not just one does."""
     found = [uuid for uuid in ids(database) if uuid.startswith(beginning)]
-    if len(found) != 1:
+    if len(found) != 1 and beginning not in found:
         which = f"{len(found)} sessions that begin with" if found else "no session"
         raise ResultsFault(f"{database}: holds {which} {beginning}; see: acceptance sessions")
-    return found[0]
+    return beginning if beginning in found else found[0]
 
 
 def last_ended(database: Path) -> tuple[str, float]:
