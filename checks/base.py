@@ -215,7 +215,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
             row = library().look_up(*place, stem, parameters, unit, self.sources(name))
         except (references.ReferenceFault, LookupError, ValueError) as err:
             raise SanityError(str(err)) from None
-        thresholds = row and library().tolerances.thresholds(row.source, row.relation, unit)
+        thresholds = row and library().thresholds(row)
         return (row, thresholds) if thresholds else (None, None)
 
     def sources(self, name):

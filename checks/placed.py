@@ -210,7 +210,7 @@ class PlacedCheck(JudgedCheck, Pinned):
             return found
         like = self.limited_like(name)
         bound = plausibility.limit_of(suites.find(self.benchmark_name), like, unit, self.fabric)
-        tolerances = library().tolerances.thresholds("limit", "=", unit, like)
+        tolerances = self.tolerances().thresholds("limit", "=", unit, like)
         if bound is None or tolerances is None or "limit" not in self.sources(name):
             return None
         return (bound[0], *tolerances, unit), bound[1]
@@ -219,11 +219,15 @@ class PlacedCheck(JudgedCheck, Pinned):
         """Return the metric whose fraction of the fabric's limit judges this one."""
         return name
 
+    def tolerances(self):
+        """Return how far results of this system may lie from their references."""
+        return library().tolerances_of(self.current_system.name)
+
     def causes(self):
         """Return what the links of the nodes showed, else which slower link the peak would fit."""
         found = list(seen(self.findings))
         if not found and self.layout.nodes > 1 and self.fabric:
-            within = library().tolerances.thresholds("limit", "=", "MB/s", "bandwidth_peak")
+            within = self.tolerances().thresholds("limit", "=", "MB/s", "bandwidth_peak")
             slower = within and plausibility.slower_link(
                 suites.find(self.benchmark_name), self.measurements, self.fabric, -within[0]
             )

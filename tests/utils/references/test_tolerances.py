@@ -1,11 +1,13 @@
 """`references/tolerances.py`: what is refused, and which thresholds follow."""
 
+import re
+
 import pytest
 
-from acceptance.references import ReferenceFault, Tolerances, load
+from acceptance.references import ReferenceFault, Tolerances, failing, load
 from acceptance.references.tolerances import PAIR_UNITS, PAIRED
 from tests.places import ROOT
-from tests.utils.references.made import TOLERANCES, edit
+from tests.utils.references.made import LATENCY, TOLERANCES, add, edit, refused
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_missing_tolerances_are_refused(folder):
     ("source", "relation", "unit", "expected"),
     [
         ("published", "=", "us", (None, 0.2)),
-        ("published", "~", "MB/s", (-0.1, None)),
+        ("published", "~", "MB/s", (-0.2, None)),
         ("baseline", "=", "MB/s", (-0.05, 0.5)),
         # No time is less than zero: ReFrame requires a lower threshold of at least -1.
         ("baseline", "=", "us", (-1.0, 0.1)),
@@ -180,3 +182,59 @@ def test_a_faulty_tolerance_of_nodes_is_refused_with_its_place(folder, old, new,
 def test_the_project_says_how_far_nodes_may_differ():
     tolerances = Tolerances.load(ROOT / "reference/tolerances.yaml")
     assert set(tolerances.nodes) == {(where, unit) for where in PAIRED for unit in PAIR_UNITS}
+
+
+def test_the_documentation_says_what_fails():
+    tolerances = load(ROOT / "reference").tolerances
+    text = (ROOT / "reference/README.md").read_text()
+    section = text.partition("## What fails, and how far from what")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\S+) \| (.+?) \| (.+?) \|$", section, re.MULTILINE)
+    units = {unit for source, unit in tolerances.table if source != "limit"}
+    assert {unit for unit, *_ in rows if unit != "unit"} == units
+    for unit, published, baseline in rows[1:]:
+        assert published == (failing(tolerances, "published", unit) or "-"), unit
+        assert baseline == (failing(tolerances, "baseline", unit) or "-"), unit
+    assert f"fails {failing(tolerances, 'limit', 'bandwidth_peak')}," in section
+
+
+STRICT = "baseline:\n  us: {worse: 0.02, better: 0.5, reason: a quiet machine}\n"
+
+
+def test_a_site_states_its_own_tolerances_with_their_origin(folder):
+    own = folder / "sites/tolerances/mine.yaml"
+    own.parent.mkdir()
+    own.write_text(STRICT)
+    library = load(folder)
+    (row,) = library.baselines
+    assert library.thresholds(row) == (-0.5, 0.02)
+    assert library.tolerances.thresholds("baseline", "=", "us") == (-1.0, 0.1)
+    assert library.tolerances_of("mine").origins == {("baseline", "us"): own}
+    assert library.tolerances_of("mine").thresholds("baseline", "=", "MB/s") == (-0.05, 0.5)
+    assert library.tolerances_of("koop") is library.tolerances
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("claims:\n  similar:\n    x: {within: 0.1, reason: none}\n", "of sources only"),
+        ("baseline:\n  us: {worse: 2, better: null, reason: none}\n", "baseline, us"),
+        ("baselin:\n  us: {worse: 0.2, better: null, reason: none}\n", "baselin: not one of"),
+    ],
+)
+def test_tolerances_of_a_site_that_cannot_be_are_refused(folder, text, words):
+    own = folder / "sites/tolerances/mine.yaml"
+    own.parent.mkdir()
+    own.write_text(text)
+    refused(folder, "sites/tolerances/mine.yaml", 0, words)
+
+
+def test_a_baseline_that_no_tolerance_could_judge_is_refused(folder):
+    row = LATENCY.replace("koop", "mine").replace("latency,np=2;message_size=0", "time,np=4")
+    add(folder, row.replace(",2.5,us,2.5", ",2.5,s,2.5"), name="sites/mine.csv")
+    refused(folder, "sites/mine.csv", 3, "no tolerance of a baseline in s")
+
+
+def test_a_number_that_is_only_about_so_may_be_missed_by_twice_as_much(folder):
+    tolerances = load(folder).tolerances
+    assert tolerances.thresholds("published", "~", "MB/s") == (-0.2, None)
+    assert tolerances.thresholds("published", "=", "MB/s") == (-0.1, None)

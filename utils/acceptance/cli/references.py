@@ -3,6 +3,7 @@
 import argparse
 
 from acceptance import references
+from acceptance.cli import tolerances
 from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.coverage import show
 from acceptance.cli.output import emit
@@ -26,6 +27,7 @@ def add(commands: Commands) -> None:
     for option, what in (
         ("--coverage", "which modes run a case that each row judges, and why some judge none"),
         ("--judges", "the cases that each row judges"),
+        ("--tolerances", "how far from which reference a result fails, and which file says so"),
     ):
         command.add_argument(option, action="store_true", help=what)
     add_format(command, "table", "csv", "json")
@@ -36,7 +38,9 @@ def run(options: argparse.Namespace) -> int:
     """Print the references that are asked for."""
     library = references.load(options.workspace.reference)
     rows = tables.select(library, options.paper, options.partition, options.benchmark)
-    if options.coverage or options.judges:
+    if options.tolerances:
+        tolerances.show(options, library)
+    elif options.coverage or options.judges:
         show(options, library, rows)
     elif options.format == "csv":
         print(tables.as_csv(rows), end="")

@@ -87,7 +87,7 @@ def _reason(row: Reference, library: Library, cases: Sequence[ListedCase]) -> tu
     fitting = [case for case, keys in results if row.fits(keys)]
     if not fitting:
         return Why.KEY, _never_run(row, [keys for _, keys in results])
-    if library.tolerances.thresholds(row.source, row.relation, row.unit) is None:
+    if library.thresholds(row) is None:
         return Why.BOUND, f"{row.relation} {row.value:g} {row.unit}: nothing is worse than that"
     rows = {case.judged[name] for case in fitting for name in case.judged}
     lines = sorted(line for path, line in rows if path == str(row.path))

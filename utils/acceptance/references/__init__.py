@@ -14,7 +14,7 @@ from acceptance.references.records import (
     write_parameters,
 )
 from acceptance.references.relations import RANGED, RELATIONS, agrees, bounds
-from acceptance.references.tolerances import SOURCES, Tolerances
+from acceptance.references.tolerances import SOURCES, Tolerances, failing
 
 __all__ = [
     "PARAMETERS",
@@ -31,6 +31,7 @@ __all__ = [
     "Tolerances",
     "agrees",
     "bounds",
+    "failing",
     "load",
     "misses_text",
     "outside",

@@ -32,6 +32,8 @@ class Library:
     claims: tuple[Claim, ...]
     tolerances: Tolerances
     baselines: tuple[Reference, ...] = field(default=())
+    #: System -> its tolerances, where a site states its own.
+    of_sites: dict[str, Tolerances] = field(default_factory=dict)
 
     @cached_property
     def _index(self) -> dict[tuple[str, ...], list[Reference]]:
@@ -63,6 +65,15 @@ class Library:
             if matches := [row for row in rows if row.fits(parameters)]:
                 return _best(matches, unit)
         return None
+
+    def tolerances_of(self, system: str) -> Tolerances:
+        """Return the tolerances for the results of a system: the site's own, where it has them."""
+        return self.of_sites.get(system, self.tolerances)
+
+    def thresholds(self, row: Reference) -> tuple[float | None, float | None] | None:
+        """Return how far a result may lie from a row, as `Tolerances.thresholds`; None: any way."""
+        tolerances = self.tolerances_of(row.system)
+        return tolerances.thresholds(row.source, row.relation, row.unit)
 
     def stated(self, system: str, partition: str, benchmark: str) -> Iterator[dict[str, str]]:
         """Yield the parameters under which values and claims name results of a benchmark.
@@ -127,14 +138,25 @@ def load(folder: Path) -> Library:
         for path in sorted((folder / "sites").glob("*.csv"))
         for row in csv_rows.values(path, "baseline", None)
     ]
+    of_sites = {
+        path.stem: tolerances.overridden(path)
+        for path in sorted((folder / "sites/tolerances").glob("*.yaml"))
+    }
+    for row in baselines:
+        if ("baseline", row.unit) not in of_sites.get(row.system, tolerances).table:
+            raise ReferenceFault(
+                f"no tolerance of a baseline in {row.unit}, so that it could judge nothing; state "
+                f"one in sites/tolerances/{row.system}.yaml",
+                where=str(row.path),
+                number=row.line,
+            )
     _check_duplicates(values)
     _check_duplicates(baselines)
     claims = claim_rows.claims(folder / "claims.csv", papers, partitions)
     for path in sorted((folder / "sites/claims").glob("*.csv")):
         claims += claim_rows.claims(path, (path.stem,), None)
-    return Library(
-        folder, papers, partitions, tuple(values), tuple(claims), tolerances, tuple(baselines)
-    )
+    rows = tuple(values), tuple(claims), tolerances, tuple(baselines)
+    return Library(folder, papers, partitions, *rows, of_sites)
 
 
 def _check_duplicates(references: list[Reference]) -> None:

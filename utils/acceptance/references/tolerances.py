@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -27,6 +27,9 @@ CLAIMED = tuple(dict.fromkeys(kind.tolerance for kind in RELATIONS.values() if k
 COMPARED = ("%", "x", "decade", "difference")
 #: Where the pairs of processes stood by which nodes are compared, and the units of their results.
 PAIRED, PAIR_UNITS = ("between", "inside"), ("us", "MB/s")
+
+#: By how much more a number may be missed that a paper prints as "about": a digit or two of it.
+ABOUT = 2.0
 
 _Reason = Annotated[str, Meta(pattern=r"\S")]
 _Mapping = dict[str | int, Any]
@@ -75,6 +78,22 @@ class Tolerances:
     table: dict[tuple[str, str], Tolerance]
     claims: dict[tuple[str, str], float] = field(default_factory=dict)
     nodes: dict[tuple[str, str], float] = field(default_factory=dict)
+    #: Those that a site states instead -> its file.
+    origins: dict[tuple[str, str], Path] = field(default_factory=dict)
+
+    def overridden(self, path: Path) -> "Tolerances":
+        """Return these with those of a site's file in their place, source by source, unit by unit.
+
+        Raises ReferenceFault as `load`, and for what is no source: claims and nodes have one file.
+        """
+        site = Tolerances.load(path)
+        if site.claims or site.nodes:
+            raise ReferenceFault("a site states tolerances of sources only", where=str(path))
+        return replace(
+            self,
+            table={**self.table, **site.table},
+            origins={**self.origins, **dict.fromkeys(site.table, path)},
+        )
 
     @classmethod
     def load(cls, path: Path) -> "Tolerances":
@@ -142,18 +161,36 @@ class Tolerances:
         cannot judge: no tolerance is stated for its unit, or the bound points to the better side
         ("up to 900 MB/s" says nothing about 850). Of a unit without direction, such as that of a
         communication balance ratio, neither side is the better one: both are bounded by `worse`.
+        Of `~`, a number that is only about so, it is `ABOUT` times as much.
         """
         tolerance = self.table.get((source, metric if source == "limit" else unit))
         way = direction(unit)
         if tolerance is None or (relation, way) in ((">=", "lower"), ("<=", "higher")):
             return None
         worse, better = tolerance.worse, tolerance.better
+        if (source, relation) == ("published", "~"):
+            worse = min(ABOUT * worse, 0.99)
         if relation in (">=", "<="):
             return (-worse, None) if relation == ">=" else (None, worse)
         if way == "lower":
             # ReFrame requires a lower threshold of at least -1: no time is less than zero.
             return None if better is None else -min(better, 1.0), worse
         return -worse, better if way == "higher" else worse
+
+
+def failing(tolerances: Tolerances, source: str, unit: str) -> str:
+    """Say how far from a reference (`=`) a result fails: `6 % below`; empty where nothing judges.
+
+    Of a limit `unit` is the name of the metric.
+    """
+    limit = source == "limit"
+    found = tolerances.thresholds(source, "=", "MB/s" if limit else unit, unit if limit else "")
+    lower, upper = found or (None, None)
+    texts = (
+        f"{100 * -lower:.3g} % below" if lower else "",
+        f"{100 * upper:.3g} % above" if upper else "",
+    )
+    return ", ".join(filter(None, texts))
 
 
 def _entries(data: object, *keys: str) -> Iterator[tuple[tuple[str, str], object]]:

@@ -65,7 +65,7 @@ def drifted(series: Series, library: Library, spread: float) -> list[Change]:
     found = baseline_of(series, library)
     if found is None or len(series.values) < DRIFT_SAMPLES:
         return []
-    tolerance = library.tolerances.table.get(("baseline", series.unit))
+    tolerance = library.tolerances_of(series.case.key.system).table.get(("baseline", series.unit))
     if tolerance is None:
         return []
     spread = spread if found.spread is None else found.spread

@@ -191,7 +191,7 @@ def _row(
     values = np.array([series.values[number] for number in chosen])
     value, spread = map(float, middle_and_spread(values))
     spread /= value
-    tolerance = library.tolerances.table.get(("baseline", series.unit))
+    tolerance = library.tolerances_of(series.case.key.system).table.get(("baseline", series.unit))
     if tolerance is None:
         return f"tolerances.yaml has no tolerance of a baseline in {series.unit}"
     if BASELINE_SPREADS * spread > tolerance.worse:

@@ -55,7 +55,7 @@ def unmet_rows(library: Library, site: configuration.Site, systems: Collection[s
 def _of_row(row: Reference, library: Library, site: configuration.Site) -> str:
     reasons = _reasons(site, row.system, row.partition, row.benchmark, row.metric, row.parameters)
     reason = next(reasons, "") or _of_unit(row.benchmark, row.metric, row.unit)
-    if not reason and library.tolerances.thresholds(row.source, row.relation, row.unit) is None:
+    if not reason and library.thresholds(row) is None:
         reason = f"tolerances.yaml has nothing for {row.relation} {row.unit} of a {row.source}"
     return reason
 

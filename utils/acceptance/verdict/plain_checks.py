@@ -45,7 +45,7 @@ def _judge(verdict: Verdict, case: Case, library: Library) -> None:
         except (LookupError, ValueError) as err:
             verdict.fail("references", f"{place}: {metric.name}: {err}", place, metric.name)
             continue
-        thresholds = row and library.tolerances.thresholds(row.source, row.relation, row.unit)
+        thresholds = row and library.thresholds(row)
         if not row or not thresholds:
             continue
         if metric.reference is None:  # it was counted as one that nothing judges
