@@ -177,6 +177,7 @@ def matched(own, lefts, rights, same_place=False):
         rank = (
             min(int(one[5].get("order", 0)) for one in (left, right)),
             left[5].get("nodes") == right[5].get("nodes"),
+            -sum(int(one[5].get("nodes", 0)) for one in (left, right)),
             min(left[0], right[0]),
             max(left[0], right[0]),
         )

@@ -50,6 +50,18 @@ def test_the_number_of_nodes_may_differ_and_is_said(judge):
     assert (outcome.state, outcome.ours.value, outcome.compared) == (FAILS, pytest.approx(10), 1)
 
 
+def test_of_two_layouts_the_one_on_the_fewest_nodes_is_compared(judge):
+    both = [("4", 7.0, 10.0), ("2", 9.0, 10.0), ("8", 5.0, 10.0)]
+    cases = [result(where, value[where == OLD], nodes=nodes) for nodes, *value in both
+             for where in (NEW, OLD)]  # fmt: skip
+    outcome = judge({}, *cases)
+    assert (outcome.left.keys["nodes"], outcome.right.keys["nodes"]) == ("2", "2")
+    assert (outcome.left.value, outcome.compared, outcome.note) == (9.0, 1, "")
+    # A claim may state how many processes stand on each node.
+    outcome = judge({"parameters": "per_node=2"}, *cases)
+    assert (outcome.left.value, outcome.right.keys["nodes"]) == (7.0, "4")
+
+
 def test_of_several_problem_sizes_of_hpcc_the_largest_are_compared(judge):
     change = {"benchmark": "hpcc", "metric": "G-HPL"}
     both = {"unit": "Gflop/s", "stem": "G-HPL", "benchmark": "hpcc"}

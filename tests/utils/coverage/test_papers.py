@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.core.metrics import split
 from acceptance.core.paths import ROOT, Workspace
-from acceptance.coverage import cover_rows
+from acceptance.coverage import cover_claims, cover_rows
 from acceptance.references import load
 from acceptance.references.misses import outside
 from acceptance.references.records import with_derived
@@ -71,6 +71,18 @@ def test_a_number_judges_one_way_of_running(library, cases):
         place = f"{covered.row.path.name}:{covered.row.line}"
         assert {*map(len, ways.values())} <= {1}, f"{place}: {ways}"
         assert len(ways) <= 1 or "per_node" in covered.row.parameters, f"{place}: {[*ways]}"
+
+
+def test_what_is_expected_of_a_system_has_a_case_and_what_has_none_says_so(library, cases):
+    covered = cover_claims(library.claims, library, cases)
+    lines = [
+        one.claim.line
+        for one in covered
+        if (one.claim.expected and not one.modes)
+        or ("no case" in one.claim.note) == bool(one.modes)
+    ]
+    assert not lines
+    assert len(covered) == len(library.claims)
 
 
 def test_every_case_of_the_papers_could_be_cut(cases):

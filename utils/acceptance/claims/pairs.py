@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from acceptance.claims.figures import SIZES, Incomparable, better, times_as_good
 from acceptance.claims.results import Measurements, Places, Value, is_of
-from acceptance.references import Claim, Side, agrees
+from acceptance.references import Claim, Side, agrees, with_derived
 
 #: They follow from the number of processes and the machine: two machines seldom agree in them, and
 #: a claim that requires them states them.
@@ -104,7 +104,7 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
                 results.failed.append(time)
         for series in place.series.values():
             size = series.keys.get("message_size")
-            keys = {**series.keys, "environment": series.environment}
+            keys = {**with_derived(series.keys), "environment": series.environment}
             if (
                 is_of(series.benchmark, benchmark)
                 and metric in ("", series.stem)
@@ -209,4 +209,5 @@ def quotient(pair: Pair) -> Measurements:
 
 def _rank(pair: Pair, varied: Collection[str]) -> tuple[float, ...]:
     order = min(pair.left.order, pair.right.order)
-    return order, "nodes" not in pair.differing(varied), pair.older, pair.newer
+    nodes = -sum(int(value.keys.get("nodes", "0")) for value in (pair.left, pair.right))
+    return order, "nodes" not in pair.differing(varied), nodes, pair.older, pair.newer

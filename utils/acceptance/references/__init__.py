@@ -11,6 +11,7 @@ from acceptance.references.records import (
     ReferenceFault,
     Side,
     source_of,
+    with_derived,
     write_parameters,
 )
 from acceptance.references.relations import RANGED, RELATIONS, agrees, bounds
@@ -37,5 +38,6 @@ __all__ = [
     "outside",
     "source_of",
     "tables",
+    "with_derived",
     "write_parameters",
 ]
