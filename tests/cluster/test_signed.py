@@ -1,0 +1,166 @@
+"""Four equal nodes, healthy and with one throttled: all that is said of them agrees."""
+
+import contextlib
+import json
+import re
+import shutil
+
+import pytest
+import yaml
+
+from tests import netns
+from tests.cluster import slurm
+from tests.cluster.conftest import HEAD
+from tests.cluster.sites import ClusterSite
+from tests.conftest import needs_wheels
+from tests.places import ROOT
+
+NODES = ("node1", "node2", "node3", "node4")
+#: Of the benchmarks a single one: links and nodes are measured whatever is chosen.
+CASES = (
+    *("--", "-n", "Barrier%np=2%placement=inter-node", "-S", "ImbMpi1.repetitions=5"),
+    *("-S", "NodePairs.repetitions=1"),
+)
+#: So slow that the processors of a busy machine do not matter; the interfaces say 1 Gb/s.
+RATE, SLOW = "400mbit", "100mbit"
+
+pytestmark = needs_wheels
+
+
+@pytest.fixture(scope="module")
+def equal(tmp_path_factory):
+    """Four nodes with links of 1 Gb/s, and a Slurm."""
+    if reason := slurm.why_not() or netns.why_not():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("equal")
+    with (
+        netns.Nodes(folder, (HEAD, *NODES)) as nodes,
+        nodes.trained(1000, *NODES),
+        slurm.Cluster(folder, nodes, features=dict.fromkeys(NODES, "all")) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture
+def signed(site, equal):
+    """A site of one partition with all four nodes."""
+    measured = ClusterSite(site, equal)
+    environment = measured.environment()
+    # Two nodes share a core of this machine: ranks must not spin for the whole of a time slice.
+    environment["env_vars"].append(["I_MPI_THREAD_YIELD", "3"])
+    part = measured.partition("all", environment, rate="1", access=["--exclusive"])
+    part["extras"]["nodes"] = len(NODES)
+    measured.configure(environment, part)
+    site.environment["ACCEPTANCE_REFERENCE"] = str(loose_references(site.folder / "reference"))
+    return measured
+
+
+def loose_references(folder):
+    """Copy the references, with tolerances that a busy machine keeps; bandwidths have ours."""
+    shutil.copytree(ROOT / "reference", folder)
+    path = folder / "tolerances.yaml"
+    tolerances = yaml.safe_load(path.read_text())
+    tolerances["limit"]["bandwidth_peak"]["worse"] = 0.95
+    tolerances["nodes"]["between"]["us"]["worse"] = 9.0
+    path.write_text(yaml.safe_dump(tolerances))
+    return folder
+
+
+@contextlib.contextmanager
+def throttled(cluster, *slow):
+    """Let some nodes send at a quarter of the rate for a while, and the others at all of it."""
+    others = [name for name in NODES if name not in slow]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(cluster.nodes.shaped(RATE, nodes=others))
+        if slow:
+            stack.enter_context(cluster.nodes.shaped(SLOW, nodes=slow))
+        yield
+
+
+def campaign(measured, kind):
+    """Return the folder of the newest campaign of a kind."""
+    return max((measured.site.var / "campaigns").glob(f"{kind}-*"))
+
+
+def accept(measured, *options):
+    """Run an acceptance; return what it printed, and its protocol."""
+    done = measured.site.acceptance("accept", "--operator", "me", *options, *CASES)
+    folder = campaign(measured, "accept")
+    print(done.output)
+    print((folder / "protocol.md").read_text().partition("## What was asked")[0])
+    return done, json.loads((folder / "protocol.json").read_text())
+
+
+def a_night(measured):
+    """Measure a night; return what each command says of it (of export its number), and alerts."""
+    site = measured.site
+    night = site.acceptance("nightly", *CASES)
+    print(night.output)
+    gate = site.acceptance("gate")
+    run = site.acceptance("gate", "--run", campaign(measured, "nightly").name)
+    junit = site.acceptance("gate", "--format", "junit")
+    export = site.acceptance("export", "prometheus")
+    (number,) = re.findall(r"^acceptance_verdict_status\{.*\} (\d)", export.output, re.MULTILINE)
+    assert gate.output == run.output
+    said = {
+        "nightly": night.status,
+        "gate": gate.status,
+        "gate --run": run.status,
+        "junit": junit.status,
+        "export": int(number),
+    }
+    return said, site.acceptance("alerts", "--format", "json").data["open"]
+
+
+def verify(measured):
+    path = campaign(measured, "accept") / "protocol.json"
+    return measured.site.acceptance("protocol", "verify", path)
+
+
+def test_a_healthy_cluster_is_accepted_and_every_node_was_benchmarked(signed):
+    with throttled(signed.cluster):
+        done, data = accept(signed)
+        said, alerts = a_night(signed)
+    assert done.status == 0, done.output
+    assert data["outcome"] != "rejected"
+    assert "benchmarked 4 of 4 nodes" in " ".join(done.output.split())
+    assert "4 compared with each other" in " ".join(done.output.split())
+    assert not [each for each in data["findings"] if each["severity"] in ("critical", "major")]
+    assert verify(signed).status == 0
+    assert (said, alerts) == (dict.fromkeys(said, 0), [])
+
+
+def test_a_throttled_node_is_named_and_nobody_else(signed):
+    with throttled(signed.cluster, "node3"):
+        done, data = accept(signed)
+        said, alerts = a_night(signed)
+    assert done.status == 1, done.output
+    assert data["outcome"] == "rejected"
+    worst = [each for each in data["findings"] if each["id"].startswith("NODE-SLOW")]
+    assert [(each["nodes"], each["severity"]) for each in worst] == [(["node3"], "critical")]
+    assert "measured again" in worst[0]["found"]
+    assert [step["name"] for step in data["asked"]["steps"]][-1] == "nodes-again"
+    assert verify(signed).status == 0
+    assert said == dict.fromkeys(said, 1)
+    assert [(alert["check"], alert["nodes"]) for alert in alerts] == [
+        ("node-slow node3", ["node3"])
+    ]
+
+
+def test_an_acceptance_that_is_limited_to_nodes_says_so_and_leaves_the_others_alone(signed):
+    with throttled(signed.cluster, "node4"):
+        done, data = accept(signed, "--nodes", "node[1-2]")
+    assert done.status == 0, done.output
+    assert "limited by the operator to 2 of 4 nodes" in " ".join(done.output.split())
+    found = {each["id"].partition(":")[0]: each["found"] for each in data["findings"]}
+    assert found["NOT-COMPARED"].startswith("two nodes, one pair")
+    assert found["LIMITED"] == "limited by the operator to 2 of 4 nodes"
+    assert {node for case in data["measured"] for node in case["nodes"]} == {*NODES[:2]}
+    assert verify(signed).status == 0
+
+
+def test_nodes_that_there_are_none_of_are_refused_before_anything_runs(signed):
+    done = signed.site.acceptance("accept", "--nodes", "node[3-5]", *CASES)
+    assert done.status == 2
+    assert "no node node5 in all; there are: node1, node2, node3, node4" in done.errors
+    assert not (signed.site.var / "campaigns").exists()
