@@ -11,6 +11,7 @@ from reframe.core.exceptions import PerformanceError, SanityError
 
 from acceptance import references
 from acceptance.core import metrics
+from acceptance.core.observations import Observation
 from acceptance.core.paths import Workspace
 from acceptance.core.units import is_measured
 from acceptance.launch import slurm_jobs
@@ -116,7 +117,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         """Read the output once; a metric that is missing or impossible fails the case."""
         self.keys = self.parameters()
         # A job that was cut short may have the exit status 0, and may have printed all.
-        if ended := slurm_jobs.cut_short(self.errors(), self.job.state):
+        if ended := self.given_up() or slurm_jobs.cut_short(self.errors(), self.job.state):
             raise SanityError("; ".join(self.fail([ended])))
         # None where the scheduler does not tell; an output that was cut tells then.
         if self.job.exitcode:
@@ -142,6 +143,14 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
             if unit != declared:
                 raise SanityError(f"{what} in {unit}, declared in {declared}")
         return True
+
+    def given_up(self):
+        """Return that ReFrame cancelled the job while it waited for its nodes, None if not so."""
+        waited = getattr(self.job, "is_cancelling", False) and self.max_pending_time
+        if not waited or Path(self.stagedir, self.stdout.evaluate()).exists():
+            return None
+        text = f"its job waited for {self.max_pending_time:g} s and did not start"
+        return Observation("not-started", text)
 
     def fate(self):
         """Ask Slurm about the job where ReFrame takes one that it does not see for completed."""

@@ -120,6 +120,26 @@ def test_a_node_that_went_away_meanwhile_was_not_looked_at(four, monkeypatch):
     assert "the links of 3 of 4 nodes that are up were looked at; not: node3" in said
 
 
+def test_a_busy_node_is_waited_for_and_then_told(four):
+    job = four.cluster.run(
+        "sbatch", "--parsable", "--nodelist=node4", "--exclusive", "--output=/dev/null",
+        "--wrap=sleep 300",
+    ).stdout.strip()  # fmt: skip
+    four.cluster.wait_for(lambda: four.cluster.jobs().get(job) == "RUNNING", "a busy node")
+    try:
+        done = four.site.reframe(
+            "-c", "checks/fabric.py", "-r", "--distribute=up", "-S", "max_pending_time=3s"
+        )
+    finally:
+        four.cluster.run("scancel", job)
+        four.cluster.wait_for(lambda: not four.cluster.jobs(), "the end of the job")
+    assert done.status == 1, done.output
+    cases = results.session(four.site.database).cases
+    failed = {case.name.split("%.nid=")[1].split()[0]: case for case in cases if not case.passed}
+    assert failed.keys() == {"node4"}
+    assert "its job waited for 3 s and did not start" in failed["node4"].fail_reason
+
+
 def test_an_acceptance_rejects_a_drained_node_by_its_name(four):
     with drained(four.cluster, "node3"):
         done, _ = measure(four, "accept")

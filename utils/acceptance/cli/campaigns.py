@@ -122,7 +122,8 @@ def _nightly(options: argparse.Namespace) -> int:
     system = configuration.system(options.system)
     known = nodes.ask(system)
     earlier = campaign.readable(options.workspace.campaigns, "nightly-*")
-    turns = rotation.turns(system, known, earlier)
+    benchmarks = options.mode != steps.MAINTENANCE
+    turns = rotation.turns(system, known, earlier) if benchmarks else {}
     plan = steps.plan(
         options.mode,
         configuration,

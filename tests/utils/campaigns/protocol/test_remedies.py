@@ -168,6 +168,7 @@ FAULTS = {
     "link-failed": ("n1 mlx5_0/1 link_downed: 3 more (0 to 3), expected no more", "LINK-FAILED"),
     "time-limit": ("the job 7 on node1 was CANCELLED DUE TO TIME LIMIT", "TIMEOUT"),
     "job-ended": ("the job 7 on node1 was CANCELLED DUE TO NODE FAILURE", "JOB-ENDED"),
+    "not-started": ("its job waited for 400 s and did not start", "JOB-WAITED"),
 }
 
 

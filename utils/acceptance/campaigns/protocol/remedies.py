@@ -140,6 +140,9 @@ CODES = {
         "Slurm would not have started it before somebody fixes what it says: nodes (sinfo -R), the "
         "partition's limits (scontrol show partition), account and QOS (sacctmgr); then repeat",
     ),
+    "JOB-WAITED": Code(
+        MAJOR, "its nodes were busy: repeat, or let it wait, -S max_pending_time=2h"
+    ),
     "GUIDELINE": Code(
         INFO, "tune the MPI's choice of the algorithm for this size, or report it to its makers"
     ),
@@ -193,6 +196,7 @@ OF_FAULTS = {
     "no-bytes": "NO-BYTES",
     "time-limit": "TIMEOUT",
     "job-ended": "JOB-ENDED",
+    "not-started": "JOB-WAITED",
 }
 
 #: What ReFrame says of a job that it gave up -> code; the first that fits.

@@ -1,0 +1,83 @@
+"""Which nodes the link check of a campaign has looked at, of those that Slurm has."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from acceptance.campaigns.links import judge_links
+from acceptance.core.observations import Observation
+from acceptance.launch import SlurmNode
+from acceptance.verdict import Nodes, Verdict
+
+PLACE = "made:ten"
+
+
+def node(number, state="idle", reason=""):
+    return SlurmNode(f"node{number}", state, reason, state in ("idle", "allocated"))
+
+
+def case(number, metrics=("nodes",), findings=(), nodes=None, suite="fabric"):
+    name = f"LinkCheck %.nid=node{number} %part=ten"
+    nodes = (f"node{number}",) if nodes is None else nodes
+    return SimpleNamespace(
+        name=name, system="made", partition="ten", suite=suite, metrics=metrics,
+        findings=findings, nodes=nodes,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def judged():
+    """Judge cases of four nodes, unless others are known; return problems and notes."""
+
+    def judge(*cases, known=None, before=(), **more):
+        known = known or [node(number) for number in range(1, 5)]
+        verdict = Verdict()
+        for problem in before:
+            verdict.fail(*problem)
+        judge_links(verdict, Nodes(known={PLACE: known}, **more), cases)
+        return {problem.kind: problem.message for problem in verdict.problems}, verdict.notes
+
+    return judge
+
+
+def test_all_that_were_looked_at_good_or_bad_are_no_problem(judged):
+    slow = Observation("interface-speed", "node4 fast0: slow", True, node="node4", device="fast0")
+    assert judged(*map(case, (1, 2, 3)), case(4, (), (slow,))) == ({}, [])
+
+
+def test_a_node_without_an_answer_was_not_looked_at(judged):
+    waited = Observation("not-started", "its job waited for 1800 s and did not start", True)
+    problems, notes = judged(case(1), case(2), case(3, (), ()), case(4, (), (waited,), ()))
+    assert problems == {
+        "nodes-not-looked-at": "made:ten: the links of 2 of 4 nodes that are up were looked at; "
+        "not: node3, node4"
+    }
+    assert notes == []
+
+
+def test_a_benchmark_is_no_look_at_the_links(judged):
+    problems, _ = judged(*map(case, (1, 2, 3)), case(4, suite="imb"))
+    assert "not: node4" in problems["nodes-not-looked-at"]
+
+
+def test_a_node_that_is_not_up_is_noted_and_fails_an_acceptance(judged):
+    known = [node(1), node(2, "allocated"), node(3, "drained", "bad cable")]
+    text = "made:ten: node3 is drained (bad cable); its links were not looked at"
+    assert judged(case(1), case(2), known=known) == ({}, [text])
+    assert judged(case(1), case(2), known=known, every=True) == ({"node-not-up": text}, [])
+
+
+def test_fewer_nodes_than_stated_are_a_problem(judged):
+    problems, _ = judged(*map(case, (1, 2, 3, 4)), stated={PLACE: 6})
+    assert problems == {"nodes-unknown": "made:ten states 6 nodes, Slurm has 4"}
+
+
+def test_what_the_gate_cannot_know_is_taken_back(judged):
+    left_out = ("nodes-left-out", "only 3 of the 4 nodes of ten were looked at", "ten")
+    known = [node(1), node(2, "down")]
+    assert judged(case(1), known=known, before=[left_out])[0] == {}
+
+
+def test_of_a_limited_partition_the_rest_does_not_count(judged):
+    known = [node(1), node(2, "down"), node(3)]
+    assert judged(case(1), known=known, limited={PLACE: ["node1"]}, every=True) == ({}, [])
