@@ -75,9 +75,7 @@ CODES = {
         "see the signal with mlxlink -d DEVICE -c",
     ),
     "LINK-COUNTERS": Code(
-        MINOR,
-        "clear it (perfquery -R; of an interface load its driver again), and see whether it grows; "
-        f"where it does, {_CABLE}",
+        MINOR, f"clear it (perfquery -R), and see whether it grows; where it does, {_CABLE}"
     ),
     "LINK-FAILED": Code(
         CRITICAL, f"the link went down under load: {_CABLE}; see dmesg and the switch's log"
@@ -140,9 +138,7 @@ CODES = {
         "Slurm would not have started it before somebody fixes what it says: nodes (sinfo -R), the "
         "partition's limits (scontrol show partition), account and QOS (sacctmgr); then repeat",
     ),
-    "JOB-WAITED": Code(
-        MAJOR, "its nodes were busy: repeat, or let it wait, -S max_pending_time=2h"
-    ),
+    "JOB-WAITED": Code(MAJOR, "its nodes were busy: repeat, or let it wait: max_pending_time=2h"),
     "GUIDELINE": Code(
         INFO, "tune the MPI's choice of the algorithm for this size, or report it to its makers"
     ),
