@@ -38,7 +38,6 @@ from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import CaseHistory, History, Series, day
 from acceptance.regressions.incidents import group
-from acceptance.regressions.node_sets import make_comparable
 from acceptance.regressions.scan import scan_series
 from acceptance.regressions.slow_nights import slow_nights
 from acceptance.regressions.vanished import vanished
@@ -123,7 +122,6 @@ def judge(history: History, library: Library | None = None) -> Judgement:
     nights = Nights(history.sessions)
     directed = [one for one in fresh if one.direction is not None]
     level = judgement.level = threshold(len(directed))
-    make_comparable(directed)
     scans = scan_series(directed, level)
     judgement.newest = now
     judgement.systems = tuple(

@@ -10,10 +10,12 @@ from acceptance.detection import changepoint
 from acceptance.detection.common_mode import Floats
 from acceptance.detection.constants import BATCH, SMALLEST, SMALLEST_SEEN
 from acceptance.regressions.history.series import Series
+from acceptance.regressions.node_sets import make_comparable
 
 
 def scan_series(series: Sequence[Series], level: float) -> list[changepoint.Scan]:
-    """Scan series for changes; those of similar lengths together."""
+    """Scan series for changes, as if on the same nodes; those of similar lengths together."""
+    make_comparable(series)
     found: dict[int, changepoint.Scan] = {}
     for batch in batches(series):
         samples = matrix([series[number] for number in batch])
