@@ -90,7 +90,10 @@ class LinkCheck(PlacedCheck):
 
     def nodes_seen(self):
         """Return the nodes that said something."""
-        return {line.split()[0] for line in self.output().splitlines() if line.split()}
+        try:
+            return {line.split()[0] for line in self.output().splitlines() if line.split()}
+        except FileNotFoundError:  # of a job that did not start
+            return set()
 
     def troubles(self):
         """Return what is not as the facts demand, of all nodes."""
