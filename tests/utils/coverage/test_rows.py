@@ -55,8 +55,11 @@ def test_a_row_has_the_cases_that_it_judges_with_their_metrics_and_modes(folder)
 @pytest.mark.parametrize(
     ("changes", "why", "words"),
     [
-        ({"imb.PingPong,bandwidth_peak": "netperf.TCP_STREAM,throughput"}, Why.PROGRAM, "no check"),
-        ({"imb.PingPong,bandwidth_peak": "imb.PingPong,message_rate"}, Why.METRIC, "no metric"),
+        (
+            {"imb.PingPong,bandwidth_peak": "netperf.TCP_STREAM,throughput", "MB/s": "Mbit/s"},
+            Why.PROGRAM,
+            "no check runs netperf.TCP_STREAM",
+        ),
         ({"np=2": "sizes=large"}, Why.WORDS, "a word"),
         ({"np=2": "distance=1"}, Why.KEY, "no case has the key distance"),
         ({"np=2": "np=576"}, Why.KEY, "np=576 is not run, but 2"),
@@ -79,3 +82,14 @@ def test_a_case_that_could_not_be_cut_says_what_is_missing(folder):
     fault = "koop:qdr does not say how much memory a node has"
     lacking = {"metrics": {}, "keys": {}, "fault": fault}
     assert reason(folder, PEAK.replace("np=2", "np=4"), **lacking) == (Why.CASE, fault)
+
+
+def test_a_baseline_of_a_metric_that_its_benchmark_lacks_says_so(folder):
+    row = PEAK.replace("koop", "mine").replace("bandwidth_peak", "bandwidth_top")
+    add(folder, row, name="sites/mine.csv")
+    library = load(folder)
+    _, covered = cover_rows(library.baselines, library, [])
+    assert (covered.why, covered.detail) == (
+        Why.METRIC,
+        "imb.PingPong has no metric bandwidth_top",
+    )

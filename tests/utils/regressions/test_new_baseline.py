@@ -220,7 +220,6 @@ def test_samples_with_a_change_among_them(path, folder):
         ({"keys": {"colour": "red"}}, "us", "that no reference can have: colour=red"),
         ({"keys": {"class": "Z"}}, "us", "that no reference can have: class=Z"),
         ({"environment": "a;b"}, "us", "that no reference can have: environment=a;b"),
-        ({}, "%", "tolerances.yaml has no tolerance of a baseline in %"),
     ],
 )
 def test_what_cannot_have_a_baseline(path, folder, fields, unit, says):
