@@ -21,6 +21,7 @@ from acceptance.coverage import (
 from acceptance.references import Library, Reference, tables
 from acceptance.rfm import ListedCase, configuration, list_cases
 
+_SHORT = ("row", "benchmark", "metric", "parameters", "judges in")
 _HEADER = ("partition", *tables.SHORT_COLUMNS, "check", "modes", "why not", "detail")
 
 
@@ -46,7 +47,7 @@ def show(options: argparse.Namespace, library: Library, rows: Sequence[Reference
         },
         lambda: "\n\n".join(
             [
-                _judges(covered) if options.judges else table(_HEADER[:-1], _short(covered)),
+                _judges(covered) if options.judges else table(_SHORT, map(_short, covered)),
                 *_summaries(covered, covered_claims),
             ]
         ),
@@ -65,8 +66,16 @@ def _cells(covered: CoveredRow) -> list[str]:
     ]
 
 
-def _short(covered: Iterable[CoveredRow]) -> list[list[str]]:
-    return [_cells(each)[:-1] for each in covered]
+def _short(covered: CoveredRow) -> list[str]:
+    """Return what fits into a table: the row by its line, and its modes, or why there is none."""
+    row = covered.row
+    return [
+        f"{row.path.name}:{row.line}",
+        row.benchmark,
+        row.metric,
+        tables.fields(row)["parameters"],
+        covered.why.value if covered.why else " ".join(covered.modes),
+    ]
 
 
 def _judges(covered: Iterable[CoveredRow]) -> str:
