@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -341,6 +342,8 @@ def test_a_wrong_checksum_is_refused(fresh, tmp_path):
     assert "hecksum" in failed["message"]
     assert "\n" not in failed["message"]
     assert left_out["kind"] == "left-out"
+    said = fresh.acceptance("gate").output
+    assert re.search(r"cases +1 of 2 run, 1 build among them: 0 passed, 0 failed, 1 not run", said)
     assert not [tree for tree in trees(fresh) if "intel-mpi-benchmarks" in str(tree)]
 
 

@@ -158,7 +158,8 @@ def summary(state: State, given: Verdict) -> str:
         + (f"; not provided here: {', '.join(missing)}" if missing else "")
         + (f"; {again} times gone on with after a stop" if again else "")
         + ".",
-        f"{given.ran} of {given.selected} cases run: {given.passed} passed, {given.failed} failed;",
+        f"{given.ran} of {given.selected + given.left_out} cases run: {given.passed} passed, "
+        f"{given.failed - given.left_out} failed;",
         f"{judged} metrics judged, {given.recorded} recorded, not judged.",
     ]
     if given.problems:

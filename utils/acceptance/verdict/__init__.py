@@ -5,6 +5,7 @@ from acceptance.verdict.conclude import compare_with_guidelines, conclude, exami
 from acceptance.verdict.coverage import fail_without_suite
 from acceptance.verdict.junit import junit
 from acceptance.verdict.model import (
+    LEFT_OUT,
     CaseResult,
     Problem,
     Status,
@@ -33,6 +34,7 @@ from acceptance.verdict.stored import VerdictFault
 from acceptance.verdict.text import WORDS, verdict_text
 
 __all__ = [
+    "LEFT_OUT",
     "WORDS",
     "CaseResult",
     "Nodes",

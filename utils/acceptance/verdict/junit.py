@@ -14,7 +14,7 @@ from xml.etree import ElementTree as xml
 
 from acceptance.alerts import HISTORY
 from acceptance.nodes import FAILING
-from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
+from acceptance.verdict.model import LEFT_OUT, CaseResult, Problem, Status, Verdict
 from acceptance.verdict.nodes import is_compared, node_lines, not_benchmarked
 
 #: https://www.w3.org/TR/xml/#charsets
@@ -40,7 +40,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 #: Results of cases -> what is said of them; all others than a pass are failures.
 _SKIPPED = {
     "skip": "skipped",
-    "fail_deps": "not run, since what it needs failed",
+    LEFT_OUT: "not run, since what it needs failed",
     "xfail": "failed, as its check expects",
 }
 

@@ -66,6 +66,10 @@ class Unselected:
     options: str
 
 
+#: ReFrame's result of a case that waited for another one which failed.
+LEFT_OUT = "fail_deps"
+
+
 @dataclass(frozen=True)
 class CaseResult:
     """What became of a case: `seconds` is None where ReFrame did not store it.
@@ -160,6 +164,11 @@ class Verdict:
             for data in self.acknowledged
             for alert in [{key: data[key] for key in data if key != "acknowledgement"}]
         ]
+
+    @property
+    def left_out(self) -> int:
+        """Count the cases that were not run since what they need failed; `failed` has them, too."""
+        return sum(case.result == LEFT_OUT for case in self.cases)
 
     def fail(self, kind: str, message: str, *about: str) -> None:
         """Add a problem; the verdict is red from now on."""

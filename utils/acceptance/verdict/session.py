@@ -17,15 +17,13 @@ from acceptance.launch import slurm_jobs
 from acceptance.rfm import Case, LoggedRun, ResultsFault, Session, run_log
 from acceptance.rfm import database as results
 from acceptance.verdict import coverage
-from acceptance.verdict.model import CaseResult, SuiteUse, Verdict
+from acceptance.verdict.model import LEFT_OUT, CaseResult, SuiteUse, Verdict
 from acceptance.verdict.remeasure import is_repetition
 
 #: What ReFrame stores as the result of a case that it neither ended nor aborted.
 _UNFINISHED = "<unknown>"
 #: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
 _EXPECTED = "xfail"
-#: That of a case that waited for another one which failed.
-_LEFT_OUT = "fail_deps"
 
 
 def judge(
@@ -129,7 +127,8 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
     tests = [case for case in session.cases if not case.fixture]
     verdict.system = verdict.system or ", ".join(sorted({case.system for case in tests}))
     first = [case for case in tests if case.run_index == 0]
-    verdict.selected = verdict.selected or len(first)
+    # As ReFrame's log counts them: without those that had no chance.
+    verdict.selected = verdict.selected or sum(case.result != LEFT_OUT for case in first)
     verdict.ran = verdict.ran or sum(case.result in ("pass", "fail", _EXPECTED) for case in first)
     verdict.builds = len(session.cases) - len(tests)
     verdict.check_files = sorted({Path(case.filename).name for case in tests if case.filename})
@@ -142,7 +141,7 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
             _note_expected(verdict, case)
         elif not case.passed:
             verdict.failed += not case.fixture
-            if case.result not in (_LEFT_OUT, _UNFINISHED):
+            if case.result not in (LEFT_OUT, _UNFINISHED):
                 _fail_case(verdict, case, _place(case) in passed_later)
         elif not case.fixture:
             verdict.passed += 1
@@ -210,7 +209,7 @@ def _fail_case(verdict: Verdict, case: Case, passed_later: bool) -> None:
 
 def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
     """Fail for the cases that had no chance: what they need failed, or ReFrame stopped."""
-    left_out = Counter((case.suite, case.where) for case in cases if case.result == _LEFT_OUT)
+    left_out = Counter((case.suite, case.where) for case in cases if case.result == LEFT_OUT)
     for (suite, where), count in left_out.items():
         verdict.fail(
             "left-out",

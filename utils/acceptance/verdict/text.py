@@ -85,9 +85,12 @@ def _cases(verdict: Verdict) -> str:
     expected = verdict.expected_failures
     expected_text = f"{expected} failed as expected, " if expected else ""
     builds = f", {plural(verdict.builds, 'build')} among them" if verdict.builds else ""
+    left_out = verdict.left_out
+    left_out_text = f"{left_out} not run since what they need failed, " if left_out else ""
     return (
-        f"{verdict.ran} of {verdict.selected} run{builds}: {verdict.passed} passed, "
-        f"{verdict.failed} failed, {expected_text}{verdict.skipped} skipped"
+        f"{verdict.ran} of {verdict.selected + left_out} run{builds}: {verdict.passed} passed, "
+        f"{verdict.failed - left_out} failed, {left_out_text}{expected_text}"
+        f"{verdict.skipped} skipped"
     )
 
 

@@ -19,7 +19,7 @@ from acceptance.core.units import better
 from acceptance.fabric.link_check import STANDING
 from acceptance.references import outside, source_of, write_parameters
 from acceptance.rfm import Case, Metric
-from acceptance.verdict import Verdict
+from acceptance.verdict import LEFT_OUT, Verdict
 
 
 def of_case(case: Case) -> list[ProtocolFinding]:
@@ -43,7 +43,7 @@ def of_case(case: Case) -> list[ProtocolFinding]:
                 found=" ".join(case.fail_reason.split()), expected="a build", source=source,
             ),
         ]  # fmt: skip
-    if case.result == "fail_deps":
+    if case.result == LEFT_OUT:
         # One finding for all that waited for the same thing, on every run the same.
         what, waited = f"{case.suite} @{case.where}", "not run, since what it needs failed"
         return [*found, make("NOT-MEASURED", (case.where, case.suite), what, found=waited)]
