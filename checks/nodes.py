@@ -4,6 +4,7 @@ Rounds, and why not IMB's own `-map`: `launch/rounds.py`, `suites/imb/multi_outp
 """
 
 import functools
+import os
 from pathlib import Path
 from statistics import median
 
@@ -31,6 +32,8 @@ SIZES = [SMALL, LARGE]
 ITERATIONS = "1000,80"
 #: The files of the job: message sizes, and its nodes.
 SIZE_FILE, HOST_FILE = "sizes", "hosts"
+#: ReFrame's schedulers that are Slurm.
+SLURM = ("slurm", "squeue")
 
 
 @functools.cache
@@ -45,7 +48,8 @@ class NodePairs(PlacedCheck):
 
     The nodes are those that the case is pinned to; in the acceptance mode, where Slurm knows them,
     all that are up; else as many as the partition says in its extras (`nodes`). The metrics are the
-    median of all pairs and the worst pair; `pairs` has each of them.
+    median of all pairs and the worst pair, but for those of the round `halves`, which may collide
+    in a healthy fat tree; `pairs` has each of them.
     """
 
     #: How often each round is run, in turn; of each pair the median counts.
@@ -83,7 +87,7 @@ class NodePairs(PlacedCheck):
         """Count the nodes of a partition that take part; raises Fault."""
         if pinned := self.pinned_nodes(part):
             return len(pinned)
-        slurm = self.asks_scheduler and part.scheduler.registered_name in ("slurm", "squeue")
+        slurm = self.asks_scheduler and part.scheduler.registered_name in SLURM
         if slurm and mode_of(part, self.mode) == "acceptance":
             return nodes_up(tuple(part.access))
         return nodes_of(part)
@@ -105,9 +109,24 @@ class NodePairs(PlacedCheck):
             raise SanityError(f"{self.benchmark_name}: {err}") from None
         self.np = nodes * self.per_node
         self.placement = "inter-node" if nodes > 1 else "intra-node"
-        inside = rounds.Round("inside", ((0, nodes - 1),))
-        self.rounds = rounds.rounds(nodes) if self.where == "between" else [inside]
         return Layout(self.np, self.per_node, self.placement)
+
+    def family(self):
+        """Return the launcher as `launch/placement.py` knows it."""
+        launcher = self.current_partition.launcher_type.registered_name
+        return placement.family(launcher, self.current_environ.extras.get("mpi", ""))
+
+    @run_before("run")
+    def plan(self):
+        """Choose the rounds; those that this launcher cannot do are told."""
+        nodes = self.layout.nodes
+        inside = rounds.Round("inside", ((0, nodes - 1),))
+        wanted = rounds.rounds(nodes) if self.where == "between" else [inside]
+        scheduler = self.current_partition.scheduler.registered_name
+        in_slurm = scheduler in SLURM or "SLURM_JOB_ID" in os.environ
+        any_order = placement.takes_any_order(self.family(), in_slurm)
+        self.rounds = [each for each in wanted if any_order or not each.in_turn]
+        self.left_out = [each.name for each in wanted if each not in self.rounds]
 
     @run_before("run")
     def write_job(self):
@@ -125,8 +144,7 @@ class NodePairs(PlacedCheck):
             command = f"sh {rounds.HOSTS_SCRIPT} {self.stderr.evaluate()} > {HOST_FILE}"
             self.postrun_cmds.append(command)
             self.postrun_cmds += [
-                f"sed -n '{each.choice}' {HOST_FILE} > {HOST_FILE}.{each.name}"
-                for each in self.rounds[1:]
+                f"{each.choice} {HOST_FILE} > {HOST_FILE}.{each.name}" for each in self.rounds[1:]
             ]
         program = " ".join(["sh", str(rank_report.SCRIPT), self.executable, *self.executable_opts])
         for each, repetition in others:
@@ -142,10 +160,8 @@ class NodePairs(PlacedCheck):
         """Return the command that launches a round."""
         if each == self.rounds[0]:
             return self.launch_command()
-        launcher = self.current_partition.launcher_type.registered_name
-        family = placement.family(launcher, self.current_environ.extras.get("mpi", ""))
         number = len(each.nodes)
-        before, options = placement.on_hosts(family, f"{HOST_FILE}.{each.name}", number)
+        before, options = placement.on_hosts(self.family(), f"{HOST_FILE}.{each.name}", number)
         return before + self.launch_command(number, [*options, *self.exports])
 
     def expected(self):
@@ -162,6 +178,10 @@ class NodePairs(PlacedCheck):
             for size, what in ((SMALL, "time"), (LARGE, "bandwidth"))
         )
         self.best = {SMALL: min(times, key=times.get), LARGE: max(speeds, key=speeds.get)}
+        times, speeds = (
+            {each: value for each, value in values.items() if each.round != rounds.HALVES}
+            for values in (times, speeds)
+        )
         self.worst = max(times, key=times.get), min(speeds, key=speeds.get)
         return self.aggregates(
             {
@@ -190,10 +210,13 @@ class NodePairs(PlacedCheck):
         asked = [(each.name, repetition) for each, repetition in self.launches()]
         if list(printed) != asked:
             raise ValueError(f"{source}: {len(printed)} of {len(asked)} launches")
-        times = {}
+        times, order = {}, []
         for each, repetition in self.launches():
             key = each.name, repetition
             nodes = self.nodes_of_ranks(each, reports.get(key, ""))
+            order = order or nodes
+            if each.in_turn and nodes != [order[node] for node in each.nodes]:
+                self.require_placed([f"round {each.name}: the ranks are on {', '.join(nodes)}"])
             output = parse_pairs(printed[key], len(nodes), SIZES, source)
             for number, table in enumerate(output.tables):
                 pair = tuple(dict.fromkeys(nodes[2 * number : 2 * number + 2]))
@@ -201,6 +224,8 @@ class NodePairs(PlacedCheck):
                     times.setdefault((each.name, pair, row.size), []).append(row.values["t"])
         self.provenance["suite"] = f"IMB {output.version}"
         self.provenance["mpi_standard"] = output.mpi_standard
+        if self.left_out:
+            self.provenance["rounds_left_out"] = ",".join(self.left_out)
         return [
             PairResult(name, pair, size, time, size / time)
             for (name, pair, size), all_times in times.items()

@@ -42,14 +42,32 @@ def test_an_acceptance_measures_every_node_that_is_up(four):
     case, pairs = measure(four, "--mode=acceptance")
     assert pairs == {
         ("node1", "node2"), ("node3", "node4"), ("node2", "node3"), ("node1", "node4"),
+        ("node1", "node3"), ("node2", "node4"),
     }  # fmt: skip
+    assert {each.nodes for each in case.pairs if each.round == "halves"} == {
+        ("node1", "node3"), ("node2", "node4"),
+    }  # fmt: skip
+    assert "rounds_left_out" not in case.provenance
     assert case.nodes == ("node1", "node2", "node3", "node4")
     # The message networks of node3 and node4 have a tenth of the others'.
     large = {each.nodes: each.time for each in case.pairs if each.size == 4194304}
-    assert min(large, key=large.get) == ("node1", "node2")
+    assert large["node1", "node2"] < large["node3", "node4"]
     with drained(four.cluster, "node2"):
         _, pairs = measure(four, "--mode=acceptance")
     assert pairs == {("node1", "node3"), ("node3", "node4"), ("node1", "node4")}
+
+
+def test_where_slurm_starts_the_proxies_of_an_mpi_the_halves_are_left_out_and_it_says_so(measured):
+    environment = measured.environment()
+    part = measured.partition("all", environment, access=[], launcher="mpirun")
+    measured.configure(environment, part)
+    case, pairs = measure(measured, "--mode=acceptance")
+    assert pairs == {
+        ("node1", "node2"), ("node3", "node4"), ("node2", "node3"), ("node1", "node4"),
+    }  # fmt: skip
+    assert case.provenance["rounds_left_out"] == "halves"
+    _, verdict = measured.site.gate()
+    assert any("the round halves of pairs was left out" in note for note in verdict["notes"])
 
 
 def test_any_other_run_measures_as_many_nodes_as_the_site_says_or_those_it_is_pinned_to(four):

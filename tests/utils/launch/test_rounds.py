@@ -7,33 +7,63 @@ import pytest
 
 from acceptance.core.errors import ParseError
 from acceptance.launch.rank_report import SCRIPT
-from acceptance.launch.rounds import HOSTS_SCRIPT, launches, mark, rounds
+from acceptance.launch.rounds import HALVES, HOSTS_SCRIPT, launches, mark, rounds
 
 NUMBERS = [*range(2, 10), 200, 201, 2000]
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_every_node_has_two_partners_where_there_are_two(number):
+def test_every_node_has_two_partners_where_there_are_two_and_a_third_of_four(number):
     partners = {node: set() for node in range(number)}
     for each in rounds(number):
+        if each.name == HALVES:
+            # Without it each node has two, and it adds another to all, or to all but one.
+            assert {len(others) for others in partners.values()} == {2}
         nodes = [node for pair in each.pairs for node in pair]
         assert len(set(nodes)) == len(nodes), "the pairs of a round are disjoint"
         for left, right in each.pairs:
             assert left not in partners[right], "each pair is measured in one round"
             partners[left].add(right)
             partners[right].add(left)
-    assert {len(others) for others in partners.values()} == {min(2, number - 1)}
+    counts = [len(others) for others in partners.values()]
+    third = 1 if number > 3 else 0
+    assert counts == [min(2, number - 1) + third] * (number - number % 2 * third) + [2] * (
+        number % 2 * third
+    )
     assert rounds(number)[0].nodes == list(range(number))
-    # A launcher that sorts the nodes does the same.
-    assert all(each.nodes == sorted(each.nodes) for each in rounds(number))
+    # A launcher that sorts the nodes does the same, but for the halves.
+    assert all(each.in_turn or each.nodes == sorted(each.nodes) for each in rounds(number))
 
 
-@pytest.mark.parametrize("number", [3, 4, 9])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_halves_are_far_from_each_other(number):
+    found = {each.name: each.pairs for each in rounds(number)}.get(HALVES, [])
+    half = number // 2 if number > 3 else 0
+    assert found == [(node, node + half) for node in range(half)]
+
+
+def test_the_rounds_of_four_and_of_five_nodes():
+    assert {each.name: each.pairs for each in rounds(4)} == {
+        "neighbours": [(0, 1), (2, 3)],
+        "shifted": [(1, 2)],
+        "ends": [(0, 3)],
+        "halves": [(0, 2), (1, 3)],
+    }
+    assert {each.name: each.pairs for each in rounds(5)} == {
+        "neighbours": [(0, 1), (2, 3)],
+        "shifted": [(1, 2), (3, 4)],
+        "ends": [(0, 4)],
+        "halves": [(0, 2), (1, 3)],
+    }
+
+
+@pytest.mark.parametrize("number", [3, 4, 9, 200])
 def test_the_choice_of_a_round_takes_its_nodes_from_a_file(number, tmp_path):
     path = tmp_path / "hosts"
     path.write_text("".join(f"node{node}\n" for node in range(number)))
     for each in rounds(number):
-        done = subprocess.run(["sed", "-n", each.choice, path], capture_output=True, text=True)
+        command = ["sh", "-c", f"{each.choice} {path}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.split() == [f"node{node}" for node in each.nodes]
 
 

@@ -1,6 +1,7 @@
 """Nodes compared with each other: a culprit is named, and nobody else."""
 
 import random
+from itertools import combinations
 
 import pytest
 
@@ -34,6 +35,11 @@ def halves(count):
     """Return one round of pairs that are far from each other."""
     nodes = names(count)
     return {"half": list(zip(nodes, nodes[count // 2 :], strict=False))[: count // 2]}
+
+
+def shared(count):
+    """Return the pairs that share the upper switches of a tree with half of the links up there."""
+    return rounds(count)["halves"]
 
 
 def measured(count, slow=(), ways=(), factor=0.5, noise=0.0, seed=0, rounds_of=rounds):
@@ -102,6 +108,86 @@ def test_two_throttled_nodes_that_are_partners_are_both_named():
     assert {names for _, names, _ in blamed(compare({BETWEEN: results}, tolerance))} == {
         ("node001",), ("node002",),
     }  # fmt: skip
+
+
+#: Number of nodes -> two that are the only partners of the last one of an odd number, which waits
+#: in the round `halves`: it is called slow, too.
+AROUND_THE_LAST = {5: (0, 3), 7: (0, 5), 9: (0, 7)}
+
+
+@pytest.mark.parametrize(
+    ("count", "numbers"),
+    [(count, two) for count in range(4, 10) for two in combinations(range(count), 2)],
+)
+def test_any_two_throttled_nodes_are_named_and_only_they(count, numbers):
+    slow = {names(count)[number] for number in numbers}
+    around = AROUND_THE_LAST.get(count) == numbers
+    for seed in range(5):
+        for comparison in compare(
+            {BETWEEN: measured(count, slow=slow, noise=0.08, seed=seed)}, tolerance
+        ):
+            found = {finding.kind for finding in comparison.findings}
+            assert comparison.suspects == slow | ({names(count)[-1]} if around else set())
+            # Half of four nodes are a group; so are these two of five with the one between them.
+            if 2 * len(comparison.suspects) >= count:
+                assert found == {"nodes-differ"}
+            else:
+                assert found == {"node-slow", *(["pair-slow"] if around else [])}
+
+
+def test_without_the_halves_every_second_of_four_nodes_may_be_slow_and_nothing_tells_it():
+    ring = lambda count: {  # noqa: E731
+        name: pairs for name, pairs in rounds(count).items() if name != "halves"
+    }
+    results = measured(4, slow=["node002", "node004"], rounds_of=ring)
+    assert blamed(compare({BETWEEN: results}, tolerance)) == set()
+
+
+@pytest.mark.parametrize("count", [*range(4, 10), 200])
+@pytest.mark.parametrize("factor", [0.5, 0.3])
+def test_upper_switches_that_are_shared_blame_the_round_and_neither_node_nor_way(count, factor):
+    for seed in range(5):
+        results = measured(count, ways=shared(count), factor=factor, noise=0.08, seed=seed)
+        assert blamed(compare({BETWEEN: results}, tolerance)) == {("round-slow", (), "minor")}
+
+
+@pytest.mark.parametrize(
+    ("count", "number"), [(count, number) for count in range(4, 10) for number in range(count)]
+)
+def test_where_upper_switches_are_shared_the_slow_node_is_named_and_no_other(count, number):
+    node = names(count)[number]
+    results = measured(count, slow=[node], ways=shared(count))
+    found = {names: kind for kind, names, _ in blamed(compare({BETWEEN: results}, tolerance))}
+    # The round is told, too, as long as it has a pair of good nodes.
+    assert found == {(node,): "node-slow", (): "round-slow"}
+
+
+def test_a_partner_over_shared_switches_is_no_proof_against_a_node():
+    # The neighbours of node003 are slow, and so is its way to node007.
+    results = measured(8, slow=["node002", "node004"], ways=shared(8))
+    found = {names: kind for kind, names, _ in blamed(compare({BETWEEN: results}, tolerance))}
+    assert found == {
+        ("node002",): "node-slow", ("node004",): "node-slow", ("node003",): "pair-slow",
+        (): "round-slow",
+    }  # fmt: skip
+    results = measured(8, slow=["node002", "node003", "node004"])
+    assert {names for _, names, _ in blamed(compare({BETWEEN: results}, tolerance))} == {
+        ("node002",), ("node003",), ("node004",),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [4, 5, 8])
+def test_some_pairs_that_share_a_link_up_there_are_named_as_a_reservation(count):
+    pair = shared(count)[0]
+    comparisons = compare({BETWEEN: measured(count, ways=[pair])}, tolerance)
+    found = {(kind, severity) for kind, _, severity in blamed(comparisons)}
+    assert found == {("round-slow", "minor")}
+    if count == 8:
+        (finding,) = comparisons[1].findings
+        assert finding.nodes == pair
+        assert "some pairs of the round halves are slow, while their nodes are not: " in str(
+            finding
+        )
 
 
 @pytest.mark.parametrize(("count", "slow"), [(4, 2), (8, 4), (9, 5), (16, 12)])

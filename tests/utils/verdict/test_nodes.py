@@ -136,6 +136,13 @@ def test_a_slow_node_fails_every_verdict_and_is_named():
     assert finding["nodes"] == ["node3"]
 
 
+def test_a_round_of_pairs_that_was_left_out_is_said():
+    ring = case(NAMES, pairs=pairs(), provenance={"rounds_left_out": "halves"})
+    verdict = judged(session(ring, case(NAMES, pairs=pairs())), session(ring, uuid="second"))
+    (note,) = verdict.notes
+    assert note.startswith("made:qdr: the round halves of pairs was left out")
+
+
 def test_a_second_measurement_confirms_or_leaves_a_note():
     first = session(case(NAMES, pairs=pairs(["node3"])))
     slow, good = (session(case(NAMES, pairs=pairs(bad)), uuid="again") for bad in (["node3"], []))

@@ -186,6 +186,15 @@ def on_hosts(launcher: str, hosts: str, number: int) -> tuple[str, tuple[str, ..
     return "", ("-f", hosts, "-ppn", "1", bootstrap)
 
 
+def takes_any_order(launcher: str, in_slurm: bool) -> bool:
+    """Tell whether `on_hosts` can put ranks on nodes in another order than the job's.
+
+    In a job of Slurm, Hydra and Intel MPI have Slurm start their proxies, which it does in its own
+    order of the hosts.
+    """
+    return launcher in ("srun", "openmpi") or not in_slurm
+
+
 def exported(launcher: str, options: tuple[str, ...], variables: dict[str, str]) -> list[str]:
     """Return the options, and those that carry the variables to the other nodes.
 

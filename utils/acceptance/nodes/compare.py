@@ -4,15 +4,20 @@ The best one is what a node can do: with one good partner it shows that the faul
 not its own. So of a pair that is slow the node is named that is slow with everybody. A pair that is
 slow while both of its nodes are good with others blames the way between the two. No reference is
 needed, and none is used.
+
+In the round `halves` the partners are far from each other, and in a healthy fat tree pairs of it
+may share a link of the upper switches. So it shows what a node can do; but what is slow in it
+blames neither node nor way, only the round.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from acceptance.core.pairs import PairResult
+from acceptance.launch.rounds import HALVES
 from acceptance.nodes.findings import BETTER, GROUP, NODE, PAIR, ROUND, WAY, NodeFinding
-from acceptance.nodes.results import Comparison, Kind, Values, values_of
+from acceptance.nodes.results import Comparison, Kind, Pair, Values, values_of
 
 #: The fewest good pairs of a round that are compared with each other, not with those of all rounds:
 #: partners of one round are at one distance.
@@ -50,14 +55,17 @@ class _Judge:
             best = self.values.sorted(nodes[node] for node in slow)[0]
             findings = [self.finding(GROUP, slow, best, reference)]
         else:
+            judge = self.without_far() if self.is_far_slow(slow, reference) else self
             findings = [
-                self.finding(what, names, self.values.sorted(nodes[n] for n in names)[0], reference)
-                for what, names in self.blamed(slow)
+                judge.finding(
+                    what, names, self.values.sorted(nodes[n] for n in names)[0], reference
+                )
+                for what, names in judge.blamed(slow)
             ]
         if better := {node for node in nodes if self.is_slow(reference, nodes[node])}:
             worst = self.values.sorted(nodes[node] for node in better)[-1]
             findings.append(self.finding(BETTER, better, worst, reference))
-        findings += self.ways(slow)
+        findings += [*self.without_far().ways(slow), *self.far_ways(slow, reference)]
         return Comparison(*about, reference, nodes, tuple(findings))
 
     def is_slow(self, value: float, reference: float) -> bool:
@@ -85,6 +93,42 @@ class _Judge:
             best_first = [value for value in best_first if not self.is_slow(value, anchor)]
         return median(best_first)
 
+    def without_far(self) -> "_Judge":
+        """Return the judge of the same nodes without the pairs that are far from each other."""
+        near = {name: pairs for name, pairs in self.values.rounds.items() if name != HALVES}
+        return replace(self, values=replace(self.values, rounds=near))
+
+    def good_pairs(self, slow: set[str]) -> dict[str, dict[Pair, float]]:
+        """Return the pairs of two good nodes in each round."""
+        return {
+            name: {pair: pairs[pair] for pair in pairs if len(pair) > 1 and not slow & {*pair}}
+            for name, pairs in self.values.rounds.items()
+        }
+
+    def is_far_slow(self, slow: set[str], reference: float) -> bool:
+        """Tell whether partners that are far prove nothing: good ones are slow, or there are none.
+
+        A node may then be slow with a good one because that is far.
+        """
+        far = self.good_pairs(slow).get(HALVES, {}).values()
+        return not far or self.is_slow(median(far), reference)
+
+    def far_ways(self, slow: set[str], reference: float) -> Iterator[NodeFinding]:
+        """Yield what is slow between good nodes that are far from each other: all, or some."""
+        far = self.good_pairs(slow).get(HALVES, {})
+        near = self.values.best(self.without_far().good_pairs(slow).values()).values()
+        reference = median(near) if near else reference
+        if not far:
+            return
+        if self.is_slow(median(far.values()), reference):
+            yield self.finding(ROUND, (), median(far.values()), reference, HALVES)
+            return
+        low = {pair: value for pair, value in far.items() if self.is_slow(value, reference)}
+        if low:
+            best = self.values.sorted(low.values())[0]
+            names = {node for pair in low for node in pair}
+            yield self.finding(ROUND, names, best, reference, HALVES)
+
     def blamed(self, slow: set[str]) -> Iterator[tuple[str, set[str]]]:
         """Yield who is to blame for what is slow, as a kind of finding and its nodes."""
         partners = {node: self.values.partners(node) for node in slow}
@@ -101,10 +145,7 @@ class _Judge:
 
     def ways(self, slow: set[str]) -> Iterator[NodeFinding]:
         """Yield the slow pairs of two good nodes, and the rounds of which all pairs are slow."""
-        good = {
-            name: {pair: pairs[pair] for pair in pairs if len(pair) > 1 and not slow & {*pair}}
-            for name, pairs in self.values.rounds.items()
-        }
+        good = self.good_pairs(slow)
         large = {name: pairs for name, pairs in good.items() if len(pairs) >= FEWEST}
         small = [pairs for name, pairs in good.items() if name not in large]
         yield from self.rounds({name: median(pairs.values()) for name, pairs in large.items()})

@@ -10,7 +10,8 @@ from acceptance.core.units import direction
 
 #: A node that is slow with whatever partner; the way between two nodes that are not; a pair of
 #: which nobody can tell which of the two it is; half of the nodes and more; a few that are better
-#: than all others; the ways of all pairs of a round; what was slow in one of two measurements.
+#: than all others; the ways of the pairs of a round, of all or of these nodes; what was slow
+#: in one of two measurements.
 NODE, WAY, PAIR, GROUP, BETTER, ROUND, UNSTEADY = (
     *("node-slow", "way-slow", "pair-slow", "nodes-differ"),
     *("nodes-better", "round-slow", "node-unsteady"),
@@ -85,6 +86,10 @@ class NodeFinding:
     def reason(self) -> str:
         """Say what is to blame, in words."""
         names = " and ".join(self.nodes)
+        if self.kind == ROUND and self.nodes:
+            return (
+                f"some pairs of the round {self.round} are slow, while their nodes are not: {names}"
+            )
         if self.kind == ROUND:
             return f"all pairs of the round {self.round} are slow, while their nodes are not"
         if self.kind == BETTER:
