@@ -21,8 +21,9 @@ def check_links(measured, *options):
     return done, *measured.site.gate()
 
 
-def peak(case):
-    (value,) = [metric.value for metric in case.metrics if metric.name == "bandwidth_peak"]
+def bandwidth(case):
+    """Return that of 4 MiB; of a smaller message `tbf` lets the first bytes pass at any rate."""
+    (value,) = [metric.value for metric in case.metrics if metric.name == "bandwidth_4194304"]
     return value
 
 
@@ -94,15 +95,15 @@ def test_the_slower_network_is_measured_as_slower_and_none_beats_its_line(measur
     )
     run = measured.imb("(PingPong|Sendrecv)%np=2%placement=inter-node", SERIAL, *LARGE)
     assert (run.status, measured.site.gate()[0]) == (0, 0), run.output
-    peaks = {
-        (case.benchmark, case.partition): peak(case)
+    values = {
+        (case.benchmark, case.partition): bandwidth(case)
         for case in results.session(measured.site.database).cases
     }
-    assert len(peaks) == 4
+    assert len(values) == 4
     for benchmark, ways in (("imb.PingPong", 1), ("imb.Sendrecv", 2)):
-        assert peaks[benchmark, "one"] < peaks[benchmark, "ten"]
-        assert peaks[benchmark, "one"] < ways * MOST["1"]
-        assert peaks[benchmark, "ten"] < ways * MOST["10"]
+        assert values[benchmark, "one"] < values[benchmark, "ten"]
+        assert values[benchmark, "one"] < ways * MOST["1"]
+        assert values[benchmark, "ten"] < ways * MOST["10"]
 
 
 @needs_wheels
@@ -120,10 +121,12 @@ def test_a_slower_link_than_declared_is_caught_by_the_limit_with_its_cause(measu
         assert "cause may be: " in message
         assert len(re.findall(WRONG, message)) == 2
     else:
-        # What limits it is behind the interface, which knows nothing of it. On a busy machine
-        # the number may be too low for 1 Gb/s as well: then it tells of no link.
+        # What limits it is behind the interface, which knows nothing of it. The number may be too
+        # low for 1 Gb/s on a busy machine, and too high where messages fit into the buffer of
+        # `tbf`: then it is that of another link, or of none.
         (case,) = results.session(measured.site.database).cases
         (metric,) = [metric for metric in case.metrics if metric.name == "bandwidth_peak"]
-        least = (1 + metric.lower) * limit(Facts("ethernet", "1")).bandwidth
+        limits = [limit(Facts("ethernet", rate)).bandwidth for rate in ("1", "2.5", "5")]
+        fits = [(1 + metric.lower) * most <= metric.value <= most * (1 + SLACK) for most in limits]
         named = "cause may be: a link that runs at less than ethernet 10 Gb/s" in message
-        assert named == (metric.value >= least)
+        assert named == any(fits)
