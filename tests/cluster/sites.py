@@ -1,5 +1,6 @@
 """A site of its own for each test, whose configuration has the shape of `koop2008`'s."""
 
+import re
 import runpy
 
 from acceptance.software import externals
@@ -125,6 +126,29 @@ class ClusterSite:
         }
         found = {"systems": [system], "environments": [environment]}
         self.site.add_system(f"site_configuration = {found!r}\n")
+
+    def said(self, kind, status):
+        """Return the exit status of a campaign and what each command says of it; and open alerts.
+
+        It is the newest one of its kind, and what ended last. Of an export its number counts, too.
+        """
+        (newest,) = sorted((self.site.var / "campaigns").glob(f"{kind}-*"))[-1:]
+        run = ("gate", "--run", newest.name)
+        gates = {
+            words: self.site.acceptance(*words)
+            for words in (("gate",), run, ("gate", "--format", "junit"))
+        }
+        assert gates["gate",].output == gates[run].output
+        export = self.site.acceptance("export", "prometheus")
+        name = re.escape(newest.name.partition("-")[0])
+        (number,) = re.findall(
+            rf'^acceptance_verdict_status{{.*campaign="{name}".*}} (\d)',
+            export.output,
+            re.MULTILINE,
+        )
+        said = {" ".join(words): done.status for words, done in gates.items()}
+        said |= {kind: status, "export": export.status, "number of export": int(number)}
+        return said, self.site.acceptance("alerts", "--format", "json").data["open"]
 
     def imb(self, names, *options):
         """Run cases of checks/imb.py; return ReFrame's result.
