@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "sessions",
-        "list the sessions that --from, --session and compare take",
+        "list the sessions that --from and --session take",
         "List the runs in the results database, the newest last. An id, or its beginning, names a "
         "session in other commands.",
     )
