@@ -77,7 +77,7 @@ def test_an_alert_as_data_comes_back():
     assert set(data) == {
         "id", "kind", "system", "partition", "environ", "check", "metric", "unit", "direction",
         "before", "after", "change", "since", "confidence", "cause", "metrics",
-        "text", "nodes", "cases", "parts", "sort",
+        "text", "nodes", "cases", "parts", "sort", "compared",
     }  # fmt: skip
     assert Alert.from_data(data) == ALERT
 

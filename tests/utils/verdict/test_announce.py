@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from acceptance.alerts import Alert, alert
+from acceptance.nodes import NodeFinding
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.announce import MOST, announce, looked_at
 
@@ -144,13 +145,50 @@ def test_what_the_run_as_a_whole_lacked_ends_with_one_of_the_same_sort():
     assert not ended(each, unable)
 
 
+def slow(*nodes, where=("between",)):
+    """Return a verdict on nodes that are slow, each in the bandwidth of these pairs."""
+    given = verdict(problems=[("node-slow", "made:batch", node) for node in nodes])
+    findings = [
+        NodeFinding(
+            "node-slow", (node,), "made:batch", "openmpi", place, 2**22, "MB/s", 1.0, 2.0, 0.5, 0.1
+        ).as_data()
+        for node in nodes
+        for place in where
+    ]
+    given.nodes = {"made:batch": {"findings": findings, "compared": []}}
+    return given
+
+
+def compared(*nodes, reason="", where="between"):
+    """Return a verdict on nodes that were compared with each other."""
+    given = verdict()
+    quantity = {"environment": "openmpi", "where": where, "size": 2**22}
+    entry = {**quantity, "reason": reason, "nodes": dict.fromkeys(nodes, 2.0)}
+    given.nodes = {"made:batch": {"findings": [], "compared": [entry]}}
+    return given
+
+
 def test_a_slow_node_was_looked_at_when_nodes_were_compared():
-    given = verdict(problems=[("node-slow", "made:batch", "node3")])
-    given.nodes = {"made:batch": {"benchmarked": ["node3", "node4"], "compared": []}}
-    (each,) = told(given)
+    (each,) = told(slow("node3"))
     assert (each.name, each.nodes) == ("made:batch node-slow node3", ("node3",))
-    later = verdict()
-    later.nodes = {"made:batch": {"compared": [{"reason": "too few", "nodes": ["node3"]}]}}
-    assert not ended(each, later)
-    later.nodes["made:batch"]["compared"][0]["reason"] = ""
-    assert ended(each, later)
+    assert not ended(each, compared("node3", reason="too few"))
+    assert not ended(each, compared("node1", "node2"))
+    assert ended(each, compared("node2", "node3"))
+
+
+def test_a_node_that_is_slow_to_others_was_not_looked_at_by_its_memory():
+    (each,) = told(slow("node3"))
+    assert not ended(each, compared("node2", "node3", where="inside"))
+    (both,) = told(slow("node3", where=("between", "inside")))
+    assert not ended(both, compared("node2", "node3"))
+
+
+def test_many_slow_nodes_have_not_ended_since_their_links_are_good():
+    names = [f"node{number}" for number in range(MOST + 1)]
+    summary, *others = told(slow(*names))
+    assert (summary.kind, others) == (alert.MANY, [])
+    good = [links(name, result="pass", faults={}) for name in names]
+    later = compared(*names)
+    later.cases = good
+    assert ended(summary, later)
+    assert not ended(summary, verdict(*good))

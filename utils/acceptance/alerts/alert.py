@@ -26,7 +26,7 @@ KINDS = HISTORY | {
 }
 
 _OPTIONAL_NUMBERS = ("before", "after", "change")
-_LISTS = ("metrics", "nodes", "cases", "parts")
+_LISTS = ("metrics", "nodes", "cases", "parts", "compared")
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class Alert:
 
     What is wrong in a run by itself has no metric but a `text`; `check` is a node, a benchmark or
     the kind of a problem. It ends when its `cases` have passed on its `nodes`, or where it has
-    neither when a run of the same `sort` (nightly, accept; empty: by hand) is without it. `parts`
-    are the ids of the alerts that it stands for.
+    neither when a run of the same `sort` (nightly, accept; empty: by hand) is without it; where
+    nodes are slow, when they are `compared` again in each of these quantities. `parts` are the ids
+    of the alerts that it stands for.
 
     Raises ValueError for an unknown kind, an empty id and for numbers that are none.
     """
@@ -68,6 +69,7 @@ class Alert:
     cases: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     sort: str = ""
+    compared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what is no alert."""

@@ -6,10 +6,11 @@ Three hundred nodes behind one broken switch are one alert. Who reads it asks th
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from acceptance.alerts import Alert, alert
 from acceptance.core.text import one_line, plural, shortened
-from acceptance.nodes import FAILING
+from acceptance.nodes import FAILING, NodeFinding
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
 
 #: New alerts of a partition beyond which one stands for all of them.
@@ -79,9 +80,15 @@ def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> 
     if problem.kind in FAILING:
         partition, *what = problem.about
         system, _, name = partition.partition(":")
-        names = [node for node in what if node in verdict.nodes[partition]["benchmarked"]]
+        findings = [
+            each
+            for each in verdict.nodes[partition]["findings"]
+            if each["kind"] == problem.kind and NodeFinding.of_data(each).about == problem.about
+        ]
+        names = [node for each in findings for node in each["nodes"]]
         place = (system, name, "", " ".join((problem.kind, *what)))
-        return [_alert(alert.FAILURE, place, since, problem.message, nodes=names)]
+        given = _alert(alert.FAILURE, place, since, problem.message, nodes=names)
+        return [replace(given, compared=tuple(dict.fromkeys(map(_quantity, findings))))]
     if case is None or problem.kind in UNMEASURED:
         kind = alert.UNMEASURED if problem.kind in UNMEASURED else alert.FAILURE
         check = " ".join((problem.kind, *problem.about))
@@ -106,6 +113,11 @@ def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> 
     place = (system, partition, environ, check)
     text = problem.message.removeprefix(f"{case.place}: ")
     return [_alert(alert.FAILURE, place, since, text, cases=[case.place], nodes=case.nodes)]
+
+
+def _quantity(data: Mapping[str, Any]) -> str:
+    """Return what names a quantity that nodes are compared in, or that a finding is of."""
+    return f"{data['environment']} {data['where']} {data['size']}"
 
 
 def _alert(
@@ -133,11 +145,11 @@ def _alert(
 
 def _joined(first: Alert, second: Alert) -> Alert:
     """Return an alert of the same thing with what both of them show."""
-    nodes, cases = (
+    nodes, cases, compared = (
         tuple(dict.fromkeys((*getattr(first, name), *getattr(second, name))))
-        for name in ("nodes", "cases")
+        for name in ("nodes", "cases", "compared")
     )
-    return replace(first, nodes=nodes, cases=cases)
+    return replace(first, nodes=nodes, cases=cases, compared=compared)
 
 
 def _summed_up(alerts: Mapping[str, Alert], opened: Mapping[str, Alert]) -> dict[str, Alert]:
@@ -164,7 +176,7 @@ def _summed_up(alerts: Mapping[str, Alert], opened: Mapping[str, Alert]) -> dict
 
 def _summary(members: Sequence[Alert]) -> Alert:
     first = members[0]
-    return _alert(
+    given = _alert(
         alert.MANY,
         (first.system, first.partition, "", plural(len(members), "failure")),
         first.since,
@@ -174,6 +186,8 @@ def _summary(members: Sequence[Alert]) -> Alert:
         parts=[each.id for each in members],
         sort=first.sort,
     )
+    compared = dict.fromkeys(what for each in members for what in each.compared)
+    return replace(given, compared=tuple(compared))
 
 
 def _short(node: str) -> str:
@@ -185,8 +199,9 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
     """Return whether a verdict would have found an alert if it were still there.
 
     An alert that nobody looked for has not ended. Nodes were looked at when their links were read,
-    a benchmark when the cases that had failed passed, with all of their nodes; a slow node when the
-    nodes were compared with each other; anything else when a run of the same sort was judged.
+    a benchmark when the cases that had failed passed, with all of their nodes; a slow node when it
+    was compared with others in the quantities that it was slow in; anything else when a run of the
+    same sort was judged.
     """
     links: set[str] = set()
     passed: dict[str, set[str]] = {}
@@ -196,15 +211,13 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
         if case.measured and case.passed:
             passed.setdefault(case.place, set()).update(map(_short, case.nodes))
 
-    compared = {
-        place: {
-            _short(node)
-            for kind in entry["compared"]
-            if not kind["reason"]
-            for node in kind["nodes"]
-        }
-        for place, entry in verdict.nodes.items()
-    }
+    compared: dict[tuple[str, str], set[str]] = {}
+    for place, entry in verdict.nodes.items():
+        for kind in entry["compared"]:
+            if not kind["reason"]:
+                compared.setdefault((place, _quantity(kind)), set()).update(
+                    map(_short, kind["nodes"])
+                )
 
     def looked(each: Alert) -> bool:
         if each.system not in systems:
@@ -212,8 +225,11 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
         if each.of_history:
             return True
         nodes = {_short(node) for node in each.nodes}
+        place = f"{each.system}:{each.partition}"
+        if not all(compared.get((place, what), set()) >= nodes for what in each.compared):
+            return False
         if each.nodes and not each.cases and each.kind == alert.FAILURE:
-            return compared.get(f"{each.system}:{each.partition}", set()).issuperset(nodes)
+            return bool(each.compared)
         if each.nodes or each.cases:
             seen = {node for place in each.cases for node in passed.get(place, ())}
             if each.kind in (alert.NODE, alert.MANY):
