@@ -103,3 +103,9 @@ def test_nights_of_another_system_or_of_partitions_that_are_gone_do_not_count(ni
         state.steps[0].state = campaign.DONE
         state.save()
     assert nights(8).measure() == [1, 2, 3, 4]
+
+
+def test_a_partition_whose_number_of_nodes_is_refused_takes_no_turns():
+    wrong = {"name": "made", "partitions": [{"name": "ten", "extras": {"nodes": "4"}}]}
+    known = [SlurmNode(f"node{n}", "idle", "", up=True) for n in range(10)]
+    assert rotation.turns(wrong, {"ten": known}, ()) == {}

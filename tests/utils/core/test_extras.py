@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
+from acceptance.core.extras import ExtrasFault, PartitionExtras, node_count, read_environment
 from acceptance.launch import MPIS
 from acceptance.suites import SUITES
 
@@ -48,6 +48,11 @@ def test_what_nobody_reads_is_refused_with_its_place(extras, said):
         PartitionExtras.read(extras, WHERE)
     assert str(fault.value).startswith(f"{WHERE}: ")
     assert said in str(fault.value)
+
+
+def test_a_number_of_nodes_that_every_check_refuses_is_none():
+    assert [node_count({"nodes": nodes}) for nodes in (4, "4", True, 0)] == [4, None, None, None]
+    assert (node_count({}), node_count({}, None)) == (1, None)
 
 
 def environment(extras, features=("imb",)):

@@ -7,7 +7,16 @@ import pytest
 from acceptance.core.pairs import PairResult
 from acceptance.launch import SlurmNode
 from acceptance.rfm import Case, Metric, Session
-from acceptance.verdict import Nodes, Status, Verdict, judge_nodes, tolerance_of, verdict_text
+from acceptance.rfm.configuration import Site
+from acceptance.verdict import (
+    Nodes,
+    Status,
+    Verdict,
+    judge_nodes,
+    stated_nodes,
+    tolerance_of,
+    verdict_text,
+)
 from tests.places import ROOT
 
 TOLERANCES = tolerance_of(ROOT / "reference/tolerances.yaml")
@@ -116,6 +125,14 @@ def test_what_the_operator_limited_it_to_is_said_and_fails_nothing():
 )
 def test_without_slurm_the_facts_say_how_many_there_are_or_nobody(known, words):
     assert words in line(judged(session(case(NAMES[:2])), **known))
+
+
+def test_a_partition_states_its_nodes_unless_every_check_refuses_what_it_states():
+    parts = {"a": {"nodes": 4}, "b": {"nodes": "4"}, "c": {}}
+    partitions = [{"name": name, "extras": extras} for name, extras in parts.items()]
+    local = {"name": "d", "scheduler": "local"}
+    site = Site(({"name": "made", "partitions": [*partitions, local]},), ())
+    assert stated_nodes(site, ["made", "gone"]) == {"made:a": 4, "made:d": 1}
 
 
 def test_names_with_a_domain_are_those_of_slurm():

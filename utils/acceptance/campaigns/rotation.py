@@ -11,6 +11,7 @@ from typing import Any
 
 from acceptance.campaigns.state import DONE, State
 from acceptance.campaigns.steps import LINKS
+from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
 from acceptance.launch import PinFault, SlurmNode, pins
 
@@ -53,8 +54,8 @@ def turns(
     found = {}
     for partition in system["partitions"]:
         name = partition["name"]
-        size, known = partition.get("extras", {}).get("nodes", 1), nodes.get(name, ())
-        if size < len(known):
+        size, known = node_count(partition.get("extras", {})), nodes.get(name, ())
+        if size is not None and size < len(known):
             place = f"{system['name']}:{name}"
             found[name] = _turn(place, known, size, measured.get(name, {}))
     return found

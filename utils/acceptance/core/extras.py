@@ -55,6 +55,17 @@ class PartitionExtras:
         return cls(**{key: value for key, value in taken.items() if key != "fabric"})  # type: ignore[arg-type]
 
 
+def node_count(extras: Mapping[str, object], default: int | None = 1) -> int | None:
+    """Return how many nodes the extras of a partition state, or the default where they do not.
+
+    None where what they state is no number of nodes: every check there refuses that.
+    """
+    try:
+        return _PARTITION["nodes"]("nodes", extras.get("nodes", default))  # type: ignore[return-value]
+    except ValueError:
+        return None
+
+
 def read_environment(
     extras: Mapping[str, object],
     features: Collection[str],

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
+from acceptance.core.extras import node_count
 
 #: ReFrame's schedulers that submit to Slurm, and the others that tell it their nodes.
 SLURM, _LISTING = ("slurm", "squeue"), ("local", "ssh")
@@ -96,7 +97,7 @@ class Site:
                 f"{system['name']}:{partition['name']}",
                 environment["name"],
                 _folder(environment, suite),
-                partition.get("extras", {}).get("nodes", 1) == 1
+                node_count(partition.get("extras", {})) == 1
                 and "no-loopback" in environment.get("features", ()),
                 not partition.get("extras", {}).get("verify_placement", True),
             )

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from acceptance import references
+from acceptance.core.extras import node_count
 from acceptance.fabric import not_judged
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
 from acceptance.rfm.session_schema import node_of_case
@@ -86,12 +87,12 @@ def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None
         partitions = configuration.load(run.config_files).system(run.system)["partitions"]
     except SiteFault:
         return
-    stated = {part["name"]: part.get("extras", {}).get("nodes", 1) for part in partitions}
+    stated = {part["name"]: node_count(part.get("extras", {})) for part in partitions}
     for partition, nodes in seen.items():
-        if len(nodes) < stated.get(partition, 0):
+        if len(nodes) < (count := stated.get(partition) or 0):
             verdict.fail(
                 "nodes-left-out",
-                f"only {len(nodes)} of the {stated[partition]} nodes of {partition} were looked "
+                f"only {len(nodes)} of the {count} nodes of {partition} were looked "
                 "at; --distribute leaves out those that are not idle, --distribute=up those that "
                 "take no jobs, --distribute=all none",
                 partition,

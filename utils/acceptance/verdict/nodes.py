@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance import nodes
+from acceptance.core.extras import node_count
 from acceptance.core.pairs import PairResult
 from acceptance.core.text import shortened
 from acceptance.launch import SlurmNode
@@ -132,7 +133,7 @@ def stated_nodes(site: Site, systems: Iterable[str]) -> dict[str, int]:
         with contextlib.suppress(SiteFault):  # a system that this configuration has no more
             for partition in site.system(name)["partitions"]:
                 alone = 1 if partition.get("scheduler") == "local" else None
-                if count := partition.get("extras", {}).get("nodes", alone):
+                if count := node_count(partition.get("extras", {}), alone):
                     stated[f"{name}:{partition['name']}"] = count
     return stated
 

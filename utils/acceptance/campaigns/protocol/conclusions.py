@@ -14,6 +14,7 @@ from acceptance import claims
 from acceptance.campaigns.protocol import case_findings, nodes, remedies
 from acceptance.campaigns.protocol.remedies import ProtocolFinding
 from acceptance.campaigns.steps import LINK_SUITE
+from acceptance.core.extras import node_count
 from acceptance.core.observations import observations
 from acceptance.core.pairs import pair_results
 from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR
@@ -119,7 +120,7 @@ def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Protoc
     for partition in data["asked"]["partitions"]:
         if f"{data['system']}:{partition['name']}" in known:
             continue
-        stated = partition.get("extras", {}).get("nodes", 1)
+        stated = node_count(partition.get("extras", {})) or 0
         seen = {
             node
             for case in cases
