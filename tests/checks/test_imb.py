@@ -27,6 +27,7 @@ def run_pingpong(site, output, *options):
 
 def only_problem(verdict, kind):
     assert [problem["kind"] for problem in verdict["problems"]] == [kind, "nothing-measured"]
+    assert verdict["problems"][1]["message"] == "no case of imb measured anything"
     return verdict["problems"][0]["message"]
 
 

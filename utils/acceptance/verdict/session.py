@@ -118,7 +118,8 @@ def _judge_session(verdict: Verdict, session: Session) -> None:
     measured = (case.metrics for case in session.cases if case.result != _EXPECTED)
     if not any(is_measured(metric.value) for metrics in measured for metric in metrics):
         suites = sorted({case.suite for case in session.cases if case.suite})
-        verdict.fail("nothing-measured", "no case measured anything", *suites)
+        of = f" of {', '.join(suites)}" if suites else ""
+        verdict.fail("nothing-measured", f"no case{of} measured anything", *suites)
 
 
 def judge_cases(verdict: Verdict, session: Session) -> None:
