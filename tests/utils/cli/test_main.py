@@ -63,6 +63,30 @@ def test_a_misspelt_subcommand_is_answered_with_a_similar_one(site, word, answer
 
 
 @pytest.mark.parametrize(
+    ("words", "argument"),
+    [
+        (["gate", "--run"], "--run"),
+        (["gate", "--session"], "--session"),
+        (["guidelines", "--db"], "--db"),
+        (["accept", "--nodes"], "--nodes"),
+        (["export", "prometheus", "--output"], "--output"),
+        (["baseline", "--from", "1f3a"], "--from"),
+        (["ack", "--until", "2999-01-01", "--reason", "known"], "ID|PATTERN"),
+        (["history"], "metric"),
+        (["nightly", "--"], "-- OPTION"),
+    ],
+)
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_empty_value_is_no_value(site, words, argument, value):
+    """A variable that a script never set must not mean all, or the last one."""
+    result = site.acceptance(*words, value)
+    assert (result.status, result.output) == (2, "")
+    error = result.errors.splitlines()[-1]
+    assert re.fullmatch(r"acceptance \w+: error: argument .*: its value is empty", error)
+    assert argument in error
+
+
+@pytest.mark.parametrize(
     ("line", "completions"),
     [
         ("acceptance nigh", {"nightly "}),

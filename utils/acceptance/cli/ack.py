@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
         metavar="ID|PATTERN",
         help="an alert by its id, or all whose `system:partition+environ check metric` matches",
     )
-    command.add_argument("--reason", default="", help="why no message has to be sent again")
+    command.add_argument("--reason", help="why no message has to be sent again")
     command.add_argument("--until", metavar="DATE", help="the last day for which it holds")
     command.add_argument("--list", action="store_true", help="list the acknowledgements")
     command.add_argument("--remove", metavar="ID|PATTERN", help="take an acknowledgement back")
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         raise acknowledgements.AckFault("say until when: --until YYYY-MM-DD")
     there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
     ack, covered = acknowledgements.add(
-        options.what, options.reason, options.until, there, now, folder
+        options.what, options.reason or "", options.until, there, now, folder
     )
     for alert in covered:
         print(f"{alert.id}  {alert.line}")

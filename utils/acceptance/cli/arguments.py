@@ -2,10 +2,26 @@
 
 import argparse
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 #: What the subcommands are added to.
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that refuses empty values: an unset variable of a script asks for nothing else."""
+
+    def __init__(self, *positional: Any, **named: Any) -> None:
+        super().__init__(*positional, **named)
+        # Arguments without a type of their own, and paths, of which an empty one is the folder `.`.
+        self.register("type", None, _stated)
+        self.register("type", Path, lambda text: Path(_stated(text)))
+
+
+def _stated(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("its value is empty")
+    return text
 
 
 def add_command(

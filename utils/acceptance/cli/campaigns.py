@@ -85,7 +85,7 @@ def add(commands: Commands) -> None:
         "--nodes", metavar="LIST", help="only these, node[1-16] say; the protocol tells that"
     )
     for who in _PEOPLE:
-        command.add_argument(f"--{who}", default="", metavar="NAME", help="for the protocol")
+        command.add_argument(f"--{who}", metavar="NAME", help="for the protocol")
     command.add_argument("--output", type=Path, metavar="FOLDER", help="of the protocol")
     command.set_defaults(run=run)
 
@@ -214,7 +214,7 @@ def _campaign(
             workspace.campaigns, kind, asked, plan, campaign.now(), known, notes
         )
         lock.name_holder(held, state)
-        named = {who: getattr(options, who, "") for who in _PEOPLE}
+        named = {who: getattr(options, who, None) for who in _PEOPLE}
         state.people |= {who: name for who, name in named.items() if name}
         runner = Runner(state, held, workspace, sys.stdout.buffer)
         times = getattr(options, "confirm", 0)

@@ -31,6 +31,7 @@ from acceptance.cli import (
     sessions,
     spack,
 )
+from acceptance.cli.arguments import Parser
 from acceptance.cli.output import SIGNALLED, warn
 from acceptance.core import release
 from acceptance.core.errors import Fault
@@ -99,7 +100,9 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         epilog="acceptance COMMAND --help explains a command",
     )
     parser.add_argument("--version", action=_Version, help="show version and commit, and end")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    commands = parser.add_subparsers(
+        required=True, metavar="COMMAND", dest="command", parser_class=Parser
+    )
     for module in SUBCOMMANDS:
         module.add(commands)
     if COMPLETING in os.environ:
