@@ -20,8 +20,10 @@ GREEN = {
     "nodes": {
         "made:qdr": {
             "count": 2, "known": [], "limited": [], "benchmarked": ["node1", "node2"],
-            "looked_at": [], "compared": [{"median": 1.0, "reason": "", "nodes": {}}],
-            "findings": [], "not_up": [],
+            "looked_at": [], "findings": [], "not_up": [],
+            "compared": [
+                {"where": "between", "median": 1, "reason": "", "nodes": {"node1": 1, "node2": 1}}
+            ],
         }
     },
 }  # fmt: skip

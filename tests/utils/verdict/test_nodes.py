@@ -13,6 +13,7 @@ from acceptance.verdict import (
     Status,
     Verdict,
     judge_nodes,
+    not_compared,
     stated_nodes,
     tolerance_of,
     verdict_text,
@@ -138,6 +139,27 @@ def test_a_partition_states_its_nodes_unless_every_check_refuses_what_it_states(
 def test_names_with_a_domain_are_those_of_slurm():
     names = [f"{name}.cluster" for name in NAMES]
     assert judged(session(case(names)), known={PLACE: UP}, every=True).problems == []
+
+
+def test_in_an_acceptance_a_node_that_was_in_no_pair_fails_it_elsewhere_it_is_said():
+    measured = session(case(NAMES), case(NAMES[:3], pairs=pairs(names=NAMES[:3])))
+    verdict = judged(measured, known={PLACE: UP}, every=True)
+    (problem,) = verdict.problems
+    assert (problem.kind, problem.about) == ("nodes-not-benchmarked", (PLACE,))
+    assert problem.message.endswith("; not compared with the others: node4")
+    verdict = judged(measured, known={PLACE: UP})
+    assert verdict.problems == []
+    assert "benchmarked 4 of 4 nodes; 3 compared with each other" in line(verdict)
+
+
+def test_two_nodes_that_were_compared_by_their_memory_alone_have_no_network_that_was():
+    inside = tuple(PairResult("inside", (name,), 2**22, 400.0, 1e4) for name in NAMES[:2])
+    cases = [case(NAMES[:2], pairs=each) for each in (inside, pairs(names=NAMES[:2]))]
+    verdict = judged(session(*cases), known={PLACE: UP[:2]}, every=True)
+    assert verdict.problems == []
+    words = "2 compared with each other, but two nodes, one pair: there is no other to compare"
+    assert words in line(verdict)
+    assert not_compared(verdict.nodes[PLACE]).startswith("two nodes, one pair")
 
 
 def test_a_slow_node_fails_every_verdict_and_is_named():

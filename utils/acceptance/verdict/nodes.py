@@ -201,13 +201,37 @@ def _short(name: str) -> str:
 
 
 def not_benchmarked(entry: Mapping[str, Any]) -> str:
-    """Say which nodes were not benchmarked; empty where all were, or nobody knows how many."""
-    measured = {_short(name) for name in _benchmarked(entry)}
+    """Say which nodes were not benchmarked, or not with others that were; empty where all were.
+
+    Empty, too, where nobody knows how many there are.
+    """
+    benchmarked = _benchmarked(entry)
+    measured = {_short(name) for name in benchmarked}
     asked = _asked(entry)
-    if asked is None or len(measured) >= asked:
+    if asked is None:
         return ""
-    names = [name for name in entry["limited"] or entry["known"] if _short(name) not in measured]
-    return f"not: {shortened(names, _SHOWN)}" if names else f"{asked - len(measured)} are missing"
+    if len(measured) < asked:
+        names = entry["limited"] or entry["known"]
+        names = [name for name in names if _short(name) not in measured]
+        return (
+            f"not: {shortened(names, _SHOWN)}" if names else f"{asked - len(measured)} are missing"
+        )
+    alone = {
+        name
+        for where in {each["where"] for each in entry["compared"]}
+        if (compared := _compared(entry, where))
+        for name in benchmarked
+        if _short(name) not in compared
+    }
+    return f"not compared with the others: {shortened(sorted(alone), _SHOWN)}" if alone else ""
+
+
+def _compared(entry: Mapping[str, Any], where: str) -> set[str]:
+    """Return the nodes that were compared with each other by their pairs between, or inside."""
+    compared = (each for each in entry["compared"] if each["where"] == where)
+    return {
+        _short(name) for each in compared if each["median"] is not None for name in each["nodes"]
+    }
 
 
 def coverage_text(entry: Mapping[str, Any]) -> str:
@@ -239,17 +263,27 @@ def is_compared(entry: Mapping[str, Any]) -> bool:
     return any(each["median"] is not None for each in entry["compared"])
 
 
-def compared_text(entry: Mapping[str, Any]) -> str:
-    """Say how many nodes were compared with each other, or why none were."""
-    compared = [each for each in entry["compared"] if each["median"] is not None]
-    if compared:
-        count = len({node for each in compared for node in each["nodes"]})
-        slow = {node for finding in entry["findings"] for node in finding["nodes"]}
-        return f"{count} compared with each other" + (f", findings on {len(slow)}" if slow else "")
+def not_compared(entry: Mapping[str, Any]) -> str:
+    """Say why nodes were not compared, or not by one sort of their pairs; empty where they were."""
     if entry["count"] == 1:
         return ""
-    reasons = dict.fromkeys(each["reason"] for each in entry["compared"])
-    return f"not compared with each other: {'; '.join(reasons) or 'no pairs were measured'}"
+    if not entry["compared"]:
+        return "no pairs were measured"
+    reasons = (each for each in entry["compared"] if not _compared(entry, each["where"]))
+    return "; ".join(dict.fromkeys(each["reason"] for each in reasons))
+
+
+def compared_text(entry: Mapping[str, Any]) -> str:
+    """Say how many nodes were compared with each other, and why others, or all, were not."""
+    compared = [each for each in entry["compared"] if each["median"] is not None]
+    reason = not_compared(entry)
+    if not compared:
+        return f"not compared with each other: {reason}" if reason else ""
+    count = len({node for each in compared for node in each["nodes"]})
+    slow = {node for finding in entry["findings"] for node in finding["nodes"]}
+    findings = f"findings on {len(slow)}" if slow else ""
+    words = f"{count} compared with each other"
+    return ", ".join(filter(None, (words, findings, reason and f"but {reason}")))
 
 
 def node_lines(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:

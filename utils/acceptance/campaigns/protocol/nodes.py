@@ -12,10 +12,10 @@ from acceptance.verdict import (
     Nodes,
     Verdict,
     coverage_text,
-    is_compared,
     judge_nodes,
     limited_text,
     not_benchmarked,
+    not_compared,
 )
 
 #: Title, header and rows.
@@ -69,12 +69,10 @@ def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFindi
                 found=f"{coverage_text(entry)}; {missing}", expected="every node",
                 source=entry["origin"],
             )  # fmt: skip
-        if not is_compared(entry) and (entry["count"] or 2) > 1:
-            reasons = dict.fromkeys(each["reason"] for each in entry["compared"])
+        if reason := not_compared(entry):
             yield make(
                 "NOT-COMPARED", (place,), f"nodes of {place}",
-                found="; ".join(reasons) or "no pairs of nodes were measured",
-                expected="each node compared with the others",
+                found=reason, expected="each node compared with the others",
             )  # fmt: skip
 
 
