@@ -21,7 +21,8 @@ from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb.multi_output import BENCHMARK, parse_pairs
 
 from .build import ImbBuild, uses_spack
-from .partitions import cores_of, mode_of, nodes_of
+from .extras import extras_of
+from .partitions import cores_of, mode_of, nodes_of, uses_slurm
 from .placed import PlacedCheck
 
 #: Bytes of the message whose time is the latency, and of that whose bandwidth is told.
@@ -32,8 +33,6 @@ SIZES = [SMALL, LARGE]
 ITERATIONS = "1000,80"
 #: The files of the job: message sizes, and its nodes.
 SIZE_FILE, HOST_FILE = "sizes", "hosts"
-#: ReFrame's schedulers that are Slurm.
-SLURM = ("slurm", "squeue")
 
 
 @functools.cache
@@ -87,14 +86,14 @@ class NodePairs(PlacedCheck):
         """Count the nodes of a partition that take part; raises Fault."""
         if pinned := self.pinned_nodes(part):
             return len(pinned)
-        slurm = self.asks_scheduler and part.scheduler.registered_name in SLURM
-        if slurm and mode_of(part, self.mode) == "acceptance":
+        asks = self.asks_scheduler and uses_slurm(part)
+        if asks and mode_of(part, self.mode) == "acceptance":
             return nodes_up(tuple(part.access))
         return nodes_of(part)
 
     def fits(self, part):
         """Take each partition of which ranks say where they stand: a pair is of nodes."""
-        if not part.extras.get("verify_placement", True) or cores_of(part) < self.per_node:
+        if not extras_of(part).verify_placement or cores_of(part) < self.per_node:
             return False
         try:
             return self.nodes(part) * self.per_node > 1
@@ -111,20 +110,14 @@ class NodePairs(PlacedCheck):
         self.placement = "inter-node" if nodes > 1 else "intra-node"
         return Layout(self.np, self.per_node, self.placement)
 
-    def family(self):
-        """Return the launcher as `launch/placement.py` knows it."""
-        launcher = self.current_partition.launcher_type.registered_name
-        return placement.family(launcher, self.current_environ.extras.get("mpi", ""))
-
     @run_before("run")
     def plan(self):
         """Choose the rounds; those that this launcher cannot do are told."""
         nodes = self.layout.nodes
         inside = rounds.Round("inside", ((0, nodes - 1),))
         wanted = rounds.rounds(nodes) if self.where == "between" else [inside]
-        scheduler = self.current_partition.scheduler.registered_name
-        in_slurm = scheduler in SLURM or "SLURM_JOB_ID" in os.environ
-        any_order = placement.takes_any_order(self.family(), in_slurm)
+        in_slurm = uses_slurm(self.current_partition) or "SLURM_JOB_ID" in os.environ
+        any_order = placement.takes_any_order(self.family, in_slurm)
         self.rounds = [each for each in wanted if any_order or not each.in_turn]
         self.left_out = [each.name for each in wanted if each not in self.rounds]
 
@@ -161,7 +154,7 @@ class NodePairs(PlacedCheck):
         if each == self.rounds[0]:
             return self.launch_command()
         number = len(each.nodes)
-        before, options = placement.on_hosts(self.family(), f"{HOST_FILE}.{each.name}", number)
+        before, options = placement.on_hosts(self.family, f"{HOST_FILE}.{each.name}", number)
         return before + self.launch_command(number, [*options, *self.exports])
 
     def expected(self):

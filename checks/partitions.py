@@ -7,6 +7,7 @@ import reframe.core.runtime as runtime
 from acceptance.core.extras import MODES
 from acceptance.core.paths import Workspace
 from acceptance.fabric import Facts, facts_of
+from acceptance.launch import SLURM
 
 from .extras import extras_of
 
@@ -38,6 +39,11 @@ def memory_of(partition) -> int:
 def nodes_of(partition) -> int:
     """Count the nodes of a partition that the checks may use."""
     return extras_of(partition).nodes
+
+
+def uses_slurm(partition) -> bool:
+    """Tell whether ReFrame submits the jobs of a partition to Slurm."""
+    return partition.scheduler.registered_name in SLURM
 
 
 def largest_job() -> int:

@@ -6,6 +6,8 @@ from reframe.core.exceptions import SanityError
 
 from acceptance.launch import PinFault, pins
 
+from .partitions import uses_slurm
+
 
 class Pinned(rfm.RegressionTestPlugin):
     """A check whose job gets just the nodes that `pinned` names for its partition.
@@ -30,7 +32,7 @@ class Pinned(rfm.RegressionTestPlugin):
             nodes = self.pinned_nodes(part)
             if not nodes or hasattr(self, ".nid"):
                 return
-            if part.scheduler.registered_name not in ("slurm", "squeue"):
+            if not uses_slurm(part):
                 raise PinFault(f"pinned={self.pinned}: {part.name} is no partition of Slurm")
             chosen = pins.nodes_of_case(nodes, self.layout.nodes, self.display_name)
         except PinFault as err:

@@ -99,8 +99,8 @@ class PlacedCheck(JudgedCheck, Pinned):
         technology = self.fabric.technology if self.fabric else ""
         self.place_options = []
         try:
-            family = placement.family(part.launcher_type.registered_name, mpi)
-            launch = placement.place(family, self.layout)
+            self.family = placement.family(part.launcher_type.registered_name, mpi)
+            launch = placement.place(self.family, self.layout)
             variables = {
                 **self.needed_variables(),
                 **launch.variables,
@@ -119,7 +119,7 @@ class PlacedCheck(JudgedCheck, Pinned):
             self.keep_files = [*self.keep_files, LINKS]
         self.env_vars.update(variables)
         self.num_tasks_per_socket = launch.per_socket
-        self.exports = placement.exported(family, (), variables)
+        self.exports = placement.exported(self.family, (), variables)
         self.place_options = [*launch.options, *self.exports]
         reporter = ["sh", str(rank_report.SCRIPT)] if self.verified else []
         self.job.launcher.options = [*self.place_options, *reporter]

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from acceptance.core.paths import Workspace
+from acceptance.launch import SLURM
 
 WORKSPACE = Workspace.of()
 CHECKS = str(WORKSPACE.root / "checks")
@@ -81,7 +82,7 @@ def on_slurm(part: dict) -> dict:
 
     What the partition says itself goes before that.
     """
-    if part["scheduler"] not in ("slurm", "squeue"):
+    if part["scheduler"] not in SLURM:
         return part
     return {
         **part,

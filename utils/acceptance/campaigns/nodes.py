@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from acceptance.core.text import shortened
-from acceptance.launch import SlurmFault, SlurmNode, partition_nodes
-from acceptance.rfm.configuration import SLURM
+from acceptance.launch import SLURM, SlurmFault, SlurmNode, partition_nodes
 
 #: Names of nodes that a line shows.
 _SHOWN = 8

@@ -5,7 +5,7 @@ from acceptance.launch.pins import PinFault
 from acceptance.launch.placement import MPIS, Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
 from acceptance.launch.scontrol import SlurmFault
-from acceptance.launch.slurm_jobs import cut_short
+from acceptance.launch.slurm_jobs import SLURM, cut_short
 from acceptance.launch.slurm_nodes import SlurmNode, excluded_nodes, listed_nodes, partition_nodes
 from acceptance.launch.topology import (
     CACHE_SCRIPT,
@@ -18,6 +18,7 @@ from acceptance.launch.topology import (
 __all__ = [
     "CACHE_SCRIPT",
     "MPIS",
+    "SLURM",
     "Launch",
     "Layout",
     "PinFault",

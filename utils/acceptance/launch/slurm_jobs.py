@@ -10,6 +10,8 @@ from acceptance.core import process
 from acceptance.core.observations import Observation
 from acceptance.launch.scontrol import PATIENCE
 
+#: ReFrame's schedulers that submit to Slurm.
+SLURM = ("slurm", "squeue")
 #: State -> what it means; jobs in any other state have ended by themselves, or have not ended.
 STATES = {
     "BOOT_FAIL": "its nodes did not boot",

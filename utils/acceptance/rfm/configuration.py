@@ -10,9 +10,10 @@ from typing import Any
 
 from acceptance.core.errors import Fault
 from acceptance.core.extras import node_count
+from acceptance.launch import SLURM
 
-#: ReFrame's schedulers that submit to Slurm, and the others that tell it their nodes.
-SLURM, _LISTING = ("slurm", "squeue"), ("local", "ssh")
+#: ReFrame's schedulers without Slurm that tell it their nodes.
+_LISTING = ("local", "ssh")
 
 
 class SiteFault(Fault):

@@ -14,7 +14,7 @@ from acceptance import references
 from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
 from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, facts_of
-from acceptance.launch import MPIS, slurm_jobs, usable_cores
+from acceptance.launch import MPIS, SLURM, slurm_jobs, usable_cores
 from acceptance.rfm import configuration
 from acceptance.site.unmet import unmet_rows
 from acceptance.site.unprovided import missing
@@ -117,7 +117,7 @@ def _references(folder: Path) -> Examined:
 def _schedulers(system: dict[str, Any]) -> Iterator[Examined]:
     """Look whether Slurm's commands answer that ReFrame's schedulers ask."""
     used = {partition.get("scheduler", "local") for partition in system["partitions"]}
-    for scheduler in sorted(used & {"slurm", "squeue"}):
+    for scheduler in sorted(used & {*SLURM}):
         what = f"scheduler {scheduler}"
         missing = [name for name in ("sbatch", "squeue", "scontrol") if not shutil.which(name)]
         if missing:
