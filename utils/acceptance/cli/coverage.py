@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from acceptance.cli.output import emit
+from acceptance.core.extras import MODES
 from acceptance.core.table import table
 from acceptance.coverage import (
-    MODES,
     CoveredClaim,
     CoveredRow,
     Judged,

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from acceptance.core.errors import Fault
 
-#: How much is measured: to see that all works, every night, and when a machine is accepted.
+#: How much is measured, the least first: to see that all works, every night, and when a machine is
+#: accepted.
 MODES = ("smoke", "nightly", "acceptance")
 #: Whether findings of the guidelines are shown, or fail the session.
 GUIDELINES = ("show", "fail")

@@ -2,6 +2,6 @@
 
 from acceptance.coverage.claims import CoveredClaim, cover_claims
 from acceptance.coverage.rows import CoveredRow, Judged, cover_rows
-from acceptance.coverage.why import MODES, Why
+from acceptance.coverage.why import Why
 
-__all__ = ["MODES", "CoveredClaim", "CoveredRow", "Judged", "Why", "cover_claims", "cover_rows"]
+__all__ = ["CoveredClaim", "CoveredRow", "Judged", "Why", "cover_claims", "cover_rows"]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acceptance.claims import NOT_MEASURED, evaluate
-from acceptance.coverage.why import MODES, Why
+from acceptance.core.extras import MODES
+from acceptance.coverage.why import Why
 from acceptance.references import Claim, Library
 from acceptance.rfm import Case, ListedCase, Metric, Session
 from acceptance.suites import check_of, has_check

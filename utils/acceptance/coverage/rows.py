@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from acceptance.core.extras import MODES
 from acceptance.core.metrics import split
-from acceptance.coverage.why import MODES, Why
+from acceptance.coverage.why import Why
 from acceptance.references import PARAMETERS, Library, Reference
 from acceptance.rfm import ListedCase
 from acceptance.suites import check_of, has_check

@@ -1,9 +1,6 @@
-"""In which modes a row or a claim of `reference/` judges cases, and why some judge none."""
+"""Why some rows and claims of `reference/` judge no case."""
 
 from enum import Enum
-
-#: How much is measured, the least first.
-MODES = ("smoke", "nightly", "acceptance")
 
 
 class Why(Enum):
