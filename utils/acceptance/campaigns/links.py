@@ -41,8 +41,7 @@ def judge_links(verdict: Verdict, nodes: Nodes, cases: Sequence[Case]) -> None:
                 place,
             )
         for node in (node for node in asked if not node.up):
-            reason = f" ({node.reason})" if node.reason else ""
-            text = f"{place}: {node.name} is {node.state}{reason}; its links were not looked at"
+            text = f"{place}: {node.text}; its links were not looked at"
             if nodes.every:
                 verdict.fail("node-not-up", text, place, node.name)
             else:

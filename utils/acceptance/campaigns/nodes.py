@@ -30,12 +30,7 @@ def lines(nodes: Mapping[str, Iterable[SlurmNode]]) -> list[str]:
     texts = []
     for partition, known in nodes.items():
         names = [node.name for node in known if node.up]
-        away = [away_text(node) for node in known if not node.up]
+        away = [node.text for node in known if not node.up]
         text = f"{len(names)} of {len(names) + len(away)} nodes of {partition} are up"
         texts.append(text + (f"; not: {shortened(away, _SHOWN)}" if away else ""))
     return texts
-
-
-def away_text(node: SlurmNode) -> str:
-    """Name a node that is not up, with its state and the reason that was written."""
-    return f"{node.name} is {node.state}" + (f" ({node.reason})" if node.reason else "")

@@ -40,6 +40,11 @@ class SlurmNode:
     reason: str
     up: bool
 
+    @property
+    def text(self) -> str:
+        """Return its name, its state, and the reason that was written: `node3 is drained (fan)`."""
+        return f"{self.name} is {self.state}" + (f" ({self.reason})" if self.reason else "")
+
 
 def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
     """Return Slurm's nodes for the `access` options of a partition, sorted by name.

@@ -12,6 +12,7 @@ from acceptance.alerts import Alert, alert
 from acceptance.core.text import one_line, plural, shortened
 from acceptance.nodes import FAILING, NodeFinding
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
+from acceptance.verdict.nodes import short_name
 
 #: New alerts of a partition beyond which one stands for all of them.
 MOST = 10
@@ -190,11 +191,6 @@ def _summary(members: Sequence[Alert]) -> Alert:
     return replace(given, compared=tuple(compared))
 
 
-def _short(node: str) -> str:
-    """Return a node's name without its domain: not everybody who names it writes that."""
-    return node.partition(".")[0]
-
-
 def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], bool]:
     """Return whether a verdict would have found an alert if it were still there.
 
@@ -207,16 +203,16 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
     passed: dict[str, set[str]] = {}
     for case in verdict.cases:
         if case.measured and case.suite == "fabric":
-            links.update(map(_short, case.nodes))
+            links.update(map(short_name, case.nodes))
         if case.measured and case.passed:
-            passed.setdefault(case.place, set()).update(map(_short, case.nodes))
+            passed.setdefault(case.place, set()).update(map(short_name, case.nodes))
 
     compared: dict[tuple[str, str], set[str]] = {}
     for place, entry in verdict.nodes.items():
         for kind in entry["compared"]:
             if not kind["reason"]:
                 compared.setdefault((place, _quantity(kind)), set()).update(
-                    map(_short, kind["nodes"])
+                    map(short_name, kind["nodes"])
                 )
 
     def looked(each: Alert) -> bool:
@@ -224,7 +220,7 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
             return False
         if each.of_history:
             return True
-        nodes = {_short(node) for node in each.nodes}
+        nodes = {short_name(node) for node in each.nodes}
         place = f"{each.system}:{each.partition}"
         if not all(compared.get((place, what), set()) >= nodes for what in each.compared):
             return False

@@ -191,12 +191,12 @@ def _asked(entry: Mapping[str, Any]) -> int | None:
 
 def _benchmarked(entry: Mapping[str, Any]) -> list[str]:
     """Return the benchmarked nodes that are among those that were to be."""
-    among = {_short(name) for name in entry["limited"] or entry["known"]}
-    return [name for name in entry["benchmarked"] if not among or _short(name) in among]
+    among = {short_name(name) for name in entry["limited"] or entry["known"]}
+    return [name for name in entry["benchmarked"] if not among or short_name(name) in among]
 
 
-def _short(name: str) -> str:
-    """Return a node's name without its domain: Slurm's name of it may have none."""
+def short_name(name: str) -> str:
+    """Return a node's name without its domain: not everybody who names it writes that."""
     return name.partition(".")[0]
 
 
@@ -206,13 +206,13 @@ def not_benchmarked(entry: Mapping[str, Any]) -> str:
     Empty, too, where nobody knows how many there are.
     """
     benchmarked = _benchmarked(entry)
-    measured = {_short(name) for name in benchmarked}
+    measured = {short_name(name) for name in benchmarked}
     asked = _asked(entry)
     if asked is None:
         return ""
     if len(measured) < asked:
         names = entry["limited"] or entry["known"]
-        names = [name for name in names if _short(name) not in measured]
+        names = [name for name in names if short_name(name) not in measured]
         return (
             f"not: {shortened(names, _SHOWN)}" if names else f"{asked - len(measured)} are missing"
         )
@@ -221,7 +221,7 @@ def not_benchmarked(entry: Mapping[str, Any]) -> str:
         for where in {each["where"] for each in entry["compared"]}
         if (compared := _compared(entry, where))
         for name in benchmarked
-        if _short(name) not in compared
+        if short_name(name) not in compared
     }
     return f"not compared with the others: {shortened(sorted(alone), _SHOWN)}" if alone else ""
 
@@ -230,7 +230,10 @@ def _compared(entry: Mapping[str, Any], where: str) -> set[str]:
     """Return the nodes that were compared with each other by their pairs between, or inside."""
     compared = (each for each in entry["compared"] if each["where"] == where)
     return {
-        _short(name) for each in compared if each["median"] is not None for name in each["nodes"]
+        short_name(name)
+        for each in compared
+        if each["median"] is not None
+        for name in each["nodes"]
     }
 
 
@@ -251,10 +254,7 @@ def limited_text(entry: Mapping[str, Any]) -> str:
 
 def away_text(entry: Mapping[str, Any]) -> str:
     """List the nodes that are not up, with state and reason; empty where all are."""
-    away = [
-        f"{node['name']} is {node['state']}" + (f" ({node['reason']})" if node["reason"] else "")
-        for node in entry["not_up"]
-    ]
+    away = [SlurmNode(**node, up=False).text for node in entry["not_up"]]
     return f"not up: {shortened(away, _SHOWN)}" if away else ""
 
 
