@@ -1,7 +1,9 @@
 """Words for people: counts with their nouns, lines without codes, lists that end."""
 
+import os
 import textwrap
 from collections.abc import Iterable
+from pathlib import Path
 
 #: Columns of a terminal that everybody has.
 WIDTH = 100
@@ -10,6 +12,42 @@ WIDTH = 100
 def one_line(text: str) -> str:
     """Return text as one line: no line breaks, and no codes that a terminal obeys."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def printable(text: str) -> str:
+    """Return text in which nothing is left that a terminal obeys: `\\x1b`, `\\r`, `\\u202e`.
+
+    Line feeds and tabs stay; a caller for whom a line counts has `one_line`.
+    """
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def read_bounded(path: Path, limit: int, end: int = 0) -> tuple[str, str]:
+    """Return the first `limit` bytes of a file as text, and what was left out, empty: nothing.
+
+    Of a longer file the last `end` bytes follow, on lines of their own. Bytes that are no text are
+    replaced: they are for a parser to refuse, with their line. Raises OSError.
+    """
+    with path.open("rb") as file:
+        content, size = file.read(limit), os.fstat(file.fileno()).st_size
+        size = max(size, len(content) + len(file.read(1)))
+        if size > limit and end:
+            file.seek(max(limit, size - end))
+            content += b"\n" + file.read(end)
+    text = content.decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    return text, f"cut at {bytes_text(limit)} of {size} B" if size > limit else ""
+
+
+def clipped(text: str, most: int) -> str:
+    """Return text of at most some characters; what is longer ends with where it was cut."""
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}... (cut at {most} of {len(text)} characters)"
 
 
 def wrapped(label: str, text: str, indent: int, most: int = 0, rest: str = " ...") -> list[str]:
