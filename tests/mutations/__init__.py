@@ -1,0 +1,97 @@
+"""Random faults in recorded outputs, and what reading them as the checks do makes of each.
+
+One mutation at a time is applied to a recorded output. What is read then is compared with the
+values of the whole output: refused by the parser, the same values, another value, or a traceback
+(any exception but the parser's own). `python -m tests.mutations --help` prints tables of it.
+"""
+
+import contextlib
+import random
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acceptance.core.errors import ParseError
+from tests.mutations.kinds import KINDS
+from tests.mutations.readers import SUITES, Reader, Values
+from tests.places import ROOT
+
+REFUSED, SAME, OTHER, TRACEBACK = OUTCOMES = "refused", "same", "other", "traceback"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A mutation of a recorded output and its outcome; `note` says what of a value or exception."""
+
+    kind: str
+    path: Path
+    whole: str
+    text: str
+    outcome: str
+    note: str = ""
+
+    @property
+    def changed(self) -> list[tuple[int, str, str]]:
+        """Return number, old and new text of the lines that differ, of texts of as many lines."""
+        pairs = zip(self.whole.split("\n"), self.text.split("\n"), strict=False)
+        return [(n, old, new) for n, (old, new) in enumerate(pairs, 1) if old != new]
+
+
+@dataclass
+class Record:
+    """A recorded output, how it is read, and its values."""
+
+    path: Path
+    text: str
+    read: Reader
+    values: Values = field(init=False)
+
+    def __post_init__(self):
+        self.values = self.read(self.text)
+
+
+def files(suite: str, folders: Sequence[Path] = ()) -> list[Path]:
+    """Return the recorded outputs of a suite."""
+    return sorted(
+        path for folder in folders or [ROOT / "tests/data" / suite] for path in folder.iterdir()
+    )
+
+
+def records(suite: str, folders: Sequence[Path] = ()) -> list[Record]:
+    """Return the recorded outputs of a suite that are read without a fault."""
+    found = []
+    for path in files(suite, folders):
+        text = path.read_bytes().decode("latin-1")
+        with contextlib.suppress(ParseError):
+            found.append(Record(path, text, SUITES[suite](text)))
+    return found
+
+
+def trials(suite: str, count: int, seed: int, folders: Sequence[Path] = ()) -> Iterator[Trial]:
+    """Yield so many trials, as many of each kind; the same ones for the same seed."""
+    rng = random.Random(f"{suite} {seed}")
+    recorded = records(suite, folders)
+    for number in range(count):
+        kind = [*KINDS][number % len(KINDS)]
+        while True:
+            record = rng.choice(recorded)
+            text = KINDS[kind](rng, record.text)
+            if text is not None and text != record.text:
+                break
+        yield Trial(kind, record.path, record.text, text, *outcome(record, text))
+
+
+def outcome(record: Record, text: str) -> tuple[str, str]:
+    """Read a mutated output as checks read the files of a run; return what came of it."""
+    decoded = text.encode("latin-1").decode(errors="replace")
+    try:
+        values = record.read(decoded.replace("\r\n", "\n").replace("\r", "\n"))
+    except ParseError as err:
+        return REFUSED, str(err)
+    except Exception:
+        return TRACEBACK, traceback.format_exc(limit=-1)
+    if missing := record.values.keys() ^ values.keys():
+        return REFUSED, f"metrics missing or not asked for: {', '.join(sorted(missing))}"
+    other = [name for name, value in values.items() if value != record.values[name]]
+    return (OTHER, ", ".join(other)) if other else (SAME, "")
