@@ -11,6 +11,7 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import reframe
 from reframe.core.exceptions import ForceExitError
@@ -18,6 +19,7 @@ from reframe.core.logging import getlogger
 from reframe.core.schedulers import slurm
 
 from acceptance.launch import scontrol
+from acceptance.rfm import half_made
 
 #: The release that the patches were tried with.
 TRIED = "4.10."
@@ -189,6 +191,17 @@ def let_stops_through(report):
     return handle_error
 
 
+def make_anew(db_file):
+    """Set a results database aside that was left half made, so that one is made that can store."""
+
+    def db_file_or_new(storage):
+        if told := half_made.set_aside(Path(storage._SqliteStorage__db_file)):
+            getlogger().info(told)
+        return db_file(storage)
+
+    return db_file_or_new
+
+
 def tell_outcome(info):
     """Add to the line that ends a case how long its build and its job took, and its main figure."""
 
@@ -255,6 +268,12 @@ PATCHES = (
         tell_outcome,
         "shows neither the time nor a figure of a case on the line that ends it",
         "its configuration has a form for that line",
+    ),
+    Patch(
+        "reframe.frontend.reporting.storage:_SqliteStorage._db_file",
+        make_anew,
+        "loses every session once a full disk has left its results database half made",
+        "it makes the tables in one transaction, or also where the file is there",
     ),
     # Python's own: ReFrame's handlers of its log derive from it.
     Patch(f"{logging.__name__}:Handler.handleError", let_stops_through, _KEPT, _KEPT_UNTIL),

@@ -30,8 +30,8 @@ FLOORS = {
 }
 #: Outside of the package: what each folder may import of it.
 OUTSIDE = {
-    "checks": {"core", "fabric", "launch", "references", "software", "suites"},
-    "config": {"core", "launch", "software"},
+    "checks": {"core", "fabric", "launch", "references", "rfm", "software", "suites"},
+    "config": {"core", "launch", "rfm", "software"},
 }
 #: Programs that are started as a process of their own, and answer on their standard output.
 PROCESSES = {PACKAGE / "alerts/apprise_process.py"}

@@ -379,7 +379,7 @@ def test_a_failure_that_its_check_expects_is_told_and_fails_nothing(site):
     [
         (lambda path: path.unlink(), "no such file"),
         (lambda path: path.unlink() or path.mkdir(), "no file; a results database"),
-        (lambda path: path.write_bytes(b""), "no results database of ReFrame"),
+        (lambda path: path.write_bytes(b""), "half made"),
         (lambda path: path.write_text("no database"), "file is not a database"),
         (lambda path: path.write_bytes(path.read_bytes()[:5000]), "cannot be read"),
     ],

@@ -13,6 +13,7 @@ from typing import Any
 from acceptance.core.errors import Fault
 from acceptance.core.observations import observations
 from acceptance.core.pairs import pair_results
+from acceptance.rfm.half_made import HALF_MADE, is_half_made
 from acceptance.rfm.records import Case, Metric, Session
 from acceptance.rfm.session_schema import (
     PerfValue,
@@ -162,6 +163,8 @@ def _opened(database: Path) -> Iterator[sqlite3.Connection]:
         )
         with closing(connection):
             versions = connection.execute("SELECT schema_version FROM metadata").fetchall()
+            if not versions:
+                raise ResultsFault(f"{database}: has no schema yet; the next run completes it")
             if versions != [(SCHEMA_VERSION,)]:
                 raise ResultsFault(
                     f"{database}: schema {versions}, this program reads {SCHEMA_VERSION}; "
@@ -169,6 +172,8 @@ def _opened(database: Path) -> Iterator[sqlite3.Connection]:
                 )
             yield connection
     except sqlite3.Error as err:
+        if is_half_made(database):
+            raise ResultsFault(f"{database}: {HALF_MADE}; the next run makes it anew") from None
         if "no such table" in str(err):
             raise ResultsFault(f"{database}: no results database of ReFrame: {err}") from None
         raise ResultsFault(

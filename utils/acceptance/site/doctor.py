@@ -15,7 +15,7 @@ from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environmen
 from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, facts_of
 from acceptance.launch import MPIS, SLURM, slurm_jobs, usable_cores
-from acceptance.rfm import configuration
+from acceptance.rfm import configuration, half_made
 from acceptance.site.unmet import unmet_rows
 from acceptance.site.unprovided import missing
 from acceptance.software import Spack, find_program
@@ -82,6 +82,9 @@ def _machine() -> Iterator[Examined]:
 
 
 def _storage(workspace: Workspace) -> Iterator[Examined]:
+    if half_made.is_half_made(workspace.results):
+        remedy = f"mv {workspace.results} {workspace.results}.half-made; the next run makes it anew"
+        yield Examined("results", BROKEN, f"{workspace.results}: {half_made.HALF_MADE}", remedy)
     for path, holds in ((workspace.results, "results"), (workspace.logs, "log")):
         var = workspace.var
         present = path if path.exists() else var if var.exists() else var.parent

@@ -14,12 +14,15 @@ from pathlib import Path
 from acceptance.core.units import is_measured
 from acceptance.fabric.link_check import STANDING
 from acceptance.launch import slurm_jobs
-from acceptance.rfm import Case, LoggedRun, ResultsFault, Session, run_log
+from acceptance.rfm import Case, LoggedRun, ResultsFault, Session, half_made, run_log
 from acceptance.rfm import database as results
+from acceptance.rfm.half_made import HALF_MADE
 from acceptance.verdict import coverage
 from acceptance.verdict.model import LEFT_OUT, CaseResult, SuiteUse, Verdict
 from acceptance.verdict.remeasure import is_repetition
 
+#: Seconds between the start of ReFrame and its first line in the log, at most.
+_START_OF_REFRAME = 10.0
 #: What ReFrame stores as the result of a case that it neither ended nor aborted.
 _UNFINISHED = "<unknown>"
 #: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
@@ -87,6 +90,7 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
     for message in run.losses:
         verdict.fail("lost", f"ReFrame: {message}")
     verdict.notes += [f"ReFrame: {line}" for line in run.warnings if line not in run.losses]
+    verdict.notes += _set_aside(run)
     if run.ran is None:
         verdict.fail("interrupted", "ReFrame stopped before its run was over")
         return
@@ -107,6 +111,17 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
         verdict.fail(
             "fewer-cases", f"only {verdict.ran} of {verdict.selected} selected cases were run"
         )
+
+
+def _set_aside(run: LoggedRun) -> list[str]:
+    """Tell of half-made databases that this run has set aside, just before it began to log."""
+    if run.database is None:
+        return []
+    since = datetime.fromisoformat(run.time).timestamp() - _START_OF_REFRAME
+    return [
+        f"{run.database}: was {HALF_MADE}; this run has set it aside as {path.name}"
+        for path in half_made.since(run.database, since)
+    ]
 
 
 def _judge_session(verdict: Verdict, session: Session) -> None:

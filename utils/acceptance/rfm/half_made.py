@@ -1,0 +1,98 @@
+"""A results database that was left half made, in which ReFrame can store no session.
+
+ReFrame 4.10 makes the tables `sessions` and `testcases` when the file is not there, each in a
+transaction of its own (`frontend/reporting/storage.py`). Where a full disk or a kill came between,
+every later run loses its session: "no such table".
+"""
+
+import fcntl
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from acceptance.core import state_files
+
+#: The tables that ReFrame makes first; where both are there, it makes the rest when it needs it.
+_FIRST = {"sessions", "testcases"}
+_TABLES = {*_FIRST, "metadata"}
+#: What SQLite keeps beside a database; it belongs to that file only.
+_BESIDE = ("-journal", "-wal", "-shm")
+
+HALF_MADE = "half made, as by a full disk: it holds no session, and none can be stored in it"
+
+#: Bytes that are read at once.
+_BLOCK = 1 << 20
+
+
+def is_half_made(database: Path) -> bool:
+    """Tell whether a file is the beginning of a results database, and holds nothing.
+
+    It is none when it cannot be read, is locked, has a row, or a table that is not ReFrame's.
+    """
+    try:
+        if not database.is_file():
+            return False
+        if _is_blank(database):
+            return True
+        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=rw", uri=True)) as opened:
+            query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            tables = {name for (name,) in opened.execute(query)}
+            return (
+                tables <= _TABLES
+                and not tables >= _FIRST
+                and not any(opened.execute(f"SELECT 1 FROM {name}").fetchone() for name in tables)
+            )
+    except (OSError, sqlite3.Error):
+        return False
+
+
+def _is_blank(path: Path) -> bool:
+    """Tell whether a file has no byte but zeros, as a power failure leaves it; or none at all."""
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            if block.strip(b"\0"):
+                return False
+    return True
+
+
+def set_aside(database: Path) -> str:
+    """Give a half-made database another name, so that ReFrame makes it anew; say so, or nothing.
+
+    ReFrame's own lock is held meanwhile: another run may be making it.
+    """
+    if not is_half_made(database):
+        return ""
+    with _locked(database.with_name(".db.lock")):
+        if not is_half_made(database):
+            return ""
+        try:
+            aside = state_files.put_aside(database)
+            for ending in _BESIDE:
+                beside = database.with_name(database.name + ending)
+                if beside.exists():
+                    beside.replace(aside.with_name(aside.name + ending))
+        except (state_files.StoredFault, OSError) as err:
+            return f"{database}: {HALF_MADE}, and cannot be set aside: {err}"
+    return f"{database}: {HALF_MADE}; set aside as {aside.name}, ReFrame makes a new one"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock that ReFrame holds while it makes or writes a database (fasteners: POSIX)."""
+    try:
+        file = path.open("a")
+    except OSError:  # a run that cannot write here makes no database here
+        yield
+        return
+    with file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        yield
+
+
+def since(database: Path, time: float) -> list[Path]:
+    """Return the half-made databases that were set aside since a time (s since the epoch)."""
+    found = database.parent.glob(f"{database.name}.malformed-*")
+    return sorted(
+        path for path in found if path.stat().st_ctime >= time and not path.name.endswith(_BESIDE)
+    )
