@@ -22,6 +22,7 @@ import re
 from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
+from acceptance.suites.hpcc import sections
 from acceptance.suites.output import LineReader
 
 _STREAM = ("Copy", "Scale", "Add", "Triad")
@@ -56,7 +57,7 @@ WRONG_WORDS = 0.01
 
 _SUMMARY = "Summary"
 #: Keys of the summary whose value is a text.
-_TEXTS = ("VersionRelease", "LANG", "HPL_cpfact", "HPL_crfact", "HPL_ctop", "HPL_order")
+_TEXTS = ("VersionRelease", "LANG", "HPL_cpfact", "HPL_crfact", "HPL_ctop", "HPL_order", "FFT_API")
 _EPSILON = 2.0**-53
 
 _TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (?P<version>\S+)")
@@ -136,7 +137,7 @@ def check(
     processes; HPL or PTRANS without a residual that passed; more than 1 % of wrong words in the
     table of RandomAccess; MPIFFT off by more than rounding explains (16 eps ln N, HPCC's bound); a
     process that failed; data that arrived wrong; a result that is missing, zero or negative, which
-    is a test that did not run; and HPCC's own verdict.
+    is a test that did not run; HPCC's own verdict; and a summary that a section contradicts.
     """
     _Check(output, source).run(
         CommWorldProcs=processes, HPL_N=order, HPL_NB=block, HPL_nprow=grid[0], HPL_npcol=grid[1]
@@ -206,7 +207,10 @@ class _Reader(LineReader):
         self.output.lines[key] = Line(self.number, self.line)
 
     def value(self, text: str) -> float:
-        return int(text) if _INTEGER.match(text) else self.real(text, negative=True)
+        value = int(text) if _INTEGER.match(text) else self.real(text, negative=True)
+        if not sections.is_printed(text):
+            raise self.error(f"{text!r} is no number as HPCC prints it")
+        return value
 
 
 class _Check:
@@ -244,6 +248,19 @@ class _Check:
         self.check_error("MPIFFT", "MPIFFT_maxErr", THRESHOLD * _EPSILON * math.log(points))
         if self.value(_SUMMARY, "Success") != 1:
             raise self.error(_SUMMARY, "a test failed", self.output.lines["Success"])
+        for test in TESTS:
+            self.check_figures(test)
+
+    def check_figures(self, test: str) -> None:
+        """Make sure that the summary states what the section does."""
+        section = [line.text for line in self.output.sections[test]]
+
+        def printed(key: str) -> str:
+            self.value(test, key)
+            return self.output.lines[key].text.partition("=")[2]
+
+        for key, words in sections.contradictions(test, section, printed):
+            raise self.error(test, words, self.output.lines[key])
 
     def check_section(self, test: str) -> None:
         for line in self.output.sections[test]:
