@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from acceptance.core.paths import Workspace
+from acceptance.core.storage import LOG_FORMAT
 from acceptance.launch import SLURM
 from acceptance.rfm import half_made
 
@@ -98,7 +99,7 @@ def catches_all(system: dict) -> bool:
 
 
 # ReFrame makes the folders of its results, but not that of its log.
-WORKSPACE.logs.mkdir(parents=True, exist_ok=True)
+WORKSPACE.logs.folder.mkdir(parents=True, exist_ok=True)
 
 # Nothing is set aside by who only reads this file. With checks of ours a patch does it, too
 # (`checks/reframe_patches.py`), where a site has a configuration of its own.
@@ -164,17 +165,17 @@ site_configuration = {
                 # One file a day; `acceptance gate` reads from it what ReFrame selected.
                 {
                     "type": "file",
-                    "name": f"{WORKSPACE.logs}/reframe.log",
+                    "name": f"{WORKSPACE.logs.folder}/reframe.log",
                     "timestamp": "%Y-%m-%d",
                     "level": "verbose",
                     "append": True,
-                    "format": "%(asctime)s|%(process)d|%(levelname)s|%(message)s",
+                    "format": LOG_FORMAT,
                 },
             ],
             "handlers_perflog": [
                 {
                     "type": "filelog",
-                    "basedir": f"{WORKSPACE.var}/perflogs",
+                    "basedir": str(WORKSPACE.perflogs),
                     "prefix": "%(check_system)s/%(check_partition)s",
                     "level": "info",
                     "append": True,

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from acceptance.core.storage import LogFiles
 from acceptance.rfm import run_log
 from checks.reframe_patches import main_figure
 from tests.conftest import DATA
@@ -24,7 +25,7 @@ def test_a_case_that_ends_is_one_line_and_its_metrics_are_in_the_log(site):
     assert "latency_8" not in done.output
     log = "".join(path.read_text() for path in (site.var / "log").iterdir())
     assert re.search(r"\|verbose\|P: latency_8: [\d.]+ us", log)
-    run = run_log.last_ended(site.var / "log")
+    run = run_log.last_ended(LogFiles(site.var / "log"))
     assert (run.ran, run.warnings, run.errors) == ((1, 1), [], [])
     assert run.stored
 

@@ -21,6 +21,7 @@ from acceptance.campaigns.state import (
 )
 from acceptance.campaigns.steps import LINKS
 from acceptance.core.paths import ROOT, Workspace
+from acceptance.core.storage import LogFiles
 from acceptance.rfm import (
     Case,
     ReframeProcess,
@@ -159,7 +160,7 @@ def _clone(workspace: Workspace) -> str:
     return hashlib.sha256(str(workspace.var).encode()).hexdigest()[:6]
 
 
-def _database_of(step: Progress, logs: Path) -> Path | None:
+def _database_of(step: Progress, logs: LogFiles) -> Path | None:
     labels = [attempt.run for attempt in reversed(step.attempts) if attempt.session]
     runs = (run_log.newest(logs, label) for label in labels)
     return next((run.database for run in runs if run is not None and run.database), None)

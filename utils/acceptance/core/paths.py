@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from acceptance.core.errors import Fault
+from acceptance.core.storage import LogFiles, Storage
+
 #: The root of the clone.
 ROOT = Path(__file__).resolve().parents[3]
 #: The variable with the URLs that alerts are sent to. They are secret: no program inherits it.
@@ -23,6 +26,10 @@ class Workspace:
     var: Path
     reference: Path
     systems: tuple[Path, ...]
+    #: ReFrame's configuration files; none: those of `RFM_CONFIG_FILES`, or the clone's own.
+    config_files: tuple[Path, ...] = ()
+    #: What they say of places, where they are not the clone's own.
+    storage: Storage | None = None
 
     @classmethod
     def of(cls, environment: Mapping[str, str] | None = None) -> "Workspace":
@@ -47,19 +54,33 @@ class Workspace:
         return next((f"{path}: {fullname}" for path in files if path.is_file()), fullname)
 
     @property
+    def start(self) -> Path:
+        """Return the folder that ReFrame is started in."""
+        return self.root if self.storage is None else Path.cwd()
+
+    @property
     def results(self) -> Path:
-        """Return ReFrame's results database."""
-        return self.var / "results.db"
+        """Return ReFrame's results database; raises Fault where it keeps none that can be read."""
+        if self.storage is None:
+            return self.var / "results.db"
+        if self.storage.fault:
+            raise Fault(self.storage.fault)
+        return self.storage.database
+
+    def keeps(self, database: Path) -> bool:
+        """Tell whether a database is that of the configuration in force."""
+        own = self.var / "results.db" if self.storage is None else self.storage.database
+        return database.resolve() == own.resolve()
 
     @property
-    def logs(self) -> Path:
-        """Return the folder of ReFrame's log files, one a day."""
-        return self.var / "log"
+    def logs(self) -> LogFiles:
+        """Return ReFrame's log; whoever opens it is told where there is none."""
+        return LogFiles(self.var / "log") if self.storage is None else self.storage.logs
 
     @property
-    def perflogs(self) -> Path:
-        """Return the folder of ReFrame's perflogs."""
-        return self.var / "perflogs"
+    def perflogs(self) -> Path | None:
+        """Return the folder of ReFrame's perflogs; None where it writes none to files."""
+        return self.var / "perflogs" if self.storage is None else self.storage.perflogs
 
     @property
     def verdicts(self) -> Path:

@@ -1,8 +1,9 @@
 """ReFrame's own log: what a run selected and ran, which its results database does not hold.
 
 A run without cases stores no session, so only the log distinguishes it from a run that never was.
-The form is that of `config/settings.py`, `time|process|level|message`, one file a day; the
-messages are those of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
+The form of a line is that of the configuration in force (`rfm/log_format.py`), in the clone
+`time|process|level|message`, one file a day; the messages are those of ReFrame 4.10
+(`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
 """
 
 import re
@@ -11,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_LINE = re.compile(r"(?P<time>\d{4}-\d\d-\d\dT[^|]*)\|(?P<pid>\d+)\|(?P<level>\w+)\|(?P<text>.*)")
-#: The first line of a run; before it may stand what a full disk or a power failure has cut off.
-_START = re.compile(r"\d{4}-\d\d-\d\dT[^|]{,40}\|\d+\|info\|\[ReFrame Setup\]")
+from acceptance.core.storage import LogFiles
+from acceptance.rfm.log_format import LineForm, line_form
+
 _COLOUR = re.compile(r"\x1b\[\d*m")
 _FIELD = re.compile(r"  (?P<name>[a-z ]+): +(?P<value>.*)")
 _RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>\d+) skipped")
@@ -149,62 +150,64 @@ class LoggedRun:
     def database(self) -> Path | None:
         """Return the results database, or None where storage was off."""
         found = _DATABASE.match(self.fields.get("results database", ""))
-        return Path(found["path"]) if found and found["state"] == "on" else None
+        if not found or found["state"] != "on":
+            return None
+        return Path(self.fields.get("working directory", "").strip("'"), found["path"])
 
 
-def runs(folder: Path) -> Iterator[LoggedRun]:
-    """Yield the runs in the logs of a folder, the newest first.
+def runs(logs: LogFiles) -> Iterator[LoggedRun]:
+    """Yield the runs in the log, the newest first.
 
-    Listings and other invocations that run nothing are left out. A folder without logs has none.
+    Listings and other invocations that run nothing are left out. A log without files has none.
+    Raises Fault where there is no log that can be read.
     """
-    for day in _days(folder):
+    for day in _days(logs):
         yield from day
 
 
-def _days(folder: Path) -> Iterator[list[LoggedRun]]:
-    for path in sorted(folder.glob("reframe*.log"), reverse=True):
+def _days(logs: LogFiles) -> Iterator[list[LoggedRun]]:
+    form = line_form(logs.format, logs.datefmt)
+    for path in logs.files():
         text = path.read_text(encoding="utf-8", errors="replace")
-        yield [run for run in reversed(_invocations(text)) if run.is_run]
+        yield [run for run in reversed(_invocations(text, form)) if run.is_run]
 
 
-def newest(folder: Path, label: str) -> LoggedRun | None:
+def newest(logs: LogFiles, label: str) -> LoggedRun | None:
     """Return the run of a label that began last; None where there is none."""
-    return next((run for run in runs(folder) if run.label == label), None)
+    return next((run for run in runs(logs) if run.label == label), None)
 
 
 def last_ended(
-    folder: Path, besides: Callable[[LoggedRun], bool] = lambda run: False
+    logs: LogFiles, besides: Callable[[LoggedRun], bool] = lambda run: False
 ) -> LoggedRun | None:
     """Return the run that ended last, `besides` some, of the last day that has one; or None.
 
     One that was killed ended with its last line. The order of lines counts, not their time: a clock
     may have been wrong.
     """
-    for day in _days(folder):
+    for day in _days(logs):
         if wanted := [run for run in day if not besides(run)]:
             return max(wanted, key=lambda run: run.last_line)
     return None
 
 
-def _invocations(text: str) -> list[LoggedRun]:
+def _invocations(text: str, form: LineForm) -> list[LoggedRun]:
     found: list[LoggedRun] = []
     current: dict[int, LoggedRun] = {}
     last: LoggedRun | None = None
     for number, line in enumerate(text.splitlines()):
-        line = _COLOUR.sub("", line)
-        if start := _START.search(line):
-            line = line[start.start() :]
-        matched = _LINE.match(line)
-        if not matched:
+        matched = form.match(_COLOUR.sub("", line))
+        time = form.time(matched["time"]) if matched else ""
+        if not (matched and time):
             # A message of several lines: only those of warnings and errors are of interest.
             continue
-        process, message = int(matched["pid"]), matched["text"]
+        process, message = int(matched["pid"]) if form.has_process else 0, matched["text"]
         if message.startswith("[ReFrame Setup]"):
-            current[process] = LoggedRun(matched["time"], process)
+            current[process] = LoggedRun(time, process)
             found.append(current[process])
         last = current.get(process)
         if last is not None:
-            last.last, last.last_line = matched["time"], number
+            last.last, last.last_line = time, number
             _take(last, matched["level"], message)
     return found
 
@@ -219,6 +222,8 @@ def _take(run: LoggedRun, level: str, message: str) -> None:
     elif found := _SKIP.match(message):
         run.skipped.append(found["case"])
     elif found := _STORED.match(message):
+        if run.stored:  # the log does not say of which process a line is
+            run.errors.append("two runs wrote to this log at once, and its format has no process")
         run.stored = found["uuid"]
     elif run.ran is None and (found := _FIELD.match(message)):
         run.fields.setdefault(found["name"], found["value"].strip())

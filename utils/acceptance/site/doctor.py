@@ -85,7 +85,7 @@ def _storage(workspace: Workspace) -> Iterator[Examined]:
     if half_made.is_half_made(workspace.results):
         remedy = f"mv {workspace.results} {workspace.results}.half-made; the next run makes it anew"
         yield Examined("results", BROKEN, f"{workspace.results}: {half_made.HALF_MADE}", remedy)
-    for path, holds in ((workspace.results, "results"), (workspace.logs, "log")):
+    for path, holds in ((workspace.results, "results"), (workspace.logs.folder, "log")):
         var = workspace.var
         present = path if path.exists() else var if var.exists() else var.parent
         writable = os.access(present, os.W_OK)

@@ -110,7 +110,7 @@ def examine(
         known = Nodes(stated=_stated(config_files, sessions))
         tolerance = tolerance_of(workspace.reference / "tolerances.yaml")
         judge_nodes(verdict, sessions, known, tolerance)
-    if database is None or database.resolve() == workspace.results.resolve():
+    if database is None or workspace.keeps(database):
         judge_references(verdict, workspace.reference, config_files, systems)
         cases = [case for session in sessions for case in session.cases]
         note_links(verdict, config_files, {(case.system, case.partition) for case in cases})
@@ -205,7 +205,7 @@ def _compare_with_history(
     whole: bool,
 ) -> None:
     """Add what became worse on these systems; `whole`: on all those of the database."""
-    perflogs = workspace.perflogs if database.resolve() == workspace.results.resolve() else None
+    perflogs = workspace.perflogs if workspace.keeps(database) else None
     try:
         judgement = regressions.for_gate(database, workspace.reference, perflogs, uuid)
     except ResultsFault as err:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from acceptance.core.storage import LogFiles
 from acceptance.core.units import is_measured
 from acceptance.fabric.link_check import STANDING
 from acceptance.launch import slurm_jobs
@@ -30,7 +31,7 @@ _EXPECTED = "xfail"
 
 
 def judge(
-    logs: Path,
+    logs: LogFiles,
     database: Path | None = None,
     *,
     run_id: str | None = None,
