@@ -56,8 +56,8 @@ def _swap_lines(rng, lines):
 
 
 def _swap_columns(rng, text):
-    """Exchange two neighbouring numbers of a row, right aligned as they were."""
-    match = _pick(rng, text, re.compile(r"[\d.]+ +[\d.]+"))
+    """Exchange two neighbouring words of a line, right aligned as they were."""
+    match = _pick(rng, text, re.compile(r"\S+ +\S+"))
     if not match:
         return None
     one, other = match[0].split()

@@ -33,7 +33,7 @@ def imb_reader(text: str) -> Reader:
         for table in imb_output.parse(text).tables
         if table.benchmark in imb.BENCHMARKS
     ]
-    if not asked:
+    if not asked or ", MPI-1 part" not in text:
         raise ParseError("recorded", "no benchmark that a check runs")
 
     def read(text: str) -> Values:
@@ -86,13 +86,14 @@ def pairs_reader(text: str) -> Reader:
 def osu_reader(text: str) -> Reader:
     """Ask for the program and processes of an output of OMB; validated if it was."""
     whole = osu_output.parse(text)
+    processes = whole.processes or (4 if is_refused(text, whole.program, 2) else 2)
     program, validated = osu.BENCHMARKS[whole.program], "validation" in whole.columns
     # The job adds the line that has hello's metric.
     added = "launched in 431209 us\n" if whole.program == "hello" else ""
 
     def read(text: str) -> Values:
         # A mutation of the last line would cut the one that the job adds off the program's.
-        table = osu_output.only_table(text + added, whole.program, whole.processes or 2)
+        table = osu_output.only_table(text + added, whole.program, processes)
         if validated != ("validation" in table.columns):
             raise ParseError("mutation", "not verified")
         return {
@@ -102,6 +103,15 @@ def osu_reader(text: str) -> Reader:
         }
 
     return read
+
+
+def is_refused(text: str, program: str, processes: int) -> bool:
+    """Tell whether an output of OMB, which does not say of how many processes, is not of these."""
+    try:
+        osu_output.only_table(text, program, processes)
+    except ParseError:
+        return True
+    return False
 
 
 def hpcc_reader(text: str) -> Reader:

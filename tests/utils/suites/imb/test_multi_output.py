@@ -84,7 +84,7 @@ def test_any_lost_line_of_the_tables_is_noticed(recorded):
     [
         ("            1            8", "            0            8", "a row of group 0"),
         ("            1      4194304", "            2      4194304", "a row of group 2"),
-        ("            1      4194304", "            1      5194304", "bandwidth is not"),
+        ("            1      4194304", "            1      5194304", "bandwidth 351.51 is not"),
         ("groups of 2 proc", "groups of 4 proc", "groups of 4 processes instead of 2"),
         ("Group  1:     2    3", "Group  1:     3    2", "a group of other ranks"),
         ("# All processes", "# Benchmarking Multi-PingPong \n# All processes", "not asked for"),
@@ -103,9 +103,10 @@ def test_of_many_groups_imb_names_some_only():
         "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n# Benchmarking Multi-PingPong \n"
         "# ( 1025 groups of 2 processes each running simultaneous ) \n"
         "# Group  511:  1022 1023\n#  . \n#  . \n# Group  513:  1026 1027\n"
-        "Group #bytes #repetitions t[usec] Mbytes/sec\n"
+        "        Group       #bytes #repetitions      t[usec]   Mbytes/sec\n"
     )
-    rows = "".join(f"{group} 8 1000 4.00 2.00\n" for group in range(1025))
+    values = "            8         1000         4.00         2.00\n"
+    rows = "".join(f"{group:13}{values}" for group in range(1025))
     end = "# All processes entering MPI_Finalize\n"
     assert len(parse_pairs(title + rows + end, 2050, [8]).tables) == 1025
 

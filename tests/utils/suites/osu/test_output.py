@@ -1,9 +1,12 @@
 """`suites/osu/output.py` on recorded outputs of OMB, whole and mutilated."""
 
+import re
+
 import pytest
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.osu import output as osu
+from tests.rows import like
 
 LATENCY = "osu_latency.openmpi.txt"
 VALIDATED = "osu_latency_c_validate.openmpi.txt"
@@ -193,12 +196,12 @@ BAD_ROWS = {
     "zero of barrier": (BARRIER, "0.28", "0.00", "latency is zero"),
     "exponent": (LATENCY, "1024", "1024 1e-1", "'1e-1' is no number as OMB prints it"),
     "underscore": (LATENCY, "1024", "1024 0.1_9", "'0.1_9' is no number as OMB prints it"),
-    "size is no integer": (LATENCY, "1024", "1024.5 0.19", "1024.5 is no whole number"),
+    "size is no integer": (LATENCY, "1024", "1024.5 0.19", "'1024.5' is no whole number"),
     "size with underscore": (
         LATENCY,
         "1024",
         "1_024 0.19",
-        "'1_024' is no number as OMB",
+        "'1_024' is no whole number as OMB",
     ),
     "negative size": (LATENCY, "1", "-1 0.19", "-1 is negative"),
     "size shrinks": (LATENCY, "1024", "256 0.19", "message sizes do not grow"),
@@ -209,13 +212,28 @@ BAD_ROWS = {
     "stray comment": (LATENCY, "1024", "# Datatype: MPI_INT.", "in the middle of the table"),
     "wrong data": (VALIDATED, "1024", "1024 0.19 Fail", "is not the data that was sent"),
     "odd validation": (VALIDATED, "1024", "1024 0.19 Pas", "'Pas' is neither Pass nor Fail"),
-    "min above average": (FULL, "1024", "1024 7.85 7.90 8.03 20", "min <= average <= max"),
-    "max below average": (FULL, "1024", "1024 7.85 7.53 7.84 20", "min <= average <= max"),
+    "min above average": (FULL, "1024", "1024 7.85 7.90 8.03 20", "does not hold"),
+    "max below average": (FULL, "1024", "1024 7.85 7.53 7.84 20", "does not hold"),
     "no iterations": (FULL, "1024", "1024 7.85 7.53 8.03 0", "iterations is zero"),
-    "part of an iteration": (FULL, "1024", "1024 7.85 7.53 8.03 2.5", "2.5 is no whole number"),
-    "rate too high": (RATE, "1024", "1024 13095.70 12788871.46", "not the message rate times"),
-    "bandwidth too high": (RATE, "4194304", "4194304 8337.90 1987.84", "not the message rate"),
-    "MiB": (RATE, "1024", "1024 12489.03 12788771.46", "not the message rate times"),
+    "part of an iteration": (FULL, "1024", "1024 7.85 7.53 8.03 2.5", "'2.5' is no whole number"),
+    "rate too high": (
+        RATE,
+        "1024",
+        "1024 13095.70 12788871.46",
+        "is not that of its line, 1024 bytes a message: ",
+    ),
+    "bandwidth too high": (
+        RATE,
+        "4194304",
+        "4194304 8337.90 1987.84",
+        "bandwidth 8337.90 is not that of its line, 4194304 bytes a message: 8337.61",
+    ),
+    "MiB": (
+        RATE,
+        "1024",
+        "1024 12489.03 12788771.46",
+        "is not that of its line, 1024 bytes a message: ",
+    ),
 }
 
 
@@ -223,8 +241,9 @@ BAD_ROWS = {
 def test_a_bad_row_is_refused_by_name(read, fault):
     name, start, row, words = BAD_ROWS[fault]
     text = read(name)
-    row = f"    {row}    "
-    refused(text.replace(row_of(text, start) + "\n", f"{row}\n"), WHOLE[name][0], row, words)
+    real = row_of(text, start)
+    row = like(real, row)
+    refused(text.replace(real + "\n", f"{row}\n"), WHOLE[name][0], row, words)
 
 
 @pytest.mark.parametrize(
@@ -241,9 +260,65 @@ def test_a_bad_row_is_refused_by_name(read, fault):
 )
 def test_what_rounding_explains_is_accepted(read, name, start, row):
     text = read(name)
-    table = osu.parse(text.replace(row_of(text, start) + "\n", row + "\n"))
+    real = row_of(text, start)
+    table = osu.parse(text.replace(real + "\n", like(real, row) + "\n"))
     (found,) = [found for found in table.rows if found.size == int(start)]
     assert list(found.values.values()) == [float(field) for field in row.split()[1:]]
+
+
+#: Of a number that OMB printed, what C prints in no case.
+FORMS = [
+    (LATENCY, "1024", "0.19", ["19", "0.1", "00.19", "0.190", "1.9e-1", ".19", "019", "+0.19"]),
+    (LATENCY, "1024", "1024", ["01024", "1e3", "1024.", "1024.00"]),
+    (FULL, "1024", "20", ["020", "2e1", "20.00"]),
+    (RATE, "1024", "12788771.46", ["12788771", "1278877146", "12788771.4", "012788771.46"]),
+]
+
+
+@pytest.mark.parametrize(("name", "start", "number", "forms"), FORMS)
+def test_a_number_in_another_form_is_refused_by_name(read, name, start, number, forms):
+    text = read(name)
+    real = row_of(text, start)
+    for form in forms:
+        row = like(real, " ".join(real.split()).replace(number, form, 1))
+        assert row.split() != real.split()
+        refused(text.replace(real, row), WHOLE[name][0], row, f"{form!r} is no ")
+
+
+@pytest.mark.parametrize("name", [LATENCY, VALIDATED, RATE, FULL, PUT, BARRIER])
+def test_a_column_that_moves_is_refused(read, name):
+    text = read(name)
+    real = text.splitlines()[-1]
+    for gap in re.finditer(r"(?<= ) (?=\w)", real):
+        for other in ("", "  "):
+            row = real[: gap.start()] + other + real[gap.end() :]
+            words = "characters from the left, its column"
+            refused(text.replace(real + "\n", row + "\n"), WHOLE[name][0], row, words)
+    if real[0] != " ":
+        row = " " + real.replace("  ", " ", 1)
+        refused(text.replace(real, row), WHOLE[name][0], row, "does not begin its line")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        # (3 x 7.53 + 8.03)/4 and (7.53 + 3 x 8.03)/4
+        ("1024 7.64 7.53 8.03 20", "the average 7.64 is none of 4 times of which the smallest is "
+         "7.53 and the largest 8.03: that is not below 7.66"),
+        ("1024 7.92 7.53 8.03 20", "not above 7.90"),
+        ("1024 7.85 7.53 803.00 20", "not below 206.40"),
+        ("1024 7.85 7.53 8.03 80", "80 repetitions, after 20 of a smaller message"),
+    ],
+)  # fmt: skip
+def test_times_and_repetitions_that_cannot_be_are_refused(read, row, words):
+    text = read(FULL)
+    real = row_of(text, "1024")
+    row = like(real, row)
+    with pytest.raises(ParseError) as caught:
+        osu.only_table(text.replace(real, row), "alltoall", 4, "run.out")
+    assert caught.value.number == text.splitlines().index(real) + 1
+    assert words in str(caught.value)
+    assert osu.only_table(text, "alltoall", 4).rows
 
 
 @pytest.mark.parametrize("name", [LATENCY, VALIDATED, RATE, FULL, BARRIER, PUT, INIT])
@@ -354,8 +429,11 @@ def test_data_that_were_corrupted_are_refused(read):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ("min: 5 ms, max: 4 ms, avg: 4 ms", "min <= average <= max does not hold"),
+        ("min: 5 ms, max: 4 ms, avg: 4 ms", "min 5 <= average 4 <= max 4 does not hold"),
         ("min: 0 ms, max: 0 ms, avg: 0 ms", "avg is zero"),
+        ("min: 77 ms, max: 81 ms, avg: 77 ms", "the smallest is 77 and the largest 81: that is"),
+        ("min: 77 ms, max: 810 ms, avg: 79 ms", "not below 443.50"),
+        ("min: 077 ms, max: 81 ms, avg: 79 ms", "'077' is no whole number as OMB prints it"),
         ("min: -5 ms, max: 5 ms, avg: 5 ms", "between the title and the header"),
         ("min: 5 s, max: 5 s, avg: 5 s", "between the title and the header"),
     ],
@@ -363,6 +441,14 @@ def test_data_that_were_corrupted_are_refused(read):
 def test_another_init_is_refused(values, words):
     line = f"nprocs: 2, {values}"
     refused(f"# OSU MPI Init Test v7.4\n{line}\n", "init", line, words)
+
+
+@pytest.mark.parametrize("launched", [INIT, HELLO])
+def test_a_table_of_a_start_up_program_is_refused(read, launched):
+    title = next(line for line in read(launched).splitlines() if line.startswith("# OSU"))
+    text = read(LATENCY).replace("# OSU MPI Latency Test v7.4", title)
+    header = next(line for line in text.splitlines() if line.startswith("# Size"))
+    refused(text, WHOLE[launched][0], header, "the header has no column ")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ The form, of which each run of a benchmark prints one table::
     # All processes entering MPI_Finalize
 
 Times are in us; Mbytes are 10^6 bytes since IMB 2018 (2^20 up to IMB 4, which this parser
-refuses). Source of the form: outputs of IMB 2021.7 and 2021.11 and the IMB user guide.
+refuses). Numbers are printed with `%13d`, `%13.2f` and the message rate with `%13.0f`, names in the
+header with `%13s`. Sources: outputs of IMB 2021.7 and 2021.11, the IMB user guide, and of 2018.0 to
+2021.11 the functions IMB_edit_format, IMB_display_times and IMB_calculate_times (IMB_output.c).
 """
 
 import math
@@ -22,7 +24,7 @@ from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.imb.benchmarks import BENCHMARKS
-from acceptance.suites.output import LineReader
+from acceptance.suites.output import HALF, INTEGER, TWO_DECIMALS, LineReader
 
 #: Header token -> name of the column. Barrier has no `#bytes`.
 COLUMNS = {
@@ -55,6 +57,8 @@ _GIVEN_UP = {
     "out-of-mem.;": "IMB gave this size up: it needs more memory than its limit (-mem)",
     "int-overflow.;": "IMB gave this size up: the bytes of all ranks are more than an int holds",
 }
+#: A time is far off another one from this factor on, and near to it up to that one.
+_FAR, _NEAR = 4.0, 1.25
 _FINISHED = "# All processes entering MPI_Finalize"
 _FIRST_DECIMAL_YEAR = 2018
 
@@ -105,19 +109,12 @@ def only_table(output: Output, benchmark: str, processes: int, source: str = "st
     """
     for table in output.tables:
         if table.benchmark != benchmark:
-            raise ParseError(
-                source,
-                f"the output holds the benchmark {table.benchmark}, which was not asked for",
-                benchmark=benchmark,
-                number=table.number,
-            )
-        if table.processes != processes:
-            raise ParseError(
-                source,
-                f"ran with {table.processes} processes instead of {processes}",
-                benchmark=benchmark,
-                number=table.number,
-            )
+            message = f"the output holds the benchmark {table.benchmark}, which was not asked for"
+        elif table.processes != processes:
+            message = f"ran with {table.processes} processes instead of {processes}"
+        else:
+            continue
+        raise ParseError(source, message, benchmark=benchmark, number=table.number)
     if len(output.tables) != 1:
         raise ParseError(source, f"{len(output.tables)} tables instead of one", benchmark=benchmark)
     return output.tables[0]
@@ -127,7 +124,7 @@ class Reader(LineReader):
     """One reading of an output of IMB, and the tables so far."""
 
     suite = "IMB"
-    decimal = re.compile(r"[+-]?\d+\.?\d*(e[+-]?\d+)?\Z", re.ASCII | re.IGNORECASE)
+    decimal = TWO_DECIMALS
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
@@ -146,8 +143,9 @@ class Reader(LineReader):
             self.stand(0, first)
             raise self.error("this is no output of IMB, or not its beginning")
         for table in self.tables:
+            self.benchmark = table.benchmark
+            self.check_order(table)
             if not table.rows:
-                self.benchmark = table.benchmark
                 self.stand(table.number)
                 raise self.error("a table without rows")
         self.stand(*last)
@@ -209,6 +207,10 @@ class Reader(LineReader):
         names = header.split()
         times = _TIMES if _TIMES & {COLUMNS.get(name) for name in names} else set()
         table.columns = self.header(names, COLUMNS, {"repetitions", *times})
+        order = [name for name in COLUMNS.values() if name in table.columns]
+        # Of the two times of an overlap IMB-RMA prints the other one first.
+        if order != [*table.columns] and "t_pure" not in order:
+            raise self.error("the columns stand in another order than IMB prints them")
 
     def read_row(self, table: Table, tokens: list[str]) -> TableRow:
         """Read a row of a table, which it may follow."""
@@ -218,26 +220,34 @@ class Reader(LineReader):
         fields = self.fields(table.columns, tokens)
         size = self.integer(fields.pop("bytes")) if "bytes" in fields else None
         repetitions = self.integer(fields.pop("repetitions"))
-        values = {name: self.real(token) for name, token in fields.items()}
+        values = {
+            name: self.real(token, form=INTEGER if name == "messages" else None)
+            for name, token in fields.items()
+        }
+        self.check_edges(table.columns)
         self.check_size([row.size for row in table.rows], size)
         if repetitions < 1:
             raise self.error("no repetitions")
+        if table.rows:
+            # `n_sample` is never above that of the size before (helper_IMB_functions.h).
+            self.check_repetitions(table.rows[-1].repetitions, repetitions)
         if values.get("defects"):
             raise self.error("the benchmark found defects in the data it received")
         self.check_times(table, size, values)
-        self.check_bandwidth(table, size, values)
+        self.check_rate(table, size, values)
         return TableRow(size, repetitions, values, self.number)
 
     def check_times(self, table: Table, size: int | None, values: dict[str, float]) -> None:
-        """Refuse times that no operation takes."""
+        """Refuse times that no operation takes, and an average that these extremes cannot have."""
         for name in ("t", "t_max", "t_avg"):
             # An operation on no data may take no time; any other one takes some.
             if name in values and values[name] == 0 and size != 0:
                 raise self.error(f"{name} is zero")
-        if "t_min" in values and not values["t_min"] <= values["t_avg"] <= values["t_max"]:
-            raise self.error("t_min <= t_avg <= t_max does not hold")
+        if "t_min" in values:
+            # A process that has no time is left out, which makes the bounds narrower, never wider.
+            self.check_average(values["t_min"], values["t_avg"], values["t_max"], table.processes)
 
-    def check_bandwidth(self, table: Table, size: int | None, values: dict[str, float]) -> None:
+    def check_rate(self, table: Table, size: int | None, values: dict[str, float]) -> None:
         """Compare the printed bandwidth with bytes over time, within the printed digits.
 
         A bandwidth below the two decimals that IMB prints (a byte in a millisecond, on a busy
@@ -245,20 +255,43 @@ class Reader(LineReader):
         """
         if size is None or "mbytes" not in values:
             return
-        bandwidth, half = values["mbytes"], 0.005
         if "messages" in values:
             exact = size * values["messages"] / 1e6
             low, high = (size * (values["messages"] + d) / 1e6 for d in (-0.5, 0.5))
+            what = f"{size} bytes a message"
         elif (row := BENCHMARKS.get(table.benchmark)) and row.counted:
             moved = size * row.counted
             time = values["t_max" if "t_max" in values else "t"]
             exact = moved / time if time else 0.0
-            low = moved / (time + half)
-            high = moved / (time - half) if time > half else math.inf
+            low = moved / (time + HALF)
+            high = moved / (time - HALF) if time > HALF else math.inf if moved else 0.0
+            what = f"{moved} bytes in {time:.2f} us"
         else:
             return
-        # 1e-6: the slack of floating point.
-        if not (low - half) * (1 - 1e-6) <= bandwidth <= (high + half) * (1 + 1e-6):
-            raise self.error("the bandwidth is not the bytes over the time of its line")
-        if bandwidth == 0:
+        self.check_bandwidth(values["mbytes"], low, high, what)
+        if values["mbytes"] == 0:
             values["mbytes"] = exact
+
+    def check_order(self, table: Table) -> None:
+        """Refuse a row whose time and bandwidth stand in each other's place.
+
+        Their product is right all the same. But the time is then far off those of the sizes beside
+        it, and the number in the place of the bandwidth is near to them.
+        """
+        rows = [row for row in table.rows if row.size and "t" in row.values]
+        for number, row in enumerate(rows):
+            start = max(0, min(number - 1, len(rows) - 3))
+            near = [one.values["t"] for one in rows[start : start + 3] if one is not row]
+            low, high = min(near, default=0.0), max(near, default=0.0)
+            time, bandwidth = row.values["t"], row.values.get("mbytes", 0.0)
+            if (
+                len(near) == 2
+                and high <= _FAR * low
+                and not low / _FAR <= time <= high * _FAR
+                and low / _NEAR <= bandwidth <= high * _NEAR
+            ):
+                self.stand(row.number, self.text.splitlines()[row.number - 1])
+                raise self.error(
+                    f"the time {time:.2f} and the bandwidth {bandwidth:.2f} are exchanged: the "
+                    f"sizes beside it took {low:.2f} and {high:.2f} us"
+                )
