@@ -22,14 +22,18 @@ REFUSED, SAME, OTHER, TRACEBACK = OUTCOMES = "refused", "same", "other", "traceb
 
 @dataclass(frozen=True)
 class Trial:
-    """A mutation of a recorded output and its outcome; `note` says what of a value or exception."""
+    """A mutation of a recorded output and its outcome.
+
+    `note` has the words of a refusal or exception, `values` old and new of each other value.
+    """
 
     kind: str
     path: Path
-    whole: str
-    text: str
+    whole: str = field(repr=False)
+    text: str = field(repr=False)
     outcome: str
     note: str = ""
+    values: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def changed(self) -> list[tuple[int, str, str]]:
@@ -43,7 +47,7 @@ class Record:
     """A recorded output, how it is read, and its values."""
 
     path: Path
-    text: str
+    text: str = field(repr=False)
     read: Reader
     values: Values = field(init=False)
 
@@ -82,16 +86,17 @@ def trials(suite: str, count: int, seed: int, folders: Sequence[Path] = ()) -> I
         yield Trial(kind, record.path, record.text, text, *outcome(record, text))
 
 
-def outcome(record: Record, text: str) -> tuple[str, str]:
-    """Read a mutated output as checks read the files of a run; return what came of it."""
+def outcome(record: Record, text: str) -> tuple[str, str, dict[str, tuple[float, float]]]:
+    """Read a mutated output as checks read the files of a run; return what a `Trial` has of it."""
     decoded = text.encode("latin-1").decode(errors="replace")
     try:
         values = record.read(decoded.replace("\r\n", "\n").replace("\r", "\n"))
     except ParseError as err:
-        return REFUSED, str(err)
+        return REFUSED, str(err), {}
     except Exception:
-        return TRACEBACK, traceback.format_exc(limit=-1)
+        return TRACEBACK, traceback.format_exc(limit=-1), {}
     if missing := record.values.keys() ^ values.keys():
-        return REFUSED, f"metrics missing or not asked for: {', '.join(sorted(missing))}"
-    other = [name for name, value in values.items() if value != record.values[name]]
-    return (OTHER, ", ".join(other)) if other else (SAME, "")
+        return REFUSED, f"metrics missing or not asked for: {', '.join(sorted(missing))}", {}
+    pairs = {name: (value, values[name][0]) for name, (value, _) in record.values.items()}
+    other = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    return (OTHER if other else SAME), ", ".join(other), other

@@ -25,43 +25,27 @@ Reader = Callable[[str], Values]
 
 
 def imb_reader(text: str) -> Reader:
-    """Ask for the benchmarks, processes and sizes that an output of IMB has."""
+    """Ask for the one benchmark of an output of IMB-MPI1, and for its processes."""
     if "        Group " in text:
         return pairs_reader(text)
-    asked = [
-        (table.benchmark, table.processes, [row.size for row in table.rows])
-        for table in imb_output.parse(text).tables
-        if table.benchmark in imb.BENCHMARKS
-    ]
-    if not asked or ", MPI-1 part" not in text:
-        raise ParseError("recorded", "no benchmark that a check runs")
+    (whole, *others) = imb_output.parse(text).tables
+    if others or ", MPI-1 part" not in text:
+        raise ParseError("recorded", "no check runs several benchmarks at once, or another program")
+    name, processes = whole.benchmark, whole.processes
+    columns = imb.BENCHMARKS[name].columns
 
     def read(text: str) -> Values:
-        tables = imb_output.parse(text).tables
-        if [(t.benchmark, t.processes) for t in tables if t.benchmark in imb.BENCHMARKS] != [
-            (name, processes) for name, processes, _ in asked
-        ]:
-            raise ParseError("mutation", "ran something else")
+        table = imb_output.only_table(imb_output.parse(text), name, processes)
+        if missing := [column.name for column in columns if column.name not in table.columns]:
+            raise ParseError("mutation", f"no column for {missing[0]}")
         return {
-            f"{table.benchmark}.{table.processes}.{name}": value
-            for table in tables
-            if table.benchmark in imb.BENCHMARKS
-            for name, value in imb_values(table).items()
+            name_of(column.stem, row.size): (row.values[column.name], column.unit)
+            for column in columns
+            for row in table.rows
+            if imb.counts_size(name, column, row.size)
         }
 
     return read
-
-
-def imb_values(table: imb_output.Table) -> Values:
-    row = imb.BENCHMARKS[table.benchmark]
-    if missing := [column.name for column in row.columns if column.name not in table.columns]:
-        raise ParseError("mutation", f"no column for {missing[0]}")
-    return {
-        name_of(column.stem, each.size): (each.values[column.name], column.unit)
-        for column in row.columns
-        for each in table.rows
-        if imb.counts_size(table.benchmark, column, each.size)
-    }
 
 
 def pairs_reader(text: str) -> Reader:

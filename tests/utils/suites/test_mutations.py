@@ -1,7 +1,11 @@
 """The parsers of all suites on recorded outputs with one random fault each."""
 
+import math
+import re
+
 import pytest
 
+from acceptance.core import metrics
 from tests.mutations import KINDS, OTHER, REFUSED, SUITES, TRACEBACK, records, trials
 
 #: Of each suite: so many of each kind.
@@ -29,3 +33,54 @@ def test_another_value_is_noticed():
     noted = [trial for trial in trials("osu", 400, seed=1) if trial.outcome == OTHER]
     assert noted
     assert all(trial.note and trial.changed for trial in noted)
+
+
+#: A number as C's `%d` and `%.2f` print it, and half of its last digit.
+LEGAL = re.compile(r"(0|[1-9]\d*)(\.\d\d)?\Z")
+HALF = 0.005
+#: Suite -> stems of metrics of one size of which each follows from the other.
+TWINS = {
+    "imb": [("latency", "bandwidth"), ("time", "bandwidth"), ("message_rate", "bandwidth")],
+    "osu": [("message_rate", "bandwidth")],
+}
+
+
+def largest_error(suite, trial, whole, name):
+    """Return how far another value may be off (as a share) that no reader can see.
+
+    Two roundings where the output says the same twice; infinite where it prints a number once.
+    """
+    stem, size = metrics.split(name)
+    if stem == "time" and suite == "imb":
+        # The largest time of P processes: their smallest and their average are printed, too.
+        processes = int(re.search(r"#processes = (\d+)", trial.whole)[1])
+        return 0.04 / trial.values[name][0] if processes == 2 else processes
+    values = {}
+    for twins in TWINS[suite]:
+        if stem in twins and size and metrics.sized(twins[0], size) in whole:
+            for twin in twins:
+                values[twin] = whole[metrics.sized(twin, size)][0]
+    if not all(values.values()) or not values:
+        return math.inf
+    halves = {"message_rate": 0.5 if suite == "imb" else HALF}
+    return 2.1 * sum(halves.get(twin, HALF) / value for twin, value in values.items())
+
+
+@pytest.mark.parametrize("suite", TWINS)
+def test_another_value_is_one_that_no_reader_can_see(suite):
+    others = [trial for trial in trials(suite, 2 * COUNT, seed=2) if trial.outcome == OTHER]
+    wholes = {record.path: record.values for record in records(suite)}
+    assert others
+    for trial in others:
+        lines = [text.split("\n") for text in (trial.whole, trial.text)]
+        assert len(lines[0]) == len(lines[1])
+        for _, old, new in trial.changed:
+            # All that differs are numbers, which a program could have printed in their place.
+            words = [[*re.finditer(r"\S+", line)] for line in (old, new)]
+            assert [word.end() for word in words[0]] == [word.end() for word in words[1]]
+            for before, after in zip(*words, strict=True):
+                assert before[0] == after[0] or LEGAL.match(after[0]), trial
+        for name, (old, new) in trial.values.items():
+            assert abs(new - old) <= old * largest_error(suite, trial, wholes[trial.path], name), (
+                trial
+            )
