@@ -28,9 +28,9 @@ from .placed import PlacedCheck
 #: Bytes of the message whose time is the latency, and of that whose bandwidth is told.
 SMALL, LARGE = 8, 2**22
 SIZES = [SMALL, LARGE]
-#: Repetitions of the small message, and the megabytes that bound those of the large one: 20 of
-#: them, there and back, take 1.4 s over 1 Gb/s.
-ITERATIONS = "1000,80"
+#: Small messages of a launch, and for how many of them a large one is sent: 20 of these, there and
+#: back, take 1.4 s over 1 Gb/s.
+MESSAGES, PER_LARGE = 1000, 50
 #: The files of the job: message sizes, and its nodes.
 SIZE_FILE, HOST_FILE = "sizes", "hosts"
 
@@ -53,6 +53,8 @@ class NodePairs(PlacedCheck):
 
     #: How often each round is run, in turn; of each pair the median counts.
     repetitions = variable(int, value=3, loggable=True)
+    #: How often the small message goes there and back in each of these.
+    messages = variable(int, value=MESSAGES, loggable=True)
     #: The result of each pair at each message size (`acceptance.core.pairs`).
     pairs = variable(typ.List[typ.Dict[str, str]], value=[], loggable=True)
 
@@ -127,8 +129,11 @@ class NodePairs(PlacedCheck):
         if self.time_limit is None:
             self.time_limit = f"{900 + self.layout.nodes}s"
         Path(self.stagedir, SIZE_FILE).write_text("".join(f"{size}\n" for size in SIZES))
+        # IMB bounds repetitions by the MiB (its "MBytes") that they send.
+        volume = max(1, self.messages // PER_LARGE) * LARGE // 2**20
         self.executable_opts = [
-            BENCHMARK, "-npmin 2", "-multi 1", f"-msglen {SIZE_FILE}", f"-iter {ITERATIONS}"
+            BENCHMARK, "-npmin 2", "-multi 1", f"-msglen {SIZE_FILE}",
+            f"-iter {self.messages},{volume}",
         ]  # fmt: skip
         first, *others = self.launches()
         self.prerun_cmds = [rounds.mark(first[0].name, first[1])]
@@ -290,4 +295,7 @@ class NodePairs(PlacedCheck):
     def parameters(self):
         """Return what a reference of this case must agree with."""
         where = "inter-node" if self.where == "between" else "intra-node"
-        return {**super().parameters(), "placement": where}
+        found = {**super().parameters(), "placement": where}
+        if self.messages != MESSAGES:
+            found["repetitions"] = str(self.messages)
+        return found

@@ -25,7 +25,7 @@ pytestmark = [
 ]
 FOUR = ("node1", "node2", "node3", "node4")
 NAMES = {"latency_8", "latency_max_8", "bandwidth_4194304", "bandwidth_min_4194304"}
-ONCE = ("-S", "NodePairs.repetitions=1")
+ONCE = ("-S", "NodePairs.repetitions=1", "-S", "NodePairs.messages=100")
 
 
 @pytest.fixture(scope="module")

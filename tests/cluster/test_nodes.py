@@ -8,7 +8,8 @@ from acceptance.rfm import database as results
 from tests.conftest import needs_wheels, only_problem
 
 pytestmark = needs_wheels
-PAIRS = ("-c", "checks/nodes.py", "-r", "-n", "between", "-S", "NodePairs.repetitions=1")
+ONCE = ("-S", "NodePairs.repetitions=1", "-S", "NodePairs.messages=100")
+PAIRS = ("-c", "checks/nodes.py", "-r", "-n", "between", *ONCE)
 
 
 @pytest.fixture
