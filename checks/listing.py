@@ -1,6 +1,6 @@
-"""Prints the cases of a system as data: `python -m checks.listing SYSTEM FILE...`.
+"""Prints the cases of a system as data: `python -m acceptance.checks.listing SYSTEM FILE...`.
 
-`acceptance.rfm.listing` starts it in the root of the clone, and has the form of what it prints.
+`acceptance.rfm.listing` starts it, and has the form of what it prints.
 Nothing runs and no scheduler is asked. ReFrame's own listing knows names, but neither the keys and
 metrics of a case nor what judges them.
 """
@@ -33,7 +33,7 @@ def start(system: str) -> None:
 
 def checks_of(name: str) -> list:
     """Return the checks that a file makes; ValueError unless it makes all of them."""
-    registry = importlib.import_module(f"checks.{name}")._rfm_test_registry
+    registry = importlib.import_module(f"{__package__}.{name}")._rfm_test_registry
     asked = sum(map(len, registry._tests.values()))
     made = [check for check in registry.instantiate_all() if not check.is_fixture()]
     if len(made) != asked:

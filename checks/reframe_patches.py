@@ -1,10 +1,11 @@
-"""What the checks change in ReFrame 4.10: endless waits, missed stops, and lines that say little.
+"""What the checks change in ReFrame: endless waits, missed stops, and lines that say little.
 
 `apply()` is called once, by `checks/base.py`. Each patch says what ReFrame does by itself and when
-the patch can go. A release of ReFrame that they were not tried with, and a patch that does not fit,
-are reported as warnings where ReFrame starts: it runs on, without that patch.
+the patch can go. A release of ReFrame that is not supported, and a patch that does not fit, are
+reported as warnings where ReFrame starts: it runs on, without that patch.
 """
 
+import contextlib
 import functools
 import importlib
 import logging
@@ -16,47 +17,56 @@ from pathlib import Path
 import reframe
 from reframe.core.exceptions import ForceExitError
 from reframe.core.logging import getlogger
-from reframe.core.schedulers import slurm
 
-from acceptance.launch import scontrol
+from acceptance.core import release
 from acceptance.rfm import half_made
 
-#: The release that the patches were tried with.
-TRIED = "4.10."
-
-#: How Slurm begins to say that nodes are down or drained, or that jobs of a partition of higher
-#: priority wait for them: the first lasts until somebody fixes it, the second ends by itself.
-UNSURE = "Nodes required for job are DOWN"
-#: States of a node, with what may follow, that takes no jobs until somebody fixes it.
-UNUSABLE = ("DOWN", "DRAIN", "FAIL", "ERROR")
+from .reframe_slurm import cancel_by_beginnings, distribute_over_up, end_preempted
 
 
 @dataclass(frozen=True)
 class Patch:
     """A function of ReFrame (`module:name`, or `module:class.name`) and what replaces it.
 
-    `make` gets the original and returns the replacement.
+    `make` gets the original and returns the replacement. Older releases have it as `before`.
     """
 
     target: str
     make: Callable
     behaviour: str
     until: str
+    before: str = ""
+
+    def find(self) -> tuple:
+        """Return what has the target, the target's name there, and the target.
+
+        Raises ImportError or AttributeError where this ReFrame has none.
+        """
+        try:
+            return _find(self.target)
+        except (ImportError, AttributeError):
+            with contextlib.suppress(ImportError, AttributeError, ValueError):
+                return _find(self.before)
+            raise
+
+
+def _find(target: str) -> tuple:
+    module, path = target.split(":")
+    *owners, name = path.split(".")
+    owner = functools.reduce(getattr, owners, importlib.import_module(module))
+    return owner, name, getattr(owner, name)
 
 
 def apply(version: str = reframe.VERSION) -> None:
-    """Change this ReFrame, once; report what was not tried, and what does not fit."""
-    if not version.startswith(TRIED):
-        getlogger().warning(
-            f"checks/reframe_patches.py was tried with ReFrame {TRIED}x, this is {version}: see "
-            "there which patches it still needs, or take the release of requirements.lock"
-        )
+    """Change this ReFrame, once; report a release that is not supported, and what does not fit."""
+    if getattr(reframe, "patched", "") == version:
+        return  # ReFrame loads the modules of checks more than once
+    reframe.patched = version
+    if fault := release.unsupported_reframe(version):
+        getlogger().warning(f"{fault}; see which patches of checks/reframe_patches.py it needs")
     for patch in PATCHES:
-        module, _, path = patch.target.partition(":")
-        *owners, name = path.split(".")
         try:
-            owner = functools.reduce(getattr, owners, importlib.import_module(module))
-            original = getattr(owner, name)
+            owner, name, original = patch.find()
         except (ImportError, AttributeError) as err:
             getlogger().warning(
                 f"checks/reframe_patches.py: no patch of {patch.target} ({err}), so that ReFrame "
@@ -76,82 +86,6 @@ def drop_variables(check: type) -> None:
     quarters of the time to load the checks of a large system. It can go with the alias.
     """
     check.var_space.vars.pop("variables", None)
-
-
-class Beginnings(list):
-    """Reasons of Slurm by their first words, for some go on with names of accounts or partitions.
-
-    Releases of Slurm differ in whether they write blanks or underscores. `unsure` tells whether a
-    job waits for what is left out here and requires a closer look.
-    """
-
-    unsure = False
-
-    def __contains__(self, reason):
-        """Tell whether a reason begins with one of these."""
-        reason = reason.replace("_", " ")
-        self.unsure = self.unsure or reason.startswith(UNSURE)
-        return reason.startswith(tuple(self))
-
-
-def lacks_nodes(scheduler, job, nodes):
-    """Tell whether fewer of a cluster's nodes than a job needs are neither down nor drained."""
-    usable = [
-        node
-        for node in scheduler.filternodes(job, set(nodes))
-        if not any(state.startswith(UNUSABLE) for state in node.states)
-    ]
-    return len(usable) * (job.num_tasks_per_node or 1) < job.num_tasks
-
-
-def cancel_by_beginnings(cancel):
-    """Cancel jobs that wait for a reason that begins as one of `slurm_job_cancel_reasons`."""
-
-    def cancel_if_blocked(scheduler, jobs, reasons=None):
-        configured = list(scheduler._cancel_reasons)
-        sure = Beginnings(reason for reason in configured if reason != UNSURE)
-        scheduler._cancel_reasons = sure
-        try:
-            cancel(scheduler, jobs, reasons)
-            if sure.unsure and UNSURE in configured:
-                nodes = scheduler.allnodes()
-                scheduler._cancel_reasons = Beginnings([UNSURE])
-                waiting = (job for job in jobs if job and slurm.slurm_state_pending(job.state))
-                lacking = [job for job in waiting if lacks_nodes(scheduler, job, nodes)]
-                cancel(scheduler, lacking, reasons)
-        finally:
-            scheduler._cancel_reasons = configured
-
-    return cancel_if_blocked
-
-
-def distribute_over_up(filtered):
-    """Know one more state of nodes, `up`: they take jobs, at once or when another one ends."""
-
-    def nodes_in_state(scheduler, nodes, state):
-        if state != "up":
-            return filtered(scheduler, nodes, state)
-        return {node for node in nodes if is_up(node)}
-
-    return nodes_in_state
-
-
-def is_up(node):
-    """Tell whether a node takes jobs; those that ReFrame knows no states of do.
-
-    ReFrame has left out what is reserved, unless the partition names the reservation.
-    """
-    states = scontrol.read_states("+".join(getattr(node, "states", ["IDLE"])))
-    return scontrol.takes_jobs(states, reserved="RESERVED" in states)
-
-
-def end_preempted(completed):
-    """Take a job that was preempted, and is not queued again, for one that has ended."""
-
-    def has_ended(state):
-        return completed(state and state.replace("PREEMPTED", "CANCELLED"))
-
-    return has_ended
 
 
 #: Signals that told this session to stop.
@@ -249,6 +183,7 @@ PATCHES = (
         "knows no `--distribute=up`: of its states `all` takes nodes that are down, and `avail` "
         "leaves out those of which a part is busy",
         "a state of ReFrame takes just the nodes that take jobs",
+        before="reframe.frontend.testgenerators:filter_nodes_by_state",
     ),
     Patch(
         "reframe.core.schedulers.slurm:slurm_state_completed",
@@ -256,7 +191,13 @@ PATCHES = (
         "waits for ever for a job that was preempted",
         "PREEMPTED is among its states of completed jobs",
     ),
-    Patch("reframe.frontend.executors:_force_exit", remember_signal, _KEPT, _KEPT_UNTIL),
+    Patch(
+        "reframe.frontend.executors:_force_exit",
+        remember_signal,
+        _KEPT,
+        _KEPT_UNTIL,
+        before="reframe.frontend.executors:_handle_sigterm",
+    ),
     Patch(
         "reframe.frontend.executors.policies:_PollController.snooze",
         stop_when_told,

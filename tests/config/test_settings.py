@@ -12,7 +12,7 @@ import yaml
 from acceptance.fabric import Facts
 from acceptance.references import library
 from acceptance.rfm import configuration as sites
-from checks.reframe_patches import Beginnings
+from checks.reframe_slurm import Beginnings
 from tests.places import REFERENCE, ROOT
 
 SETTINGS = ROOT / "config/settings.py"

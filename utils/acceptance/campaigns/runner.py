@@ -20,7 +20,7 @@ from acceptance.campaigns.state import (
     stamp,
 )
 from acceptance.campaigns.steps import LINKS
-from acceptance.core.paths import ROOT, Workspace
+from acceptance.core.paths import Workspace
 from acceptance.core.storage import LogFiles
 from acceptance.rfm import (
     Case,
@@ -145,7 +145,7 @@ class Runner:
             reader.seek(0, os.SEEK_END)
             return self.child.run(
                 command,
-                cwd=ROOT,
+                cwd=self.workspace.start,
                 env=variables,
                 output=log,
                 meanwhile=lambda: self._show(reader.read()),

@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 from acceptance.cli.arguments import Commands, add_command, positive
-from acceptance.core.paths import Workspace
+from acceptance.core.paths import INSTALLED, Workspace
 from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, Facts
 from acceptance.rfm import configuration
@@ -127,9 +127,14 @@ def _next(written: Written, request: Request, config_files: list[Path]) -> list[
         lines.append(f"  export ACCEPTANCE_SYSTEMS={shlex.quote(str(request.root))}")
     # Spack would build for some minutes; the wheels are there.
     wheels = "-p wheels " if (request.workspace.wheels / "bin").is_dir() else ""
+    checks = "checks"
+    if INSTALLED:
+        settings = request.workspace.root / "config/settings.py"
+        lines.append(f"  export RFM_CONFIG_FILES={shlex.quote(str(settings))}")
+        checks = '"$(acceptance where)"'
     lines += [
         f"  acceptance doctor --system {name}",
-        f"  reframe --system {name} -c checks -r {wheels}-n 'LinkCheck|PingPong'",
+        f"  reframe --system {name} -c {checks} -r {wheels}-n 'LinkCheck|PingPong'",
         "  acceptance gate",
     ]
     if any(re.match(one, socket.gethostname()) for one in written.plan.hostnames):

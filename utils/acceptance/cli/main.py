@@ -30,6 +30,7 @@ from acceptance.cli import (
     references,
     sessions,
     spack,
+    where,
 )
 from acceptance.cli.arguments import Parser
 from acceptance.cli.output import SIGNALLED, warn
@@ -43,6 +44,7 @@ from acceptance.verdict import Status
 SUBCOMMANDS = (
     gate,
     doctor,
+    where,
     init_site,
     references,
     limits,

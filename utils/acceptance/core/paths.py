@@ -1,4 +1,4 @@
-"""Where the clone keeps its things."""
+"""Where the clone, or an installed copy of it, keeps its things."""
 
 import os
 from collections.abc import Mapping
@@ -8,8 +8,14 @@ from pathlib import Path
 from acceptance.core.errors import Fault
 from acceptance.core.storage import LogFiles, Storage
 
-#: The root of the clone.
-ROOT = Path(__file__).resolve().parents[3]
+#: What an installed copy has of what stands beside `utils/` in the clone (pyproject.toml).
+_TREE = Path(__file__).resolve().parents[1] / "_tree"
+#: Whether this is an installed copy, into which nothing is written.
+INSTALLED = _TREE.is_dir()
+#: The root of the clone, or what an installed copy has of it.
+ROOT = _TREE if INSTALLED else Path(__file__).resolve().parents[3]
+#: What `var/` is by default; to an installed copy it is beside ReFrame's own default database.
+_VAR = os.path.expanduser("~/.reframe/reports/acceptance") if INSTALLED else ROOT / "var"
 #: The variable with the URLs that alerts are sent to. They are secret: no program inherits it.
 ALERT_TARGETS = "ACCEPTANCE_ALERTS"
 
@@ -42,7 +48,7 @@ class Workspace:
         more = env.get("ACCEPTANCE_SYSTEMS")
         return cls(
             root=ROOT,
-            var=Path(env.get("ACCEPTANCE_VAR") or ROOT / "var"),
+            var=Path(env.get("ACCEPTANCE_VAR") or _VAR),
             reference=Path(env.get("ACCEPTANCE_REFERENCE") or ROOT / "reference"),
             systems=(ROOT, *([Path(more).absolute()] if more else [])),
         )
@@ -55,8 +61,17 @@ class Workspace:
 
     @property
     def start(self) -> Path:
-        """Return the folder that ReFrame is started in."""
-        return self.root if self.storage is None else Path.cwd()
+        """Return the folder that ReFrame is started in.
+
+        That where the command was called, but for a clone with its own configuration: the names in
+        a site's are relative to it, and nothing is written into an installed copy.
+        """
+        return self.root if self.storage is None and not INSTALLED else Path.cwd()
+
+    @property
+    def checks(self) -> Path:
+        """Return the folder of the checks, for ReFrame's option `-c`."""
+        return self.root / "checks"
 
     @property
     def results(self) -> Path:
@@ -105,4 +120,4 @@ class Workspace:
     @property
     def wheels(self) -> Path:
         """Return the prefix that holds the suites which come as Python wheels."""
-        return self.root / "var/wheels"
+        return self.var / "wheels" if INSTALLED else self.root / "var/wheels"

@@ -18,6 +18,7 @@ import numpy as np
 from acceptance import references
 from acceptance.core.errors import Fault
 from acceptance.core.metrics import split
+from acceptance.core.paths import INSTALLED, ROOT
 from acceptance.core.robust import middle_and_spread
 from acceptance.core.units import UNITS
 from acceptance.detection.constants import (
@@ -246,6 +247,11 @@ def write(proposal: Proposal, library: Library) -> None:
 
     Raises BaselineFault when it cannot be written or would not be read.
     """
+    if INSTALLED and proposal.path.is_relative_to(ROOT):
+        raise BaselineFault(
+            f"nothing is written into an installed copy; copy {library.folder} to a folder of your "
+            "own, and name that in ACCEPTANCE_REFERENCE"
+        )
     text = tables.as_csv(proposal.rows)
     try:
         with tempfile.TemporaryDirectory() as folder:

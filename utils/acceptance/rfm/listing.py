@@ -52,7 +52,7 @@ def list_cases(workspace: Workspace, systems: Collection[str]) -> list[ListedCas
     Raises ListingFault for a system that the configuration does not have, and for a check file that
     cannot be loaded.
     """
-    checks = [path.stem for path in check_files([workspace.root / "checks"], recursive=False)]
+    checks = [path.stem for path in check_files([workspace.checks], recursive=False)]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         listed = pool.map(partial(_list, workspace, checks), sorted(systems))
         return [case for cases in listed for case in cases]
@@ -60,10 +60,10 @@ def list_cases(workspace: Workspace, systems: Collection[str]) -> list[ListedCas
 
 def _list(workspace: Workspace, checks: Sequence[str], system: str) -> list[ListedCase]:
     done = process.run(
-        [sys.executable, "-m", "checks.listing", system, *checks],
+        [sys.executable, "-m", "acceptance.checks.listing", system, *checks],
         TIMEOUT,
         env=reframe_environment(workspace),
-        folder=workspace.root,
+        folder=workspace.start,
     )
     if done.fault:
         raise ListingFault(f"the cases cannot be listed: {done.fault}", where=system)

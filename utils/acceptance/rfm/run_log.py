@@ -20,7 +20,8 @@ _FIELD = re.compile(r"  (?P<name>[a-z ]+): +(?P<value>.*)")
 _RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>\d+) skipped")
 _SKIP = re.compile(r"\[ +SKIP \] \(\d+/\d+\) (?P<case>.*)")
 _STORED = re.compile(r"Current session stored with UUID: (?P<uuid>\S+)")
-_DATABASE = re.compile(r"\[(?P<state>on|off)\] '(?P<path>.*)'")
+#: The first 4.8 and older do not tell the state: where it is off, they stored nothing.
+_DATABASE = re.compile(r"(\[(?P<state>on|off)\] )?'(?P<path>.*)'")
 
 #: Options that narrow the selection down, so that a check file without a case is no surprise.
 FILTERS = {
@@ -150,7 +151,7 @@ class LoggedRun:
     def database(self) -> Path | None:
         """Return the results database, or None where storage was off."""
         found = _DATABASE.match(self.fields.get("results database", ""))
-        if not found or found["state"] != "on":
+        if not found or found["state"] == "off":
             return None
         return Path(self.fields.get("working directory", "").strip("'"), found["path"])
 

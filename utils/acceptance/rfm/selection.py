@@ -53,7 +53,7 @@ def select(arguments: Sequence[str], workspace: Workspace) -> Selection:
         [program, *words, "--nocolor", "-lC"],
         _TIMEOUT,
         env=reframe_environment(workspace),
-        folder=workspace.root,
+        folder=workspace.start,
     )
     text = f"{done.out}\n{done.err}"
     lines = [line.rstrip() for line in text.splitlines()]

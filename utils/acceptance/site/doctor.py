@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance import references
+from acceptance.core import release
 from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
 from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, facts_of
@@ -71,7 +72,9 @@ def _machine() -> Iterator[Examined]:
         "" if cores > 1 else "a message needs two processes, and each of them a core",
     )
     yield Examined("Python", OK, platform.python_version())
-    yield Examined("ReFrame", OK, importlib.metadata.version("reframe-hpc"))
+    reframe = importlib.metadata.version("reframe-hpc")
+    fault = release.unsupported_reframe(reframe)
+    yield Examined("ReFrame", BROKEN if fault else OK, fault or reframe)
     compiler = shutil.which("gcc") or shutil.which("cc")
     yield Examined(
         "C compiler",

@@ -135,7 +135,7 @@ def _run(
             str(Path(sys.executable).parent / "reframe"),
             *command(run.arguments, names, label),
         ],
-        cwd=run.fields.get("working directory", "").strip("'") or workspace.root,
+        cwd=run.fields.get("working directory", "").strip("'") or workspace.start,
         env=reframe_environment(workspace),
         output=output,
     )

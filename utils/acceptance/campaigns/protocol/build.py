@@ -144,7 +144,7 @@ def _asked(
             and system["name"] in environment.get("target_systems", [system["name"]])
         ],
         "references": _checksums(workspace.reference, "**/*.csv", "*.yaml", "*.bib"),
-        "checks": _checksums(workspace.root / "checks", "*.py", "src/*"),
+        "checks": _checksums(workspace.checks, "*.py", "src/*"),
         "tolerances": tolerances,
         "nodes": known_nodes.of_campaign(state, configuration).as_data(),
     }

@@ -18,7 +18,7 @@ import yaml
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
-from acceptance.core.paths import Workspace
+from acceptance.core.paths import INSTALLED, ROOT, Workspace
 from acceptance.fabric import FabricFault, Facts
 from acceptance.launch import SlurmFault
 from acceptance.site.init import cluster as slurm
@@ -111,6 +111,11 @@ def prepare_system(request: Request) -> Written:
 def write(written: Written) -> None:
     """Write the files; raises InitFault where that is not allowed."""
     for path, text in written.files.items():
+        if INSTALLED and path.is_relative_to(ROOT):
+            raise InitFault(
+                "nothing is written into an installed copy; name a folder of your own with --root, "
+                "or in ACCEPTANCE_SYSTEMS"
+            )
         try:
             state_files.write_text(path, text)
         except state_files.StoredFault as err:
