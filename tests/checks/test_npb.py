@@ -142,15 +142,15 @@ def with_references(tmp_path):
     return {"ACCEPTANCE_REFERENCE": str(copy)}
 
 
-@pytest.mark.parametrize(("seconds", "judges"), [(0.99, False), (1.0, True)])
-def test_a_run_is_judged_from_a_second_on(site, recorded, with_references, seconds, judges):
-    text = with_rate(recorded("npb/3.4_cg.S.2.openmpi.txt"), 2, seconds, 66.72)
+@pytest.mark.parametrize(("seconds", "rate", "judges"), [(0.99, 67.32, False), (1.0, 66.66, True)])
+def test_a_run_is_judged_from_a_second_on(site, recorded, with_references, seconds, rate, judges):
+    text = with_rate(recorded("npb/3.4_cg.S.2.openmpi.txt"), 2, seconds, rate)
     replay(site, text, "cg.S.x")
     as_kandadai2009(site)
     done, (status, verdict) = run(site, "cg.S.2", **with_references)
     assert (done.status, status) == (int(judges), int(judges)), done.output
     case, values = only_case(site)
-    assert values["mops_total"] == (66.72, "Mop/s")
+    assert values["mops_total"] == (rate, "Mop/s")
     if judges:
         assert judged(case) == {"mops_total": 9e6}
         assert "mops_total" in verdict["problems"][0]["message"]
@@ -195,7 +195,7 @@ def test_table_7_judges_the_network_it_was_measured_on(site, recorded):
 @pytest.mark.parametrize(("mapping", "path"), [("cyclic", "shared"), ("block", "loopback")])
 def test_table_7_does_not_judge_what_the_paper_did_not_run(site, recorded, mapping, path):
     extras = '"nodes": 16, "cores": 8, "mode": "acceptance"'
-    replay(site, ft_of_class_c(recorded, 128, 85.0, 4664.2), "ft.C.128", extras)
+    replay(site, ft_of_class_c(recorded, 128, 85.0, 4663.4), "ft.C.128", extras)
     as_kandadai2009(site)
     site.launch_replay()
     name = rf"%program=ft\.C\.128%placement=inter-node%mapping={mapping}%path={path}"

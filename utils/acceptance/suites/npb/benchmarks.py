@@ -53,8 +53,8 @@ _FT_GRID = (
 )
 _IS_KEYS = (2**16, 2**20, 2**23, 2**25, 2**27, 2**31, 2**35)  # IS/is.c
 _EP_LOG_PAIRS = (24, 25, 28, 30, 32, 36, 40)
-# Rows -> nonzeros of a row.
-_CG = {1400: 7, 7000: 8, 14000: 11, 75000: 13, 150000: 15, 1500000: 21, 9000000: 26}
+#: Rows of cg -> its nonzeros of a row.
+NONZEROS = {1400: 7, 7000: 8, 14000: 11, 75000: 13, 150000: 15, 1500000: 21, 9000000: 26}
 _ITERATIONS = {
     "is": (10,) * 7,
     "ep": (0,) * 7,
@@ -191,7 +191,7 @@ def _size(name: str, index: int) -> tuple[int, ...]:
         return _FT_GRID[index]
     if name == "ep":
         return (1 << (_EP_LOG_PAIRS[index] + 1),)
-    return (_IS_KEYS[index] if name == "is" else tuple(_CG)[index],)
+    return (_IS_KEYS[index] if name == "is" else tuple(NONZEROS)[index],)
 
 
 def _grid(processes: int) -> tuple[int, int]:
@@ -222,7 +222,7 @@ def _ft_bytes(size: tuple[int, ...], processes: int) -> int:
 
 def _cg_elements(rows: int, processes: int) -> int:
     """CG/cg.f: nz, the elements of the matrix that a process has room for."""
-    nonzeros = _CG[rows]
+    nonzeros = NONZEROS[rows]
     return (
         rows * (nonzeros + 1) // processes * (nonzeros + 1)
         + nonzeros

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.npb import benchmarks as npb
+from acceptance.suites.npb import operations
 from acceptance.suites.output import LineReader
 
 #: Label in the block -> field of `Result`, in their order.
@@ -65,9 +66,9 @@ _REASON = re.compile(
     r"(\*{3} )?ERROR\b|Error ?:|Error encountered|Too many nodes|PROBLEM SIZE IS TOO|SUBDOMAIN SIZE"
     r"|Problem size too big|Space for matrix elements"
 )
-_INTEGER = re.compile(r"\d+\Z", re.ASCII)
+_INTEGER = re.compile(r"(?:0|[1-9]\d*)\Z", re.ASCII)
 # Fortran may drop a zero before the point.
-_NUMBER = re.compile(r"\d*\.\d\d\Z", re.ASCII)
+_NUMBER = re.compile(r"(?:0|[1-9]\d*)?\.\d\d\Z", re.ASCII)
 _SIZE = re.compile(r"(\d+)(?: *x *(\d+) *x *(\d+))?\Z", re.ASCII)
 
 
@@ -113,7 +114,8 @@ def only_result(
     """Read the output of one benchmark, class and number of processes, all of them at work.
 
     Raises ParseError as `parse` does, and when another benchmark, class, size, or number of
-    iterations or processes was run, or the program was built for another number.
+    iterations or processes was run, or the program was built for another number; and when time
+    and rate are not those of its operations.
     """
     result = parse(text, source)
     size, iterations = npb.sizes(name, problem_class)
@@ -125,6 +127,10 @@ def only_result(
             message = f"{label.replace('_', ' ')} is {found} instead of {wanted}"
             number = result.numbers.get(label, result.number)
             raise ParseError(source, message, benchmark=name, number=number)
+    figures = name, problem_class, result.seconds, result.mops_total
+    if message := operations.contradiction(*figures):
+        number = result.numbers["mops_total"]
+        raise ParseError(source, message, benchmark=name, number=number)
     return result
 
 
