@@ -1,6 +1,7 @@
 """The base of all checks: it measures completely, judges by a stated reference, or fails."""
 
 import functools
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from acceptance.software import find_program
 
 from . import reframe_patches
 from .extras import refuse_wrong
+from .no_case import tell
 
 reframe_patches.apply()
 
@@ -79,6 +81,11 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
     differs_by_mode = False
     #: It may ask the scheduler which nodes there are; a listing, also one of another system, not.
     asks_scheduler = True
+
+    def __init_subclass__(cls, **options):
+        """Say which partitions this check file gives no case on."""
+        super().__init_subclass__(**options)
+        tell(Path(sys.modules[cls.__module__].__file__).stem)
 
     @run_after("setup")
     def refuse_extras(self):

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 import reframe as rfm
-import reframe.core.runtime as runtime
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from acceptance.core.paths import Workspace
 from acceptance.software import (
     Spack,
+    broken_promise,
     complaint,
     environment_for,
     find_program,
@@ -19,19 +19,10 @@ from acceptance.software import (
 )
 from acceptance.suites import SUITES
 
-from .extras import refuse_wrong
+from .extras import environment_of, refuse_wrong
 
 #: Ends a build that failed, so that what Spack said fits into one line.
 FAILED = "this build of the suite failed"
-
-
-def uses_spack() -> bool:
-    """Tell whether any environment of this system builds its suites with Spack."""
-    return any(
-        "spack" in environ.features
-        for part in runtime.runtime().system.partitions
-        for environ in part.environs
-    )
 
 
 class SuiteBuild(rfm.CompileOnlyRegressionTest):
@@ -65,6 +56,9 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         # measurement; a cluster's login node builds while its nodes measure.
         self.build_locally = not self.current_partition.scheduler.is_local
         if "spack" not in self.current_environ.features:
+            environment = environment_of(self.current_environ)
+            if fault := broken_promise(environment, SUITES[self.suite]):
+                raise SanityError(fault)
             self.build_system = "CustomBuild"
             self.build_system.commands = ["true"]
             return

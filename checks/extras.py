@@ -37,6 +37,11 @@ def version_of(environ, suite: str) -> str:
     return str(versions.get(suite, "")) if isinstance(versions, Mapping) else ""
 
 
+def environment_of(environ) -> dict:
+    """Return an environment as the configuration has it."""
+    return {"name": environ.name, "features": environ.features, "extras": environ.extras}
+
+
 def refuse_wrong(partition, environ) -> None:
     """Raise SanityError, with file and key, for extras that are wrong: nothing runs on them."""
     where = Workspace.of().place_of(*partition.fullname.split(":", 1))

@@ -33,7 +33,7 @@ class LinkCheck(PlacedCheck):
     def choose(self):
         """Look from one environment: links have nothing to do with any."""
         part = next(part for part in partitions() if part.name == self.part)
-        self.valid_prog_environs = [part.environs[0].name]
+        self.valid_prog_environs = [environ.name for environ in part.environs[:1]]
         # ReFrame pins a distributed test to one node.
         self.np = 1 if hasattr(self, ".nid") else nodes_of(part)
         self.placement = "inter-node" if self.np > 1 else "intra-node"

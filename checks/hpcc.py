@@ -12,8 +12,9 @@ from acceptance.suites.hpcc import input_file as hpl
 from acceptance.suites.hpcc import output as parse
 
 from .base import stated
-from .build import SuiteBuild, uses_spack
+from .build import SuiteBuild
 from .extras import extras_of
+from .no_case import needs_build
 from .partitions import (
     cores_of,
     largest_job,
@@ -68,7 +69,7 @@ class Hpcc(PlacedCheck):
     #: Order of the blocks in which HPL distributes it. 0: 192, 80 in a small matrix.
     block = variable(int, value=0, loggable=True)
 
-    if uses_spack():
+    if needs_build("hpcc"):
         build = fixture(HpccBuild, scope="environment")
 
     np = parameter(counts(), loggable=True)
@@ -156,11 +157,16 @@ class Hpcc(PlacedCheck):
         cores compute for days.
         """
         part = self.current_partition
+        if not memory_of(part):
+            raise ValueError(
+                f"{part.fullname} does not say how much memory a node has: write "
+                '"memory", in bytes, into its extras'
+            )
         return memory_of(part) * self.np // cores_of(part)
 
     def share_of(self, order):
         """Return the share of the memory that a matrix of this order takes; 0 if unknown."""
-        known = extras_of(self.current_partition).memory
+        known = memory_of(self.current_partition)
         return 8 * order**2 / self.available() if known else 0.0
 
     def expected(self):

@@ -7,9 +7,9 @@ from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb import output as parse
 from acceptance.suites.records import BUFFERS
 
-from .build import ImbBuild, uses_spack
-from .extras import extras_of
-from .partitions import PACKED, largest_job, packings, placements
+from .build import ImbBuild
+from .no_case import needs_build
+from .partitions import PACKED, largest_job, memory_of, packings, placements
 from .placed import PlacedCheck
 
 #: The sweep of every run that nobody asked for another one.
@@ -30,7 +30,7 @@ class ImbMpi1(PlacedCheck):
     #: each repetition is a window of messages (Uniband, Biband).
     repetitions = variable(int, value=0, loggable=True)
 
-    if uses_spack():
+    if needs_build("imb"):
         build = fixture(ImbBuild, scope="environment")
 
     benchmark = parameter(imb.BENCHMARKS, loggable=True)
@@ -86,7 +86,7 @@ class ImbMpi1(PlacedCheck):
 
         Those of messages up to `LARGEST`, if the partition states the memory for them.
         """
-        memory = extras_of(self.current_partition).memory // self.layout.per_node
+        memory = memory_of(self.current_partition) // self.layout.per_node
         largest = self.row.buffers_of(LARGEST, self.np)
         return max(BUFFERS, largest if largest <= SHARE * memory else 0)
 

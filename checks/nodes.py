@@ -20,8 +20,9 @@ from acceptance.launch import Layout, misplaced, partition_nodes, placement, ran
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb.multi_output import BENCHMARK, parse_pairs
 
-from .build import ImbBuild, uses_spack
+from .build import ImbBuild
 from .extras import extras_of
+from .no_case import needs_build
 from .partitions import cores_of, mode_of, nodes_of, uses_slurm
 from .placed import PlacedCheck
 
@@ -58,7 +59,7 @@ class NodePairs(PlacedCheck):
     #: The result of each pair at each message size (`acceptance.core.pairs`).
     pairs = variable(typ.List[typ.Dict[str, str]], value=[], loggable=True)
 
-    if uses_spack():
+    if needs_build("imb"):
         build = fixture(ImbBuild, scope="environment")
 
     where = parameter(["between", "inside"], loggable=True)

@@ -12,12 +12,13 @@ from acceptance.suites.npb import benchmarks as npb
 from acceptance.suites.npb import output as parse
 
 from .base import stated
-from .build import SuiteBuild, uses_spack
-from .extras import extras_of
+from .build import SuiteBuild
 from .extras import version_of as version_stated
+from .no_case import needs_build
 from .partitions import (
     PACKED,
     cores_of,
+    memory_of,
     mode_of,
     nodes_for,
     nodes_of,
@@ -113,7 +114,7 @@ def fits_memory(part, name: str, problem_class: str, processes: int, nodes: int)
     The rest is for the system and the MPI; a paper that ran it had room with less. Classes up to W
     fit anywhere, those up to C where a partition does not say its memory.
     """
-    memory = extras_of(part).memory
+    memory = memory_of(part)
     if problem_class in "SW" or not memory:
         return problem_class in "SWABC"
     share = 0.95 if (name, problem_class, processes) in published(part) else 0.75
@@ -121,8 +122,11 @@ def fits_memory(part, name: str, problem_class: str, processes: int, nodes: int)
 
 
 def programs() -> list[str]:
-    """Return the runs of all partitions of this system, as 3.3 names its programs: cg.C.128."""
-    found = {case for part in partitions() for case in possible(part)}
+    """Return the runs of all partitions of this system, as 3.3 names its programs: cg.C.128.
+
+    Where none can be run the smallest one, which fits no partition: see `largest_job`.
+    """
+    found = {case for part in partitions() for case in possible(part)} or {("is", "S", 2)}
     return [npb.program(*case, "3.3") for case in sorted(found)]
 
 
@@ -166,7 +170,7 @@ class Npb(PlacedCheck):
     #: Lay out cyclically and use the loopback in the smoke and nightly modes, too.
     all_ways = variable(typ.Bool, value=False, loggable=True)
 
-    if uses_spack():
+    if needs_build("npb"):
         build = fixture(NpbBuild, scope="environment")
 
     #: Benchmark, class and number of processes.

@@ -9,7 +9,8 @@ from acceptance.launch import process_counts
 from acceptance.suites.osu import benchmarks as osu
 from acceptance.suites.osu import output as parse
 
-from .build import SuiteBuild, uses_spack
+from .build import SuiteBuild
+from .no_case import needs_build
 from .partitions import largest_job, nodes_of, placements
 from .placed import PlacedCheck
 
@@ -40,7 +41,7 @@ class OsuBenchmark(PlacedCheck):
     #: newer; older ones know neither `-c` (5.9) nor `-T` (7.1).
     validate = variable(typ.Bool, value=True, loggable=True)
 
-    if uses_spack():
+    if needs_build("osu"):
         build = fixture(OsuBuild, scope="environment")
 
     benchmark = parameter(osu.BENCHMARKS, loggable=True)

@@ -4,17 +4,27 @@ import functools
 
 import reframe.core.runtime as runtime
 
+from acceptance import launch
 from acceptance.core.extras import MODES
 from acceptance.core.paths import Workspace
 from acceptance.fabric import Facts, facts_of
-from acceptance.launch import SLURM
+from acceptance.launch import SLURM, Size
 
 from .extras import extras_of
 
 
+@functools.cache
+def size_of(partition) -> Size:
+    """Return how many nodes, cores and how much memory of a partition jobs take."""
+    scheduler = partition.scheduler.registered_name
+    return launch.size_of(
+        extras_of(partition), scheduler, partition.access, partition.processor.info
+    )
+
+
 def cores_of(partition) -> int:
     """Count the cores that the checks may use on one node of a partition; 0 if unknown."""
-    return extras_of(partition).cores or partition.processor.num_cores or 0
+    return size_of(partition).cores
 
 
 def mode_of(partition, asked: str) -> str:
@@ -26,19 +36,13 @@ def mode_of(partition, asked: str) -> str:
 
 
 def memory_of(partition) -> int:
-    """Return the bytes of memory of a node of a partition; ValueError where it says none."""
-    memory = extras_of(partition).memory
-    if not memory:
-        raise ValueError(
-            f"{partition.fullname} does not say how much memory a node has: write "
-            '"memory", in bytes, into its extras'
-        )
-    return memory
+    """Return the bytes of memory of a node of a partition; 0 if unknown."""
+    return size_of(partition).memory
 
 
 def nodes_of(partition) -> int:
-    """Count the nodes of a partition that the checks may use."""
-    return extras_of(partition).nodes
+    """Count the nodes of a partition that the checks may use; 1 if unknown."""
+    return size_of(partition).nodes
 
 
 def uses_slurm(partition) -> bool:
@@ -47,8 +51,12 @@ def uses_slurm(partition) -> bool:
 
 
 def largest_job() -> int:
-    """Return the largest number of processes that any partition of this system takes."""
-    return max(cores_of(part) * nodes_of(part) for part in runtime.runtime().system.partitions)
+    """Return the largest number of processes that any partition of this system takes; at least 2.
+
+    ReFrame drops a check whose parameter has no value. Where two processes are too many, no
+    partition fits (`no_case.py` tells why).
+    """
+    return max([2, *(size_of(part).processes for part in partitions())])
 
 
 def nodes_for(partition, processes: int, most: int) -> int:

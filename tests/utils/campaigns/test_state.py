@@ -34,7 +34,8 @@ NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
 
 def configuration(*features):
     """Return a system of one partition, whose environment provides suites."""
-    system = {"name": "made", "hostnames": [".*"], "partitions": [{"name": "p", "environs": ["e"]}]}
+    partition = {"name": "p", "scheduler": "local", "environs": ["e"]}
+    system = {"name": "made", "hostnames": [".*"], "partitions": [partition]}
     return sites.Site((system,), ({"name": "e", "features": features},))
 
 

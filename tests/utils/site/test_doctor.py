@@ -1,10 +1,10 @@
-"""`site/doctor.py` and `site/unprovided.py` on made systems."""
+"""`site/doctor.py` and `software/no_case.py` on made systems."""
 
 import pytest
 
 from acceptance.core.paths import Workspace
-from acceptance.site import BROKEN, MISSING, OK, examine, not_provided
-from acceptance.software import Spack
+from acceptance.site import BROKEN, MISSING, OK, examine
+from acceptance.software import Spack, not_provided
 from acceptance.suites import SUITES
 from tests import fake_spack
 from tests.places import ROOT, workspace
@@ -128,7 +128,7 @@ def test_a_suite_that_is_installed_is_not_to_be_installed(bare, monkeypatch, tmp
     monkeypatch.setenv("PATH", str(program.parent))
     row = bare("hpcc")
     assert (row.state, row.found) == (
-        MISSING, f"{program} is there, but no environment of this system names it",
+        MISSING, f"{program} is there, but no environment here names it",
     )  # fmt: skip
     assert f'"suites": {{"hpcc": "{program.parent}"}}' in row.remedy
     assert "Debian" not in row.remedy

@@ -13,7 +13,7 @@ from acceptance.campaigns.state import DONE, State
 from acceptance.campaigns.steps import LINKS
 from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
-from acceptance.launch import PinFault, SlurmNode, pins
+from acceptance.launch import NODES, PinFault, SlurmNode, pins
 
 #: Names of nodes that a line shows.
 _SHOWN = 8
@@ -54,7 +54,8 @@ def turns(
     found = {}
     for partition in system["partitions"]:
         name = partition["name"]
-        size, known = node_count(partition.get("extras", {})), nodes.get(name, ())
+        known = nodes.get(name, ())
+        size = node_count(partition.get("extras", {}), min(NODES, len(known)) or 1)
         if size is not None and size < len(known):
             place = f"{system['name']}:{name}"
             found[name] = _turn(place, known, size, measured.get(name, {}))

@@ -27,12 +27,13 @@ class ExtrasFault(Fault, ValueError):
 class PartitionExtras:
     """What a partition states of itself, apart from its fabric.
 
-    `cores`, `memory` (bytes of a node), `cache` (bytes) and `peak` (Gflop/s of a node) are 0 and
-    `mode` is empty where nothing is stated. `packed`: jobs also stand on as few nodes as have the
-    cores. `inferred` names what is stated, here or of the fabric, though no source prints it.
+    `nodes`, `cores`, `memory` (bytes of a node), `cache` (bytes) and `peak` (Gflop/s of a node) are
+    0 and `mode` is empty where nothing is stated; `acceptance.launch.size_of` finds the first three
+    elsewhere. `packed`: jobs also stand on as few nodes as have the cores. `inferred` names what is
+    stated, here or of the fabric, though no source prints it.
     """
 
-    nodes: int = 1
+    nodes: int = 0
     cores: int = 0
     memory: int = 0
     mode: str = ""

@@ -1,6 +1,7 @@
 """Where ranks shall stand, where they stood, and how the scheduler ended their job."""
 
 from acceptance.launch import pins, placement, rank_report, rounds, scontrol, slurm_jobs
+from acceptance.launch.partition_size import NODES, Size, size_of
 from acceptance.launch.pins import PinFault
 from acceptance.launch.placement import MPIS, Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
@@ -18,12 +19,14 @@ from acceptance.launch.topology import (
 __all__ = [
     "CACHE_SCRIPT",
     "MPIS",
+    "NODES",
     "SLURM",
     "Launch",
     "Layout",
     "PinFault",
     "PlacementFault",
     "Rank",
+    "Size",
     "SlurmFault",
     "SlurmNode",
     "cut_short",
@@ -39,6 +42,7 @@ __all__ = [
     "rank_report",
     "rounds",
     "scontrol",
+    "size_of",
     "slurm_jobs",
     "usable_cores",
     "usable_memory",

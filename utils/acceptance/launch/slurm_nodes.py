@@ -49,8 +49,25 @@ class SlurmNode:
 def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
     """Return Slurm's nodes for the `access` options of a partition, sorted by name.
 
-    Raises SlurmFault when Slurm does not answer, when it knows no node that the options choose, or
-    for an option whose value cannot be read.
+    Raises SlurmFault as `node_records`.
+    """
+    reserved = "--reservation" in _chosen(access)
+    return [
+        SlurmNode(
+            record.name,
+            _state(record),
+            record.reason,
+            scontrol.takes_jobs(record.states, reserved=reserved),
+        )
+        for record in node_records(access)
+    ]
+
+
+def node_records(access: Sequence[str]) -> list[NodeRecord]:
+    """Return what Slurm has of the nodes of a partition, chosen by its `access` options.
+
+    They are sorted by name. Raises SlurmFault when Slurm does not answer, when it knows no node
+    that the options choose, or for an option whose value cannot be read.
     """
     chosen = _chosen(access)
     records = scontrol.all_nodes()
@@ -72,15 +89,7 @@ def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
             nodes.pop(node, None)
     if not nodes:
         raise SlurmFault(f"Slurm has no node for {' '.join(access) or 'its default partition'}")
-    return [
-        SlurmNode(
-            record.name,
-            _state(record),
-            record.reason,
-            scontrol.takes_jobs(record.states, reserved=bool(reservation)),
-        )
-        for record in sorted(nodes.values(), key=lambda record: natural(record.name))
-    ]
+    return sorted(nodes.values(), key=lambda record: natural(record.name))
 
 
 def excluded_nodes(access: Sequence[str]) -> str:

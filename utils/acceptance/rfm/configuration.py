@@ -1,4 +1,4 @@
-"""The site's configuration as data: which environments of a system provide which suite."""
+"""The site's configuration as data: its systems, partitions and environments."""
 
 import re
 import runpy
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
-from acceptance.core.extras import node_count
 from acceptance.launch import SLURM
 
 #: ReFrame's schedulers without Slurm that tell it their nodes.
@@ -18,22 +17,6 @@ _LISTING = ("local", "ssh")
 
 class SiteFault(Fault):
     """A configuration that cannot be read."""
-
-
-@dataclass(frozen=True)
-class Provider:
-    """An environment of a partition that provides a suite.
-
-    `folder` is where it says that the programs are; empty when Spack builds them. `alone`: there is
-    one node, and no way through its network either. `unverified`: the partition says that nobody
-    can tell where ranks stand.
-    """
-
-    partition: str
-    environment: str
-    folder: str
-    alone: bool = False
-    unverified: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,28 +73,6 @@ class Site:
     ) -> list[dict[str, Any]]:
         """Return the environments of a partition."""
         return [each for each in self.environments if self._belongs(each, partition, system)]
-
-    def providers(self, suite: str, system: dict[str, Any]) -> list[Provider]:
-        """Return the environments of a system that have the suite among their features."""
-        return [
-            Provider(
-                f"{system['name']}:{partition['name']}",
-                environment["name"],
-                _folder(environment, suite),
-                node_count(partition.get("extras", {})) == 1
-                and "no-loopback" in environment.get("features", ()),
-                not partition.get("extras", {}).get("verify_placement", True),
-            )
-            for partition in system["partitions"]
-            for environment in self.environments_of(partition, system)
-            if suite in environment.get("features", ())
-        ]
-
-
-def _folder(environment: dict[str, Any], suite: str) -> str:
-    """Return where an environment says that a suite is; empty where it says nothing readable."""
-    folders = environment.get("extras", {}).get("suites")
-    return str(folders.get(suite, "")) if isinstance(folders, dict) else ""
 
 
 def load(files: Iterable[Path]) -> Site:

@@ -3,7 +3,7 @@
 from acceptance.site import init
 from acceptance.site.doctor import BROKEN, MISSING, OK, Examined, examine
 from acceptance.site.unmet import Unmet, unmet_rows
-from acceptance.site.unprovided import not_provided, why_no_case
+from acceptance.site.unprovided import in_words, partition_size, why_no_case, without_case
 
 __all__ = [
     "BROKEN",
@@ -12,8 +12,10 @@ __all__ = [
     "Examined",
     "Unmet",
     "examine",
+    "in_words",
     "init",
-    "not_provided",
+    "partition_size",
     "unmet_rows",
     "why_no_case",
+    "without_case",
 ]

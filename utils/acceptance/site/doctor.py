@@ -18,8 +18,7 @@ from acceptance.fabric import FabricFault, facts_of
 from acceptance.launch import MPIS, SLURM, slurm_jobs, usable_cores
 from acceptance.rfm import configuration, half_made
 from acceptance.site.unmet import unmet_rows
-from acceptance.site.unprovided import missing
-from acceptance.software import Spack, find_program
+from acceptance.software import Spack, broken_promise, builds, find_program, folder_of, missing
 from acceptance.suites import SUITES, Suite
 
 OK, MISSING, BROKEN = "ok", "missing", "BROKEN"
@@ -59,7 +58,7 @@ def examine(
     rows += [*wrong, *_fabrics(chosen, workspace)]
     rows += _unmet(chosen, site, workspace)
     for suite in () if wrong else SUITES.values():
-        rows += _suite(suite, site.providers(suite.key, chosen), spack)
+        rows += _suite(suite, chosen, site, spack)
     return rows
 
 
@@ -195,22 +194,29 @@ def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]
 
 
 def _suite(
-    suite: Suite, providers: list[configuration.Provider], spack: Spack | None
+    suite: Suite, system: dict[str, Any], site: configuration.Site, spack: Spack | None
 ) -> Iterator[Examined]:
-    if not providers:
+    """Look for the programs of a suite wherever an environment names it."""
+    provided = False
+    for partition in system["partitions"]:
+        for environment in site.environments_of(partition, system):
+            if suite.key in environment.get("features", ()):
+                provided = True
+                where = f"{environment['name']} on {system['name']}:{partition['name']}"
+                yield _provided(suite, environment, where, spack)
+    if not provided:
         yield Examined(suite.title, MISSING, *missing(suite))
-    for provider in providers:
-        where = f"{provider.environment} on {provider.partition}"
-        if not provider.folder:
-            if spack:
-                yield Examined(suite.title, OK, f"{where}: built by Spack when it is needed")
-            else:
-                yield Examined(suite.title, MISSING, f"{where}: no Spack to build it", _GET_SPACK)
-            continue
-        folder = Path(provider.folder)
-        try:
-            programs = [find_program(folder, program) for program in suite.programs]
-        except FileNotFoundError as err:
-            yield Examined(suite.title, BROKEN, f"{where}: {err}", suite.how_to_get)
-        else:
-            yield Examined(suite.title, OK, f"{where}: {(programs or [folder])[0]}")
+
+
+def _provided(
+    suite: Suite, environment: dict[str, Any], where: str, spack: Spack | None
+) -> Examined:
+    if builds(environment) and spack:
+        return Examined(suite.title, OK, f"{where}: built by Spack when it is needed")
+    if builds(environment):
+        return Examined(suite.title, MISSING, f"{where}: no Spack to build it", _GET_SPACK)
+    if fault := broken_promise(environment, suite):
+        return Examined(suite.title, BROKEN, f"{where}: {fault}", suite.how_to_get)
+    folder = Path(folder_of(environment, suite.key))
+    programs = [find_program(folder, program) for program in suite.programs]
+    return Examined(suite.title, OK, f"{where}: {(programs or [folder])[0]}")

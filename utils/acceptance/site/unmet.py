@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from acceptance.core.extras import ExtrasFault, PartitionExtras
 from acceptance.references import Claim, Library, Reference
 from acceptance.rfm import SiteFault, configuration
+from acceptance.site.unprovided import partition_size
 from acceptance.suites import SUITES, find, has_check
 
 
@@ -124,22 +124,19 @@ def _of_environment(
 def _of_place(
     part: dict[str, Any], name: str, benchmark: str, keys: Mapping[str, str]
 ) -> Iterator[str]:
-    try:
-        stated = PartitionExtras.read(part.get("extras", {}))
-    except ExtrasFault:  # told by itself
+    size, processor = partition_size(part), part.get("processor", {})
+    if size is None or size.unknown:  # told by itself
         return
-    processor = part.get("processor", {})
-    cores = stated.cores or processor.get("num_cpus", 0) // processor.get("num_cpus_per_core", 1)
     processes, nodes = (int(keys.get(key, 0)) for key in ("np", "nodes"))
-    if cores and processes > cores * stated.nodes:
-        yield f"np={processes} is more than the {stated.nodes} x {cores} cores of {name}"
-    if nodes > stated.nodes:
-        yield f"nodes={nodes} is more than the {stated.nodes} of {name}"
+    if size.cores and processes > size.processes:
+        yield f"np={processes} is more than the {size.nodes} x {size.cores} cores of {name}"
+    if nodes > size.nodes:
+        yield f"nodes={nodes} is more than the {size.nodes} of {name}"
     row = find(benchmark)
     if processes and row.processes != "any" and not row.runs_with(processes):
         yield f"{benchmark} does not run with np={processes}"
     placement = keys.get("placement", "")
-    if placement == "inter-node" and stated.nodes == 1:
+    if placement == "inter-node" and size.nodes == 1:
         yield f"placement={placement}, but {name} has one node"
     if placement in ("intra-socket", "inter-socket") and processor.get("num_sockets", 2) < 2:
         yield f"placement={placement}, but a node of {name} has one socket"

@@ -1,54 +1,70 @@
-"""Suites that no environment of a system provides: what is here of them, and what to do."""
+"""Check files that give no case on a system, or on some of its partitions, and what to do."""
 
-import shutil
-from pathlib import Path
 from typing import Any
 
+from acceptance.core.extras import ExtrasFault, PartitionExtras
+from acceptance.launch import Size, size_of
 from acceptance.rfm.configuration import Site
-from acceptance.suites import Suite, suite_of
+from acceptance.software import NoCase, no_case
 
 
-def not_provided(suite: Suite) -> tuple[str, str]:
-    """Say that nothing provides a suite, and in a sentence of its own how that changes."""
-    found, remedy = missing(suite)
-    return (found, remedy) if installed(suite) else (f"{found} here", f"get it with: {remedy}")
+def without_case(
+    check: str, site: Site, system: dict[str, Any], only: str = ""
+) -> list[NoCase | None]:
+    """Say of each partition, or of the `only` one, why a check file (its stem) has no case there.
+
+    None where nothing tells.
+    """
+    return [
+        no_case(
+            check,
+            f"{system['name']}:{partition['name']}",
+            partition_size(partition) or Size(1, 2),
+            site.environments_of(partition, system),
+            bool(partition.get("extras", {}).get("verify_placement", True)),
+        )
+        for partition in system["partitions"]
+        if only in ("", partition["name"])
+    ]
 
 
 def why_no_case(check: str, site: Site, system: dict[str, Any]) -> tuple[str, str]:
     """Say why a check file (its stem) gives no case on a system, and what to do if it shall.
 
-    Both are empty where nothing tells, the second also where nothing is to be done.
+    Both are empty where nothing tells, or where something is promised on a partition; the second
+    also where nothing is to be done.
     """
-    suite = suite_of(check)
-    if suite is None:
+    found = [each for each in without_case(check, site, system) if each]
+    if len(found) < len(system["partitions"]) or any(each.promised for each in found):
         return "", ""
-    providers = site.providers(suite.key, system)
-    if not providers:
-        return not_provided(suite)
-    names = ", ".join(provider.environment for provider in providers)
-    if check in suite.derived and all(provider.alone for provider in providers):
-        reason = "on a single node it requires an MPI that takes the network's loopback, and "
-        return f"{reason}{names} cannot (no-loopback)", ""
-    if check in suite.further and all(provider.unverified for provider in providers):
-        reason = f"it must know where ranks stood, and of {names} nobody tells (verify_placement)"
-        return reason, ""
-    return "", ""
+    return in_words(found)
 
 
-def missing(suite: Suite) -> tuple[str, str]:
-    """Return what there is of a suite that no environment provides, and what to do."""
-    program = installed(suite)
-    if program is None:
-        return f"nothing provides {suite.title}", suite.how_to_get
-    return (
-        f"{program} is there, but no environment of this system names it",
-        f'write into the environment of the MPI that it was built with, "{suite.key}" into '
-        f'`features` and "suites": {{"{suite.key}": "{program.parent}"}} into `extras` '
-        "(config/systems/)",
+def in_words(found: list[NoCase]) -> tuple[str, str]:
+    """Return the reasons of all partitions as one, and what to do."""
+    reasons = {each.reason: "" for each in found}
+    if len(reasons) == 1:
+        return found[0].reason, found[0].remedy
+    names = {
+        reason: ", ".join(each.partition for each in found if each.reason == reason)
+        for reason in reasons
+    }
+    remedies = dict.fromkeys(each.remedy for each in found if each.remedy)
+    return "; ".join(f"{names[reason]}: {reason}" for reason in reasons), "; ".join(remedies)
+
+
+def partition_size(partition: dict[str, Any]) -> Size | None:
+    """Return how many nodes and cores of a partition of the configuration jobs take.
+
+    None where its extras are wrong, which is told by itself: every check refuses them.
+    """
+    try:
+        stated = PartitionExtras.read(partition.get("extras", {}))
+    except ExtrasFault:
+        return None
+    return size_of(
+        stated,
+        partition.get("scheduler", ""),
+        partition.get("access", ()),
+        partition.get("processor"),
     )
-
-
-def installed(suite: Suite) -> Path | None:
-    """Return a program of a suite that is on PATH; None where there is none."""
-    paths = (shutil.which(program) for program in suite.programs)
-    return next((Path(path) for path in paths if path), None)

@@ -2,6 +2,15 @@
 
 from acceptance.software import externals
 from acceptance.software.mpis import InstalledMpi, MpiSearch, find_mpis, plugin
+from acceptance.software.no_case import (
+    NoCase,
+    broken_promise,
+    builds,
+    folder_of,
+    missing,
+    no_case,
+    not_provided,
+)
 from acceptance.software.programs import find_program
 from acceptance.software.spack import Spack, SpackFault, complaint
 from acceptance.software.spack_environments import (
@@ -17,8 +26,11 @@ from acceptance.software.spack_sources import clone_spack, fill_mirror
 __all__ = [
     "InstalledMpi",
     "MpiSearch",
+    "NoCase",
     "Spack",
     "SpackFault",
+    "broken_promise",
+    "builds",
     "clone_spack",
     "complaint",
     "compose_environment",
@@ -27,7 +39,11 @@ __all__ = [
     "fill_mirror",
     "find_mpis",
     "find_program",
+    "folder_of",
     "keep_lock",
+    "missing",
+    "no_case",
+    "not_provided",
     "pinned_version",
     "plugin",
     "read_lock",

@@ -1,6 +1,7 @@
 """What a run left out: check files that gave no case, and nodes that nobody looked at."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from acceptance import references
@@ -8,30 +9,58 @@ from acceptance.core.extras import node_count
 from acceptance.fabric import not_judged
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
 from acceptance.rfm.session_schema import node_of_case
-from acceptance.site import unmet_rows, why_no_case
+from acceptance.site import in_words, unmet_rows, without_case
+from acceptance.software import NoCase
 from acceptance.suites import SUITES
 from acceptance.verdict.model import Unprovided, Unselected, Verdict
 
 
 def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
-    """Fail for each check file of the search path that gave no case for no stated reason."""
+    """Fail for each check file of the search path that gave no case for no stated reason.
+
+    Its partitions are looked at one by one, unless options of the command chose among the cases.
+    """
     cases = list(cases)
-    files = {Path(case.filename).resolve() for case in cases}
+    given: dict[Path, set[str]] = {}
+    for case in cases:
+        places = given.setdefault(Path(case.filename).resolve(), set())
+        places.add(f"{case.system}:{case.partition}")
     for path in check_files.check_files(run.check_path, recursive=run.recursive):
-        if path.resolve() in files:
-            continue
-        if run.filters:
+        places = given.get(path.resolve(), set())
+        if not run.filters:
+            _judge_check_file(verdict, path, places, _why(path.stem, run))
+        elif not places:
             verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
-        elif (why := _why(path.stem, run))[0]:
-            verdict.unprovided.append(Unprovided(path.name, *why))
-        else:
-            verdict.fail(
-                "check-without-case",
-                f"{path}: gave no case, though something provides it; see `reframe -c {path} -L`",
-                str(path),
-            )
     if verdict.unprovided and cases and not any(case.suite in SUITES for case in cases):
         fail_without_suite(verdict)
+
+
+def _judge_check_file(
+    verdict: Verdict, path: Path, places: Collection[str], why: Sequence[NoCase | None]
+) -> None:
+    """Judge a check file that gave cases in these places; `why` it gave none has each partition."""
+    reasons = [each for each in why if each and each.partition not in places]
+    told = {f"ReFrame: {each}" for each in reasons}  # as the checks said at load
+    verdict.notes = [note for note in verdict.notes if note not in told]
+    promised = [each for each in reasons if each.promised]
+    if not places and not promised and (len(reasons) < len(why) or not why):
+        verdict.fail(
+            "check-without-case",
+            f"{path}: gave no case, though something provides it; see `reframe -c {path} -L`",
+            str(path),
+        )
+    elif not places and not promised:
+        verdict.unprovided.append(Unprovided(path.name, *in_words(reasons)))
+    else:
+        for each in reasons:
+            if each.promised:
+                todo = f"; {each.remedy}" if each.remedy else ""
+                text = f"{path}: gave no case on {each.partition}: {each.reason}{todo}"
+                verdict.fail("check-without-case", text, str(path), each.partition)
+            else:
+                verdict.unprovided.append(
+                    Unprovided(path.name, each.reason, each.remedy, each.partition)
+                )
 
 
 def judge_references(
@@ -66,13 +95,20 @@ def fail_without_suite(verdict: Verdict) -> None:
     verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
 
 
-def _why(check: str, run: LoggedRun) -> tuple[str, str]:
-    """Say why a check file (its stem) needs to give no case, and what to do if it shall."""
+def _why(check: str, run: LoggedRun) -> list[NoCase | None]:
+    """Say of each partition why a check file (its stem) needs to give no case there."""
     try:
         site = configuration.load(run.config_files)
-        return why_no_case(check, site, site.system(run.system))
+        return without_case(check, site, site.system(run.system), _chosen_partition(run))
     except SiteFault:
-        return "", ""
+        return []
+
+
+def _chosen_partition(run: LoggedRun) -> str:
+    """Return the one partition that the command has chosen, `--system=NAME:PARTITION`, or none."""
+    words = " ".join(run.arguments).replace("--system=", "--system ").split()
+    chosen = [value for word, value in pairwise(words) if word == "--system"]
+    return chosen[-1].partition(":")[2] if chosen else ""
 
 
 def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:

@@ -51,11 +51,20 @@ class SuiteUse:
 
 @dataclass(frozen=True)
 class Unprovided:
-    """A check file without a case, why that is no failure, and what to do if it shall have one."""
+    """A check file without a case, why that is no failure, and what to do if it shall have one.
+
+    With a `partition` it has no case there, but elsewhere.
+    """
 
     check: str
     reason: str
     remedy: str = ""
+    partition: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return what has no case: `osu.py`, `osu.py on system:partition`."""
+        return f"{self.check} on {self.partition}" if self.partition else self.check
 
 
 @dataclass(frozen=True)
@@ -184,9 +193,14 @@ class Verdict:
     def not_run(self) -> list[str]:
         """Return the names of the check files of which no case was run."""
         return [
-            *(each.check for each in self.unprovided),
+            *(each.check for each in self.unprovided if not each.partition),
             *(each.check for each in self.not_selected),
         ]
+
+    @property
+    def not_everywhere(self) -> list[str]:
+        """Return the names of the check files of which none was run on some partition."""
+        return [*dict.fromkeys(each.check for each in self.unprovided if each.partition)]
 
     def as_data(self) -> dict[str, Any]:
         """Return the verdict as plain data, `verdict` being pass, fail or cannot-judge."""
@@ -253,7 +267,7 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 
 def _never_selected(verdict: Verdict) -> list[Unselected]:
     """Return the check files that no run selected, each once, with what left it out first."""
-    said = {each.check for each in verdict.unprovided} | {*verdict.check_files}
+    said = {each.name for each in verdict.unprovided} | {*verdict.check_files}
     first = {each.check: each for each in reversed(verdict.not_selected) if each.check not in said}
     return [first[check] for check in sorted(first)]
 

@@ -49,7 +49,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
             f"provided by {', '.join(use.environments)}",
         )
     for missing in verdict.unprovided:
-        yield "not run", f"{missing.check}: {missing.reason}"
+        yield "not run", f"{missing.name}: {missing.reason}"
     for options in dict.fromkeys(each.options for each in verdict.not_selected):
         names = [each.check for each in verdict.not_selected if each.options == options]
         yield "not run", f"{', '.join(names)}: not selected by {options}"
@@ -78,7 +78,7 @@ def _remedies(verdict: Verdict) -> Iterator[str]:
     """Yield how suites that nothing provides are got, each way once."""
     for remedy in dict.fromkeys(missing.remedy for missing in verdict.unprovided if missing.remedy):
         checks = [missing.check for missing in verdict.unprovided if missing.remedy == remedy]
-        yield f"{', '.join(checks)}: {remedy}"
+        yield f"{', '.join(dict.fromkeys(checks))}: {remedy}"
 
 
 def _cases(verdict: Verdict) -> str:
@@ -105,6 +105,8 @@ def _last_line(verdict: Verdict, paint: Paint) -> str:
         words.append("no reference exists that could judge what was measured")
     if left_out := len(verdict.not_run):
         words.append(f"{plural(left_out, 'check file')} not run")
+    if partly := len(verdict.not_everywhere):
+        words.append(f"{plural(partly, 'check file')} not on every partition")
     return "; ".join(words)
 
 

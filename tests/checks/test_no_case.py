@@ -1,0 +1,86 @@
+"""A site's own configuration: what runs without any extras, and the line of what does not."""
+
+import re
+
+import pytest
+
+from tests.conftest import Site
+
+#: As a site has it that knows nothing of these checks.
+CONFIGURATION = """
+site_configuration = {{
+    "systems": [{{
+        "name": "mysite", "hostnames": [".*"], "prefix": {prefix!r},
+        "partitions": [
+            {{"name": "login", "scheduler": "local", "launcher": "mpirun", "environs": ["gnu"],
+              "processor": {{"num_cpus": 2, "num_cpus_per_core": 1, "num_sockets": 1}}}},
+            {{"name": "grid", "scheduler": "pbs", "launcher": "mpirun", "environs": ["gnu"]}},
+            {{"name": "bare", "scheduler": "local", "launcher": "local", "environs": ["other"]}},
+        ],
+    }}],
+    "environments": [{{"name": "gnu", "features": ["imb"]}}, {{"name": "other"}}],
+    "storage": [{{"enable": True, "sqlite_db_file": {prefix!r} + "/results.db"}}],
+}}
+"""
+LINE = re.compile(r"WARNING: (.*)")
+
+
+@pytest.fixture(scope="module")
+def mysite(tmp_path_factory):
+    """A site with the file above before those of this project, whose log the gate reads."""
+    site = Site(tmp_path_factory.mktemp("mysite"))
+    site.add_system(CONFIGURATION.format(prefix=str(site.var)))
+    return site
+
+
+def test_cores_are_found_and_each_partition_without_case_has_a_line_of_ours(mysite):
+    done = mysite.reframe("--system=mysite", "-c", "checks", "-l")
+    assert "parameters are undefined" not in done.output + done.errors
+    lines = LINE.findall(done.output + done.errors)
+    assert "- ImbMpi1 %benchmark=PingPong %np=2 %placement=intra-node" in done.output
+    unknown = "nobody knows how many nodes and cores it has: nothing here can ask the scheduler pbs"
+    assert any(line.startswith(f"imb.py: no case on mysite:grid: {unknown}") for line in lines)
+    nothing = "nothing provides Intel MPI Benchmarks here"
+    assert f"imb.py: no case on mysite:bare: {nothing}" in lines
+    assert f"nodes.py: no case on mysite:bare: {nothing}" in lines
+    for partition in ("login", "grid", "bare"):
+        assert any(line.startswith(f"npb.py: no case on mysite:{partition}: ") for line in lines)
+    # Several check files take this suite.
+    promise = "mysite:login: the environment gnu names imb in its `features`, but not in its"
+    assert sum(line.startswith(promise) for line in lines) == 1
+
+
+@pytest.fixture(scope="module")
+def ran(mysite):
+    """The run of that site, and its verdict."""
+    done = mysite.reframe("--system=mysite", "-c", "checks/imb.py", "-c", "checks/hpcc.py", "-r")
+    return (done.status, *mysite.gate())
+
+
+def test_a_promised_program_that_is_not_there_fails_once(ran):
+    status, gate, verdict = ran
+    assert (status, gate) == (1, 1)
+    assert verdict["failed"] > 10
+    (build,) = [p for p in verdict["problems"] if p["kind"] == "case-failed"]
+    assert "gnu names imb in its `features`, but not in its `extras` where" in build["message"]
+    assert [p["about"] for p in verdict["problems"] if p["kind"] == "left-out"] == [
+        ["imb @mysite:login+gnu"]
+    ]
+
+
+def test_the_verdict_has_a_line_for_each_partition_without_case(ran):
+    _, _, verdict = ran
+    places = {(each["check"], each["partition"]) for each in verdict["unprovided"]}
+    assert places == {("hpcc.py", ""), ("imb.py", "mysite:bare")}
+    (grid,) = [p for p in verdict["problems"] if p["kind"] == "check-without-case"]
+    assert grid["about"][1] == "mysite:grid"
+    assert 'write "nodes" and "cores" into the `extras`' in grid["message"]
+    assert not [note for note in verdict["notes"] if "no case on" in note], "said twice"
+
+
+def test_the_doctor_says_the_same_and_fails(mysite):
+    done = mysite.acceptance("doctor", "--system", "mysite", "--format", "json")
+    promise = "on mysite:login: the environment gnu names imb in its `features`"
+    (imb,) = [row for row in done.data if row["state"] == "BROKEN" and promise in row["found"]]
+    assert done.status == 1
+    assert "Spack" not in imb["found"]

@@ -1,0 +1,76 @@
+"""`launch/partition_size.py`: what is stated, what ReFrame knows, what Slurm and the machine say."""
+
+import pytest
+
+from acceptance.core.extras import PartitionExtras
+from acceptance.launch import Size, partition_size, scontrol, size_of
+
+NODE = (
+    "NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUEfctv={cpus} CPUTot=4 NodeAddr={name} "
+    "RealMemory={memory} Sockets=2 State=IDLE ThreadsPerCore=1 Partitions=batch"
+)
+NOTHING = PartitionExtras()
+PROCESSOR = {"num_cpus": 16, "num_cpus_per_core": 2}
+
+
+@pytest.fixture
+def slurm(monkeypatch):
+    """Answer as scontrol does of six nodes, the last one smaller; return how often it is asked."""
+    asked = []
+
+    def show(what, *_):
+        asked.append(what)
+        if what == "partition":
+            return f"PartitionName=batch Default=YES State=UP MaxNodes={most[0]}"
+        nodes = [(4, 1000)] * 5 + [(2, 900)]
+        return "\n".join(
+            NODE.format(name=f"node{n}", cpus=c, memory=m) for n, (c, m) in enumerate(nodes)
+        )
+
+    most = ["UNLIMITED"]
+    partition_size._of_slurm.cache_clear()
+    monkeypatch.setattr(scontrol, "show", show)
+    yield asked, most
+    partition_size._of_slurm.cache_clear()
+
+
+def test_slurm_is_asked_once_for_what_nobody_states(slurm):
+    asked, _ = slurm
+    assert size_of(NOTHING, "squeue") == Size(4, 2, 900 * 2**20)
+    assert size_of(PartitionExtras(cores=4), "squeue") == Size(4, 4, 900 * 2**20)
+    assert asked.count("node") == 1
+
+
+def test_no_job_is_larger_than_a_partition_of_slurm_allows(slurm):
+    slurm[1][0] = "3"
+    assert size_of(NOTHING, "slurm", ["--partition=batch"]).nodes == 3
+
+
+def test_slurm_is_not_asked_for_what_is_known(slurm):
+    assert size_of(PartitionExtras(nodes=8), "slurm", [], PROCESSOR) == Size(8, 8)
+    assert slurm[0] == []
+
+
+def test_a_slurm_that_does_not_answer_leaves_the_size_unknown(monkeypatch):
+    def show(*_):
+        raise scontrol.SlurmFault("no controller")
+
+    monkeypatch.setattr(scontrol, "show", show)
+    partition_size._of_slurm.cache_clear()
+    assert size_of(NOTHING, "slurm", [], PROCESSOR) == Size(1, 0, unknown="no controller")
+    partition_size._of_slurm.cache_clear()
+
+
+def test_jobs_on_this_machine_take_the_cores_that_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(partition_size, "usable_cores", lambda: 4)
+    monkeypatch.setattr(partition_size, "usable_memory", lambda: 2**30)
+    partition_size._of_this_machine.cache_clear()
+    assert size_of(NOTHING, "local") == Size(1, 4, 2**30)
+    assert size_of(NOTHING, "local", [], PROCESSOR) == Size(1, 4, 2**30)
+    assert size_of(PartitionExtras(cores=6, memory=5), "local") == Size(1, 6, 5)
+    partition_size._of_this_machine.cache_clear()
+
+
+def test_of_another_scheduler_the_processor_is_known_or_nothing():
+    assert size_of(NOTHING, "pbs", [], PROCESSOR) == Size(1, 8)
+    assert "scheduler pbs" in size_of(NOTHING, "pbs").unknown
