@@ -94,8 +94,9 @@ def test_a_missing_program_fails_the_case_with_its_path(site, recorded):
     site.replay(recorded(PINGPONG)).unlink()
     _, (status, verdict) = run_pingpong(site, None)
     assert status == 1
-    message = only_problem(verdict, "case-failed")
-    assert f"{site.folder}/bin/IMB-MPI1: missing or not executable" in message
+    first, second, *_ = verdict["problems"]
+    assert (first["kind"], second["kind"]) == ("case-failed", "left-out")
+    assert f"{site.folder}/bin/IMB-MPI1: missing or not executable" in first["message"]
 
 
 def test_a_program_that_fails_after_a_complete_output_fails_the_case(site, recorded):

@@ -1,4 +1,4 @@
-"""`launch/partition_size.py`: what is stated, what ReFrame knows, what Slurm and the machine say."""
+"""`launch/partition_size.py`: stated, known to ReFrame, told by Slurm or by this machine."""
 
 import pytest
 

@@ -218,5 +218,8 @@ def _provided(
     if fault := broken_promise(environment, suite):
         return Examined(suite.title, BROKEN, f"{where}: {fault}", suite.how_to_get)
     folder = Path(folder_of(environment, suite.key))
-    programs = [find_program(folder, program) for program in suite.programs]
+    try:
+        programs = [find_program(folder, program) for program in suite.programs]
+    except FileNotFoundError as err:
+        return Examined(suite.title, BROKEN, f"{where}: {err}", suite.how_to_get)
     return Examined(suite.title, OK, f"{where}: {(programs or [folder])[0]}")

@@ -125,9 +125,9 @@ def folder_of(environment: Environment, suite: str) -> str:
 
 
 def broken_promise(environment: Environment, suite: Suite) -> str:
-    """Say what of a suite, which an environment names in its features, is not there.
+    """Say why nothing of a suite is there, though an environment names it in its features.
 
-    Empty where all of it is, and where Spack builds it.
+    Empty where a program of it is, and where Spack builds it.
     """
     if builds(environment):
         return ""
@@ -138,9 +138,14 @@ def broken_promise(environment: Environment, suite: Suite) -> str:
             f'{says}, but not in its `extras` where {suite.title} is: "suites": '
             f'{{"{suite.key}": "<folder>"}}'
         )
-    try:
-        for program in suite.programs:
+    faults = []
+    for program in suite.programs:
+        try:
             find_program(Path(folder), program)
-    except FileNotFoundError as err:
-        return f"{says}, but {err}"
+        except FileNotFoundError as err:
+            faults.append(err)
+        else:
+            return ""
+    if faults:
+        return f"{says}, but {faults[0]}"
     return "" if os.path.isdir(folder) else f"{says}, but there is no folder {folder}"
