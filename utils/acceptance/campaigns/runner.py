@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -28,6 +27,7 @@ from acceptance.rfm import (
     ResultsFault,
     leftovers,
     reframe_environment,
+    reframe_program,
     run_log,
 )
 from acceptance.rfm import database as results
@@ -111,7 +111,7 @@ class Runner:
             self.say(f"=== {err}; {step.name} is run as a whole")
             done = []
         command = [
-            str(Path(sys.executable).parent / "reframe"),
+            reframe_program(),
             *step.arguments,
             *exclusions(done),
             "--session-extras",

@@ -7,6 +7,9 @@ from typing import Any, TypeAlias
 #: What the subcommands are added to.
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
+#: The option that names a configuration file of ReFrame, wherever it stands.
+CONFIG_FILE = ("-C", "--config-file")
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that refuses empty values: an unset variable of a script asks for nothing else."""
@@ -41,7 +44,21 @@ def add_command(
     statuses = ("0 pass" if failed else "0 done", failed and f"1 fail: {failed}")
     closing = ("2 wrong arguments, or it cannot judge", others)
     epilog = f"exit status: {'; '.join(filter(None, (*statuses, *closing)))}"
-    return commands.add_parser(name, help=summary, description=description, epilog=epilog)
+    command = commands.add_parser(name, help=summary, description=description, epilog=epilog)
+    add_config_file(command, "config_file")
+    return command
+
+
+def add_config_file(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add `-C`, which ReFrame's configuration is named by as on its own command line."""
+    parser.add_argument(
+        *CONFIG_FILE,
+        dest=name,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the configuration of ReFrame, as reframe -C; default: RFM_CONFIG_FILES",
+    )
 
 
 def positive(text: str) -> int:

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Any
 
 import argcomplete
@@ -32,12 +31,12 @@ from acceptance.cli import (
     spack,
     where,
 )
-from acceptance.cli.arguments import Parser
+from acceptance.cli.arguments import CONFIG_FILE, Parser, add_config_file
 from acceptance.cli.output import SIGNALLED, warn
 from acceptance.core import release
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.rfm import Interrupted
+from acceptance.rfm import Interrupted, in_force
 from acceptance.verdict import Status
 
 #: Each has the functions `add(commands)` and `run(options) -> status`; in the order of the help.
@@ -62,6 +61,9 @@ SUBCOMMANDS = (
     protocol,
 )
 
+#: Those that look at nothing which ReFrame keeps: a configuration that it refuses is no matter.
+WITHOUT_PLACES = ("init-site", "mirror", "spack", "where")
+
 #: The variable by which a shell asks for completions (argcomplete).
 COMPLETING = "_ARGCOMPLETE"
 
@@ -73,10 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if arguments is None else [*arguments]
     options = _parser(words).parse_args(words)
-    options.workspace = Workspace.of()
-    options.config_files = _config_files(options.workspace)
     status: int = Status.FAILED
     try:
+        options.workspace = in_force.workspace(
+            [*options.config_before, *options.config_file],
+            places=options.command not in WITHOUT_PLACES,
+        )
+        options.config_files = list(options.workspace.config_files)
         status = int(options.run(options))
         print(end="", flush=True)  # what is left must not fail after this
     except Fault as err:
@@ -102,6 +107,7 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         epilog="acceptance COMMAND --help explains a command",
     )
     parser.add_argument("--version", action=_Version, help="show version and commit, and end")
+    add_config_file(parser, "config_before")
     commands = parser.add_subparsers(
         required=True, metavar="COMMAND", dest="command", parser_class=Parser
     )
@@ -109,8 +115,8 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         module.add(commands)
     if COMPLETING in os.environ:
         argcomplete.autocomplete(parser)
-    # No option before the subcommand has a value.
-    asked = next((word for word in words if not word.startswith("-")), None)
+    before = zip(words, ["", *words], strict=False)
+    asked = next((w for w, b in before if w[:1] != "-" and b not in CONFIG_FILE), None)
     if asked is not None and asked not in commands.choices:
         similar = difflib.get_close_matches(asked, commands.choices, n=2)
         meant = f"; did you mean {' or '.join(similar)}?" if similar else ""
@@ -128,10 +134,3 @@ class _Version(argparse.Action):
         commit = release.commit(Workspace.of().root)
         print(f"acceptance {release.version()} ({f'commit {commit}' if commit else 'no clone'})")
         parser.exit()
-
-
-def _config_files(workspace: Workspace) -> list[Path]:
-    """Return ReFrame's configuration files, those of `RFM_CONFIG_FILES` or the project's own."""
-    named = os.environ.get("RFM_CONFIG_FILES", "")
-    paths = [Path(name) for name in named.split(":") if name]
-    return paths or [workspace.root / "config/settings.py"]

@@ -114,8 +114,11 @@ class Workspace:
 
     @property
     def spack(self) -> Path:
-        """Return the folder of what Spack installs, and of the clone that `make spack` makes."""
-        return self.var / "spack"
+        """Return the folder of what Spack installs, and of the clone that `make spack` makes.
+
+        It is the same whatever ReFrame's configuration is.
+        """
+        return (self.var if self.storage is None else Workspace.of().var) / "spack"
 
     @property
     def wheels(self) -> Path:

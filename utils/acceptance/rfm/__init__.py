@@ -6,6 +6,7 @@ from acceptance.rfm import (
     database,
     durations,
     half_made,
+    in_force,
     leftovers,
     perflogs,
     run_log,
@@ -13,7 +14,7 @@ from acceptance.rfm import (
 )
 from acceptance.rfm.configuration import SiteFault
 from acceptance.rfm.database import ResultsFault
-from acceptance.rfm.environment import reframe_environment
+from acceptance.rfm.environment import reframe_environment, reframe_program
 from acceptance.rfm.listing import ListedCase, ListingFault, list_cases
 from acceptance.rfm.process import Interrupted, ReframeProcess
 from acceptance.rfm.records import Case, Metric, Session
@@ -38,10 +39,12 @@ __all__ = [
     "database",
     "durations",
     "half_made",
+    "in_force",
     "leftovers",
     "list_cases",
     "perflogs",
     "reframe_environment",
+    "reframe_program",
     "run_log",
     "select",
     "session_schema",

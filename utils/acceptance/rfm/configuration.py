@@ -1,5 +1,6 @@
 """The site's configuration as data: its systems, partitions and environments."""
 
+import os
 import re
 import runpy
 import socket
@@ -11,6 +12,8 @@ from typing import Any
 from acceptance.core.errors import Fault
 from acceptance.launch import SLURM
 
+#: The system of ReFrame's own configuration, which any host matches.
+_BUILTIN = "generic"
 #: ReFrame's schedulers without Slurm that tell it their nodes.
 _LISTING = ("local", "ssh")
 
@@ -21,18 +24,23 @@ class SiteFault(Fault):
 
 @dataclass(frozen=True)
 class Site:
-    """Systems, environments and modes of ReFrame's configuration files, in ReFrame's order."""
+    """Systems, environments and modes of ReFrame's configuration files, in ReFrame's order.
+
+    `selected` is the system that ReFrame itself selects here, where it was asked.
+    """
 
     systems: tuple[dict[str, Any], ...]
     environments: tuple[dict[str, Any], ...]
     modes: tuple[str, ...] = ()
+    selected: str | None = None
 
     def system(self, name: str | None = None) -> dict[str, Any]:
-        """Return the system of this name, else the first one that this host matches.
+        """Return the system of this name, else that which ReFrame selects on this host.
 
         Raises SiteFault when there is none.
         """
         host = socket.gethostname()
+        asked, name = name, name or os.environ.get("RFM_SYSTEM", "").split(":")[0] or self.selected
         for system in self.systems:
             if name is None:
                 if any(re.match(pattern, host) for pattern in system["hostnames"]):
@@ -42,8 +50,9 @@ class Site:
         known = ", ".join(system["name"] for system in self.systems)
         raise SiteFault(
             f"no system {name!r}; there are {known}"
-            if name
-            else f"no system matches the host {host}"
+            if name and (asked or name != _BUILTIN)
+            else f"no system matches the host {host}, so that ReFrame takes its own, {_BUILTIN}; "
+            f"there are {known}: add this host to the `hostnames` of one"
         )
 
     def spack_builds(
@@ -75,11 +84,26 @@ class Site:
         return [each for each in self.environments if self._belongs(each, partition, system)]
 
 
+#: What ReFrame itself has read of files, in this process.
+_READ_BY_REFRAME: dict[tuple[Path, ...], Site] = {}
+
+
+def remember(files: Iterable[Path], data: Mapping[str, Any], selected: str) -> None:
+    """Note what ReFrame has read of files, whatever their form is, and the system it selects."""
+    modes = tuple(mode["name"] for mode in data["modes"])
+    systems = tuple(system for system in data["systems"] if system["name"] != _BUILTIN)
+    site = Site(systems or tuple(data["systems"]), tuple(data["environments"]), modes, selected)
+    _READ_BY_REFRAME[tuple(files)] = site
+
+
 def load(files: Iterable[Path]) -> Site:
-    """Read ReFrame's configuration files (Python).
+    """Read ReFrame's configuration files (Python, or those that it has read itself).
 
     Raises SiteFault when one cannot be read.
     """
+    files = tuple(files)
+    if files in _READ_BY_REFRAME:
+        return _READ_BY_REFRAME[files]
     systems: list[dict[str, Any]] = []
     environments: list[dict[str, Any]] = []
     modes: list[str] = []

@@ -1,15 +1,13 @@
 """What ReFrame would run: the cases that `reframe -lC` lists (4.10, `frontend/cli.py`)."""
 
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from acceptance.core import process
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.rfm.environment import reframe_environment
+from acceptance.rfm.environment import reframe_environment, reframe_program
 
 #: Seconds in which ReFrame loads the checks of a large system.
 _TIMEOUT = 600.0
@@ -47,10 +45,9 @@ def select(arguments: Sequence[str], workspace: Workspace) -> Selection:
 
     Raises SelectionFault where it would not begin to.
     """
-    program = str(Path(sys.executable).parent / "reframe")
     words = [word for word in arguments if word not in ("-r", "--run")]
     done = process.run(
-        [program, *words, "--nocolor", "-lC"],
+        [reframe_program(), *words, "--nocolor", "-lC"],
         _TIMEOUT,
         env=reframe_environment(workspace),
         folder=workspace.start,

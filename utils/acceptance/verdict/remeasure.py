@@ -7,16 +7,14 @@ others, and samples like all others: none is preferred, and none left out.
 
 import itertools
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TextIO
 
 from acceptance.core.paths import Workspace
 from acceptance.core.storage import LogFiles
 from acceptance.regressions.history import Series
-from acceptance.rfm import LoggedRun, ReframeProcess, reframe_environment, run_log
+from acceptance.rfm import LoggedRun, ReframeProcess, reframe_environment, reframe_program, run_log
 
 #: Seconds before the newest session in which the other ones of the same night end.
 NIGHT = 12 * 3600.0
@@ -132,7 +130,7 @@ def _run(
     child.check()
     child.run(
         [
-            str(Path(sys.executable).parent / "reframe"),
+            reframe_program(),
             *command(run.arguments, names, label),
         ],
         cwd=run.fields.get("working directory", "").strip("'") or workspace.start,

@@ -1,0 +1,199 @@
+"""The configuration in force: which files ReFrame reads, and where it keeps what it writes.
+
+Only ReFrame knows what its files, variables and defaults come to: it is asked, in a process of its
+own, once a command. What is known without: the clone's own configuration, with files after it that
+say nothing of storage or logging.
+"""
+
+import json
+import os
+import runpy
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+from acceptance.core import process
+from acceptance.core.errors import Fault
+from acceptance.core.paths import ROOT, Workspace
+from acceptance.core.storage import LOG_FORMAT, LogFiles, Storage
+from acceptance.rfm import configuration
+from acceptance.rfm.environment import clean_environment, reframe_program
+from acceptance.rfm.log_format import LogFormatFault, line_form
+
+#: The clone's configuration, and that which prints what is in force.
+_OWN, _PROBE = ROOT / "config/settings.py", ROOT / "config/in_force.py"
+_MARK = "acceptance: in force: "
+#: Seconds in which ReFrame reads its configuration.
+_TIMEOUT = 120.0
+#: Variables that say where results go, whatever the files say.
+_PLACES = ("RFM_ENABLE_RESULTS_STORAGE", "RFM_SQLITE_DB_FILE", "RFM_PERFLOG_DIR")
+#: Variables that name files of a configuration; the other two beside the first.
+_FILES = "RFM_CONFIG_FILES"
+_MORE = ("RFM_CONFIG_PATH", "RFM_CONFIG_FILE")
+#: Sections of a configuration that say where things are.
+_SECTIONS = {"storage", "logging"}
+#: Levels whose lines lack what a verdict requires, which is `info`.
+_TOO_HIGH = ("warning", "error", "critical")
+
+
+class InForceFault(Fault):
+    """A configuration that ReFrame refuses: what it says, and what we make of it."""
+
+
+def workspace(
+    named: Sequence[str] = (), *, places: bool = True, env: Mapping[str, str] = os.environ
+) -> Workspace:
+    """Return the workspace of the configuration in force.
+
+    `named` are configuration files given to the command, as `reframe -C` takes them. Without
+    `places` the command looks at nothing that ReFrame keeps. Raises InForceFault where ReFrame
+    refuses the files.
+    """
+    clone = Workspace.of(env)
+    files = _files(named, env)
+    touched = any(env.get(name) for name in (*_PLACES, *_MORE))
+    if not places or (not touched and _is_clones(files)):
+        return replace(clone, config_files=tuple(files))
+    answer = _ask(named, env)
+    read = tuple(Path(name) for name in answer["files"] if Path(name).resolve() != _PROBE)
+    configuration.remember(read, answer["configuration"], answer["system"])
+    found = storage_of(answer, read)
+    own = any(path.resolve() == _OWN for path in read)
+    chosen = env.get("ACCEPTANCE_VAR", "")
+    if not own and (not chosen or Path(chosen).resolve() == ROOT / "var"):
+        # What env.sh says is for the clone's own configuration.
+        clone = replace(clone, var=found.database.parent / "acceptance")
+    return replace(clone, config_files=read, storage=found)
+
+
+def _files(named: Sequence[str], env: Mapping[str, str]) -> list[Path]:
+    """Return the files that are named, else the clone's own configuration."""
+    names: list[str] = []
+    for name in named or env.get(_FILES, "").split(":"):
+        # As in ReFrame: a colon at the beginning drops what was named before.
+        names = [*([] if name[:1] in ("", ":") else names), *filter(None, [name.removeprefix(":")])]
+    return [Path(name).absolute() for name in names] or [_OWN]
+
+
+def _is_clones(files: Sequence[Path]) -> bool:
+    """Tell whether these keep everything where the clone's own configuration does."""
+    if files[0].resolve() != _OWN:
+        return False
+    for path in files[1:]:
+        try:
+            said = runpy.run_path(str(path))["site_configuration"]
+        except Exception:  # a program: anything may be wrong with it, and ReFrame says what
+            return False
+        if _SECTIONS & {*said}:
+            return False
+    return True
+
+
+def _ask(named: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
+    """Return what ReFrame makes of the configuration; InForceFault where it refuses it."""
+    environment = {**clean_environment(env), "RFM_COLORIZE": "0"}
+    files = ", ".join(named) or ", ".join(env.get(name, "") for name in (_FILES, *_MORE)).strip(
+        ", "
+    )
+    if named:
+        words = [word for name in (*named, str(_PROBE)) for word in ("-C", name)]
+    else:
+        words = []
+        before = env.get(_FILES) or ("" if any(env.get(name) for name in _MORE) else str(_OWN))
+        environment[_FILES] = f"{before}:{_PROBE}" if before else str(_PROBE)
+    command = [reframe_program(), *words, "--show-config=storage/0/enable"]
+    done = process.run(command, _TIMEOUT, env=environment)
+    _, marked, data = done.out.rpartition(_MARK)
+    if marked:
+        return dict(json.loads(data.splitlines()[0]))
+    said = [line.strip() for line in f"{done.out}\n{done.err}".splitlines()]
+    errors = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")]
+    why = " ".join(errors) or done.fault or next(filter(None, reversed(said)), "it says nothing")
+    raise InForceFault(f"reframe: {why}; without {files} nobody knows where it keeps results")
+
+
+def storage_of(answer: Mapping[str, Any], files: Sequence[Path]) -> Storage:
+    """Return the places of a configuration, and what is wrong with them."""
+    database = Path(answer["database"]).absolute()
+    place = str(files[-1]) if files else "ReFrame's own configuration"
+    perflogs = [each for each in answer["perflog"] if each["type"] == "filelog"]
+    prefix = Path(os.path.expandvars(answer["prefix"])).absolute()
+    return Storage(
+        system=answer["system"],
+        database=database,
+        logs=_log(answer, place, database.parent),
+        perflogs=(prefix / perflogs[0]["basedir"]).resolve() if perflogs else None,
+        prefix=prefix,
+        fault=_off(answer, place, database),
+    )
+
+
+def _off(answer: Mapping[str, Any], place: str, database: Path) -> str:
+    """Say why no results are stored, and the setting; empty where they are."""
+    if answer["backend"] != "sqlite":
+        return (
+            f"{place}: results are stored by {answer['backend']}, this program reads sqlite; "
+            f"set {_setting('storage', enable=True, backend='sqlite')}"
+        )
+    if answer["enable"]:
+        return ""
+    if os.environ.get("RFM_ENABLE_RESULTS_STORAGE"):
+        return f"{place}: RFM_ENABLE_RESULTS_STORAGE switches the results storage off; unset it"
+    line = _setting("storage", enable=True, sqlite_db_file=str(database))
+    return f"{place}: results storage is off; add to site_configuration: {line}"
+
+
+def _setting(section: str, **values: object) -> str:
+    return f"{section!r}: [{values!r}],"
+
+
+def log_setting(folder: Path) -> str:
+    """Return the line of a configuration that makes a log which can be read."""
+    handler = {
+        "type": "file",
+        "name": str(folder / "reframe.log"),
+        "level": "info",
+        "append": True,
+        "format": LOG_FORMAT,
+    }
+    return _setting("logging", handlers=[handler])
+
+
+def _log(answer: Mapping[str, Any], place: str, folder: Path) -> LogFiles:
+    """Return the log that can be read best; with its fault where there is none."""
+    remedy = f"set {log_setting(folder)}"
+    handlers = [handler for handler in answer["log"] if handler["type"] == "file"]
+    found = [_log_of(handler, answer["level"], place, remedy) for handler in handlers]
+    if not found:
+        fault = f"{place}: ReFrame writes no log to a file; {remedy}"
+        return LogFiles(folder, fault=fault)
+    return min(found, key=lambda log: (bool(log.fault), bool(log.note)))
+
+
+def _log_of(handler: Mapping[str, Any], level: str, place: str, remedy: str) -> LogFiles:
+    if not handler["name"]:
+        temporary = Path(tempfile.gettempdir())
+        fault = f"{place}: its log has no name, so that each run has one in {temporary}; {remedy}"
+        return LogFiles(temporary, "rfm-*.log", fault=fault)
+    path = Path(handler["name"]).absolute()
+    log = LogFiles(
+        path.parent,
+        f"{escape(path.stem)}{'_*' if handler['timestamp'] else ''}{escape(path.suffix)}",
+        handler["format"],
+        handler["datefmt"],
+    )
+    if wrong := next((name for name in (level, handler["level"]) if name in _TOO_HIGH), ""):
+        return replace(log, fault=f"{place}: {path}: level {wrong!r} leaves out runs; {remedy}")
+    try:
+        form = line_form(log.format, log.datefmt)
+    except LogFormatFault as err:
+        return replace(log, fault=f"{place}: {path}: {err}; {remedy}")
+    notes = []
+    if not form.has_process:
+        notes.append("its format has no %(process)d: runs that wrote at once are told as one")
+    if not handler["append"]:
+        notes.append("without 'append': True each ReFrame, also one that only lists, empties it")
+    return replace(log, note="; ".join(notes) and f"{path}: {'; '.join(notes)}; {remedy}")
