@@ -217,7 +217,7 @@ def test_the_mode_maintenance_of_reframe_looks_at_the_links_only_and_is_green(he
 
 
 def test_a_configuration_that_cannot_be_read_is_named(site):
-    site.add_system("raise RuntimeError('half edited')")
+    site.add_system("site_configuration = {}; raise RuntimeError('half edited')")
     done = site.acceptance(*NIGHT)
     assert done.status == 2
     assert "half edited" in done.errors

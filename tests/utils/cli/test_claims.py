@@ -175,7 +175,7 @@ def test_what_cannot_be_read_exits_with_2(site, folder, at_site, damage, words):
 
 def test_a_configuration_that_cannot_be_read_exits_with_2(site, folder, at_site):
     at_site(result(NEW, 7.5))
-    site.add_system("raise RuntimeError('half edited')")
+    site.add_system("site_configuration = {}; raise RuntimeError('half edited')")
     done = run(site, folder)
     assert done.status == 2
     assert "half edited" in done.errors

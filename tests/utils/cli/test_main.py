@@ -131,7 +131,7 @@ def test_doctor_fails_for_what_is_broken(site, recorded):
 
 
 def test_doctor_survives_a_configuration_that_does_not_load(site):
-    site.add_system("raise RuntimeError('half edited')")
+    site.add_system("site_configuration = {}; raise RuntimeError('half edited')")
     result = site.acceptance("doctor")
     assert result.status == 1
     assert "half edited" in result.output

@@ -29,7 +29,9 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what was examined; the exit status is 1 when something is broken."""
-    examined = examine(options.workspace, options.config_files, options.system)
+    examined = examine(
+        options.workspace, options.config_files, options.system, refused=options.refused
+    )
     emit(options.format, lambda: [vars(item) for item in examined], lambda: _text(examined))
     broken = any(item.state == BROKEN for item in examined)
     return Status.FAILED if broken else Status.PASSED

@@ -77,11 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser(words).parse_args(words)
     status: int = Status.FAILED
     try:
-        options.workspace = in_force.workspace(
-            [*options.config_before, *options.config_file],
-            places=options.command not in WITHOUT_PLACES,
-        )
-        options.config_files = list(options.workspace.config_files)
+        _settle(options)
         status = int(options.run(options))
         print(end="", flush=True)  # what is left must not fail after this
     except Fault as err:
@@ -96,6 +92,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warn(options, err)
         return SIGNALLED + err.signal
     return status
+
+
+def _settle(options: argparse.Namespace) -> None:
+    """Add the workspace of the configuration in force; the doctor goes on where it is refused."""
+    named = [*options.config_before, *options.config_file]
+    options.refused = ""
+    try:
+        places = options.command not in WITHOUT_PLACES
+        options.workspace = in_force.workspace(named, places=places)
+    except in_force.InForceFault as err:
+        if options.command != "doctor":
+            raise
+        options.refused = str(err)
+        options.workspace = in_force.workspace(named, places=False)
+    options.config_files = list(options.workspace.config_files)
 
 
 def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:

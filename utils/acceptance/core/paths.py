@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acceptance.core.errors import Fault
@@ -79,7 +79,7 @@ class Workspace:
         if self.storage is None:
             return self.var / "results.db"
         if self.storage.fault:
-            raise Fault(self.storage.fault)
+            raise Fault(f"{self.storage.fault}; {self.storage.remedy}")
         return self.storage.database
 
     def keeps(self, database: Path) -> bool:
@@ -90,7 +90,14 @@ class Workspace:
     @property
     def logs(self) -> LogFiles:
         """Return ReFrame's log; whoever opens it is told where there is none."""
-        return LogFiles(self.var / "log") if self.storage is None else self.storage.logs
+        if self.storage is None:
+            return LogFiles(self.var / "log")
+        kept, logs = self.storage, self.storage.logs
+        if not (kept.fault and logs.fault):
+            return logs
+        # Whoever is told of one is to have both lines.
+        fault, remedy = f"{kept.fault}; {logs.fault}", f"{kept.remedy} {logs.remedy}"
+        return replace(logs, fault=fault, remedy=remedy)
 
     @property
     def perflogs(self) -> Path | None:

@@ -1,6 +1,6 @@
 """Where ReFrame keeps what it writes, by the configuration that is in force."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from acceptance.core.errors import Fault
@@ -15,7 +15,7 @@ class LogFiles:
 
     `pattern` finds the files in the folder. `format` is that of ReFrame's configuration, `datefmt`
     that of its times (empty: ISO 8601). `fault` says why there is nothing to read; `note` what a
-    reader of this log cannot know.
+    reader of this log cannot know. `remedy` is a line of the configuration without that.
     """
 
     folder: Path
@@ -24,6 +24,7 @@ class LogFiles:
     datefmt: str = ""
     fault: str = ""
     note: str = ""
+    remedy: str = ""
 
     def files(self) -> list[Path]:
         """Return the files, the newest first; Fault where there is nothing to read.
@@ -31,7 +32,7 @@ class LogFiles:
         Names of ours have a date that sorts; of others only the last line says how new they are.
         """
         if self.fault:
-            raise Fault(self.fault)
+            raise Fault(f"{self.fault}; {self.remedy}")
         files = self.folder.glob(self.pattern)
         if self._is_ours:
             return sorted(files, reverse=True)
@@ -50,8 +51,8 @@ class LogFiles:
 class Storage:
     """What a configuration says of database, log, perflogs and prefix.
 
-    `fault` says why nothing can be read from the database. `perflogs` is None where none are
-    written to files. `notes` say what else is not as it could be, each with its remedy.
+    `fault` says why nothing can be read from the database, and `remedy` the setting. `perflogs` is
+    None where none are written to files.
     """
 
     system: str
@@ -60,4 +61,4 @@ class Storage:
     perflogs: Path | None
     prefix: Path
     fault: str = ""
-    notes: tuple[tuple[str, str], ...] = field(default=())
+    remedy: str = ""

@@ -7,6 +7,7 @@ say nothing of storage or logging.
 
 import json
 import os
+import re
 import runpy
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ from acceptance.rfm.log_format import LogFormatFault, line_form
 
 #: The clone's configuration, and that which prints what is in force.
 _OWN, _PROBE = ROOT / "config/settings.py", ROOT / "config/in_force.py"
+_FRAME = re.compile(r'File "(.+)", line (\d+)')
 _MARK = "acceptance: in force: "
 #: Seconds in which ReFrame reads its configuration.
 _TIMEOUT = 120.0
@@ -35,6 +37,7 @@ _FILES = "RFM_CONFIG_FILES"
 _MORE = ("RFM_CONFIG_PATH", "RFM_CONFIG_FILE")
 #: Sections of a configuration that say where things are.
 _SECTIONS = {"storage", "logging"}
+_ADD = "add to site_configuration"
 #: Levels whose lines lack what a verdict requires, which is `info`.
 _TOO_HIGH = ("warning", "error", "critical")
 
@@ -109,10 +112,18 @@ def _ask(named: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     _, marked, data = done.out.rpartition(_MARK)
     if marked:
         return dict(json.loads(data.splitlines()[0]))
-    said = [line.strip() for line in f"{done.out}\n{done.err}".splitlines()]
-    errors = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")]
-    why = " ".join(errors) or done.fault or next(filter(None, reversed(said)), "it says nothing")
-    raise InForceFault(f"reframe: {why}; without {files} nobody knows where it keeps results")
+    why = _said("\n".join((done.out, done.err)), _files(named, env)) or done.fault
+    raise InForceFault(f"reframe: {why}; until it takes {files}, there are no results to find")
+
+
+def _said(text: str, files: Sequence[Path]) -> str:
+    """Return why ReFrame refuses files, in its own words: an error, or the end of a traceback."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if errors := [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]:
+        return " ".join(errors)
+    frames = [frame for frame in map(_FRAME.match, lines) if frame and Path(frame[1]) in files]
+    place = f"{frames[-1][1]}:{frames[-1][2]}: " if frames else ""
+    return f"{place}{lines[-1]}" if lines else ""
 
 
 def storage_of(answer: Mapping[str, Any], files: Sequence[Path]) -> Storage:
@@ -121,79 +132,75 @@ def storage_of(answer: Mapping[str, Any], files: Sequence[Path]) -> Storage:
     place = str(files[-1]) if files else "ReFrame's own configuration"
     perflogs = [each for each in answer["perflog"] if each["type"] == "filelog"]
     prefix = Path(os.path.expandvars(answer["prefix"])).absolute()
+    fault, remedy = _off(answer, place, database)
     return Storage(
         system=answer["system"],
         database=database,
         logs=_log(answer, place, database.parent),
         perflogs=(prefix / perflogs[0]["basedir"]).resolve() if perflogs else None,
         prefix=prefix,
-        fault=_off(answer, place, database),
+        fault=fault,
+        remedy=remedy,
     )
 
 
-def _off(answer: Mapping[str, Any], place: str, database: Path) -> str:
-    """Say why no results are stored, and the setting; empty where they are."""
+def _off(answer: Mapping[str, Any], place: str, database: Path) -> tuple[str, str]:
+    """Say why no results can be read, and the setting; empty where they can."""
     if answer["backend"] != "sqlite":
-        return (
-            f"{place}: results are stored by {answer['backend']}, this program reads sqlite; "
-            f"set {_setting('storage', enable=True, backend='sqlite')}"
-        )
-    if answer["enable"]:
-        return ""
-    if os.environ.get("RFM_ENABLE_RESULTS_STORAGE"):
-        return f"{place}: RFM_ENABLE_RESULTS_STORAGE switches the results storage off; unset it"
-    line = _setting("storage", enable=True, sqlite_db_file=str(database))
-    return f"{place}: results storage is off; add to site_configuration: {line}"
-
-
-def _setting(section: str, **values: object) -> str:
-    return f"{section!r}: [{values!r}],"
-
-
-def log_setting(folder: Path) -> str:
-    """Return the line of a configuration that makes a log which can be read."""
-    handler = {
-        "type": "file",
-        "name": str(folder / "reframe.log"),
-        "level": "info",
-        "append": True,
-        "format": LOG_FORMAT,
-    }
-    return _setting("logging", handlers=[handler])
+        fault = f"{place}: results are stored by {answer['backend']}, this program reads sqlite"
+    elif answer["enable"]:
+        return "", ""
+    elif os.environ.get("RFM_ENABLE_RESULTS_STORAGE"):
+        return f"{place}: RFM_ENABLE_RESULTS_STORAGE switches the results storage off", "unset it"
+    else:
+        fault = f"{place}: results storage is off"
+    line = {"enable": True, "backend": "sqlite", "sqlite_db_file": str(database)}
+    return fault, f"{_ADD}: 'storage': [{line}],"
 
 
 def _log(answer: Mapping[str, Any], place: str, folder: Path) -> LogFiles:
     """Return the log that can be read best; with its fault where there is none."""
-    remedy = f"set {log_setting(folder)}"
     handlers = [handler for handler in answer["log"] if handler["type"] == "file"]
-    found = [_log_of(handler, answer["level"], place, remedy) for handler in handlers]
-    if not found:
-        fault = f"{place}: ReFrame writes no log to a file; {remedy}"
-        return LogFiles(folder, fault=fault)
-    return min(found, key=lambda log: (bool(log.fault), bool(log.note)))
-
-
-def _log_of(handler: Mapping[str, Any], level: str, place: str, remedy: str) -> LogFiles:
-    if not handler["name"]:
-        temporary = Path(tempfile.gettempdir())
-        fault = f"{place}: its log has no name, so that each run has one in {temporary}; {remedy}"
-        return LogFiles(temporary, "rfm-*.log", fault=fault)
-    path = Path(handler["name"]).absolute()
-    log = LogFiles(
-        path.parent,
-        f"{escape(path.stem)}{'_*' if handler['timestamp'] else ''}{escape(path.suffix)}",
-        handler["format"],
-        handler["datefmt"],
+    found = [_log_of(handler, answer["level"], place) for handler in handlers]
+    found.append(LogFiles(folder, fault=f"{place}: ReFrame writes no log to a file"))
+    # `min` takes the first of equals: a log that is there goes before one that is not.
+    best = min(found, key=lambda log: (bool(log.fault), bool(log.note)))
+    beside = any(handler["name"] for handler in handlers)
+    handler = {
+        "type": "file",
+        "name": str(folder / ("acceptance.log" if beside else "reframe.log")),
+        "level": "info",
+        "append": True,
+        "format": LOG_FORMAT,
+    }
+    line = (
+        f"{_ADD}, `handlers` of `logging`: {handler},"
+        if beside
+        else (f"{_ADD}: 'logging': [{{'handlers': [{handler}]}}],")
     )
+    return replace(best, remedy=line if best.fault or best.note else "")
+
+
+def _log_of(handler: Mapping[str, Any], level: str, place: str) -> LogFiles:
+    if not handler["name"]:
+        folder = Path(tempfile.gettempdir())
+        fault = f"{place}: the log has no name, so that each run has one of its own in {folder}"
+        return LogFiles(folder, "rfm-*.log", fault=fault)
+    path = Path(handler["name"]).absolute()
+    stamp = "_*" if handler["timestamp"] else ""
+    form, datefmt = handler["format"], handler["datefmt"]
+    log = LogFiles(path.parent, f"{escape(path.stem)}{stamp}{escape(path.suffix)}", form, datefmt)
     if wrong := next((name for name in (level, handler["level"]) if name in _TOO_HIGH), ""):
-        return replace(log, fault=f"{place}: {path}: level {wrong!r} leaves out runs; {remedy}")
+        return replace(log, fault=f"{place}: {path}: level {wrong!r} leaves out what was selected")
     try:
-        form = line_form(log.format, log.datefmt)
+        has_process = line_form(form, datefmt).has_process
     except LogFormatFault as err:
-        return replace(log, fault=f"{place}: {path}: {err}; {remedy}")
-    notes = []
-    if not form.has_process:
-        notes.append("its format has no %(process)d: runs that wrote at once are told as one")
-    if not handler["append"]:
-        notes.append("without 'append': True each ReFrame, also one that only lists, empties it")
-    return replace(log, note="; ".join(notes) and f"{path}: {'; '.join(notes)}; {remedy}")
+        return replace(log, fault=f"{place}: {path}: {err}")
+    notes = [
+        (
+            not has_process,
+            "no %(process)d in its format: runs at the same time are taken for one",
+        ),
+        (not handler["append"], "without append each ReFrame empties it, also one that lists"),
+    ]
+    return replace(log, note="; ".join(text for applies, text in notes if applies))

@@ -1,7 +1,6 @@
 """What this machine can run, what provides it, and what is missing."""
 
 import importlib.metadata
-import os
 import platform
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +15,8 @@ from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environmen
 from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, facts_of
 from acceptance.launch import MPIS, SLURM, slurm_jobs, usable_cores
-from acceptance.rfm import configuration, half_made
+from acceptance.rfm import configuration
+from acceptance.site.storage import places
 from acceptance.site.unmet import unmet_rows
 from acceptance.software import Spack, broken_promise, builds, find_program, folder_of, missing
 from acceptance.suites import SUITES, Suite
@@ -36,17 +36,29 @@ class Examined:
 
 
 def examine(
-    workspace: Workspace, config_files: Iterable[Path], system: str | None = None
+    workspace: Workspace,
+    config_files: Iterable[Path],
+    system: str | None = None,
+    *,
+    refused: str = "",
 ) -> list[Examined]:
-    """Look at the machine, the project's set-up, the references and every suite."""
+    """Look at the machine, the project's set-up, the references and every suite.
+
+    `refused` is what ReFrame says of a configuration that it does not take: it keeps nothing then.
+    """
     spack = Spack.find(workspace)
     rows = [
         *_machine(),
-        *_storage(workspace),
+        *(
+            Examined(place.holds, OK if place.fine else BROKEN, place.where, place.remedy)
+            for place in ([] if refused else places(workspace))
+        ),
         _references(workspace.reference),
         _spack(spack),
     ]
     try:
+        if refused:
+            raise configuration.SiteFault(refused)
         site = configuration.load(config_files)
         chosen = site.system(system)
     except configuration.SiteFault as err:
@@ -81,22 +93,6 @@ def _machine() -> Iterator[Examined]:
         compiler or "none",
         "" if compiler else "needed to build suites, not to run those that come as wheels",
     )
-
-
-def _storage(workspace: Workspace) -> Iterator[Examined]:
-    if half_made.is_half_made(workspace.results):
-        remedy = f"mv {workspace.results} {workspace.results}.half-made; the next run makes it anew"
-        yield Examined("results", BROKEN, f"{workspace.results}: {half_made.HALF_MADE}", remedy)
-    for path, holds in ((workspace.results, "results"), (workspace.logs.folder, "log")):
-        var = workspace.var
-        present = path if path.exists() else var if var.exists() else var.parent
-        writable = os.access(present, os.W_OK)
-        yield Examined(
-            holds,
-            OK if writable else BROKEN,
-            str(path),
-            "" if writable else f"{present} is not writable; name another folder: ACCEPTANCE_VAR",
-        )
 
 
 def _spack(spack: Spack | None) -> Examined:

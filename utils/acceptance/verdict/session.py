@@ -60,6 +60,7 @@ def judge(
     if run is not None:
         database, session = run.database, run.stored
         _judge_run(verdict, run)
+        verdict.notes += [f"{logs}: {logs.note}"] if logs.note else []
         if run.stored is None:
             coverage.judge_check_files(verdict, run, ())
             return verdict

@@ -1,0 +1,64 @@
+"""Where ReFrame keeps what it writes, and whether it can be written and read there."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from acceptance.core.paths import Workspace
+from acceptance.rfm import half_made
+
+
+class Place(NamedTuple):
+    """A place: what it holds, where it is, and what to do if it is not `fine`."""
+
+    holds: str
+    fine: bool
+    where: str
+    remedy: str = ""
+
+
+def places(workspace: Workspace) -> Iterator[Place]:
+    """Yield database, log, perflogs and the rest, as the configuration in force has them."""
+    yield from _results(workspace)
+    yield from _log(workspace)
+    if (perflogs := workspace.perflogs) is None:
+        remedy = "a `filelog` under `handlers_perflog` keeps what a run measured that was killed"
+        yield Place("perflogs", True, "none are written to files", remedy)
+    else:
+        yield _writable("perflogs", perflogs)
+    if workspace.storage is not None:
+        yield _writable("prefix", workspace.storage.prefix)
+    yield _writable("var", workspace.var, "name another folder: ACCEPTANCE_VAR")
+
+
+def _results(workspace: Workspace) -> Iterator[Place]:
+    if workspace.storage is not None and workspace.storage.fault:
+        yield Place("results", False, workspace.storage.fault, workspace.storage.remedy)
+        return
+    database = workspace.results
+    if half_made.is_half_made(database):
+        remedy = f"mv {database} {database}.half-made; the next run makes it anew"
+        yield Place("results", False, f"{database}: {half_made.HALF_MADE}", remedy)
+    yield _writable("results", database)
+
+
+def _log(workspace: Workspace) -> Iterator[Place]:
+    log = workspace.storage.logs if workspace.storage else workspace.logs
+    if log.fault:
+        yield Place("log", False, log.fault, log.remedy)
+    elif workspace.storage is not None and not log.folder.is_dir():
+        # ReFrame makes the folders of its other files, not that of its log.
+        yield Place("log", False, f"{log}: ReFrame does not start", f"mkdir -p {log.folder}")
+    else:
+        place = _writable("log", log.folder)
+        where = f"{log}: {log.note}" if log.note else str(log)
+        yield place._replace(where=where, remedy=place.remedy or log.remedy)
+
+
+def _writable(holds: str, path: Path, otherwise: str = "let ReFrame write there") -> Place:
+    """Look at a file or folder, or at what of it is there."""
+    there = next(each for each in (path, *path.parents) if each.exists())
+    fine = os.access(there, os.W_OK)
+    remedy = "" if fine else f"{there} is not writable; {otherwise}"
+    return Place(holds, fine, str(path), remedy)
