@@ -21,6 +21,7 @@ header with `%13s`. Sources: outputs of IMB 2021.7 and 2021.11, the IMB user gui
 import math
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.imb.benchmarks import BENCHMARKS
@@ -275,23 +276,23 @@ class Reader(LineReader):
     def check_order(self, table: Table) -> None:
         """Refuse a row whose time and bandwidth stand in each other's place.
 
-        Their product is right all the same. But the time is then far off those of the sizes beside
-        it, and the number in the place of the bandwidth is near to them.
+        Their product is right all the same. But the time is far below those of the sizes beside it,
+        which are in order, and the number in the place of the bandwidth is near to them. A time far
+        above them is no proof: a busy machine has been seen to print one with just that bandwidth.
         """
-        rows = [row for row in table.rows if row.size and "t" in row.values]
-        for number, row in enumerate(rows):
-            start = max(0, min(number - 1, len(rows) - 3))
-            near = [one.values["t"] for one in rows[start : start + 3] if one is not row]
-            low, high = min(near, default=0.0), max(near, default=0.0)
-            time, bandwidth = row.values["t"], row.values.get("mbytes", 0.0)
+        rows = [row for row in table.rows if row.size and {"t", "mbytes"} <= row.values.keys()]
+        for number, row in enumerate(rows[1:-1], 1):
+            others = [(one.size or 1, one.values["t"]) for one in rows if one is not row]
+            low, high = others[number - 1][1], others[number][1]
+            time, bandwidth = row.values["t"], row.values["mbytes"]
             if (
-                len(near) == 2
-                and high <= _FAR * low
-                and not low / _FAR <= time <= high * _FAR
-                and low / _NEAR <= bandwidth <= high * _NEAR
+                time * _FAR < low <= bandwidth * _NEAR
+                and bandwidth <= high * _NEAR
+                and all(
+                    before / _NEAR <= after <= before * _NEAR * larger / smaller
+                    for (smaller, before), (larger, after) in pairwise(others)
+                )
             ):
                 self.stand(row.number, self.text.splitlines()[row.number - 1])
-                raise self.error(
-                    f"the time {time:.2f} and the bandwidth {bandwidth:.2f} are exchanged: the "
-                    f"sizes beside it took {low:.2f} and {high:.2f} us"
-                )
+                what = f"the time {time:.2f} and the bandwidth {bandwidth:.2f} are exchanged"
+                raise self.error(f"{what}: the sizes beside it took {low:.2f} and {high:.2f} us")
