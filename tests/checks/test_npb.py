@@ -268,7 +268,7 @@ def test_a_byte_that_is_no_text_is_refused_with_its_line(site, recorded):
     _, (status, verdict) = run(site, "cg.S.2")
     assert status == 1
     number = garbled.split(b"\n").index(b" \xff\xfe") + 1
-    assert f"rfm_job.out:{number}: cg: an unknown line in the final block" in only_problem(verdict)
+    assert f"rfm_job.out:{number}: a byte that is no UTF-8" in only_problem(verdict)
 
 
 def test_a_time_limit_of_the_user_is_kept(site, recorded):

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from acceptance.core import metrics
-from tests.mutations import KINDS, OTHER, REFUSED, SUITES, TRACEBACK, records, trials
+from tests.mutations import KINDS, OTHER, REFUSED, SUITES, TRACEBACK, outcome, records, trials
 
 #: Of each suite: so many of each kind.
 COUNT = 15 * len(KINDS)
@@ -84,3 +84,23 @@ def test_another_value_is_one_that_no_reader_can_see(suite):
             assert abs(new - old) <= old * largest_error(suite, trial, wholes[trial.path], name), (
                 trial
             )
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_byte_that_is_no_utf_8_is_refused_with_its_line_wherever_it_stands(suite):
+    record = records(suite)[0]
+    lines = record.text.split("\n")
+    for number in (1, len(lines) // 2, len(lines) - 1):
+        text = "\n".join([*lines[: number - 1], lines[number - 1] + "\xff", *lines[number:]])
+        result, note, _ = outcome(record, text)
+        assert result == REFUSED
+        assert f":{number}: a byte that is no UTF-8" in note
+
+
+@pytest.mark.parametrize("suite", ["hpcc", "npb"])
+def test_another_value_of_what_stands_twice_lies_within_its_rounding(suite):
+    """A result of HPCC stands in its section, time and rate of NPB make the operations."""
+    others = [trial for trial in trials(suite, COUNT, seed=2) if trial.outcome == OTHER]
+    for trial in others:
+        for name, (old, new) in trial.values.items():
+            assert abs(new - old) <= 0.005 * old, (name, trial.changed)

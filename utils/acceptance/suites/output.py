@@ -37,6 +37,12 @@ class LineReader:
         self.edges: list[int | None] = []
         if not text.strip():
             raise self.error("the output is empty")
+        # What stands for it once the file was read (`core.text.read_bounded`).
+        before, byte, after = text.partition("\ufffd")
+        if byte:
+            line = before.rpartition("\n")[2] + byte + after.partition("\n")[0]
+            self.stand(before.count("\n") + 1, line)
+            raise self.error("a byte that is no UTF-8")
 
     def error(self, message: str) -> ParseError:
         """Return the fault of the line on which the reader stands."""

@@ -8,6 +8,7 @@ summary; `onecpu.c`, `single_cpu.c`, `star_single_cpu.c` of each test, `FFT/mpif
 `src/bench_lat_bw_1.5.2.c` for the sections. These formats are the same from 1.4.0 on.
 """
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -65,7 +66,7 @@ class Statement:
 
     def figures(self, text: str) -> dict[str, tuple[int, Figure]]:
         """Return key -> the line, from 0 on, on which it stands last, and its figure."""
-        matches = list(re.finditer(_pattern(self.template), text, re.MULTILINE | re.ASCII))
+        matches = list(_pattern(self.template).finditer(text))
         if not matches:
             return {}
         found = matches[-1]
@@ -76,14 +77,15 @@ class Statement:
         }
 
 
-def _pattern(template: str) -> str:
+@functools.cache
+def _pattern(template: str) -> re.Pattern[str]:
     """Return the regular expression of a template; numbers may have blanks before them."""
     pattern, end = "^", 0
     for field in _FIELD.finditer(template):
         group = f"?P<{field['key']}>" if field["key"] else "?:"
         pattern += re.escape(template[end : field.start()]) + rf" *({group}{_FORMS[field['form']]})"
         end = field.end()
-    return pattern + re.escape(template[end:]) + "$"
+    return re.compile(pattern + re.escape(template[end:]) + "$", re.MULTILINE | re.ASCII)
 
 
 def fixed(text: str) -> Figure:
