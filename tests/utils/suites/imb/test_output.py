@@ -55,6 +55,11 @@ WHOLE = {
             ("Barrier", 4, "", 1, TIMES[1:]),
         ],
     ),
+    "IMB-MPI1_PingPing.openmpi.txt": ("2021.7", "3.1", [("PingPing", 2, "", 18, LATENCY)]),
+    "IMB-MPI1_Sendrecv_np3.openmpi.txt": ("2021.7", "3.1", [("Sendrecv", 3, "", 18, BANDWIDTH)]),
+    "IMB-MPI1_Exchange.impi.txt": ("2021.11", "4.1", [("Exchange", 2, "", 18, BANDWIDTH)]),
+    "IMB-MPI1_Allreduce_np4.openmpi.txt": ("2021.7", "3.1", [("Allreduce", 4, "", 16, TIMES)]),
+    "IMB-MPI1_Reduce_np4.impi.txt": ("2021.11", "4.1", [("Reduce", 4, "", 16, TIMES)]),
     BARRIER: ("2021.11", "4.1", [("Barrier", 2, "", 1, TIMES[1:])]),
     IBCAST: ("2021.7", "3.1", [("Ibcast", 2, "", 12, OVERLAP)]),
     WINDOW: (
