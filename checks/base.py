@@ -12,8 +12,10 @@ from reframe.core.exceptions import PerformanceError, SanityError
 
 from acceptance import references
 from acceptance.core import metrics
+from acceptance.core.errors import QUOTED
 from acceptance.core.observations import Observation
 from acceptance.core.paths import Workspace
+from acceptance.core.text import clipped
 from acceptance.core.units import is_measured
 from acceptance.launch import slurm_jobs
 from acceptance.references import SOURCES
@@ -22,6 +24,7 @@ from acceptance.software import find_program
 from . import reframe_patches
 from .extras import refuse_wrong
 from .no_case import tell
+from .outputs import Outputs
 
 reframe_patches.apply()
 
@@ -42,7 +45,7 @@ def stated(partition, benchmark: str) -> list[dict[str, str]]:
         return []
 
 
-class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
+class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
     """A check whose every declared metric is measured and judged, or shown as not judged.
 
     A subclass sets `suite` in its body, `benchmark_name` and `columns` (of its table, that are
@@ -124,14 +127,16 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
         """Read the output once; a metric that is missing or impossible fails the case."""
         self.keys = self.parameters()
         # A job that was cut short may have the exit status 0, and may have printed all.
-        if ended := self.given_up() or slurm_jobs.cut_short(self.errors(), self.job.state):
+        if ended := self.given_up() or slurm_jobs.cut_short(self.said(), self.job.state):
             raise SanityError("; ".join(self.fail([ended])))
         # None where the scheduler does not tell; an output that was cut tells then.
         if self.job.exitcode:
             raise SanityError(f"exited with status {self.job.exitcode}: {self.last_words()}")
         try:
+            self.errors()  # what is too long to be read says nothing of what is in it
             self.declared = self.expected()
             self.measurements = self.measure()
+            self.provenance = {k: clipped(text, QUOTED) for k, text in self.provenance.items()}
         except ValueError as err:  # a ParseError, mostly; ReFrame would show our code beside it
             raise SanityError("; ".join([str(err), *self.fate()])) from None
         missing = [name for name in self.declared if name not in self.measurements]
@@ -276,22 +281,6 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, special=True):
     def is_metric(self, column, size):
         """Tell whether a column of a row with this message size (bytes) is a metric."""
         return True
-
-    def output(self):
-        """Return the text that the program printed."""
-        path = Path(self.stagedir, self.stdout.evaluate())
-        # A byte that is no text is for the parser to refuse, with its line.
-        return path.read_text(encoding="utf-8", errors="replace")
-
-    def last_words(self):
-        """Return the last line that the program wrote to its standard error."""
-        lines = [line.strip() for line in self.errors().splitlines() if line.strip()]
-        return lines[-1] if lines else f"{self.stderr.evaluate()} is empty"
-
-    def errors(self):
-        """Return the text of the standard error; empty where the job did not come to have one."""
-        path = Path(self.stagedir, self.stderr.evaluate())
-        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
 reframe_patches.drop_variables(JudgedCheck)

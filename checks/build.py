@@ -1,6 +1,5 @@
 """The fixture that builds a suite once for each environment."""
 
-import os
 from pathlib import Path
 
 import reframe as rfm
@@ -8,6 +7,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from acceptance.core.paths import Workspace
+from acceptance.core.text import read_bounded
 from acceptance.software import (
     Spack,
     broken_promise,
@@ -23,6 +23,8 @@ from .extras import environment_of, refuse_wrong
 
 #: Ends a build that failed, so that what Spack said fits into one line.
 FAILED = "this build of the suite failed"
+#: Bytes that are read of the beginning, and of the end, of what a build printed.
+READ = 8 * 2**20
 
 
 class SuiteBuild(rfm.CompileOnlyRegressionTest):
@@ -123,9 +125,8 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         keep_lock(self.source, lock)
 
     def text_of(self, name):
-        """Return the text of an output of the build."""
-        with open(os.path.join(self.stagedir, name.evaluate()), errors="replace") as file:
-            return file.read()
+        """Return the text of an output of the build, beginning and end of a long one."""
+        return read_bounded(Path(self.stagedir, name.evaluate()), READ, READ)[0]
 
 
 class ImbBuild(SuiteBuild):

@@ -92,7 +92,7 @@ class LinkCheck(PlacedCheck):
         """Return the nodes that said something."""
         try:
             return {line.split()[0] for line in self.output().splitlines() if line.split()}
-        except FileNotFoundError:  # of a job that did not start
+        except (FileNotFoundError, ValueError):  # of a job that did not start, or said too much
             return set()
 
     def troubles(self):

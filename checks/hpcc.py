@@ -5,6 +5,8 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.exceptions import SanityError
 
+from acceptance.core.errors import QUOTED
+from acceptance.core.text import clipped
 from acceptance.launch import CACHE_SCRIPT, last_level_cache, process_counts
 from acceptance.references import SOURCES
 from acceptance.suites.hpcc import benchmarks as hpcc
@@ -190,7 +192,7 @@ class Hpcc(PlacedCheck):
         cache = extras_of(self.current_partition).cache
         if not cache:
             path = Path(self.stagedir, CACHE_OUT)
-            cache = last_level_cache(path.read_text() if path.exists() else "", CACHE_OUT)
+            cache = last_level_cache(self.read_file(CACHE_OUT) if path.exists() else "", CACHE_OUT)
         vector = hpl.stream_vector(self.order, self.np)
         return {
             "ep_in_cache": not hpcc.in_memory(vector, self.layout.per_node, cache),
@@ -202,11 +204,12 @@ class Hpcc(PlacedCheck):
         # Ranks other than the first tell wrong data of the rings nowhere else.
         for number, line in enumerate(self.errors().splitlines(), 1):
             if "]: ERROR" in line:
-                raise ValueError(f"{self.stderr.evaluate()}:{number}: {line.strip()}")
+                said = clipped(line.strip(), QUOTED)
+                raise ValueError(f"{self.stderr.evaluate()}:{number}: {said}")
         path = Path(self.stagedir, OUTPUT)
         if not path.is_file():
             raise ValueError(f"hpcc wrote no {OUTPUT}")
-        output = parse.parse(path.read_text(encoding="utf-8", errors="replace"), OUTPUT)
+        output = parse.parse(self.read_file(OUTPUT), OUTPUT)
         parse.check(
             output,
             order=self.order,

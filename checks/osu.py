@@ -1,7 +1,5 @@
 """OSU Micro-Benchmarks: every message size of every program is a metric."""
 
-from pathlib import Path
-
 import reframe as rfm
 import reframe.utility.typecheck as typ
 
@@ -142,7 +140,7 @@ class OsuBenchmark(PlacedCheck):
 
     def verify(self):
         """Fail the case unless the data of every message size were verified."""
-        text = Path(self.stagedir, VALIDATION).read_text(encoding="utf-8")
+        text = self.read_file(VALIDATION)
         table = parse.only_table(text, self.benchmark, self.np, VALIDATION)
         verified = [row.size for row in table.rows if "validation" in table.columns]
         if verified != self.message_sizes():

@@ -234,11 +234,9 @@ class PlacedCheck(JudgedCheck, Pinned):
             found = [slower] if slower else []
         return [f"cause may be: {text}" for text in found]
 
-    def last_words(self):
-        """Return the last line that the program itself wrote to its standard error."""
-        lines = [line.strip() for line in self.errors().splitlines() if line.strip()]
-        said = [line for line in lines if not rank_report.is_line(line)]
-        return said[-1] if said else f"{self.stderr.evaluate()} is empty"
+    def is_ours(self, line):
+        """Tell whether a line of the standard error says where a rank stood."""
+        return rank_report.is_line(line.strip())
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

@@ -21,6 +21,7 @@ from reframe.core.logging import getlogger
 from acceptance.core import release
 from acceptance.rfm import half_made
 
+from .outputs import bound_message, bound_tail
 from .reframe_slurm import cancel_by_beginnings, distribute_over_up, end_preempted
 
 
@@ -203,6 +204,18 @@ PATCHES = (
         stop_when_told,
         _KEPT,
         _KEPT_UNTIL,
+    ),
+    Patch(
+        "reframe.core.exceptions:ReframeBaseError.__str__",
+        bound_message,
+        "shows and stores each message six times, however long: at 250 MB all cases are lost",
+        "ReFrame bounds what it stores of a failure",
+    ),
+    Patch(
+        "reframe.utility.osext:tail",
+        bound_tail,
+        "shows the last lines of an output, however long, and takes all of it into memory",
+        "ReFrame reads an output from its end, and cuts lines",
     ),
     Patch(
         "reframe.frontend.executors:RegressionTask.info",

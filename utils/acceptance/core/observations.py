@@ -4,6 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from acceptance.core.text import clipped
+
+#: Characters that are stored of a field at most; an output may be anything.
+STORED = 4000
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -24,7 +29,7 @@ class Observation:
 
     def as_data(self) -> dict[str, str]:
         """Return what is stored: the fields that are not empty, as text."""
-        data = {key: str(value) for key, value in asdict(self).items() if value}
+        data = {key: clipped(str(value), STORED) for key, value in asdict(self).items() if value}
         return {**data, "fails": "yes"} if self.fails else data
 
     @classmethod

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from acceptance.core.errors import read_whole
 from acceptance.core.metrics import split
 from acceptance.core.observations import Observation
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS, Benchmark, factor
@@ -18,6 +19,8 @@ from acceptance.launch import Layout
 
 #: Growth of these counters is no matter of rates: the link failed while it was measured.
 FATAL = ("link_downed", "link_error_recovery", "carrier_changes")
+#: Bytes that a node says of its links at most.
+LONGEST = 2**20
 
 
 def limit_of(
@@ -167,7 +170,7 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
         if not all(path.is_file() for path in paths):
             result.unknown.append(f"{name} reported nothing of its links")
             continue
-        before, after = (parse(path.read_text(errors="replace"), path.name) for path in paths)
+        before, after = (parse(read_whole(path, LONGEST), path.name) for path in paths)
         growth, links = error_growth(before, after), serving(before, facts)
         result.deviations += [*deviations(before, facts), *growth]
         # The fabric is not to blame for what another network of the node does.

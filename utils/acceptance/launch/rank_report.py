@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from acceptance.core.errors import ParseError
 from acceptance.launch.placement import Layout
 
 #: Runs in place of the program on every rank and reports where it stands.
@@ -36,7 +37,7 @@ def is_line(line: str) -> bool:
 def read(text: str, source: str = "stderr") -> list[Rank]:
     """Read the lines of `launch/rank.sh` among others; sorted by rank.
 
-    Raises ValueError, with file and line, for a line that is cut or garbled, or has no rank.
+    Raises ParseError, with file and line, for a line that is cut or garbled, or has no rank.
     """
     ranks = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -44,7 +45,7 @@ def read(text: str, source: str = "stderr") -> list[Rank]:
             continue
         match = _LINE.match(line.strip())
         if not match:
-            raise ValueError(f"{source}:{number}: no rank's place can be read from {line!r}")
+            raise ParseError(source, "no rank's place can be read", number=number, line=line)
         ranks.append(
             Rank(
                 int(match["rank"]),

@@ -10,9 +10,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from acceptance.core.errors import Fault
+from acceptance.core.errors import MESSAGE, Fault
 from acceptance.core.observations import observations
 from acceptance.core.pairs import pair_results
+from acceptance.core.text import clipped
 from acceptance.rfm.half_made import HALF_MADE, is_half_made
 from acceptance.rfm.records import Case, Metric, Session
 from acceptance.rfm.session_schema import (
@@ -210,7 +211,7 @@ def _case(stored: StoredCase) -> Case:
         run_index=stored.run_index,
         result=stored.result or "",
         fail_phase=stored.fail_phase or "",
-        fail_reason=stored.fail_reason or "",
+        fail_reason=clipped(stored.fail_reason or "", MESSAGE),
         nodes=as_words(stored.job_nodelist),
         fixture=bool(stored.fixture),
         benchmark=as_text(stored.benchmark_name),
