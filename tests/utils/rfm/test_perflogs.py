@@ -1,5 +1,7 @@
 """`rfm/perflogs.py`: lines of perflogs, and what the database lacks of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from acceptance.regressions.history.reader import load
@@ -90,7 +92,7 @@ def test_a_line_that_a_killed_run_did_not_end(folder, path):
 
 
 def test_many_malformed_lines_are_counted(folder, path):
-    perflog(path, FIRST, [LATENCY])
+    perflog(path, FIRST + 10, [LATENCY])
     path.write_text(path.read_text() + "rubbish\n" * 20)
     faults = read(folder).faults
     assert len(faults) == 6
@@ -195,3 +197,37 @@ def test_nothing_of_the_perflogs_after_the_session_that_is_asked_for(database, f
 def test_a_value_that_is_no_number(database, folder, path):
     perflog(path, FIRST, [Case(metrics={"latency_8": (None, "us")})])
     assert load(database.path, folder).series == []
+
+
+#: As ReFrame 4.10 writes them by default: the metrics stand in the middle.
+DEFAULT = """\
+result|job_completion_time|descr|environ|job_nodelist|name|partition|a_value|a_unit|a_ref|\
+a_lower_thres|a_upper_thres|b_value|b_unit|b_ref|b_lower_thres|b_upper_thres|short_name|system
+pass|2026-11-22T15:03:28||gnu|vm|Tiny|compute|12.5|MB/s|0|None|None|3|us|0|None|None|Tiny|mine
+fail|2026-11-22T15:03:29||gnu|vm|Tiny|compute||Tiny|mine
+pass|2026-11-22T15:03:30||gnu|vm|Tiny|compute|12.5|MB/s|0|None|None|Tiny|mine
+pass|2026-11-22T15:03||gnu|vm|Tiny|compute|12.5|MB/s|0|None|None|3|us|0|None|None|Tiny|mine
+"""
+
+
+def test_the_default_format_is_read_and_what_is_not_is_said(folder, path):
+    path.parent.mkdir(parents=True)
+    path.write_text(DEFAULT)
+    found = read(folder)
+    assert [(row.where, row.check, row.result) for row in found.rows] == [
+        ("mine:compute+gnu", "Tiny", "pass"),
+        ("mine:compute+gnu", "Tiny", "fail"),
+    ]
+    assert [name for name, _ in found.rows[0].values()] == ["mine:compute:a", "mine:compute:b"]
+    assert found.faults == [
+        f"{path}:4: 1 metrics where the header has 2",
+        f"{path}:5: the time '2026-11-22T15:03' does not say the second",
+    ]
+
+
+def test_what_reframe_repeats_is_not_taken_twice(folder, path, database):
+    name = f"{LATENCY.name} %.repeat_id=1"
+    database.add([replace(LATENCY, name=name)], FIRST)
+    perflog(path, FIRST + 10, [LATENCY])
+    path.write_text(path.read_text().replace("display_name", "name"))
+    assert values(load(database.path, folder)) == {(name, "latency_8"): [1.5]}

@@ -1,13 +1,15 @@
 """ReFrame's perflogs: a line a case, written as each case ends, so also by runs that were killed.
 
-The form is that of `config/settings.py`: a header, fields separated by `|`, and of each metric the
-fields `<metric>_value`, `<metric>_unit`, `<metric>_lower_thres` and `<metric>_upper_thres`. ReFrame
-compares the header only when it opens a file, so that a session writes cases of other metrics under
-it, too; they can be read where each metric has a first field `<metric>_var`, its name. A file whose
-header changed goes on under another name, `<check>.log.h0`.
+The form is that of `config/settings.py`, or ReFrame's default: a header, fields separated by `|`,
+and of each metric the fields `<metric>_value`, `<metric>_unit`, `<metric>_lower_thres` and
+`<metric>_upper_thres`. ReFrame compares the header only when it opens a file, so that a session
+writes cases of other metrics under it, too; they can be read where each metric has a first field
+`<metric>_var`, its name. A file whose header changed goes on under another name, `<check>.log.h0`.
 """
 
+import itertools
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,8 +19,10 @@ from acceptance.rfm.session_schema import PerfValue
 
 #: Without these columns a line does not say what it is about.
 NEEDED = ("job_completion_time", "system", "partition", "environ", "result")
-#: The columns that may hold the name of the case, the best one first.
-NAMES = ("display_name", "name", "unique_name")
+#: The columns that may hold the name of the case, the best one first. The database has the first;
+#: the second lacks what ReFrame adds to it, ` %.repeat_id=1` say (`_IMPLICIT`).
+NAMES = ("display_name", "name")
+_IMPLICIT = re.compile(r" %\.\S*")
 
 #: Malformed lines that are reported one by one.
 _REPORTED = 5
@@ -63,6 +67,11 @@ class Perflogs:
     faults: list[str] = field(default_factory=list)
 
 
+def names_of(display_name: str) -> set[str]:
+    """Return what perflogs may call a case."""
+    return {display_name, _IMPLICIT.sub("", display_name)}
+
+
 def read(folder: Path) -> Perflogs:
     """Read every perflog below a folder; a folder that does not exist has none.
 
@@ -103,23 +112,30 @@ def _read(path: Path, found: Perflogs) -> None:
 
 
 class _Form:
-    """What the header says: the columns of the case, then the same fields of each metric."""
+    """What the header says: columns of the case, before and after the same fields of each metric.
+
+    ReFrame's default has the metrics in the middle, `%(check_#ALL)s`.
+    """
 
     def __init__(self, header: list[str], name: str) -> None:
         self.name = name
         values = [number for number, column in enumerate(header) if column.endswith("_value")]
-        self.first = values[0] if values else len(header)
-        stem = header[values[0]].removesuffix("_value") if values else ""
-        while self.first and values and header[self.first - 1].startswith(f"{stem}_"):
+        # Where no case had metrics when the file was begun, their column has no name.
+        unnamed = header.index("") if "" in header else len(header)
+        self.first = values[0] if values else unnamed
+        stem = header[values[0]].removesuffix("_value") + "_" if values else ""
+        while self.first and values and header[self.first - 1].startswith(stem):
             self.first -= 1
-        self.kinds = [
-            column.removeprefix(f"{stem}_")
-            for column in header[self.first :]
-            if stem and column.startswith(f"{stem}_")
-        ]
-        if values and len(values) > 1:
+        of_metric = itertools.takewhile(
+            lambda column: column.startswith(stem), header[self.first :]
+        )
+        self.kinds = [column.removeprefix(stem) for column in of_metric] if values else []
+        if len(values) > 1:
             self.kinds = self.kinds[: values[1] - values[0]]
+        after = self.first + (len(self.kinds) * len(values) or 1)
+        self.rest = len(header[after:])
         self.place = {column: number for number, column in enumerate(header[: self.first])}
+        self.place |= {column: number - self.rest for number, column in enumerate(header[after:])}
         self.stems = [header[number].removesuffix("_value") for number in values]
 
     def row(self, fields: list[str]) -> PerflogLine:
@@ -128,14 +144,18 @@ class _Form:
         def field(column: str) -> str:
             return fields[self.place[column]] if column in self.place else ""
 
-        if fields[self.first :] == [""]:  # a case without metrics
-            fields = fields[: self.first]
-        width = len(self.kinds) or 1
-        if len(fields) < self.first or (len(fields) - self.first) % width:
-            raise ValueError(f"{len(fields)} fields are none of {self.first} and {width} a metric")
-        groups = [fields[at : at + width] for at in range(self.first, len(fields), width)]
-        metrics = [dict(zip(self.kinds, group, strict=True)) for group in groups if self.kinds]
-        if "var" not in self.kinds:
+        measured = fields[self.first : len(fields) - self.rest]
+        if measured == [""]:  # a case without metrics
+            measured = []
+        width = len(self.kinds) or len(fields) + 1
+        if len(fields) < self.first + self.rest or len(measured) % width:
+            raise ValueError(
+                f"{len(fields)} fields are none of {self.first + self.rest} and "
+                f"{len(self.kinds)} a metric"
+            )
+        groups = [measured[at : at + width] for at in range(0, len(measured), width)]
+        metrics = [dict(zip(self.kinds, group, strict=True)) for group in groups]
+        if metrics and "var" not in self.kinds:
             if len(metrics) != len(self.stems):
                 raise ValueError(f"{len(metrics)} metrics where the header has {len(self.stems)}")
             metrics = [
@@ -146,7 +166,7 @@ class _Form:
         keys = _table(field("keys")) if "keys" in self.place else None
         nodes = field("job_nodelist").split(",")
         return PerflogLine(
-            time=datetime.fromisoformat(field("job_completion_time")).timestamp(),
+            time=_time(field("job_completion_time")),
             system=field("system"),
             partition=field("partition"),
             environment=field("environ"),
@@ -157,6 +177,14 @@ class _Form:
             keys=None if keys is None else tuple(sorted(keys.items())),
             metrics=metrics,
         )
+
+
+def _time(text: str) -> float:
+    """Read a time, to the second: by it a case is found in the database."""
+    time = datetime.fromisoformat(text).timestamp()
+    if len(text) < len("2026-11-22T00:00:00"):
+        raise ValueError(f"the time {text!r} does not say the second")
+    return time
 
 
 def _table(text: str) -> dict[str, str]:

@@ -26,7 +26,7 @@ from acceptance.regressions.history.series import (
     day,
 )
 from acceptance.rfm import database as results
-from acceptance.rfm.perflogs import PerflogLine, read
+from acceptance.rfm.perflogs import PerflogLine, names_of, read
 from acceptance.rfm.session_schema import StoredCase, as_table, as_text, as_words, decode
 
 #: What of a case's provenance says which software ran; the rest says how.
@@ -125,7 +125,7 @@ class _Reader:
         where = f"{system}:{partition}+{environment}"
         time = data.job_completion_time_unix
         if self.known is not None and time is not None:
-            self.known.add((where, name, int(time)))
+            self.known.update((where, each, int(time)) for each in names_of(name))
         session.partitions.add((system, partition))
         if data.result != "pass" or (where, name) in session.unfit:
             # What passes when it is repeated has failed nevertheless.
