@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files
 from acceptance.rfm import configuration as site
@@ -59,17 +60,17 @@ def plan(
     and a mode, that there is none of.
     """
     chosen = configuration.system(system)
-    if configuration.modes and mode not in configuration.modes:
-        raise site.SiteFault(f"no mode {mode!r}; there are {', '.join(configuration.modes)}")
     common = [f"--system={system}"] if system else []
     distribute = ["--distribute=up"] if site.lists_nodes(chosen) else []
     left_out = ["-J", f"exclude={excluded}"] if excluded else []
     pins = ["-S", f"pinned={pinned}"] if pinned else []
+    words = mode_options(mode, configuration)
+    look = mode_options(MAINTENANCE, configuration)
     planned = [
         Step(
             LINKS,
             (checks / LINK_CHECK,),
-            ("-c", str(checks), "-r", f"--mode={MAINTENANCE}", *distribute, *left_out, *common),
+            ("-c", str(checks), "-r", *look, *distribute, *left_out, *common),
         )
     ]
     if mode == MAINTENANCE:
@@ -83,11 +84,26 @@ def plan(
             Step(
                 "+".join(path.stem for path in group),
                 group,
-                (*paths, "-r", f"--mode={mode}", *common, *pins, *options),
+                (*paths, "-r", *words, *common, *pins, *options),
                 *_unprovided(group, configuration, chosen),
             )
         )
     return planned
+
+
+def mode_options(mode: str, configuration: site.Site) -> list[str]:
+    """Return ReFrame's options for a mode, which need not be in a site's own configuration.
+
+    Raises SiteFault for a mode that there is none of.
+    """
+    if mode in configuration.modes:
+        return [f"--mode={mode}"]
+    if mode == MAINTENANCE:
+        return ["-t", f"^{MAINTENANCE}$"]
+    if mode in MODES:
+        return ["-S", f"mode={mode}"]
+    known = dict.fromkeys((*configuration.modes, *MODES, MAINTENANCE))
+    raise site.SiteFault(f"no mode {mode!r}; there are {', '.join(known)}")
 
 
 def settings(options: Sequence[str], test: str) -> list[str]:

@@ -26,7 +26,7 @@ from acceptance.campaigns import (
 from acceptance.campaigns import state as campaign
 from acceptance.cli import preview
 from acceptance.cli import protocol as protocol_cli
-from acceptance.cli.arguments import Commands, add_command, add_confirm, add_system
+from acceptance.cli.arguments import CONFIG_FILE, Commands, add_command, add_confirm, add_system
 from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
@@ -100,6 +100,10 @@ def _add_common(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run a night or an acceptance; the exit status is that of its verdict, or of its protocol."""
+    given = [word for word in options.reframe if word.startswith(CONFIG_FILE)]
+    if given:
+        raise Fault(f"{given[0]} belongs before --: acceptance {options.command} -C FILE")
+    options.workspace.require_records()
     try:
         return {"nightly": _nightly, "accept": _accept}[options.command](options)
     except NothingToDo as err:

@@ -99,6 +99,12 @@ class Workspace:
         fault, remedy = f"{kept.fault}; {logs.fault}", f"{kept.remedy} {logs.remedy}"
         return replace(logs, fault=fault, remedy=remedy)
 
+    def require_records(self) -> None:
+        """Raise Fault unless what several runs in a row measure can be found afterwards."""
+        _ = self.results, self.logs.files()
+        if self.logs.overwritten:
+            raise Fault(f"{self.logs}: {self.logs.note}; {self.logs.remedy}")
+
     @property
     def perflogs(self) -> Path | None:
         """Return the folder of ReFrame's perflogs; None where it writes none to files."""

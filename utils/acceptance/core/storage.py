@@ -16,6 +16,7 @@ class LogFiles:
     `pattern` finds the files in the folder. `format` is that of ReFrame's configuration, `datefmt`
     that of its times (empty: ISO 8601). `fault` says why there is nothing to read; `note` what a
     reader of this log cannot know. `remedy` is a line of the configuration without that.
+    `overwritten`: the next ReFrame empties the file.
     """
 
     folder: Path
@@ -25,6 +26,7 @@ class LogFiles:
     fault: str = ""
     note: str = ""
     remedy: str = ""
+    overwritten: bool = False
 
     def files(self) -> list[Path]:
         """Return the files, the newest first; Fault where there is nothing to read.

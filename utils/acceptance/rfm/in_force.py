@@ -203,4 +203,5 @@ def _log_of(handler: Mapping[str, Any], level: str, place: str) -> LogFiles:
         ),
         (not handler["append"], "without append each ReFrame empties it, also one that lists"),
     ]
-    return replace(log, note="; ".join(text for applies, text in notes if applies))
+    note = "; ".join(text for applies, text in notes if applies)
+    return replace(log, note=note, overwritten=not handler["append"])
