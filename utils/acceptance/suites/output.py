@@ -148,7 +148,9 @@ class LineReader:
         `slack` is what printing has rounded off, of the average and of these bounds.
         """
         if not low <= average <= high:
-            raise self.error(f"min {low:g} <= average {average:g} <= max {high:g} does not hold")
+            raise self.error(
+                f"min {low:.10g} <= average {average:.10g} <= max {high:.10g} does not hold"
+            )
         step = (high - low) / processes if processes else 0.0
         ends = (low + step, high - step) if processes > 1 else (high, low)
         if processes and not ends[0] - slack <= average * (1 + SLACK):
@@ -160,8 +162,8 @@ class LineReader:
         self, average: float, processes: int, low: float, high: float, bound: str
     ) -> ParseError:
         return self.error(
-            f"the average {average:g} is none of {processes} times of which the smallest is "
-            f"{low:g} and the largest {high:g}: that is {bound}"
+            f"the average {average:.10g} is none of {processes} times of which the smallest is "
+            f"{low:.10g} and the largest {high:.10g}: that is {bound}"
         )
 
     def check_bandwidth(self, bandwidth: float, low: float, high: float, what: str) -> None:
