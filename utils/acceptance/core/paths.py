@@ -20,6 +20,18 @@ _VAR = os.path.expanduser("~/.reframe/reports/acceptance") if INSTALLED else ROO
 ALERT_TARGETS = "ACCEPTANCE_ALERTS"
 
 
+def site_var(database: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return what `var/` is to a site's own configuration: beside its results database.
+
+    `ACCEPTANCE_VAR` names another folder. That of the clone, which env.sh sets, is none: it holds
+    what the clone's own configuration measured.
+    """
+    chosen = environment.get("ACCEPTANCE_VAR")
+    if chosen and Path(chosen).resolve() != ROOT / "var":
+        return Path(chosen)
+    return database.absolute().parent / "acceptance"
+
+
 @dataclass(frozen=True)
 class Workspace:
     """The folders of one clone; made once by the command and by `config/settings.py`, handed down.

@@ -18,7 +18,7 @@ from typing import Any
 
 from acceptance.core import process
 from acceptance.core.errors import Fault
-from acceptance.core.paths import ROOT, Workspace
+from acceptance.core.paths import ROOT, Workspace, site_var
 from acceptance.core.storage import LOG_FORMAT, LogFiles, Storage
 from acceptance.rfm import configuration
 from acceptance.rfm.environment import clean_environment, reframe_program
@@ -64,11 +64,8 @@ def workspace(
     read = tuple(Path(name) for name in answer["files"] if Path(name).resolve() != _PROBE)
     configuration.remember(read, answer["configuration"], answer["system"])
     found = storage_of(answer, read)
-    own = any(path.resolve() == _OWN for path in read)
-    chosen = env.get("ACCEPTANCE_VAR", "")
-    if not own and (not chosen or Path(chosen).resolve() == ROOT / "var"):
-        # What env.sh says is for the clone's own configuration.
-        clone = replace(clone, var=found.database.parent / "acceptance")
+    if not any(path.resolve() == _OWN for path in read):
+        clone = replace(clone, var=site_var(found.database, env))
     return replace(clone, config_files=read, storage=found)
 
 
