@@ -9,17 +9,22 @@ import contextlib
 import functools
 import importlib
 import logging
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import reframe
+from reframe.core import runtime
 from reframe.core.exceptions import ForceExitError
 from reframe.core.logging import getlogger
+from reframe.utility.osext import expandvars
 
 from acceptance.core import release
-from acceptance.rfm import half_made
+from acceptance.core.paths import site_var
+from acceptance.core.state_files import StoredFault
+from acceptance.rfm import half_made, marks
 
 from .outputs import bound_message, bound_tail
 from .reframe_slurm import cancel_by_beginnings, distribute_over_up, end_preempted
@@ -63,6 +68,7 @@ def apply(version: str = reframe.VERSION) -> None:
     if getattr(reframe, "patched", "") == version:
         return  # ReFrame loads the modules of checks more than once
     reframe.patched = version
+    mark()
     if fault := release.unsupported_reframe(version):
         getlogger().warning(f"{fault}; see which patches of checks/reframe_patches.py it needs")
     for patch in PATCHES:
@@ -78,6 +84,17 @@ def apply(version: str = reframe.VERSION) -> None:
             replacement = patch.make(original)
             replacement.patched = True
             setattr(owner, name, replacement)
+
+
+def mark() -> None:
+    """Leave a mark of the run, where no configuration of ours has done it."""
+    if not marks.in_reframe():
+        return
+    database = expandvars(runtime.runtime().get_option("storage/0/sqlite_db_file"))
+    try:
+        marks.begin(site_var(Path(database), os.environ), sys.argv[1:])
+    except StoredFault as err:
+        getlogger().warning(f"{err}; so that acceptance gate cannot judge this run")
 
 
 def drop_variables(check: type) -> None:

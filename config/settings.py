@@ -13,11 +13,19 @@ import sys
 from pathlib import Path
 
 from acceptance.core.paths import Workspace
+from acceptance.core.state_files import StoredFault
 from acceptance.core.storage import LOG_FORMAT
 from acceptance.launch import SLURM
-from acceptance.rfm import half_made
+from acceptance.rfm import half_made, marks
 
 WORKSPACE = Workspace.of()
+RUN = 0
+if marks.in_reframe():
+    # Before anything can go wrong, and so that no run is taken for an older one.
+    try:
+        RUN = marks.begin(WORKSPACE.var, sys.argv[1:])
+    except StoredFault as err:
+        print(f"{err}; so that acceptance gate cannot judge this run", file=sys.stderr)
 CHECKS = str(WORKSPACE.root / "checks")
 FOLDERS = [
     Path(__file__).resolve().parent,

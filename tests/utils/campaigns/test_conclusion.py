@@ -199,7 +199,7 @@ def test_a_session_that_no_log_has_is_no_older_verdict(night):
     connection.close()
     status, verdict = held.site.gate()
     assert status == 2
-    assert "session later ended last, and no log in" in verdict["problems"][0]["message"]
+    assert "session later was stored last, and no log in" in verdict["problems"][0]["message"]
 
 
 def test_a_run_by_hand_after_a_red_night_hides_it_from_nobody_who_watches(night):
@@ -209,6 +209,11 @@ def test_a_run_by_hand_after_a_red_night_hides_it_from_nobody_who_watches(night)
     status, verdict = held.site.gate()
     assert (status, verdict["campaign"]) == (0, "")
     assert exported(held) == (0, {"": 0, "nightly": 1})
+    # Also where the clock was a century ahead in that night.
+    path = held.log.with_name("state.json")
+    path.write_text(path.read_text().replace('": "20', '": "21'))
+    again = held.site.gate()
+    assert (again[0], again[1]["session"]) == (status, verdict["session"])
 
 
 def test_a_night_that_was_stopped_is_noted_beside_a_later_run_by_hand(night):

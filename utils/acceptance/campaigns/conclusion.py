@@ -13,7 +13,8 @@ from acceptance.campaigns import verdict as campaign_verdict
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, State
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
-from acceptance.rfm import LoggedRun, ResultsFault, database, run_log
+from acceptance.rfm import last_run, marks
+from acceptance.rfm.last_run import LastRun
 from acceptance.verdict import Repetition, Verdict, VerdictFault, is_repetition, stored
 
 #: The kind of campaign that ends with a protocol.
@@ -52,21 +53,18 @@ def current(
         if campaign.id_of(run_id) != run_id:
             return None, ""
         return _asked(workspace, run_id, config_files, now), ""
-    run = run_log.last_ended(workspace.logs, besides=_is_no_run_by_hand)
-    ended = datetime.fromisoformat(run.last).astimezone() if run else None
+    last = last_run.find(workspace, _is_by_hand)
+    if last.fault:
+        return _no_verdict(Verdict(), "last-run", last.fault), ""
     try:
-        state = campaign.newest(workspace.campaigns)
+        state = _newest(workspace)
     except CampaignFault as err:
         return _no_verdict(Verdict(), "campaign", str(err)), ""
-    if state is not None and (ended is None or state.last_change >= ended):
-        ended = state.last_change
-    else:
-        state, newer = None, state
-    if unknown := _unlogged(workspace, ended):
-        return _no_verdict(Verdict(), "campaign", unknown), ""
-    if state is not None:
+    if state is not None and not _is_before(workspace, state, last):
+        if unknown := last_run.unlogged(workspace):
+            return _no_verdict(Verdict(), "campaign", unknown), ""
         return of_campaign(state, workspace, config_files, now), ""
-    return None, "" if newer is None or newer.ended else unfinished(newer)
+    return None, "" if state is None or state.ended else unfinished(state)
 
 
 def nights(workspace: Workspace, config_files: Sequence[Path], now: datetime) -> Iterator[Verdict]:
@@ -159,21 +157,28 @@ def _anew(state: State, workspace: Workspace, config_files: Sequence[Path]) -> V
     return given
 
 
-def _is_no_run_by_hand(run: LoggedRun) -> bool:
-    return is_repetition(run) or bool(campaign.id_of(run.label))
+def _is_by_hand(label: str) -> bool:
+    return not is_repetition(label) and not campaign.id_of(label)
 
 
-def _unlogged(workspace: Workspace, ended: datetime | None) -> str:
-    """Say which session was stored after all else had ended, if no log has its run."""
-    try:
-        uuid, end = database.last_ended(workspace.results)
-    except ResultsFault:  # whoever judges reports it
-        return ""
-    if ended is None or end <= ended.timestamp():
-        return ""
-    if any(run.stored == uuid for run in run_log.runs(workspace.logs)):
-        return ""
-    return (
-        f"{workspace.results}: session {uuid} ended last, and no log in {workspace.logs} has its "
-        f"run, so nobody knows what it selected; what it stored: acceptance gate --session {uuid}"
-    )
+def _newest(workspace: Workspace) -> State | None:
+    """Return the campaign that began a run last; by their clocks where that cannot be told."""
+    newest = campaign.newest(workspace.campaigns)
+    ids = [campaign.id_of(mark.label) for mark in marks.read(workspace.var)]
+    ids = [id for id in ids if (workspace.campaigns / id / "state.json").exists() and id]
+    if newest is None or not ids or newest.id not in ids[:-1]:
+        return newest
+    return campaign.load(workspace.campaigns / ids[-1] / "state.json")
+
+
+def _is_before(workspace: Workspace, state: State, last: LastRun) -> bool:
+    """Tell whether a campaign ended before the last run by hand."""
+    if last.mark is None and last.run is None:
+        return False
+    of_campaign = [m for m in marks.read(workspace.var) if campaign.id_of(m.label) == state.id]
+    if of_campaign and last.mark is not None:
+        # A run that has no end may have ended last.
+        return not last.mark.ended or last.mark.ended > max(mark.ended for mark in of_campaign)
+    if last.run is None:
+        return True
+    return state.last_change < datetime.fromisoformat(last.run.last).astimezone()

@@ -76,17 +76,6 @@ def full_id(database: Path, beginning: str) -> str:
     return beginning if beginning in found else found[0]
 
 
-def last_ended(database: Path) -> tuple[str, float]:
-    """Return UUID and end (s since the epoch) of the session that ended last.
-
-    Raises ResultsFault when there is none.
-    """
-    query = "SELECT uuid, session_end_unix FROM sessions ORDER BY session_end_unix DESC LIMIT 1"
-    for uuid, end in _query(database, query):
-        return str(uuid), float(end)
-    raise ResultsFault(f"{database}: holds no session yet")
-
-
 def sessions(database: Path, faults: list[str] | None = None) -> Iterator[Session]:
     """Yield all sessions, that which ended last first, each read when it is asked for.
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acceptance.core.errors import Fault
 from acceptance.core.storage import LogFiles
+from acceptance.rfm.command_line import label_of, runs_checks
 from acceptance.rfm.log_format import LineForm, line_form
 
 _COLOUR = re.compile(r"\x1b\[\d*m")
@@ -85,9 +87,9 @@ class LoggedRun:
     @property
     def is_run(self) -> bool:
         """Tell whether the command was to run checks, not to list or describe them."""
-        return self.ran is not None or any(
-            word == "--run" or re.match(r"-[a-zA-Z]*r", word) for word in self.arguments[1:]
-        )
+        words = self.arguments[1:]
+        # The line with the command may be cut off.
+        return runs_checks(words) if words else self.ran is not None
 
     @property
     def ended(self) -> bool:
@@ -119,11 +121,7 @@ class LoggedRun:
     @property
     def label(self) -> str:
         """Return the label of the run, `--session-extras run=LABEL`; empty where it has none."""
-        for word in self.arguments:
-            for extra in word.removeprefix("--session-extras=").split(","):
-                if extra.startswith("run="):
-                    return extra.removeprefix("run=")
-        return ""
+        return label_of(self.arguments)
 
     @property
     def check_path(self) -> list[Path]:
@@ -169,7 +167,10 @@ def runs(logs: LogFiles) -> Iterator[LoggedRun]:
 def _days(logs: LogFiles) -> Iterator[list[LoggedRun]]:
     form = line_form(logs.format, logs.datefmt)
     for path in logs.files():
-        text = path.read_text(encoding="utf-8", errors="replace")
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError as err:
+            raise Fault(f"{path}: cannot be read: {err.strerror or err}") from None
         yield [run for run in reversed(_invocations(text, form)) if run.is_run]
 
 
@@ -179,16 +180,16 @@ def newest(logs: LogFiles, label: str) -> LoggedRun | None:
 
 
 def last_ended(
-    logs: LogFiles, besides: Callable[[LoggedRun], bool] = lambda run: False
+    logs: LogFiles, wanted: Callable[[LoggedRun], bool] = lambda run: True
 ) -> LoggedRun | None:
-    """Return the run that ended last, `besides` some, of the last day that has one; or None.
+    """Return the wanted run whose last line is the last one, in the newest file that has one.
 
-    One that was killed ended with its last line. The order of lines counts, not their time: a clock
-    may have been wrong.
+    The order of lines counts, not their time: a clock may have been wrong, and files are named by
+    it, so that this is one witness of several (`rfm/last_run.py`). None where there is no run.
     """
     for day in _days(logs):
-        if wanted := [run for run in day if not besides(run)]:
-            return max(wanted, key=lambda run: run.last_line)
+        if wanted_runs := [run for run in day if wanted(run)]:
+            return max(wanted_runs, key=lambda run: run.last_line)
     return None
 
 

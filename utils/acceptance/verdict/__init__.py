@@ -1,6 +1,7 @@
 """One verdict on a run: complete, passed, no worse than before; as text, JUnit, Prometheus."""
 
 from acceptance.verdict import prometheus, stored
+from acceptance.verdict.cases import judge_cases
 from acceptance.verdict.conclude import compare_with_guidelines, conclude, examine
 from acceptance.verdict.coverage import fail_without_suite
 from acceptance.verdict.junit import junit
@@ -29,7 +30,7 @@ from acceptance.verdict.nodes import (
 )
 from acceptance.verdict.plain_checks import compare_with_baselines
 from acceptance.verdict.remeasure import Repetition, is_repetition
-from acceptance.verdict.session import judge, judge_cases
+from acceptance.verdict.session import judge
 from acceptance.verdict.stored import VerdictFault
 from acceptance.verdict.text import WORDS, verdict_text
 

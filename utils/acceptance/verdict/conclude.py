@@ -82,9 +82,7 @@ def examine(
     Without `with_nodes` the caller judges the nodes itself.
     """
     ids: list[str | None] = [*run_ids] or [None]
-    verdicts = [
-        gate.judge(workspace.logs, database, run_id=run_id, session=session) for run_id in ids
-    ]
+    verdicts = [gate.judge(workspace, database, run_id=run_id, session=session) for run_id in ids]
     uuids = [given.session for given in verdicts if given.session]
     verdict = merged(verdicts)
     if verdict.status == Status.CANNOT_JUDGE or not (verdict.database and uuids):
@@ -147,7 +145,7 @@ def _judge_repetitions(workspace: Workspace, verdict: Verdict, newest: str) -> s
     runs = remeasure.repetitions(workspace.logs, newest)
     cases: set[str] = set()
     for run in runs:
-        again = gate.judge(workspace.logs, run_id=run.label)
+        again = gate.judge(workspace, run_id=run.label)
         newest = again.session or newest
         cases.update(case.name for case in again.cases)
         verdict.cases += again.cases

@@ -66,9 +66,9 @@ def repetitions(logs: LogFiles, session: str) -> list[LoggedRun]:
     return [run for run in later if _AGAIN.fullmatch(run.label.removeprefix(session))][::-1]
 
 
-def is_repetition(run: LoggedRun) -> bool:
-    """Tell whether a run measured again what another one had measured."""
-    return bool(_AGAIN.search(run.label))
+def is_repetition(label: str) -> bool:
+    """Tell whether a run of this label measured again what another one had measured."""
+    return bool(_AGAIN.search(label))
 
 
 def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[str]:

@@ -1,0 +1,277 @@
+"""Which run ended last, by real runs that overlapped, and what becomes of their witnesses."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+from datetime import date, timedelta
+
+import pytest
+
+from acceptance.rfm import marks
+from acceptance.rfm.command_line import runs_checks
+from tests.campaigns import Held
+from tests.conftest import ROOT, Site
+
+#: It measures 5 us, waits where it is told to, and fails where it is told to.
+CHECK = """
+import os
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+@rfm.simple_test
+class Tiny(rfm.RunOnlyRegressionTest):
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    executable = os.environ.get("DOES", "echo 5.0")
+
+    @sanity_function
+    def sane(self):
+        return sn.assert_found(os.environ.get("FINDS", "5.0"), self.stdout)
+
+    @performance_function("us")
+    def latency(self):
+        return sn.extractsingle(r"(5.0)", self.stdout, 1, float)
+"""
+WAITS = "touch {0}/on; until [ -e {0}/go ]; do sleep 0.1; done; echo 5.0"
+
+
+def make(folder):
+    """Make a site of the one check."""
+    site = Site(folder)
+    site.replay("")
+    (folder / "checks").mkdir()
+    (folder / "checks/tiny.py").write_text(CHECK)
+    return site
+
+
+def start(site, *options, **environment):
+    words = ["reframe", "-c", str(site.folder / "checks"), "-r", *options]
+    with (site.folder / "out").open("ab") as out:
+        return subprocess.Popen(
+            words, cwd=ROOT, env=site.variables(**environment), stdout=out, stderr=out
+        )
+
+
+def said(site, *options):
+    status, verdict = site.gate(*options)
+    return status, verdict["problems"][0]["message"] if verdict["problems"] else ""
+
+
+@pytest.fixture(scope="module")
+def overlapped(tmp_path_factory):
+    """A site where run 1, which failed, began before run 2, which was good, and ended after it."""
+    site = make(tmp_path_factory.mktemp("overlapped"))
+    label = ("--session-extras", "run=x")
+    failed = start(site, *label, DOES=WAITS.format(site.folder), FINDS="never")
+    Held.wait_for((site.folder / "on").exists)
+    assert start(site, *label).wait() == 0
+    site.while_the_first_ran = said(site)
+    (site.folder / "go").touch()
+    assert failed.wait() == 1
+    return site
+
+
+@pytest.fixture
+def runs(site, overlapped):
+    site.take_over(overlapped)
+    return site
+
+
+def mark(site, number):
+    path = site.var / f"runs/{number}.json"
+    return path, json.loads(path.read_text())
+
+
+def change(site, number, **fields):
+    path, data = mark(site, number)
+    path.write_text(json.dumps({**data, **fields}))
+
+
+def lines(site, number):
+    """Take the lines of a run from the log, and return them."""
+    (log,) = (site.var / "log").glob("*.log")
+    of_run = re.compile(rf"[^|]*\|{mark(site, number)[1]['process']}\|")
+    text = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(line for line in text if not of_run.match(line)))
+    return "".join(line for line in text if of_run.match(line))
+
+
+FAILED = "Tiny @replay:default+recorded: fail in sanity"
+
+
+def test_a_run_that_began_first_and_ended_last_is_judged(runs, overlapped):
+    status, message = overlapped.while_the_first_ran
+    assert (status, "is under way (PID " in message) == (2, True)
+    for options in ((), ("--run", "x")):
+        status, message = said(runs, *options)
+        assert (status, message[: len(FAILED)]) == (1, FAILED)
+    ends = {number: mark(runs, number)[1]["ended"] for number in (1, 2)}
+    assert ends == {1: 4, 2: 3}
+
+
+def test_a_file_of_the_log_that_a_wrong_clock_has_named_does_not_count(runs):
+    (log,) = (runs.var / "log").glob("*.log")
+    for days in (1, 365):
+        today = date.fromisoformat(log.stem[-10:])
+        later = today + timedelta(days=days)
+        good = lines(runs, 2)
+        log.with_name(f"reframe_{later}.log").write_text(good.replace(str(today), str(later)))
+        path, data = mark(runs, 2)
+        change(runs, 2, began=data["began"].replace(str(today), str(later)))
+        assert said(runs)[1].startswith(FAILED)
+        # The same in a folder without marks: the order of the sessions does not agree.
+        shutil.move(path.parent, runs.folder / "runs")
+        status, message = said(runs)
+        assert (status, "was stored last, but by log and marks another" in message) == (2, True)
+        shutil.move(runs.folder / "runs", path.parent)
+        log.with_name(f"reframe_{later}.log").unlink()
+        log.write_text(log.read_text() + good)
+        path.write_text(json.dumps(data))
+
+
+def remove_lines(site):
+    lines(site, 1)
+
+
+def remove_end(site):
+    change(site, 1, ended=0)
+
+
+def remove_end_and_lines(site):
+    lines(site, 1)
+    change(site, 1, ended=0)
+
+
+def run_elsewhere(site):
+    change(site, 1, ended=0, host="login2", boot="another pid:[1]")
+
+
+def start_machine_again(site):
+    change(site, 1, ended=0, boot="another pid:[1]")
+
+
+def go_on(site):
+    change(site, 1, ended=0, process=os.getpid(), ticks=marks._ticks(os.getpid()))
+
+
+def take_number_of_process(site):
+    change(site, 1, ended=0, process=os.getpid(), ticks="1")
+
+
+def remove_mark(site):
+    mark(site, 1)[0].unlink()
+
+
+def damage_mark(site):
+    mark(site, 1)[0].write_text("{")
+
+
+def forbid_marks(site):
+    shutil.rmtree(site.var / "runs")
+    (site.var / "runs").write_text("")
+
+
+def store_unlogged(site):
+    with sqlite3.connect(site.database) as connection:
+        connection.execute(
+            "INSERT INTO sessions SELECT 'other', session_start_unix - 1e6, session_end_unix - 1e6,"
+            " json_blob, report_file FROM sessions LIMIT 1"
+        )
+    connection.close()
+
+
+def forget_marks(site):
+    shutil.rmtree(site.var / "runs")
+
+
+@pytest.mark.parametrize(
+    ("damage", "status", "words"),
+    [
+        (remove_lines, 2, "log has no line of run 1 (reframe -c "),
+        (remove_end, 1, " never ended: it was killed"),
+        (remove_end_and_lines, 1, " never ended: it was killed"),
+        (run_elsewhere, 2, "on login2, has not ended, and whether it still runs cannot be seen"),
+        (start_machine_again, 1, " never ended: it was killed"),
+        (go_on, 2, f" is under way (PID {os.getpid()})"),
+        (take_number_of_process, 1, " never ended: it was killed"),
+        (remove_mark, 2, "runs has no mark of it"),
+        (damage_mark, 2, "runs/1.json: no mark of a run"),
+        (forbid_marks, 2, "a run that began since then left no mark there"),
+        (store_unlogged, 2, "session other was stored last, and no log in"),
+        (forget_marks, 1, FAILED),
+    ],
+)
+def test_the_older_good_run_is_never_judged(runs, damage, status, words):
+    damage(runs)
+    found, message = said(runs)
+    assert (found, words in message) == (status, True), message
+    # By its label it is the same.
+    assert said(runs, "--run", "x") == (found, message)
+
+
+def test_a_run_that_is_killed_before_its_first_line_leaves_its_mark(runs):
+    process = start(runs)
+    Held.wait_for((runs.var / "runs/5.json").exists)
+    process.kill()
+    process.wait()
+    status, message = said(runs)
+    assert (status, message.startswith("run 5 (reframe -c ")) == (1, True)
+    # What cannot write its log does not run.
+    (log,) = (runs.var / "log").glob("*.log")
+    text = log.read_text()
+    log.unlink()
+    log.mkdir()
+    assert start(runs).wait() == 1
+    gate = runs.acceptance("gate")
+    assert (gate.status, f"{log}: cannot be read: " in gate.errors) == (2, True)
+    log.rmdir()
+    log.write_text(text)
+    status, message = said(runs)
+    assert (status, "has no line of run 7 " in message) == (2, True)
+    assert mark(runs, 5)[1]["killed"]
+    # What only tries the checks is no run.
+    runs.reframe("-c", runs.folder / "checks", "--dry-run")
+    assert said(runs) == (status, message)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("-r", True),
+        ("--run", True),
+        ("--ru", True),
+        ("-c checks -vr", True),
+        ("-rv -n Foo", True),
+        ("-Rrq", True),
+        ("-l -tproduction", False),
+        ("-l -nring", False),
+        ("-c checks --dry-run --recursive --restore-session", False),
+        ("--ci-generate=run.yml", False),
+        ("-L", False),
+    ],
+)
+def test_only_what_runs_checks_is_a_run(words, answer):
+    assert runs_checks(words.split()) == answer
+
+
+def test_marks_of_ended_runs_are_pruned_and_killed_ones_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(marks, "KEPT", 3)
+    monkeypatch.setattr(marks.atexit, "register", lambda *_: None)
+    for _ in range(6):  # none of them writes its end, and its process seems to be another one
+        monkeypatch.setattr(marks, "_own", None)
+        marks.begin(tmp_path, ["-r"])
+        (newest,) = (mark for mark in marks.read(tmp_path) if not mark.ended)
+        path = tmp_path / f"runs/{newest.number}.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "ticks": "1"}))
+    known = marks.read(tmp_path)
+    assert [mark.number for mark in known] == [5, 7, 9, 11]
+    assert [(mark.ended, mark.killed) for mark in known] == [
+        *((6, True), (8, True), (10, True)),
+        (0, False),
+    ]
+    monkeypatch.setattr(marks, "_own", None)
+    assert marks.begin(tmp_path, ["-l"]) == 0
+    assert marks.begin(tmp_path, ["-r"]) == 0, "a process is asked once"

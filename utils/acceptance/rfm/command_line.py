@@ -1,0 +1,25 @@
+"""What ReFrame's command line asks for, as far as it says whether checks run, and as which run.
+
+ReFrame 4.10 (`frontend/cli.py`) parses it with argparse: one action only, long options may be cut,
+short ones without a value may stand together.
+"""
+
+import re
+from collections.abc import Iterable
+
+#: Short options without a value, and `-r` after them.
+_RUN = re.compile(r"-[Rvq]*r")
+
+
+def runs_checks(words: Iterable[str]) -> bool:
+    """Tell whether these arguments run checks, and do not list, try or describe them."""
+    return any(word in ("--run", "--ru") or _RUN.match(word) for word in words)
+
+
+def label_of(words: Iterable[str]) -> str:
+    """Return the label of a run, `--session-extras run=LABEL`; empty where it has none."""
+    for word in words:
+        for extra in word.removeprefix("--session-extras=").split(","):
+            if extra.startswith("run="):
+                return extra.removeprefix("run=")
+    return ""

@@ -1,0 +1,208 @@
+"""Marks of runs: that a ReFrame which runs checks began, and that it ended, in this order.
+
+ReFrame's log and its database tell of a run only once it is under way, in files named and lines
+timed by a clock, and neither when they cannot be written. So each run leaves a file of its own
+before ReFrame does anything else, and writes into it when its process ends. Beginnings and ends
+are numbered together under a lock: their order is that of the numbers, whatever the clock says.
+"""
+
+import atexit
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from acceptance.core import state_files
+from acceptance.core.state_files import StoredFault
+from acceptance.rfm.command_line import label_of, runs_checks
+
+#: Marks of ended runs that are kept.
+KEPT = 300
+#: Seconds to wait for another process that writes a mark.
+_PATIENCE = 20.0
+
+
+@dataclass
+class Mark:
+    """A run: `number` is the place of its beginning, `ended` that of its end (0: it has none).
+
+    `killed`: its process was gone without an end when the next run began or ended. `process` has
+    the number of the process, `ticks` when it began after the start of the machine; `boot` is that
+    start and the namespace of process numbers. `began` is local time (ISO 8601).
+    """
+
+    number: int
+    began: str
+    arguments: list[str]
+    host: str
+    boot: str
+    process: int
+    ticks: str
+    ended: int = 0
+    killed: bool = False
+
+    @property
+    def label(self) -> str:
+        """Return the label of the run; empty where it has none."""
+        return label_of(self.arguments)
+
+    @property
+    def lives(self) -> bool | None:
+        """Tell whether its process is there; None where that cannot be seen from here."""
+        if self.boot == _boot():
+            return _ticks(self.process) == self.ticks
+        same_machine = self.host == socket.gethostname()
+        return False if same_machine and self.boot.split()[:1] != _boot().split()[:1] else None
+
+    def __str__(self) -> str:
+        """Return the run for a message."""
+        command = shlex.join(["reframe", *self.arguments])
+        return f"run {self.number} ({command}), which began at {self.began[:19]} on {self.host}"
+
+
+#: The number of the run of this process; None where it was not asked for yet.
+_own: int | None = None
+
+
+def in_reframe() -> bool:
+    """Tell whether ReFrame's command calls this."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_globals.get("__name__") == "reframe.frontend.cli":
+            return True
+    return False
+
+
+def begin(var: Path, arguments: Sequence[str]) -> int:
+    """Write that this process runs checks, if these are such arguments of ReFrame.
+
+    Return the number of the run; 0 where it is none. Its end is written when the process ends.
+    Only the first call writes. Raises StoredFault where it cannot.
+    """
+    global _own
+    if _own is None:
+        _own = 0
+        if not runs_checks(arguments):
+            return _own
+        folder = var / "runs"
+        with state_files.locked(folder / "lock", _PATIENCE):
+            marks = _close_killed(folder)
+            mark = Mark(
+                _next(folder, marks),
+                datetime.now(timezone.utc).astimezone().isoformat(timespec="seconds"),
+                [*arguments],
+                socket.gethostname(),
+                _boot(),
+                os.getpid(),
+                _ticks(os.getpid()),
+            )
+            _write(folder, mark)
+            for old in [mark for mark in marks if mark.ended][:-KEPT]:
+                _path(folder, old).unlink(missing_ok=True)
+        _own = mark.number
+        atexit.register(_end, folder, mark)
+    return _own
+
+
+def _end(folder: Path, mark: Mark) -> None:
+    """Write that a run has ended; where that cannot be written, it never did."""
+    if os.getpid() == mark.process:  # and not a child of it
+        with suppress(StoredFault), state_files.locked(folder / "lock", _PATIENCE):
+            mark.ended = _next(folder, _close_killed(folder))
+            _write(folder, mark)
+
+
+def read(var: Path) -> list[Mark]:
+    """Return the marks of a workspace in the order in which the runs began; of old ones none.
+
+    Raises StoredFault where one cannot be read, or where none could be written now: then a run may
+    have begun that left none.
+    """
+    folder = var / "runs"
+    if not folder.exists():
+        return []
+    if folder.stat().st_uid == os.getuid():  # who only reads this needs no right to write
+        _try_to_write(folder / f"trial-{os.getpid()}")
+    marks = []
+    for path in _paths(folder):
+        mark = _read(path)
+        if mark and not mark.ended and mark.lives is False:
+            mark = _read(path)  # its end was written before its process was gone
+        marks += [mark] if mark else []
+    return marks
+
+
+def _try_to_write(path: Path) -> None:
+    try:
+        state_files.write_text(path, "")
+        path.unlink()
+    except (StoredFault, OSError) as err:
+        raise StoredFault(f"{err}; a run that began since then left no mark there") from None
+
+
+def _close_killed(folder: Path) -> list[Mark]:
+    """Write that the runs have ended whose process is gone; return all that can be read."""
+    marks: list[Mark] = []
+    for path in _paths(folder):
+        with suppress(StoredFault):
+            marks += [mark] if (mark := _read(path)) else []
+    for mark in marks:
+        if not mark.ended and mark.lives is False:
+            mark.ended, mark.killed = _next(folder, marks), True
+            _write(folder, mark)
+    return marks
+
+
+def _next(folder: Path, marks: Iterable[Mark]) -> int:
+    numbers = [int(path.stem) for path in _paths(folder)]
+    return 1 + max([0, *numbers, *(mark.ended for mark in marks)])
+
+
+def _paths(folder: Path) -> list[Path]:
+    found = (path for path in folder.glob("*.json") if path.stem.isdecimal())
+    return sorted(found, key=lambda path: int(path.stem))
+
+
+def _path(folder: Path, mark: Mark) -> Path:
+    return folder / f"{mark.number}.json"
+
+
+def _write(folder: Path, mark: Mark) -> None:
+    state_files.write(_path(folder, mark), asdict(mark))
+
+
+def _read(path: Path) -> Mark | None:
+    """Read a mark; None where it was removed meanwhile, as the oldest ones are."""
+    try:
+        data = state_files.read(path)
+        return None if data is None else Mark(**data)
+    except (ValueError, TypeError) as err:
+        raise StoredFault(
+            f"{path}: no mark of a run: {err}; look which run that was, and remove the file"
+        ) from None
+
+
+def _boot() -> str:
+    """Return which start of which machine this is, and in which namespace processes count."""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    return socket.gethostname()
+
+
+def _ticks(process: int) -> str:
+    """Return when a process began, in ticks since the start of the machine; empty where it ended.
+
+    Source: proc_pid_stat(5), field 22, and the state in field 3.
+    """
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]

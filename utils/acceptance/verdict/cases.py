@@ -1,0 +1,165 @@
+"""The verdict on the cases of a session: which passed, what they measured, what links showed."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from acceptance.core.units import is_measured
+from acceptance.fabric.link_check import STANDING
+from acceptance.launch import slurm_jobs
+from acceptance.rfm import Case, Session
+from acceptance.verdict.model import LEFT_OUT, CaseResult, SuiteUse, Verdict
+
+#: What ReFrame stores as the result of a case that it neither ended nor aborted.
+_UNFINISHED = "<unknown>"
+#: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
+EXPECTED = "xfail"
+
+
+def judge_cases(verdict: Verdict, session: Session) -> None:
+    """Judge every case of a session, and count them; a case that failed once has failed."""
+    verdict.session, verdict.host, verdict.elapsed = session.uuid, session.host, session.elapsed
+    tests = [case for case in session.cases if not case.fixture]
+    verdict.system = verdict.system or ", ".join(sorted({case.system for case in tests}))
+    first = [case for case in tests if case.run_index == 0]
+    # As ReFrame's log counts them: without those that had no chance.
+    verdict.selected = verdict.selected or sum(case.result != LEFT_OUT for case in first)
+    verdict.ran = verdict.ran or sum(case.result in ("pass", "fail", EXPECTED) for case in first)
+    verdict.builds = len(session.cases) - len(tests)
+    verdict.check_files = sorted({Path(case.filename).name for case in tests if case.filename})
+    passed_later = {_place(case) for case in tests if case.run_index and case.passed}
+    verdict.cases += map(_result, session.cases)
+    for case in session.cases:
+        if case.result == "skip":
+            verdict.skipped += 1
+        elif case.result == EXPECTED:
+            _note_expected(verdict, case)
+        elif not case.passed:
+            verdict.failed += not case.fixture
+            if case.result not in (LEFT_OUT, _UNFINISHED):
+                _fail_case(verdict, case, _place(case) in passed_later)
+        elif not case.fixture:
+            verdict.passed += 1
+            _judge_metrics(verdict, case)
+    _judge_not_run(verdict, session.cases)
+    _note_links(verdict, session.cases)
+    verdict.suites = _suites(tests)
+
+
+def _place(case: Case) -> str:
+    return f"{case.name} @{case.where}"
+
+
+def _result(case: Case) -> CaseResult:
+    faults: dict[str, str] = {}
+    for finding in case.findings:
+        if finding.fails and finding.node:
+            faults.setdefault(finding.node, finding.text)
+    return CaseResult(
+        where=case.where,
+        name=case.name,
+        result=case.result,
+        suite=case.suite,
+        benchmark=case.benchmark,
+        reason="" if case.passed else " ".join(case.fail_reason.split()),
+        seconds=case.seconds,
+        nodes=case.nodes,
+        faults=faults,
+        measured=any(is_measured(metric.value) for metric in case.metrics),
+    )
+
+
+def _note_expected(verdict: Verdict, case: Case) -> None:
+    verdict.expected_failures += 1
+    reason = " ".join(case.fail_reason.split())
+    because = f": {reason}" if reason else ""
+    verdict.notes.append(f"failed, as its check expects: {_place(case)}{because}")
+
+
+def _fail_case(verdict: Verdict, case: Case, passed_later: bool) -> None:
+    again = (
+        " (passed when it was repeated; a repetition turns no failure green)"
+        if passed_later
+        else ""
+    )
+    verdict.fail(
+        "case-failed",
+        f"{_place(case)}: {case.result} in {case.fail_phase or 'no phase'}{again}: "
+        f"{' '.join(case.fail_reason.split())}",
+        _place(case),
+    )
+
+
+def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
+    """Fail for the cases that had no chance: what they need failed, or ReFrame stopped."""
+    left_out = Counter((case.suite, case.where) for case in cases if case.result == LEFT_OUT)
+    for (suite, where), count in left_out.items():
+        verdict.fail(
+            "left-out",
+            f"{suite} @{where}: {count} cases not run, since what they need failed",
+            f"{suite} @{where}",
+        )
+    if any(slurm_jobs.lacks_accounting(case.fail_reason) for case in cases):
+        verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
+    if unfinished := [case for case in cases if case.result == _UNFINISHED]:
+        verdict.fail(
+            "unfinished",
+            f"{len(unfinished)} cases had begun, or waited, when ReFrame stopped, the first one "
+            f"{_place(unfinished[0])}; their jobs may still be in the queue",
+        )
+
+
+def _judge_metrics(verdict: Verdict, case: Case) -> None:
+    measured = {metric.name for metric in case.metrics}
+    if missing := [name for name in case.declared if name not in measured]:
+        verdict.fail(
+            "missing-metrics",
+            f"{_place(case)}: passed without {', '.join(missing)}",
+            _place(case),
+        )
+    if not measured:
+        verdict.fail("no-metrics", f"{_place(case)}: passed without any metric", _place(case))
+    for metric in case.metrics:
+        if not is_measured(metric.value):
+            verdict.fail(
+                "impossible-value",
+                f"{_place(case)}: {metric.name} is {metric.value}",
+                _place(case),
+                metric.name,
+            )
+        elif metric.reference is None:
+            verdict.recorded += 1
+        else:
+            source = metric.judged_by.split(",")[0]
+            verdict.judged[source] = verdict.judged.get(source, 0) + 1
+
+
+def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
+    seen = Counter(
+        finding.text
+        for case in cases
+        for finding in case.findings
+        if not finding.fails and finding.kind != STANDING
+    )
+    for text, count in seen.items():
+        verdict.notes.append(f"links, during {count} of the cases: {text}")
+
+
+def _suites(cases: Iterable[Case]) -> list[SuiteUse]:
+    """Return what provided each suite, in the order in which the suites ran."""
+    by_suite: dict[str, list[Case]] = {}
+    for case in cases:
+        by_suite.setdefault(case.suite or Path(case.filename).stem, []).append(case)
+    return [
+        SuiteUse(
+            suite,
+            tuple(dict.fromkeys(case.where for case in members)),
+            tuple(
+                dict.fromkeys(
+                    case.provenance["suite"] for case in members if "suite" in case.provenance
+                )
+            ),
+            sum(case.run_index == 0 for case in members),
+        )
+        for suite, members in by_suite.items()
+    ]
