@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from acceptance.cli.main import SUBCOMMANDS
-from acceptance.core.paths import ROOT
+from acceptance.cli.main import SUBCOMMANDS, _parser
+from acceptance.core.paths import ROOT, Workspace
 from tests.conftest import needs_wheels
 
 
@@ -62,28 +62,52 @@ def test_a_misspelt_subcommand_is_answered_with_a_similar_one(site, word, answer
     assert result.errors.splitlines()[-1].endswith(f"there is no command '{word}'; {answer}")
 
 
-@pytest.mark.parametrize(
-    ("words", "argument"),
-    [
-        (["gate", "--run"], "--run"),
-        (["gate", "--session"], "--session"),
-        (["guidelines", "--db"], "--db"),
-        (["accept", "--nodes"], "--nodes"),
-        (["export", "prometheus", "--output"], "--output"),
-        (["baseline", "--from", "1f3a"], "--from"),
-        (["ack", "--until", "2999-01-01", "--reason", "known"], "ID|PATTERN"),
-        (["history"], "metric"),
-        (["nightly", "--"], "-- OPTION"),
-    ],
-)
-@pytest.mark.parametrize("value", ["", " "])
-def test_an_empty_value_is_no_value(site, words, argument, value):
+def every_value():
+    """Yield each command line, but for the value of one of its options or positional arguments.
+
+    One of several values comes after one that is legal.
+    """
+    for command, parser in _parser()._subparsers._group_actions[0].choices.items():
+        before = [command]
+        for action in parser._actions:
+            if action.nargs == 0:
+                continue
+            legal = next(iter(action.choices), "1") if action.choices else "1"
+            if option := action.option_strings[-1:]:
+                yield [command, *option], option[0]
+                if action.nargs in ("+", "*"):
+                    yield [command, *option, legal], option[0]
+                continue
+            assert action.nargs in (None, "?", "*"), action
+            yield before[:], action.metavar or action.dest
+            before.append(legal)
+
+
+@pytest.mark.parametrize(("words", "argument"), [(words, name) for words, name in every_value()])
+def test_an_empty_value_is_no_value(words, argument, capsys):
     """A variable that a script never set must not mean all, or the last one."""
-    result = site.acceptance(*words, value)
-    assert (result.status, result.output) == (2, "")
-    error = result.errors.splitlines()[-1]
-    assert re.fullmatch(r"acceptance \w+: error: argument .*: its value is empty", error)
-    assert argument in error
+    lines = [[*words, value] for value in ("", " ")]
+    if words[-1].startswith("--"):
+        lines.append([*words[:-1], f"{words[-1]}="])
+    for line in lines:
+        with pytest.raises(SystemExit, match="2"):
+            _parser().parse_args(line)
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        error = printed.err.splitlines()[-1]
+        assert re.match(rf"acceptance [\w-]+: error: argument (.*/)?{re.escape(argument)}: ", error)
+
+
+@pytest.mark.parametrize("nodes", ["node1,,node2", ",node1", "node1,", ", "])
+def test_an_empty_name_in_a_list_is_refused(nodes, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        _parser().parse_args(["accept", "--nodes", nodes])
+    assert f"argument --nodes: {nodes!r} has an empty name" in capsys.readouterr().err
+
+
+def test_an_empty_variable_is_not_set(monkeypatch):
+    names = ("ACCEPTANCE_VAR", "ACCEPTANCE_REFERENCE", "ACCEPTANCE_SYSTEMS")
+    assert Workspace.of(dict.fromkeys(names, "")) == Workspace.of({})
 
 
 @pytest.mark.parametrize(

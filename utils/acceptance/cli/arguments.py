@@ -10,6 +10,8 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 #: The option that names a configuration file of ReFrame, wherever it stands.
 CONFIG_FILE = ("-C", "--config-file")
 
+_EMPTY = "its value is empty"
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that refuses empty values: an unset variable of a script asks for nothing else."""
@@ -23,7 +25,7 @@ class Parser(argparse.ArgumentParser):
 
 def _stated(text: str) -> str:
     if not text.strip():
-        raise argparse.ArgumentTypeError("its value is empty")
+        raise argparse.ArgumentTypeError(_EMPTY)
     return text
 
 
@@ -67,6 +69,13 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return number
+
+
+def names(text: str) -> str:
+    """Read a list with commas, of which no member is empty: `$FIRST,$SECOND` of unset variables."""
+    if not all(name.strip() for name in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name" if text.strip() else _EMPTY)
+    return text
 
 
 def add_format(command: argparse.ArgumentParser, *forms: str) -> None:

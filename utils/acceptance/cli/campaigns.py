@@ -26,7 +26,14 @@ from acceptance.campaigns import (
 from acceptance.campaigns import state as campaign
 from acceptance.cli import preview
 from acceptance.cli import protocol as protocol_cli
-from acceptance.cli.arguments import CONFIG_FILE, Commands, add_command, add_confirm, add_system
+from acceptance.cli.arguments import (
+    CONFIG_FILE,
+    Commands,
+    add_command,
+    add_confirm,
+    add_system,
+    names,
+)
 from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
@@ -82,7 +89,10 @@ def add(commands: Commands) -> None:
     which.add_argument("--resume", action="store_true", help="go on, or fail if none was stopped")
     which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
     command.add_argument(
-        "--nodes", metavar="LIST", help="only these, node[1-16] say; the protocol tells that"
+        "--nodes",
+        type=names,
+        metavar="LIST",
+        help="only these, node[1-16] say; the protocol tells that",
     )
     for who in _PEOPLE:
         command.add_argument(f"--{who}", metavar="NAME", help="for the protocol")
