@@ -149,8 +149,11 @@ def test_notes_of_the_database_are_shown(path, run):
     database = Database(path)
     database.add([Case(metrics={"latency_8": (1.0, "us")})])
     database.store("broken", FIRST, FIRST, "{")
-    assert "note     " in run()[1]
-    assert "session broken is malformed" in run()[1]
+    database.add([], start=FIRST - 86400)
+    status, output, errors = run()
+    assert "note     session 00000001-" in output
+    assert "session broken is malformed" in errors
+    assert status == 1
 
 
 def test_as_data(path, run):

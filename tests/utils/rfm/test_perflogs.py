@@ -145,8 +145,8 @@ def test_a_killed_session_stands_between_those_that_were_stored(database, folder
     assert [run.session.perflog for run in series.samples] == [False, True, False]
     assert [session.number for session in history.sessions] == [0, 1, 2]
     assert history.notes == [
-        f"1 cases are in the perflogs only, of a session of {day(FIRST + NIGHT)} that was never "
-        "stored"
+        f"1 cases are in the perflogs only, of a session of {day(FIRST + NIGHT)} that the "
+        "database lacks"
     ]
     # Its keys are those of the case in the database, which a line does not have.
     assert dict(series.key.parameters)["placement"] == "inter-node"
@@ -158,7 +158,7 @@ def test_several_killed_sessions_are_told_in_one_line(database, folder, path):
     history = load(database.path, folder)
     assert history.notes == [
         "6 cases are in the perflogs only, of 3 sessions, the last one of "
-        f"{day(FIRST + 2 * NIGHT)} that was never stored"
+        f"{day(FIRST + 2 * NIGHT)} that the database lacks"
     ]
     assert len(history.sessions) == 3
 

@@ -94,7 +94,8 @@ def test_another_database_is_judged_with_the_history_of_all_its_systems(site, tm
     assert any("of made the history was judged, no session" in note for note in verdict["notes"])
     status, verdict = gate(site, tmp_path / "two.db", "--session", sick_night)
     assert (status, verdict["system"]) == (1, "made")
-    assert verdict["notes"] == []
+    (note,) = verdict["notes"]
+    assert note.endswith("two.db: 80 of 80 sessions not protected by a checksum")
 
 
 def test_references_that_cannot_be_read_are_no_green_history(site, databases, tmp_path):
@@ -106,13 +107,19 @@ def test_references_that_cannot_be_read_are_no_green_history(site, databases, tm
     assert "no drift can be found: " in problem["message"]
 
 
-def test_a_malformed_session_of_the_past_is_a_note(site, tmp_path):
+def test_a_malformed_session_of_the_past_is_a_finding(site, tmp_path):
     database = made.nights(tmp_path / "results.db", 3, cases=1)
     database.store("bad", made.FIRST - 1e6, made.FIRST - 1e6, "{")
     database.add([made.one_night(3, 0)])
     status, verdict = gate(site, tmp_path / "results.db")
-    assert (status, verdict["problems"]) == (0, [])
-    assert any("session bad is malformed" in note for note in verdict["notes"])
+    (problem,) = verdict["problems"]
+    assert (status, problem["kind"], problem["about"]) == (1, "unreadable-session", ["bad"])
+    assert "session bad is malformed" in problem["message"]
+    assert "acceptance sessions --forget bad" in problem["message"]
+    assert site.acceptance("sessions", "--db", tmp_path / "results.db").status == 1
+    done = site.acceptance("sessions", "--db", tmp_path / "results.db", "--forget", "bad")
+    assert (done.status, "session bad is left out" in done.errors) == (0, True)
+    assert gate(site, tmp_path / "results.db")[0] == 0
 
 
 def test_a_number_that_no_float_holds_is_no_measurement(site, tmp_path):

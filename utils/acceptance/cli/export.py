@@ -10,7 +10,7 @@ from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_database
 from acceptance.cli.output import warn
 from acceptance.core.errors import Fault
-from acceptance.rfm import database
+from acceptance.rfm import ResultsFault
 from acceptance.verdict import Status, Verdict, conclude, prometheus
 
 
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     sessions, status = [], verdicts[0].status
     try:
         sessions = prometheus.sessions_of(verdicts[0], options.db or workspace.results)
-    except database.ResultsFault as err:
+    except ResultsFault as err:
         warn(options, err)
         status = Status.CANNOT_JUDGE
     kept = notify.listing(now, workspace.alerts)

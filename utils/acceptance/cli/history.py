@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from acceptance.alerts import HISTORY, Alert
 from acceptance.cli.arguments import Commands, add_command, add_format
-from acceptance.cli.output import emit
+from acceptance.cli.output import emit, warn
 from acceptance.cli.sources import add_sources, read
 from acceptance.cli.sparkline import sparkline
 from acceptance.core.errors import Fault
@@ -33,6 +33,7 @@ def add(commands: Commands) -> None:
         "history",
         "series of metrics, and when they changed",
         "Show what metrics were in the past, with the changes of their levels.",
+        failed="a session cannot be read, or is not what was stored; its values are of perflogs",
     )
     command.add_argument(
         "metric",
@@ -80,7 +81,9 @@ def run(options: argparse.Namespace) -> int:
         lambda: [as_data(one) for one in past],
         lambda: _listing(past, notes, options.values),
     )
-    return Status.PASSED
+    for fault in history.faults:
+        warn(options, fault)
+    return Status.FAILED if history.faults else Status.PASSED
 
 
 def _alarms(series: Series, judgement: Judgement) -> list[tuple[Alert, Change]]:

@@ -10,7 +10,7 @@ from acceptance.cli.output import emit, warn
 from acceptance.core.errors import Fault
 from acceptance.core.table import table
 from acceptance.core.text import one_line
-from acceptance.rfm import Session, database
+from acceptance.rfm import Session, SessionFault, database, lost
 from acceptance.verdict import Status
 
 #: Characters of an id that a table shows at least; as many as make it unique.
@@ -25,9 +25,20 @@ def add(commands: Commands) -> None:
         "list the sessions that --from and --session take",
         "List the runs in the results database, the newest last. An id, or its beginning, names a "
         "session in other commands.",
+        failed="a session cannot be read, or is not what was stored",
     )
     command.add_argument("--system", help="only those with cases of this system")
     command.add_argument("--since", metavar="DATE", type=_date, help="only those that ended since")
+    command.add_argument(
+        "--forget",
+        nargs="+",
+        metavar="ID",
+        help="leave sessions out for good that cannot be read, or are not what was stored; with "
+        f"`{lost.GONE}` miss none any more that the database lacks",
+    )
+    command.add_argument(
+        "--trust", nargs="+", metavar="ID", help="take sessions as they are in the database now"
+    )
     add_database(command)
     add_format(command, "table", "json")
     command.set_defaults(run=run)
@@ -43,7 +54,11 @@ def _date(text: str) -> date:
 def run(options: argparse.Namespace) -> int:
     """List them; that there is none is said."""
     path = options.db or options.workspace.results
-    faults: list[str] = []
+    for uuid in lost.forget(path, options.workspace.verdicts, options.forget or ()):
+        warn(options, f"session {uuid} is left out, and not missed, from now on")
+    for uuid in lost.trust(path, options.trust or ()):
+        warn(options, f"session {uuid} counts as it is")
+    faults: list[SessionFault] = []
     rows: list[dict[str, Any]] = []
     for session in database.sessions(path, faults):
         if options.since and datetime.fromtimestamp(session.end).date() < options.since:
@@ -57,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         asked = " of these" if options.system or options.since else ""
         warn(options, Fault(f"{path}: holds no session{asked}"))
     emit(options.format, lambda: rows, lambda: _text(rows, database.ids(path)) if rows else "")
-    return Status.PASSED
+    return Status.FAILED if faults else Status.PASSED
 
 
 def _row(session: Session) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from acceptance.cli.arguments import add_database
 from acceptance.regressions.history import History, load
-from acceptance.rfm import ResultsFault
+from acceptance.rfm import ResultsFault, lost
 
 
 def add_sources(command: argparse.ArgumentParser) -> None:
@@ -25,6 +25,9 @@ def read(options: argparse.Namespace, *, whole: bool = False) -> History:
     if options.db is None and perflogs is None:
         perflogs = options.workspace.perflogs
     db = options.db or options.workspace.results
+    workspace = options.workspace
+    if gone := lost.why_gone(db, workspace.verdicts, None if options.db else workspace.perflogs):
+        raise ResultsFault(gone)
     history = load(db, perflogs, None if whole else options.system)
     systems = (series.case.key.system for series in history.series)
     if options.system and options.system not in systems:

@@ -41,6 +41,7 @@ from acceptance.regressions.incidents import group
 from acceptance.regressions.scan import scan_series
 from acceptance.regressions.slow_nights import slow_nights
 from acceptance.regressions.vanished import vanished
+from acceptance.rfm import SessionFault
 
 
 @dataclass
@@ -66,6 +67,8 @@ class Judgement:
     systems: tuple[str, ...] = ()
     fault: str = ""
     unmet: tuple[Reference, ...] = ()
+    #: The sessions that could not be read.
+    faults: list[SessionFault] = field(default_factory=list)
 
     @property
     def alerts(self) -> tuple[Alert, ...]:
@@ -106,7 +109,7 @@ def with_references(history: History, reference: Path) -> Judgement:
 
 def judge(history: History, library: Library | None = None) -> Judgement:
     """Judge all series of a history as of its last session."""
-    judgement = Judgement(notes=list(history.notes))
+    judgement = Judgement(notes=list(history.notes), faults=list(history.faults))
     if not history.sessions:
         return judgement
     series = [one for one in history.series if one.samples]

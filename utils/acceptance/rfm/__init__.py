@@ -2,6 +2,7 @@
 
 from acceptance.rfm import (
     check_files,
+    checksums,
     configuration,
     database,
     durations,
@@ -9,17 +10,19 @@ from acceptance.rfm import (
     in_force,
     last_run,
     leftovers,
+    lost,
     marks,
     perflogs,
     run_log,
     session_schema,
+    witness,
 )
 from acceptance.rfm.configuration import SiteFault
-from acceptance.rfm.database import ResultsFault
 from acceptance.rfm.environment import reframe_environment, reframe_program
 from acceptance.rfm.listing import ListedCase, ListingFault, list_cases
 from acceptance.rfm.process import Interrupted, ReframeProcess
 from acceptance.rfm.records import Case, Metric, Session
+from acceptance.rfm.rows import ResultsFault, SessionFault
 from acceptance.rfm.run_log import LoggedRun
 from acceptance.rfm.selection import SelectedCase, SelectionFault, select
 
@@ -35,8 +38,10 @@ __all__ = [
     "SelectedCase",
     "SelectionFault",
     "Session",
+    "SessionFault",
     "SiteFault",
     "check_files",
+    "checksums",
     "configuration",
     "database",
     "durations",
@@ -45,6 +50,7 @@ __all__ = [
     "last_run",
     "leftovers",
     "list_cases",
+    "lost",
     "marks",
     "perflogs",
     "reframe_environment",
@@ -52,4 +58,5 @@ __all__ = [
     "run_log",
     "select",
     "session_schema",
+    "witness",
 ]

@@ -1,21 +1,16 @@
-"""ReFrame's results database, read-only: sessions, their cases, and the metrics of these.
+"""ReFrame's results database, read-only: sessions, their cases, and the metrics of these."""
 
-Form: SQLite, tables `sessions`, `testcases`, `metadata`; a session's `json_blob` holds all
-(`rfm/session_schema.py`). Source: ReFrame 4.10, `frontend/reporting`.
-"""
-
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from acceptance.core.errors import MESSAGE, Fault
+from acceptance.core.errors import MESSAGE
 from acceptance.core.observations import observations
 from acceptance.core.pairs import pair_results
 from acceptance.core.text import clipped
-from acceptance.rfm.half_made import HALF_MADE, is_half_made
+from acceptance.rfm import checksums, rows
 from acceptance.rfm.records import Case, Metric, Session
+from acceptance.rfm.rows import ResultsFault, SessionFault, StoredSession
 from acceptance.rfm.session_schema import (
     PerfValue,
     StoredCase,
@@ -27,36 +22,27 @@ from acceptance.rfm.session_schema import (
     metric_name,
 )
 
-#: The schema that this module reads (ReFrame 4.7 and later).
-SCHEMA_VERSION = "1.0"
-
-#: Seconds to wait for a database that another process writes.
-TIMEOUT = 10.0
-
-
-class ResultsFault(Fault):
-    """A results database that cannot be read: which, why, and what to do."""
-
-
-class SessionFault(ResultsFault):
-    """A session that cannot be read, in a database that can."""
-
 
 def session(database: Path, uuid: str | None = None) -> Session:
     """Read one session: that with this UUID, else the one that was stored last.
 
     The one that ended last need not be the newest: a clock may have been wrong. Raises ResultsFault
-    when the database or the session cannot be had.
+    when the database or the session cannot be had, or is not what was stored.
     """
-    query = "SELECT uuid, json_blob FROM sessions"
+    query = "SELECT rowid, uuid FROM sessions"
     if uuid is None:
-        rows = list(_query(database, f"{query} ORDER BY rowid DESC LIMIT 1"))
+        found = list(rows.query(database, f"{query} ORDER BY rowid DESC LIMIT 1"))
     else:
-        rows = list(_query(database, f"{query} WHERE uuid = ?", uuid))
-    if not rows:
+        found = list(rows.query(database, f"{query} WHERE uuid = ?", uuid))
+    if not found:
         missing = "holds no session yet" if uuid is None else f"holds no session {uuid}"
         raise ResultsFault(f"{database}: {missing}")
-    return _session(database, *rows[0])
+    ((number, uuid),) = found
+    if checksums.read(database).kind(uuid) == checksums.FORGOTTEN:
+        raise SessionFault(database, uuid, "is left out: acceptance sessions --forget")
+    for stored in rows.each(database, [(number, uuid)]):
+        return _session(database, *stored)
+    raise ResultsFault(f"{database}: holds no session {uuid}")
 
 
 def ids(database: Path) -> list[str]:
@@ -64,7 +50,7 @@ def ids(database: Path) -> list[str]:
 
     Raises ResultsFault when the database cannot be read.
     """
-    return [uuid for (uuid,) in _query(database, "SELECT uuid FROM sessions ORDER BY rowid")]
+    return [uuid for (uuid,) in rows.query(database, "SELECT uuid FROM sessions ORDER BY rowid")]
 
 
 def full_id(database: Path, beginning: str) -> str:
@@ -76,20 +62,20 @@ def full_id(database: Path, beginning: str) -> str:
     return beginning if beginning in found else found[0]
 
 
-def sessions(database: Path, faults: list[str] | None = None) -> Iterator[Session]:
+def sessions(database: Path, faults: list[SessionFault] | None = None) -> Iterator[Session]:
     """Yield all sessions, that which ended last first, each read when it is asked for.
 
-    With `faults` a malformed session is reported there and left out. Raises ResultsFault when the
-    database, or without `faults` a session, cannot be read.
+    With `faults` a session that cannot be read is reported there and left out. Raises ResultsFault
+    when the database, or without `faults` a session, cannot be read.
     """
-    found = _query(database, "SELECT rowid, uuid FROM sessions ORDER BY session_end_unix DESC")
-    for uuid, blob in _each(database, list(found)):
+    found = rows.query(database, "SELECT rowid, uuid FROM sessions ORDER BY session_end_unix DESC")
+    for uuid, blob in rows.each(database, list(found), faults):
         try:
             session = _session(database, uuid, blob)
         except SessionFault as err:
             if faults is None:
                 raise
-            faults.append(str(err))
+            faults.append(err)
         else:
             yield session
 
@@ -97,78 +83,64 @@ def sessions(database: Path, faults: list[str] | None = None) -> Iterator[Sessio
 def sessions_of_check(database: Path, check: str, before: float) -> Iterator[Session]:
     """Yield the sessions that have cases of a check (its class), and began before a time (s).
 
-    That which ended last first, each read when it is asked for; one that is malformed is left out.
-    Raises ResultsFault when the database cannot be read.
+    That which ended last first, each read when it is asked for; one that cannot be read is left
+    out. Raises ResultsFault when the database cannot be read.
     """
+    # Sums protect no index: the tables themselves are searched.
     query = (
-        "SELECT rowid, uuid FROM sessions WHERE session_start_unix < ? AND uuid IN "
+        "SELECT rowid, uuid FROM sessions NOT INDEXED WHERE session_start_unix < ? AND uuid IN "
         "(SELECT session_uuid FROM testcases WHERE name LIKE ?) ORDER BY session_end_unix DESC"
     )
-    for uuid, blob in _each(database, list(_query(database, query, before, f"{check}%"))):
+    found = list(rows.query(database, query, before, f"{check}%"))
+    for uuid, blob in rows.each(database, found, faults=[]):
         with suppress(SessionFault):
             yield _session(database, uuid, blob)
 
 
-def blobs(database: Path, until: str | None = None) -> Iterator[tuple[str, str]]:
+def blobs(
+    database: Path, until: str | None = None, faults: list[SessionFault] | None = None
+) -> Iterator[tuple[str, str]]:
     """Yield UUID and JSON of all sessions, that which was stored first first.
 
     One is held at a time, and none while the reader works on it, so that a run can write. With
-    `until` the session of this UUID is the last one. Raises ResultsFault when the database or that
-    session cannot be had.
+    `until` the session of this UUID is the last one. One that is not what was stored is reported
+    in `faults` and left out. Raises ResultsFault when the database or that session cannot be had.
     """
-    rows = list(_query(database, "SELECT rowid, uuid FROM sessions ORDER BY rowid"))
-    uuids = [uuid for _, uuid in rows]
+    found = list(rows.query(database, "SELECT rowid, uuid FROM sessions ORDER BY rowid"))
+    uuids = [uuid for _, uuid in found]
     if until is not None:
         if until not in uuids:
             raise ResultsFault(f"{database}: holds no session {until}")
-        rows = rows[: uuids.index(until) + 1]
-    yield from _each(database, rows)
+        found = found[: uuids.index(until) + 1]
+    yield from rows.each(database, found, [] if faults is None else faults)
 
 
-def _each(database: Path, rows: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
-    """Yield UUID and JSON of sessions that are named by row and UUID."""
-    with _opened(database) as connection:
-        query = "SELECT json_blob FROM sessions WHERE rowid = ? AND uuid = ?"
-        for number, uuid in rows:
-            # A session that somebody has deleted meanwhile is none.
-            for (blob,) in connection.execute(query, (number, uuid)).fetchall():
-                yield uuid, blob
+def times(database: Path, uuids: Collection[str]) -> list[tuple[float, float]]:
+    """Return start and end (s since the epoch) of sessions, as their rows say; or ResultsFault."""
+    found = rows.query(database, "SELECT uuid, session_start_unix, session_end_unix FROM sessions")
+    return [(start, end) for uuid, start, end in found if uuid in uuids]
 
 
-def _query(database: Path, query: str, *values: str | float) -> Iterator[tuple[Any, ...]]:
-    with _opened(database) as connection:
-        yield from connection.execute(query, values).fetchall()
+def stored_sessions(database: Path, uuids: Collection[str]) -> Iterator[StoredSession]:
+    """Yield sessions as they stand there, compared with nothing; in the order of storing.
+
+    Raises ResultsFault when the database cannot be read.
+    """
+    found = rows.query(database, "SELECT rowid, uuid FROM sessions ORDER BY rowid")
+    yield from rows.stored_rows(database, [row for row in found if row[1] in uuids])
 
 
-@contextmanager
-def _opened(database: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database of the right schema, read-only; ResultsFault for whatever goes wrong."""
-    if not database.exists():
-        raise ResultsFault(f"{database}: no such file; a run of ReFrame with storage on makes it")
-    if not database.is_file():
-        raise ResultsFault(f"{database}: no file; a results database of ReFrame is one")
-    try:
-        connection = sqlite3.connect(
-            f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT
-        )
-        with closing(connection):
-            versions = connection.execute("SELECT schema_version FROM metadata").fetchall()
-            if not versions:
-                raise ResultsFault(f"{database}: has no schema yet; the next run completes it")
-            if versions != [(SCHEMA_VERSION,)]:
-                raise ResultsFault(
-                    f"{database}: schema {versions}, this program reads {SCHEMA_VERSION}; "
-                    "it was written by another release of ReFrame"
-                )
-            yield connection
-    except sqlite3.Error as err:
-        if is_half_made(database):
-            raise ResultsFault(f"{database}: {HALF_MADE}; the next run makes it anew") from None
-        if "no such table" in str(err):
-            raise ResultsFault(f"{database}: no results database of ReFrame: {err}") from None
-        raise ResultsFault(
-            f"{database}: cannot be read: {err}; the values are also in the perflogs beside it"
-        ) from None
+def decoded(database: Path, stored: StoredSession) -> Session:
+    """Return a session as it stands there; raises SessionFault where it cannot be read."""
+    return _session(database, stored.uuid, stored.text(database))
+
+
+def unreadable(database: Path) -> list[SessionFault]:
+    """Return what is wrong with sessions, all of which are read; raises ResultsFault."""
+    faults: list[SessionFault] = []
+    for _ in sessions(database, faults):
+        pass
+    return faults
 
 
 def _session(database: Path, uuid: str, blob: str) -> Session:
@@ -185,7 +157,7 @@ def _session(database: Path, uuid: str, blob: str) -> Session:
             cases=tuple(map(_case, cases)),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as err:
-        raise SessionFault(f"{database}: session {uuid} is malformed: {err!r}") from None
+        raise SessionFault(database, uuid, f"is malformed: {err!r}") from None
 
 
 def _case(stored: StoredCase) -> Case:

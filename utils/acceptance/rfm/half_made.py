@@ -15,7 +15,6 @@ from acceptance.core import state_files
 
 #: The tables that ReFrame makes first; where both are there, it makes the rest when it needs it.
 _FIRST = {"sessions", "testcases"}
-_TABLES = {*_FIRST, "metadata"}
 #: What SQLite keeps beside a database; it belongs to that file only.
 _BESIDE = ("-journal", "-wal", "-shm")
 
@@ -38,10 +37,8 @@ def is_half_made(database: Path) -> bool:
         with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=rw", uri=True)) as opened:
             query = "SELECT name FROM sqlite_master WHERE type = 'table'"
             tables = {name for (name,) in opened.execute(query)}
-            return (
-                tables <= _TABLES
-                and not tables >= _FIRST
-                and not any(opened.execute(f"SELECT 1 FROM {name}").fetchone() for name in tables)
+            return tables < _FIRST and not any(
+                opened.execute(f"SELECT 1 FROM {name}").fetchone() for name in tables
             )
     except (OSError, sqlite3.Error):
         return False

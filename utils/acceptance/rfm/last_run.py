@@ -13,8 +13,8 @@ from pathlib import Path
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.rfm import database, marks, run_log
-from acceptance.rfm.database import ResultsFault
 from acceptance.rfm.marks import Mark
+from acceptance.rfm.rows import ResultsFault
 from acceptance.rfm.run_log import LoggedRun
 
 #: How long ReFrame may take from its mark to its first line, and how far times are rounded.

@@ -9,11 +9,13 @@ writes cases of other metrics under it, too; they can be read where each metric 
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TypeAlias
 
 from acceptance.rfm.session_schema import PerfValue
 
@@ -72,19 +74,32 @@ def names_of(display_name: str) -> set[str]:
     return {display_name, _IMPLICIT.sub("", display_name)}
 
 
-def read(folder: Path) -> Perflogs:
-    """Read every perflog below a folder; a folder that does not exist has none.
+#: From when to when (s since the epoch).
+Period: TypeAlias = tuple[float, float]
+_ALWAYS: Period = (-math.inf, math.inf)
+
+
+def read(folder: Path, period: Period = _ALWAYS) -> Perflogs:
+    """Read every perflog below a folder, of a period; a folder that does not exist has none.
 
     A line or a file that cannot be read is reported as a fault, with its line.
     """
     found = Perflogs()
-    for path in sorted(folder.glob("**/*.log*")):
-        if not path.name.startswith(".") and path.is_file():
-            _read(path, found)
+    for path in files(folder):
+        _read(path, found, period)
     return found
 
 
-def _read(path: Path, found: Perflogs) -> None:
+def files(folder: Path) -> list[Path]:
+    """Return every perflog below a folder."""
+    return [
+        path
+        for path in sorted(folder.glob("**/*.log*"))
+        if not path.name.startswith(".") and path.is_file()
+    ]
+
+
+def _read(path: Path, found: Perflogs, period: Period) -> None:
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as err:
@@ -103,7 +118,9 @@ def _read(path: Path, found: Perflogs) -> None:
     malformed: list[str] = []
     for number, line in enumerate(lines[1:], 2):
         try:
-            found.rows.append(form.row(line.split("|")))
+            fields = line.split("|")
+            if form.is_of(fields, period):
+                found.rows.append(form.row(fields))
         except ValueError as err:
             malformed.append(f"{path}:{number}: {err}")
     found.faults += malformed[:_REPORTED]
@@ -137,6 +154,16 @@ class _Form:
         self.place = {column: number for number, column in enumerate(header[: self.first])}
         self.place |= {column: number - self.rest for number, column in enumerate(header[after:])}
         self.stems = [header[number].removesuffix("_value") for number in values]
+
+    def is_of(self, fields: list[str], period: Period) -> bool:
+        """Tell whether a line is of a period; one that does not say its time is, too."""
+        if period is _ALWAYS:
+            return True
+        try:
+            time = datetime.fromisoformat(fields[self.place["job_completion_time"]]).timestamp()
+        except (ValueError, IndexError):
+            return True
+        return period[0] <= time <= period[1]
 
     def row(self, fields: list[str]) -> PerflogLine:
         """Read a line; ValueError says what is wrong with it."""

@@ -8,7 +8,7 @@ The form of a line is that of the configuration in force (`rfm/log_format.py`), 
 
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,7 @@ _FIELD = re.compile(r"  (?P<name>[a-z ]+): +(?P<value>.*)")
 _RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>\d+) skipped")
 _SKIP = re.compile(r"\[ +SKIP \] \(\d+/\d+\) (?P<case>.*)")
 _STORED = re.compile(r"Current session stored with UUID: (?P<uuid>\S+)")
+_DELETED = re.compile(r"Session (\S+) deleted successfully\.$", re.MULTILINE)
 #: The first 4.8 and older do not tell the state: where it is off, they stored nothing.
 _DATABASE = re.compile(r"(\[(?P<state>on|off)\] )?'(?P<path>.*)'")
 
@@ -191,6 +192,17 @@ def last_ended(
         if wanted_runs := [run for run in day if wanted(run)]:
             return max(wanted_runs, key=lambda run: run.last_line)
     return None
+
+
+def deleted(logs: LogFiles, uuids: Collection[str]) -> list[str]:
+    """Return those of some sessions that `reframe --delete-stored-sessions` says it has deleted."""
+    found: set[str] = set()
+    try:
+        for path in logs.files() if uuids else ():
+            found.update(_DELETED.findall(path.read_text(encoding="utf-8", errors="replace")))
+    except Fault:  # there is no log that says so
+        pass
+    return [uuid for uuid in uuids if uuid in found]
 
 
 def _invocations(text: str, form: LineForm) -> list[LoggedRun]:

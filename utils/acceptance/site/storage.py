@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from acceptance.core.paths import Workspace
-from acceptance.rfm import half_made
+from acceptance.core.state_files import StoredFault
+from acceptance.core.text import plural
+from acceptance.rfm import ResultsFault, checksums, database, half_made, lost, run_log
 
 
 class Place(NamedTuple):
@@ -36,11 +38,38 @@ def _results(workspace: Workspace) -> Iterator[Place]:
     if workspace.storage is not None and workspace.storage.fault:
         yield Place("results", False, workspace.storage.fault, workspace.storage.remedy)
         return
-    database = workspace.results
-    if half_made.is_half_made(database):
-        remedy = f"mv {database} {database}.half-made; the next run makes it anew"
-        yield Place("results", False, f"{database}: {half_made.HALF_MADE}", remedy)
-    yield _writable("results", database)
+    results = workspace.results
+    if half_made.is_half_made(results):
+        remedy = f"mv {results} {results}.half-made; the next run makes it anew"
+        yield Place("results", False, f"{results}: {half_made.HALF_MADE}", remedy)
+    yield _writable("results", results)
+    yield from _sessions(workspace, results)
+
+
+def _sessions(workspace: Workspace, results: Path) -> Iterator[Place]:
+    """Tell which sessions are gone, cannot be read, or are not what was stored."""
+    restore = "restore the database from a backup; or miss them no more: acceptance sessions"
+    if gone := lost.why_gone(results, workspace.verdicts, workspace.perflogs):
+        yield Place("sessions", False, gone, f"{restore} --forget {lost.GONE}")
+        return
+    if not results.exists() or half_made.is_half_made(results):
+        return
+    try:
+        missed = lost.lost_sessions(results, workspace.verdicts)
+        faults = database.unreadable(results)
+        count, sums = len(database.ids(results)), checksums.read(results)
+    except (ResultsFault, StoredFault) as err:
+        yield Place("sessions", False, str(err), "restore the database from a backup")
+        return
+    deleted = run_log.deleted(workspace.logs, missed)
+    if missed := [uuid for uuid in missed if uuid not in deleted]:
+        found = f"{results}: no longer has {plural(len(missed), 'session')}, as {missed[-1]}"
+        yield Place("sessions", False, found, f"{restore} --forget {lost.GONE}")
+    for fault in faults:
+        remedy = f"acceptance gate tells what is left; acceptance sessions --forget {fault.uuid}"
+        yield Place("sessions", False, str(fault), remedy)
+    if not (missed or faults):
+        yield Place("sessions", True, f"{count} stored, {len(sums.entries)} checksums")
 
 
 def _log(workspace: Workspace) -> Iterator[Place]:

@@ -17,7 +17,7 @@ from acceptance.core.paths import Workspace
 from acceptance.regressions import judge as regressions
 from acceptance.rfm import ResultsFault, Session, SiteFault, configuration
 from acceptance.rfm import database as results
-from acceptance.verdict import remeasure, stored
+from acceptance.verdict import remeasure, stored, stored_values
 from acceptance.verdict import session as gate
 from acceptance.verdict.counters import standing_counters
 from acceptance.verdict.coverage import judge_references, note_links
@@ -52,6 +52,7 @@ def conclude(
         session=session,
         config_files=config_files,
         again=again,
+        protect=keep,
     )
     now = now or datetime.now(timezone.utc)
     verdict.given = now.isoformat(timespec="seconds")
@@ -73,18 +74,25 @@ def examine(
     config_files: Sequence[Path] = (),
     again: Repetition | None = None,
     with_nodes: bool = True,
+    protect: bool = True,
 ) -> Verdict:
     """Judge the runs labelled so, in order (default: the last one), and their history.
 
     `database` and `session` are those of `session.judge`. Judged is the history of the systems of
     the runs; of a database without a session that of all its systems. What is suspected to be worse
     is measured `again` before it is judged. Nobody is sent anything, and nothing is acknowledged.
-    Without `with_nodes` the caller judges the nodes itself.
+    Without `with_nodes` the caller judges the nodes itself; without `protect` no checksum is
+    written.
     """
     ids: list[str | None] = [*run_ids] or [None]
+    held = Verdict()
+    if protect and database is None and session is None:
+        stored_values.protect(held, workspace)
     verdicts = [gate.judge(workspace, database, run_id=run_id, session=session) for run_id in ids]
     uuids = [given.session for given in verdicts if given.session]
-    verdict = merged(verdicts)
+    verdict = merged([*verdicts, held])
+    if verdict.database:
+        stored_values.note_unprotected(verdict, Path(verdict.database))
     if verdict.status == Status.CANNOT_JUDGE or not (verdict.database and uuids):
         return verdict
     newest = uuids[-1]
@@ -210,6 +218,7 @@ def _compare_with_history(
         verdict.cannot_judge("unreadable-database", str(err), str(database))
         return
     verdict.notes += [f"history: {note}" for note in judgement.notes]
+    stored_values.tell_faults(verdict, database, judgement.faults, perflogs)
     if judgement.fault:
         verdict.fail("references", judgement.fault)
     if whole and (others := [name for name in judgement.systems if name not in systems]):

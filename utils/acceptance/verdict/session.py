@@ -13,17 +13,13 @@ from pathlib import Path
 from acceptance.core.paths import Workspace
 from acceptance.core.units import is_measured
 from acceptance.launch import slurm_jobs
-from acceptance.rfm import LoggedRun, ResultsFault, Session, half_made, last_run
+from acceptance.rfm import LoggedRun, ResultsFault, Session, SessionFault, last_run
 from acceptance.rfm import database as results
-from acceptance.rfm.half_made import HALF_MADE
 from acceptance.rfm.last_run import LastRun
-from acceptance.verdict import coverage
+from acceptance.verdict import coverage, stored_values
 from acceptance.verdict.cases import EXPECTED, judge_cases
 from acceptance.verdict.model import Verdict
 from acceptance.verdict.remeasure import is_repetition
-
-#: Seconds between the start of ReFrame and its first line in the log, at most.
-_START_OF_REFRAME = 10.0
 
 
 def judge(
@@ -62,7 +58,10 @@ def judge(
     try:
         stored = results.session(database, session)
     except ResultsFault as err:
-        verdict.cannot_judge("unreadable-database", str(err), str(database))
+        said = str(err)
+        if isinstance(err, SessionFault):
+            said = stored_values.explained(err, database, workspace.perflogs)
+        verdict.cannot_judge("unreadable-database", said, str(database))
         return verdict
     _judge_session(verdict, stored)
     if run is not None:
@@ -111,7 +110,7 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
     for message in run.losses:
         verdict.fail("lost", f"ReFrame: {message}")
     verdict.notes += [f"ReFrame: {line}" for line in run.warnings if line not in run.losses]
-    verdict.notes += _set_aside(run)
+    verdict.notes += stored_values.set_aside(run)
     if run.ran is None:
         if any(problem.kind == "interrupted" for problem in verdict.problems):
             return
@@ -134,17 +133,6 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
         verdict.fail(
             "fewer-cases", f"only {verdict.ran} of {verdict.selected} selected cases were run"
         )
-
-
-def _set_aside(run: LoggedRun) -> list[str]:
-    """Tell of half-made databases that this run has set aside, just before it began to log."""
-    if run.database is None:
-        return []
-    since = datetime.fromisoformat(run.time).timestamp() - _START_OF_REFRAME
-    return [
-        f"{run.database}: was {HALF_MADE}; this run has set it aside as {path.name}"
-        for path in half_made.since(run.database, since)
-    ]
 
 
 def _judge_session(verdict: Verdict, session: Session) -> None:

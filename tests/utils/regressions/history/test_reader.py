@@ -11,6 +11,7 @@ import pytest
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import selection
 from acceptance.rfm import database as results
+from acceptance.rfm import rows
 from acceptance.rfm.database import ResultsFault, blobs
 from acceptance.rfm.session_schema import PerfValue, decode
 from tests.conftest import Site
@@ -225,8 +226,10 @@ def test_a_malformed_session_is_told_and_the_others_are_read(database, blob):
     database.add([measured(11.0)])
     history = load(database.path)
     assert list(the_one(history).values) == [10.0, 11.0]
-    assert len(history.notes) == 1
-    assert "session broken is malformed" in history.notes[0]
+    assert history.notes == []
+    (fault,) = history.faults
+    assert fault.uuid == "broken"
+    assert "session broken is malformed" in str(fault)
 
 
 def test_a_database_without_sessions(database):
@@ -268,7 +271,7 @@ def test_a_truncated_database(database):
 
 def test_a_locked_database(database, monkeypatch):
     database.add([measured(10.0)])
-    monkeypatch.setattr(results, "TIMEOUT", 0.05)
+    monkeypatch.setattr(rows, "TIMEOUT", 0.05)
     database.connection.execute("BEGIN EXCLUSIVE")
     with pytest.raises(ResultsFault, match="database is locked"):
         load(database.path)

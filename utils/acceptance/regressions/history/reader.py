@@ -25,6 +25,7 @@ from acceptance.regressions.history.series import (
     add,
     day,
 )
+from acceptance.rfm import SessionFault
 from acceptance.rfm import database as results
 from acceptance.rfm.perflogs import PerflogLine, names_of, read
 from acceptance.rfm.session_schema import StoredCase, as_table, as_text, as_words, decode
@@ -45,16 +46,17 @@ def load(
     """Read all series from a results database; from the folder `perflogs` what it lacks.
 
     With `system` only its series, with `until` (UUID) nothing that was stored after that session.
-    Raises ResultsFault when the database cannot be read or has no such session. A session that is
-    malformed, a duplicate, or stored out of order is reported in the notes.
+    Raises ResultsFault when the database cannot be read or has no such session. A session that is a
+    duplicate, or stored out of order is reported in the notes, one that cannot be read in `faults`.
     """
     reader = _Reader(system, keep_times=perflogs is not None)
     with _no_collection():
-        for uuid, blob in results.blobs(database, until):
+        faults = reader.history.faults
+        for uuid, blob in results.blobs(database, until, faults):
             try:
                 reader.take(uuid, blob)
             except (ValueError, KeyError, TypeError, AttributeError) as err:
-                reader.history.notes.append(f"{database}: session {uuid} is malformed: {err!r}")
+                faults.append(SessionFault(database, uuid, f"is malformed: {err!r}"))
         if perflogs is not None:
             sessions = reader.history.sessions
             reader.add_perflogs(perflogs, sessions[-1].end if until and sessions else _INFINITE)
@@ -195,7 +197,7 @@ class _Reader:
             nights = f"{len(killed)} sessions, the last one " if len(killed) > 1 else "a session "
             self.history.notes.append(
                 f"{total} cases are in the perflogs only, of {nights}of {day(killed[-1][1])} that "
-                "was never stored"
+                "the database lacks"
             )
 
     def _is_new(self, row: PerflogLine) -> bool:

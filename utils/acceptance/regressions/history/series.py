@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from acceptance.core.units import Direction, better
+from acceptance.rfm import SessionFault
 from acceptance.rfm.session_schema import PerfValue, metric_name
 
 #: JSON holds integers that no float can.
@@ -177,12 +178,14 @@ class Series:
 class History:
     """All series, and all sessions in the order in which they were stored; what was odd, as notes.
 
-    The last session is the newest one.
+    The last session is the newest one. `faults` are the sessions that could not be read, or are not
+    what was stored: they are not among these, and their values are those of the perflogs.
     """
 
     cases: list[CaseHistory] = field(default_factory=list)
     sessions: list[PastSession] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    faults: list[SessionFault] = field(default_factory=list)
 
     @property
     def series(self) -> list[Series]:

@@ -1,0 +1,100 @@
+"""Sessions that a results database held, and holds no longer."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from acceptance.core.text import plural
+from acceptance.rfm import checksums, database, perflogs
+from acceptance.rfm.checksums import DELETED, DISPUTED, FORGOTTEN, NO_SUM, SEEN, STORED, TRUSTED
+
+#: What names all sessions that a database lacks.
+GONE = "gone"
+#: The name of the verdict on a session: its UUID.
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def lost_sessions(results: Path, verdicts: Path) -> list[str]:
+    """Return the sessions (UUID) that a database lacks, though somebody has met them in it.
+
+    Witnesses are its checksums; where it has none, and all of its sessions are new, the verdicts
+    that were kept. Raises ResultsFault when there is a database, and it cannot be read.
+    """
+    held = {*database.ids(results)} if results.exists() else set()
+    entries = checksums.read(results).entries
+    if entries:
+        missed = (STORED, TRUSTED, DISPUTED, SEEN)
+        return [
+            uuid for uuid, entry in entries.items() if entry.kind in missed and uuid not in held
+        ]
+    known = [path for path in verdicts.glob("*.json") if _UUID.fullmatch(path.stem)]
+    if any(path.stem in held for path in known):
+        return []
+    return [path.stem for path in sorted(known) if _is_on(path, results)]
+
+
+def _is_on(verdict: Path, results: Path) -> bool:
+    """Tell whether a verdict is on a session of this database; one that cannot be read is not.
+
+    One on a database that is nowhere is: the folder of both was moved.
+    """
+    try:
+        there = Path(json.loads(verdict.read_bytes())["database"])
+        return there == results or (there.name == results.name and not there.exists())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def why_gone(results: Path, verdicts: Path, logged: Path | None) -> str:
+    """Say what a database held that is not there; nothing where it is, or was never missed.
+
+    `logged` is the folder of its perflogs.
+    """
+    if results.exists():
+        return ""
+    if lost := lost_sessions(results, verdicts):
+        held = f"it held {plural(len(lost), 'session')}"
+    elif logged is not None and perflogs.files(logged):
+        held = f"{logged} has results of its runs"
+    else:
+        return ""
+    return (
+        f"{results}: is gone, though {held}; restore it from a backup, else the next run makes a "
+        "new one, and the past is that of the perflogs only"
+    )
+
+
+def forget(results: Path, verdicts: Path, names: Sequence[str]) -> list[str]:
+    """Leave sessions out for good, by their ids or the beginnings of these; return the ids.
+
+    One that is no longer in the database is not missed any more; `GONE` names all of them. Raises
+    ResultsFault for what names no session, StoredFault when that cannot be written.
+    """
+    missed = lost_sessions(results, verdicts)
+    gone: list[str] = []
+    there: list[str] = []
+    for name in names:
+        found = missed if name == GONE else [uuid for uuid in missed if uuid.startswith(name)]
+        if name == GONE or len(found) == 1:
+            gone += found
+        else:
+            there.append(database.full_id(results, name))
+    sums = checksums.read(results).entries
+    for kind, uuids in ((DELETED, gone), (FORGOTTEN, there)):
+        known = [(uuid, sums[uuid].sum if uuid in sums else NO_SUM) for uuid in uuids]
+        checksums.append(results, kind, known)
+    return [*gone, *there]
+
+
+def trust(results: Path, names: Sequence[str]) -> list[str]:
+    """Take sessions as they stand in the database from now on; return their ids.
+
+    Raises ResultsFault for what names no session that can be read, StoredFault as `forget`.
+    """
+    uuids = [database.full_id(results, name) for name in names]
+    stored = list(database.stored_sessions(results, uuids))
+    for each in stored:
+        database.decoded(results, each)
+    checksums.append(results, TRUSTED, [(each.uuid, each.sum) for each in stored])
+    return uuids

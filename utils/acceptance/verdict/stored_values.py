@@ -1,0 +1,144 @@
+"""Whether the results database still holds what was stored: checksums, perflogs, lost sessions."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from acceptance.core import state_files
+from acceptance.core.errors import Fault
+from acceptance.core.paths import Workspace
+from acceptance.core.text import plural
+from acceptance.rfm import (
+    LoggedRun,
+    ResultsFault,
+    SessionFault,
+    checksums,
+    database,
+    half_made,
+    lost,
+    run_log,
+)
+from acceptance.rfm.half_made import HALF_MADE
+from acceptance.rfm.witness import Witness
+from acceptance.verdict.model import Verdict
+
+#: Seconds between the start of ReFrame and its first line in the log, at most.
+_START_OF_REFRAME = 10.0
+#: What ends a finding about a session, for good.
+_END = "to end this: acceptance sessions --forget {0}, which leaves it out, or --trust {0}"
+
+
+def set_aside(run: LoggedRun) -> list[str]:
+    """Tell of half-made databases that this run has set aside, just before it began to log."""
+    if run.database is None or not run.time:
+        return []
+    since = datetime.fromisoformat(run.time).timestamp() - _START_OF_REFRAME
+    return [
+        f"{run.database}: was {HALF_MADE}; this run has set it aside as {path.name}"
+        for path in half_made.since(run.database, since)
+    ]
+
+
+def protect(verdict: Verdict, workspace: Workspace) -> None:
+    """Give each session of the workspace's database that has none a checksum; tell what is wrong.
+
+    One that differs from the perflogs gets none, and counts nowhere from then on. What the database
+    lacks is told until it is restored or forgotten, unless ReFrame itself has deleted it.
+    """
+    try:
+        results = workspace.results
+        sums = checksums.read(results)
+        _tell_lost(verdict, workspace, sums)
+        if results.exists():
+            _adopt(verdict, workspace, sums)
+        verdict.notes += sums.faults
+    except state_files.StoredFault as err:
+        verdict.notes.append(f"sessions get no checksums: {err}")
+    except Fault:  # whoever reads results tells it
+        return
+
+
+def _tell_lost(verdict: Verdict, workspace: Workspace, sums: checksums.Sums) -> None:
+    """Tell which sessions are no longer in the database."""
+    results = workspace.results
+    missing = lost.lost_sessions(results, workspace.verdicts)
+    if gone := lost.why_gone(results, workspace.verdicts, workspace.perflogs):
+        verdict.fail("sessions-gone", gone, str(results))
+        return
+    if not missing:
+        return
+    if deleted := run_log.deleted(workspace.logs, missing):
+        checksums.append(results, checksums.DELETED, _sums_of(deleted, sums))
+        verdict.notes.append(
+            f"{results}: {plural(len(deleted), 'session')} less: ReFrame was told to delete them "
+            f"({', '.join(deleted)})"
+        )
+    if missing := [uuid for uuid in missing if uuid not in deleted]:
+        checksums.append(results, checksums.SEEN, [(uuid, checksums.NO_SUM) for uuid in missing])
+        verdict.fail(
+            "sessions-gone",
+            f"{results}: no longer has {plural(len(missing), 'session')} that it held, the last "
+            f"one {missing[-1]}: restore it from a backup; if they were deleted on purpose: "
+            "acceptance sessions --forget gone",
+            str(results),
+        )
+
+
+def _sums_of(uuids: Iterable[str], sums: checksums.Sums) -> list[tuple[str, str]]:
+    known = sums.entries
+    return [(uuid, known[uuid].sum if uuid in known else checksums.NO_SUM) for uuid in uuids]
+
+
+def _adopt(verdict: Verdict, workspace: Workspace, sums: checksums.Sums) -> None:
+    """Write the checksums of sessions that have none, unless the perflogs have other values."""
+    results = workspace.results
+    new = {uuid for uuid in database.ids(results) if sums.kind(uuid) in ("", checksums.SEEN)}
+    if not new:
+        return
+    witness = Witness(workspace.perflogs, database.times(results, new))
+    kinds: dict[str, list[tuple[str, str]]] = {checksums.STORED: [], checksums.DISPUTED: []}
+    for stored in database.stored_sessions(results, new):
+        differs = witness.testify(stored).differences
+        kind = checksums.DISPUTED if differs else checksums.STORED
+        kinds[kind].append((stored.uuid, stored.sum))
+    for kind, adopted in kinds.items():
+        checksums.append(results, kind, adopted)
+    if (older := len(kinds[checksums.STORED]) - 1) > 0:
+        verdict.notes.append(
+            f"{plural(older, 'older session')} had no checksum, and got one now: the perflogs have "
+            "no other values"
+        )
+
+
+def note_unprotected(verdict: Verdict, results: Path) -> None:
+    """Tell how many sessions of a database could not be compared with a checksum."""
+    try:
+        sums = checksums.read(results)
+        uuids = database.ids(results)
+    except (ResultsFault, state_files.StoredFault):
+        return
+    bare = [uuid for uuid in uuids if uuid not in sums.entries]
+    if bare:
+        verdict.notes.append(
+            f"{results}: {len(bare)} of {plural(len(uuids), 'session')} not protected by a checksum"
+        )
+
+
+def tell_faults(
+    verdict: Verdict, results: Path, faults: Iterable[SessionFault], logs: Path | None
+) -> None:
+    """Fail for each session that cannot be read or is not what was stored, with what remains."""
+    for fault in faults:
+        said = explained(fault, results, logs)
+        verdict.fail("unreadable-session", f"{said}; {_END.format(fault.uuid[:8])}", fault.uuid)
+
+
+def explained(fault: SessionFault, results: Path, logs: Path | None) -> str:
+    """Return what is wrong with a session, and what the perflogs in a folder say of it."""
+    if logs is None:
+        return str(fault)
+    try:
+        (stored,) = database.stored_sessions(results, {fault.uuid})
+    except (ResultsFault, ValueError):
+        return str(fault)
+    return f"{fault}; {Witness(logs, [(stored.start, stored.end)]).testify(stored).text}"
