@@ -163,11 +163,57 @@ def test_another_one_of_the_same_alert_replaces_it(folder):
 
 
 def test_removing_what_is_not_there_names_what_is(folder):
-    acknowledgements.add("local:*", "r", END, [], NOW, folder)
-    with pytest.raises(AckFault, match=r"as 'x'; there are: 'local:\*'"):
+    acknowledgements.add("*peak", "r", END, [], NOW, folder)
+    with pytest.raises(AckFault, match=r"as 'x'; there are: '\*peak'"):
         acknowledgements.remove("x", folder)
-    assert acknowledgements.remove("local:*", folder).reason == "r"
+    assert acknowledgements.remove("*peak", folder).reason == "r"
     assert acknowledgements.load(folder) == []
+
+
+THIRD = replace(ALERT, id="9a", check="ImbMpi1 Barrier", metric="time_8")
+NODE = replace(ALERT, id="c4", kind="node", environ="", check="node7", metric="", text="down")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "alerts", "of_all"),
+    [
+        *((pattern, [], True) for pattern in ("*", "**", "?*", "* *", "*:*+* *", "*_*", "*%*")),
+        *((pattern, [], True) for pattern in ("local:*", "local:default+* *", "*8*", "* ?? *8")),
+        *((pattern, [ALERT], True) for pattern in ("*local*", "*a*", "*wheels*", "l*")),
+        *((pattern, [ALERT, OTHER], False) for pattern in ("*latency_8", "*PingPong*", "*node7*")),
+        ("3fa2c1", [ALERT], False),
+        # Of one check, or of one metric, and of neither.
+        ("*bandwidth_peak", [OTHER], False),
+        ("*ImbMpi1*", [ALERT, OTHER], False),
+        ("*ImbMpi1*", [ALERT, THIRD], True),
+        ("*ImbMpi1*", [ALERT, THIRD, NODE], False),
+        ("*node7*", [NODE], False),
+    ],
+)
+def test_patterns_that_match_whatever_goes_wrong(pattern, alerts, of_all):
+    assert acknowledgements.is_of_all(pattern, alerts) == of_all
+
+
+def test_what_silences_all_is_asked_for_shown_and_short(folder):
+    there = [ALERT, OTHER]
+    with pytest.raises(AckFault) as caught:
+        acknowledgements.add("*", "r", END, there, NOW, folder)
+    said = str(caught.value)
+    assert "--all (for 14 days at most); now it would silence 2 of 2 open alerts:" in said
+    assert all(f"\n  {alert.id}  {alert.line}" in said for alert in there)
+    with pytest.raises(AckFault, match="more than 14 days away; the latest is 2026-12-05"):
+        acknowledgements.add("*", "r", "2026-12-06", there, NOW, folder, meant=True)
+    assert acknowledgements.load(folder) == []
+    ack, covered = acknowledgements.add("*", "r", "2026-12-05", there, NOW, folder, meant=True)
+    assert (str(ack.end), covered) == ("2026-12-05", there)
+    acknowledgements.add("*latency_8", "r", "2027-11-22", there, NOW, folder)
+
+
+def test_all_that_an_older_release_silenced_for_a_year_ends_after_14_days():
+    old = acknowledgements.Ack("*", "r", "2027-11-21", "me", NOW.isoformat())
+    assert "until 2026-12-05 by me" in old.text
+    assert old.holds(NOW + 14 * DAY)
+    assert not old.holds(NOW + 15 * DAY)
 
 
 GOOD = {"what": "x", "reason": "r", "until": END, "who": "me", "when": NOW.isoformat()}
@@ -200,13 +246,13 @@ def test_many_at_once_lose_none(folder):
     script = (
         "import sys; from pathlib import Path; from tests.alerted import NOW;"
         "from acceptance.alerts import acknowledgements as acks;"
-        f"acks.add(sys.argv[1] + '*', 'r', {END!r}, [], NOW, Path({str(folder)!r}))"
+        f"acks.add('*' + sys.argv[1], 'r', {END!r}, [], NOW, Path({str(folder)!r}))"
     )
-    names = [f"a{number}" for number in range(4)]
+    names = [f"latency_{number}" for number in range(4)]
     running = [subprocess.Popen([sys.executable, "-c", script, name], cwd=ROOT) for name in names]
     assert [process.wait(timeout=60) for process in running] == [0] * len(names)
     assert sorted(ack.what for ack in acknowledgements.load(folder)) == [
-        f"{name}*" for name in names
+        f"*{name}" for name in names
     ]
 
 
@@ -229,6 +275,11 @@ def test_the_command(site):
     assert [(one["what"], one["who"], one["holds"]) for one in listed] == [("3fa2c1", "jo", True)]
     assert "known already" in ack().output
     assert said in site.acceptance("alerts", **environment).output
-    assert "no open alert matches now" in ack("x*", "--reason", "r", "--until", until).output
+    assert "no open alert matches now" in ack("*xyz", "--reason", "r", "--until", until).output
+    refused = ack("*", "--reason", "r", "--until", until)
+    assert (refused.status, f"\n  3fa2c1  {ALERT.line}" in refused.errors) == (2, True)
+    soon = str((datetime.now() + 13 * DAY).date())
+    done = ack("*", "--all", "--reason", "r", "--until", soon)
+    assert f"{ALERT.line}\n1 of 1 open alert; those that match later" in done.output
     assert ack("--remove", "3fa2c1").output == f"removed: {said}\n"
     assert ack("--remove", "3fa2c1").status == 2

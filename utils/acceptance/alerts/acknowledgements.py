@@ -18,9 +18,14 @@ from pathlib import Path
 from acceptance.alerts.alert import Alert
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
+from acceptance.core.text import plural
 
-#: The longest time for which an alert can be acknowledged.
-LONGEST = timedelta(days=366)
+#: The longest time for which an alert can be acknowledged, and for which all of them can.
+LONGEST, LONGEST_OF_ALL = timedelta(days=366), timedelta(days=14)
+#: Checks and metrics that there are none of, in the forms of those that there are.
+_NOBODYS = ("¶", "¶ %¶=¶ ¶_¶")
+#: Letters and digits that nearly every name has one or two of.
+_FEW = 2
 
 #: Seconds to wait for another process that changes the acknowledgements.
 PATIENCE = 10.0
@@ -54,7 +59,14 @@ class Ack:
 
     def holds(self, now: datetime) -> bool:
         """Tell whether the end date, which belongs to it, has not passed."""
-        return now.astimezone().date() <= date.fromisoformat(self.until)
+        return now.astimezone().date() <= self.end
+
+    @property
+    def end(self) -> date:
+        """Return the last day; older releases took a pattern of all for a year, which ends here."""
+        until, given = date.fromisoformat(self.until), datetime.fromisoformat(self.when)
+        most = (given.astimezone() + LONGEST_OF_ALL).date()
+        return min(until, most) if is_of_all(self.what) else until
 
     def covers(self, alert: Alert, opened: datetime | None = None) -> bool:
         """Tell whether this is of that alert, which was first seen at `opened` (default: before).
@@ -68,7 +80,7 @@ class Ack:
     @property
     def text(self) -> str:
         """Say until when, by whom and why."""
-        return f"acknowledged until {self.until} by {self.who}: {self.reason}"
+        return f"acknowledged until {self.end} by {self.who}: {self.reason}"
 
 
 def load(folder: Path) -> list[Ack]:
@@ -92,12 +104,34 @@ def find(
 ) -> Ack | None:
     """Return the acknowledgement of an alert that holds longest, or None."""
     holding = [ack for ack in acks if ack.holds(now) and ack.covers(alert, opened)]
-    return max(holding, key=lambda ack: ack.until, default=None)
+    return max(holding, key=lambda ack: ack.end, default=None)
 
 
 def is_pattern(what: str) -> bool:
     """Tell a pattern from an id: it has a wildcard, or blanks as the names of alerts have."""
     return any(sign in what for sign in "*? ")
+
+
+def is_of_all(what: str, open_alerts: Sequence[Alert] = ()) -> bool:
+    """Tell whether a pattern matches whatever is wrong at some place: `*`, `local:*`, `*a*`.
+
+    So does one that matches all of several open alerts which have neither check nor metric in
+    common: nobody knows what else it will match.
+    """
+    if not is_pattern(what):
+        return False
+    pattern, place = what.replace("[", "[[]"), what.split(" ")[0]
+    places = {":+", *(alert.where for alert in open_alerts)}
+    if ":" in place:  # then it names a system itself
+        places.add(place.replace("*", "").replace("?", "x"))
+    names = (f"{place} {subject}" for place in places for subject in _NOBODYS)
+    if any(fnmatch.fnmatchcase(name, pattern) for name in names):
+        return True
+    if sum(sign.isalnum() for sign in what) <= _FEW:
+        return True
+    checks, metrics = ({getattr(alert, of) for alert in open_alerts} for of in ("check", "metric"))
+    matched = [fnmatch.fnmatchcase(alert.name, pattern) for alert in open_alerts]
+    return all(matched) and min(len(checks), len(metrics)) > 1
 
 
 def add(
@@ -107,20 +141,33 @@ def add(
     alerts: Sequence[Alert],
     now: datetime,
     folder: Path,
+    *,
+    meant: bool = False,
 ) -> tuple[Ack, list[Alert]]:
     """Acknowledge one of the open `alerts` by its id, or all that match a pattern, also later ones.
 
     One of the same alert or pattern is replaced. Returns it with the open alerts that it is of.
-    Raises AckFault for an unknown id, an empty reason, or a date that is none, past or too far.
+    Raises AckFault for an unknown id, an empty reason, a date that is none, past or too far, or a
+    pattern that matches all where that is not `meant`.
     """
     what, reason = what.strip(), " ".join(reason.split())
     if not reason:
         raise AckFault("say why: --reason TEXT")
     if not what:
         raise AckFault("say what: the id of an alert, or a pattern")
+    of_all = is_of_all(what, alerts)
     end = _end(until, now).isoformat()
     ack = Ack(what, reason, end, _user(), now.astimezone().isoformat(timespec="microseconds"))
     covered = [alert for alert in alerts if ack.covers(alert)]
+    if of_all and not meant:
+        there = "".join(f"\n  {alert.id}  {alert.line}" for alert in covered)
+        raise AckFault(
+            f"{what!r} silences whatever goes wrong: name checks or metrics, or say --all (for "
+            f"{LONGEST_OF_ALL.days} days at most); now it would silence {len(covered)} of "
+            f"{plural(len(alerts), 'open alert')}{there and ':'}{there}"
+        )
+    if of_all:
+        _end(until, now, LONGEST_OF_ALL)
     if not covered and not is_pattern(what):
         there = "\n".join(f"  {alert.id}  {alert.line}" for alert in alerts)
         raise AckFault(
@@ -134,7 +181,7 @@ def add(
     return ack, covered
 
 
-def _end(until: str, now: datetime) -> date:
+def _end(until: str, now: datetime, longest: timedelta = LONGEST) -> date:
     today = now.astimezone().date()
     try:
         end = date.fromisoformat(until)
@@ -142,8 +189,9 @@ def _end(until: str, now: datetime) -> date:
         raise AckFault(f"{until!r} is no date; write it like {today + timedelta(14)}") from None
     if end <= today:
         raise AckFault(f"{until} is not in the future; today is {today}")
-    if end > today + LONGEST:
-        raise AckFault(f"{until} is more than a year away; the latest is {today + LONGEST}")
+    if end > today + longest:
+        far = "a year" if longest == LONGEST else f"{longest.days} days"
+        raise AckFault(f"{until} is more than {far} away; the latest is {today + longest}")
     return end
 
 

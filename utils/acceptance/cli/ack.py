@@ -9,6 +9,7 @@ from acceptance.alerts import Ack, acknowledgements, notify
 from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.core.table import table
+from acceptance.core.text import plural
 from acceptance.verdict import Status
 
 
@@ -28,6 +29,9 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("--reason", help="why no message has to be sent again")
     command.add_argument("--until", metavar="DATE", help="the last day for which it holds")
+    command.add_argument(
+        "--all", action="store_true", help="a pattern may match whatever goes wrong, for 14 days"
+    )
     command.add_argument("--list", action="store_true", help="list the acknowledgements")
     command.add_argument("--remove", metavar="ID|PATTERN", help="take an acknowledgement back")
     add_format(command, "table", "json")
@@ -46,19 +50,22 @@ def run(options: argparse.Namespace) -> int:
         raise acknowledgements.AckFault("say until when: --until YYYY-MM-DD")
     there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
     ack, covered = acknowledgements.add(
-        options.what, options.reason or "", options.until, there, now, folder
+        options.what, options.reason or "", options.until, there, now, folder, meant=options.all
     )
     for alert in covered:
         print(f"{alert.id}  {alert.line}")
     if not covered:
         print("no open alert matches now; those that come will be listed, not sent")
+    elif ack.what != covered[0].id:
+        open_now = plural(len(there), "open alert")
+        print(f"{len(covered)} of {open_now}; those that match later will be listed, not sent")
     print(ack.text)
     return Status.PASSED
 
 
 def _list(options: argparse.Namespace, now: datetime, acks: Sequence[Ack]) -> int:
     rows = [
-        (ack.what, ack.until + ("" if ack.holds(now) else " (over)"), ack.who, ack.reason)
+        (ack.what, f"{ack.end}{'' if ack.holds(now) else ' (over)'}", ack.who, ack.reason)
         for ack in acks
     ]
     emit(
