@@ -109,4 +109,5 @@ if __name__ == "__main__":
             cases += [record for check in checks_of(stem) for record in records(check)]
         except Exception as err:
             sys.exit(f"checks/{stem}.py: {type(err).__name__}: {err}")
-    json.dump(cases, sys.stdout)
+    # In one go: `json.dump` encodes piece by piece, in Python.
+    sys.stdout.write(json.dumps(cases))

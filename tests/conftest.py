@@ -197,11 +197,15 @@ def only_case(site):
 
 
 #: Start of a path -> the group whose tests one worker runs: they share what is costly to make,
-#: such as builds of Spack. Any other file is a group of its own. The longest come first.
+#: such as builds of Spack and listings of systems. Any other file is a group of its own. The
+#: longest come first.
 GROUPS = {
     "tests/checks/test_build.py": "spack",
     "tests/cluster/test_osu.py": "spack",
     "tests/cluster/": "cluster",
+    "tests/utils/coverage/": "listings",
+    "tests/utils/rfm/test_listing.py": "listings",
+    "tests/utils/cli/test_coverage.py": "listings",
     "tests/checks/test_npb.py": "",
     "tests/checks/test_two_nodes.py": "",
     "tests/utils/verdict/test_session.py": "",

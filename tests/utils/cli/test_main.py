@@ -1,8 +1,6 @@
 """The command `acceptance` as a user meets it."""
 
-import csv
 import inspect
-import io
 import re
 import subprocess
 
@@ -191,31 +189,6 @@ def test_references_of_a_partition(site):
 def test_references_as_csv_are_the_file_of_the_paper(site):
     result = site.acceptance("references", "--paper", "kandadai2009", "--format", "csv")
     assert result.output == (ROOT / "reference/kandadai2009.csv").read_text()
-
-
-def test_coverage_says_of_each_row_which_modes_run_its_cases_or_why_none_does(site):
-    result = site.acceptance("references", "--coverage", "--paper", "koop2008", "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(result.output)))
-    with (ROOT / "reference/koop2008.csv").open() as file:
-        assert len(rows) == len(list(csv.reader(file))) - 1
-    assert {row["check"] for row in rows} == {"checks/osu.py"}
-    assert {row["modes"] for row in rows if not row["why not"]} == {"smoke nightly acceptance"}
-    assert {row["why not"] for row in rows} == {"", "another row judges", "size in words"}
-
-
-def test_judges_names_the_cases_of_each_row_and_counts_rows_and_claims(site):
-    result = site.acceptance("references", "--judges", "--paper", "koop2008")
-    lines = result.output.splitlines()
-    row = lines.index(
-        "koop2008:qdr-pcie2 Section 5.1 osu.latency latency "
-        "np=2;nodes=2;message_size=1;placement=inter-node = 1.06 us"
-    )
-    assert lines[row + 1] == (
-        "    OsuBenchmark %benchmark=latency %np=2 %placement=inter-node %buffers=same: latency_1 "
-        "(smoke, nightly, acceptance; spack-mvapich2, spack-openmpi)"
-    )
-    heads = [line.split()[0] for line in lines if line.startswith(("rows", "claims", "koop2008 "))]
-    assert heads == ["rows", "koop2008", "claims", "koop2008"]
 
 
 @pytest.mark.parametrize("option", [("--paper", "nobody"), ("--partition", "koop2008:edr")])

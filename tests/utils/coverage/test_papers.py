@@ -5,12 +5,12 @@ from collections import Counter
 import pytest
 
 from acceptance.core.metrics import split
-from acceptance.core.paths import ROOT, Workspace
+from acceptance.core.paths import ROOT
 from acceptance.coverage import cover_claims, cover_rows
 from acceptance.references import load
 from acceptance.references.misses import outside
 from acceptance.references.records import with_derived
-from acceptance.rfm import list_cases
+from tests.listings import cases_of
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def library():
 
 @pytest.fixture(scope="module")
 def cases(library):
-    return list_cases(Workspace.of(), library.papers)
+    return cases_of(library.papers)
 
 
 def of_result(row, case, name):

@@ -7,12 +7,13 @@ import pytest
 
 from acceptance.core.paths import Workspace
 from acceptance.rfm import ListingFault, list_cases
+from tests.listings import cases_of
 from tests.places import ROOT
 
 
 @pytest.fixture(scope="module")
 def koop2008():
-    return list_cases(Workspace.of(), ["koop2008"])
+    return cases_of(["koop2008"])
 
 
 def test_a_case_has_the_keys_metrics_and_modes_that_a_run_of_it_would_have(koop2008):

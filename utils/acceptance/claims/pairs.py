@@ -102,14 +102,14 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
                 agrees(value, keys.get(key, value)) for key, value in stated.items()
             ):
                 results.failed.append(time)
-        for series in place.series.values():
+        groups = (group for name, group in place.of_benchmark.items() if is_of(name, benchmark))
+        for series in (series for group in groups for series in group):
+            if metric not in ("", series.stem):
+                continue
             size = series.keys.get("message_size")
             keys = {**with_derived(series.keys), "environment": series.environment}
-            if (
-                is_of(series.benchmark, benchmark)
-                and metric in ("", series.stem)
-                and all(agrees(value, keys.get(key)) for key, value in stated.items())
-                and (word is None if size is None else low <= int(size) <= high)
+            if all(agrees(value, keys.get(key)) for key, value in stated.items()) and (
+                word is None if size is None else low <= int(size) <= high
             ):
                 results.series.append(series)
     return results

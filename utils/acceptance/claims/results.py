@@ -65,9 +65,13 @@ _Key = tuple[str, str, str, str, frozenset[tuple[str, str]]]
 
 @dataclass
 class PartitionResults:
-    """All that claims may ask of a partition: what passed, and which cases failed (time, ...)."""
+    """All that claims may ask of a partition: what passed, and which cases failed (time, ...).
+
+    `of_benchmark` has the same series by their benchmark.
+    """
 
     series: dict[_Key, Measurements] = field(default_factory=dict)
+    of_benchmark: dict[str, list[Measurements]] = field(default_factory=dict)
     failed: list[tuple[float, str, dict[str, str]]] = field(default_factory=list)
 
     def add(self, session: Session, case: Case) -> None:
@@ -82,7 +86,8 @@ class PartitionResults:
             key = case.environment, case.benchmark, stem, metric.unit, frozenset(keys.items())
             if key not in self.series:
                 place = f"{case.system}:{case.partition}"
-                self.series[key] = Measurements(place, *key[:3], keys, metric.unit)
+                series = self.series[key] = Measurements(place, *key[:3], keys, metric.unit)
+                self.of_benchmark.setdefault(case.benchmark, []).append(series)
             if is_measured(metric.value):
                 self.series[key].results.append((session.end, session.uuid, metric.value))
             else:
