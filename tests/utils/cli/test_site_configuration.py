@@ -30,6 +30,21 @@ LOG = """
         "format": "[%(asctime)s] %(process)d %(levelname)s: %(check_info)s: %(message)s",
     }]}],
 """
+CHECK = """
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+
+@rfm.simple_test
+class Own(rfm.RunOnlyRegressionTest):
+    valid_systems = valid_prog_environs = ["*"]
+    executable, executable_opts = "echo", ["12.5"]
+    sanity_patterns = sn.assert_true(True)
+
+    @performance_function("MB/s")
+    def bandwidth(self):
+        return sn.extractsingle(r"(.+)", self.stdout, 1, float)
+"""
 CASE = ("-n", "PingPong%np=2%placement=intra-node")
 
 
@@ -109,6 +124,12 @@ def test_a_run_by_hand_is_judged_never_one_of_the_clone(own):
     judged = own.acceptance("gate", "-C", path, "--format", "json")
     assert judged.status == 1
     assert judged.data["problems"][0]["kind"] == "no-cases"
+    # The site's own checks leave no mark of their run.
+    check = own.folder / "check.py"
+    check.write_text(CHECK)
+    assert "Ran 1/1" in own.reframe("-C", path, "-c", check, "-r").output
+    judged = own.acceptance("gate", "-C", path, "--format", "json")
+    assert (judged.status, judged.data["check_files"]) == (0, ["check.py"])
     elsewhere = own.line("history", "-C", path, RFM_SQLITE_DB_FILE=str(own.folder / "other.db"))
     assert elsewhere == (
         2,

@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
     given = [word for word in options.reframe if word.startswith(CONFIG_FILE)]
     if given:
         raise Fault(f"{given[0]} belongs before --: acceptance {options.command} -C FILE")
-    options.workspace.require_records()
+    options.workspace.require_records(of_many=True)
     try:
         return {"nightly": _nightly, "accept": _accept}[options.command](options)
     except NothingToDo as err:

@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
     verdicts: list[Verdict] = []
     others: list[Verdict] = []
     if options.db is None:
+        workspace.require_records()
         given, _ = conclusion.current(workspace, None, config_files, now)
         verdicts = [given] if given else []
         others = list(conclusion.nights(workspace, config_files, now))

@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
     now = datetime.now(timezone.utc)
     given, note = None, ""
     if database is None:
+        options.workspace.require_records()
         given, note = conclusion.current(
             options.workspace, options.run_id, options.config_files, now
         )

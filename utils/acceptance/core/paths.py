@@ -72,6 +72,12 @@ class Workspace:
         return next((f"{path}: {fullname}" for path in files if path.is_file()), fullname)
 
     @property
+    def is_of_site(self) -> bool:
+        """Tell whether a site's own configuration is in force, without that of the clone."""
+        own = self.root / "config/settings.py"
+        return self.storage is not None and own not in map(Path.resolve, self.config_files)
+
+    @property
     def start(self) -> Path:
         """Return the folder that ReFrame is started in.
 
@@ -111,10 +117,10 @@ class Workspace:
         fault, remedy = f"{kept.fault}; {logs.fault}", f"{kept.remedy} {logs.remedy}"
         return replace(logs, fault=fault, remedy=remedy)
 
-    def require_records(self) -> None:
-        """Raise Fault unless what several runs in a row measure can be found afterwards."""
+    def require_records(self, *, of_many: bool = False) -> None:
+        """Raise Fault unless what a run measures, or `of_many`, can be found afterwards."""
         _ = self.results, self.logs.files()
-        if self.logs.overwritten:
+        if of_many and self.logs.overwritten:
             raise Fault(f"{self.logs}: {self.logs.note}; {self.logs.remedy}")
 
     @property
