@@ -7,7 +7,7 @@ from reframe.core.exceptions import SanityError
 from acceptance import suites
 from acceptance.core import metrics
 from acceptance.core.observations import Observation, seen
-from acceptance.fabric import FabricFault, link_report, plausibility
+from acceptance.fabric import FabricFault, link_report, memory, plausibility
 from acceptance.launch import Layout, placement, rank_report
 
 from .base import JudgedCheck, library
@@ -195,13 +195,19 @@ class PlacedCheck(JudgedCheck, Pinned):
         return [size for name in self.declared if (size := metrics.split(name)[1]) is not None]
 
     def beyond_the_wire(self):
-        """Return which results between nodes cannot be true, by what the fabric can do."""
-        if self.layout.nodes == 1 or not self.fabric:
-            return []
-        lines = plausibility.implausible(
-            suites.find(self.benchmark_name), self.measurements, self.fabric, self.layout
-        )
-        return [Observation("implausible", line) for line in lines]
+        """Return which results cannot be true, by what the fabric, or a node's memory, can do."""
+        row = suites.find(self.benchmark_name)
+        if self.layout.nodes == 1:
+            extras = extras_of(self.current_partition)
+            stated, place = memory.Memory(extras.memory_bandwidth, extras.cache), "memory"
+            lines, told = memory.beyond(row, self.measurements, stated, self.layout)
+        else:
+            facts, place = self.fabric, "wire"
+            told = plausibility.not_compared(facts)
+            lines = facts and plausibility.implausible(row, self.measurements, facts, self.layout)
+        if told:
+            self.provenance[place] = told
+        return [Observation("implausible", line) for line in lines or ()]
 
     def reference_of(self, name, unit):
         """Return what the check's references say, else a fraction of the limit of the fabric."""

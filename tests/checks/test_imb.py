@@ -53,7 +53,24 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
         "suite": "IMB 2021.11",
         "mpi_standard": "4.1",
         "placement": "not verified",
+        "memory": "not compared: the partition states no memory_bandwidth and no cache",
     }
+
+
+def test_a_bandwidth_above_what_the_memory_of_the_node_moves_fails(site, recorded):
+    site.replay(recorded(PINGPONG))
+    config, stated = site.folder / "site.py", '"memory_bandwidth": 6000, "cache": 65536, '
+    config.write_text(
+        config.read_text().replace('"extras": {"nodes"', f'"extras": {{{stated}"nodes"')
+    )
+    run, (status, verdict) = run_pingpong(site, None)
+    assert (run.status, status) == (1, 1), run.output
+    assert re.search(
+        r"implausible: bandwidth_\d+ is [\d.]+ MB/s, memory of 6000 MB/s and caches of 65536 bytes",
+        verdict["problems"][0]["message"],
+    )
+    (case,) = results.session(site.database).cases
+    assert case.provenance["memory"].startswith("compared from 131072 bytes on")
 
 
 def line_of(text, start):

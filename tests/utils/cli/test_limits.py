@@ -242,7 +242,7 @@ def test_the_command_explains_a_single_partition(capsys):
     assert "note     pcie not stated\n" in text
     assert "link     4 lanes x 5 Gb/s x 8/10 x 4096/4122\n" in text
     assert "both     3974.8 MB/s in both directions together\n" in text
-    assert "latency  no 8 bytes take less than 0.0170 us\n" in text
+    assert "latency  no 8 bytes take less than 0.3170 us\n" in text
 
 
 def test_the_command_takes_facts_from_the_command_line(capsys):

@@ -12,11 +12,12 @@ WHERE = "config/systems/made.py: made:batch"
 def test_what_a_partition_states():
     stated = {
         "nodes": 4, "cores": 64, "memory": 2**38, "mode": "smoke", "peak": 3200.5, "cache": 2**25,
+        "memory_bandwidth": 204800,
         "guidelines": "fail", "verify_placement": False, "fabric": {"technology": "ethernet"},
         "site_rack": {"row": 3},
     }  # fmt: skip
     assert PartitionExtras.read(stated) == PartitionExtras(
-        4, 64, 2**38, "smoke", 3200.5, 2**25, "fail", False
+        4, 64, 2**38, 204800, "smoke", 3200.5, 2**25, "fail", False
     )
     assert PartitionExtras.read({}) == PartitionExtras()
 
@@ -35,6 +36,7 @@ def test_what_a_partition_states():
         ({"nodes": True}, "nodes is True; it has to be a whole number from 1 on"),
         ({"cores": "8"}, "cores is '8'; it has to be a whole number from 1 on"),
         ({"memory": 16e9}, "memory is 16000000000.0; it has to be a whole number from 0 on"),
+        ({"memory_bandwidth": "204800"}, "memory_bandwidth is '204800'; it has to be a number"),
         ({"peak": 0}, "peak is 0; it has to be a number above 0"),
         ({"peak": float("nan")}, "peak is nan; it has to be a number above 0"),
         ({"mode": "night"}, "unknown mode: 'night'; known: smoke, nightly, acceptance"),

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from acceptance.fabric import Facts, plausibility
-from acceptance.fabric.plausibility import implausible, limit_of, slower_link
+from acceptance.fabric.plausibility import implausible, limit_of, not_compared, slower_link
 from acceptance.launch import Layout
 from acceptance.suites import find
 from tests.sysfs import Sysfs
@@ -99,12 +99,12 @@ def test_a_bandwidth_is_held_against_what_the_benchmark_adds_up(benchmark, layou
 
 def test_a_latency_below_the_floor_is_implausible():
     facts = Facts.read({**ETH, "cable": 30})
-    # 30 m of cable are 0.1 us of light; 8 bytes in the smallest frame 0.0576.
-    measured = {"latency_0": (0.01, "us"), "latency_8": (0.15, "us"), "latency_64": (0.2, "us")}
+    # Adapters take 0.3 us, 30 m of cable are 0.1 us of light; 8 bytes in the smallest frame 0.0576.
+    measured = {"latency_0": (0.01, "us"), "latency_8": (0.44, "us"), "latency_64": (0.6, "us")}
     (line,) = implausible(find("osu.latency"), measured, facts, TWO)
-    assert line.startswith("implausible: latency_8 is 0.15 us, over ")
-    assert "no message of its size takes less than 0.1577" in line
-    assert implausible(find("osu.latency"), {"latency_8": (0.16, "us")}, facts, TWO) == []
+    assert line.startswith("implausible: latency_8 is 0.44 us, over ")
+    assert "no message of its size takes less than 0.4577" in line
+    assert implausible(find("osu.latency"), {"latency_8": (0.46, "us")}, facts, TWO) == []
     assert implausible(find("osu.allreduce"), measured, facts, TWO) == []
 
 
@@ -247,3 +247,18 @@ def test_of_fabrics_that_linux_does_not_show_nothing_is_asked(tmp_path):
     assert plausibility.evidence(tmp_path, {"node1"}, None, 1) == plausibility.Evidence()
     found = evidence(tmp_path, {"node1"}, {"technology": "numalink"}, 1)
     assert (found.bytes, found.unknown, found.faults) == ({}, [], [])
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (None, "not compared: the partition states no fabric"),
+        (ETH, ""),
+        ({"technology": "ethernet"}, "bandwidths not compared: rate not stated; pcie and pcie_"),
+        ({"technology": "cray"}, "; latencies not compared: no least time of cray is known"),
+    ],
+)
+def test_what_is_not_stated_is_told_as_not_compared(facts, said):
+    told = not_compared(facts and Facts.read(facts))
+    assert bool(told) == bool(said)
+    assert said in told

@@ -36,6 +36,7 @@ class PartitionExtras:
     nodes: int = 0
     cores: int = 0
     memory: int = 0
+    memory_bandwidth: float = 0.0
     mode: str = ""
     peak: float = 0.0
     cache: int = 0
@@ -179,6 +180,7 @@ _PARTITION: dict[str, _Check] = {
     "nodes": _whole(1),
     "cores": _whole(1),
     "memory": _whole(0),
+    "memory_bandwidth": _positive,
     "mode": _word(MODES),
     "peak": _positive,
     "cache": _whole(1),

@@ -1,6 +1,13 @@
 """What a fabric can do by its stated facts, and what the links of a node say of themselves."""
 
-from acceptance.fabric import bandwidth_shares, link_check, link_report, plausibility, rates
+from acceptance.fabric import (
+    bandwidth_shares,
+    link_check,
+    link_report,
+    memory,
+    plausibility,
+    rates,
+)
 from acceptance.fabric.facts import FabricFault, Facts, facts_of, not_judged
 from acceptance.fabric.limits import Limit, exceeds, latency_floor, limit
 from acceptance.fabric.link_check import deviations
@@ -23,6 +30,7 @@ __all__ = [
     "limit",
     "link_check",
     "link_report",
+    "memory",
     "not_judged",
     "plausibility",
     "rates",

@@ -11,6 +11,12 @@ from acceptance.fabric.facts import Facts
 
 #: us of a metre: light in vacuum. In glass it is 0.005, in copper less, but this is a floor.
 METRE = 1 / 299.792458
+#: us that two adapters and their slots take of any message, at least: half of the 0.6 that a maker
+#: prints for the fastest ones, of InfiniBand, RoCE and Ethernet (NVIDIA's brief of ConnectX-6,
+#: "sub-600 nanosecond"). Papers measured 1 to 2 with those of 2008 (koop2008, kandadai2009), and no
+#: maker prints less for Omni-Path and Slingshot. Of others, whose adapters may be part of the
+#: processor, nothing is known.
+ADAPTERS = dict.fromkeys(("infiniband", "roce", "ethernet", "omni-path", "slingshot"), 0.3)
 #: By how much a true measurement may exceed a limit: clocks are off by up to 0.03 % (PCI Express),
 #: programs count what is still in a buffer, papers round; the rest is not to cry wolf.
 SLACK = 0.02
@@ -68,15 +74,15 @@ def limit(facts: Facts) -> Limit:
 def latency_floor(facts: Facts, size: int = 8) -> float:
     """Return the time (us) that no message of `size` bytes between two nodes can beat.
 
-    The bits of the message on the slowest stage, link or slot (stages may overlap), and light along
-    the stated cables. Adapters, switches, processors and software take no time here, as nothing
-    bounds theirs from below: makers give typical values. The floor is far below what is measured.
+    The bits of the message on the slowest stage, link or slot (stages may overlap), light along the
+    stated cables, and the least time of adapters. Switches, processors and software take no time
+    here, as nothing bounds theirs from below. The floor is far below what is measured.
     """
     bits = max(
         rates.link_time(facts.technology, facts.rate, facts.lanes, facts.ports, size),
         rates.slot_time(facts.pcie, facts.pcie_lanes, facts.slots, size),
     )
-    return bits + METRE * (facts.cable or 0)
+    return bits + METRE * (facts.cable or 0) + ADAPTERS.get(facts.technology, 0.0)
 
 
 def exceeds(value: float, bound: float) -> bool:

@@ -36,6 +36,18 @@ def limit_of(
     return round(bound.bandwidth / UNITS[unit], 1), f"limit of {facts.text}, {bound.formula}"
 
 
+def not_compared(facts: Facts | None) -> str:
+    """Return which results between nodes `implausible` cannot judge, and why; empty: it can."""
+    if facts is None:
+        return "not compared: the partition states no fabric"
+    bound, said = limit(facts), []
+    if bound.bandwidth is None:
+        said.append(f"bandwidths not compared: {bound.note}")
+    if not latency_floor(facts):
+        said.append(f"latencies not compared: no least time of {facts.technology} is known")
+    return "; ".join(said)
+
+
 def implausible(
     benchmark: Benchmark,
     measurements: Mapping[str, tuple[float, str]],

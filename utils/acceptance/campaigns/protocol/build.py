@@ -36,7 +36,7 @@ from acceptance.rfm import configuration as site
 from acceptance.verdict import Status, Verdict
 
 #: What of a provenance is of one run, not of a version.
-_OF_RUNS = ("bytes", "placement", "counters", "rounds_left_out")
+_OF_RUNS = ("bytes", "placement", "counters", "rounds_left_out", "memory", "wire")
 #: What of a configuration a reader needs to see; the rest is how ReFrame is driven.
 _PARTITION = (
     *("name", "descr", "scheduler", "launcher", "access", "environs", "max_jobs"),

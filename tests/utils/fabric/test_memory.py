@@ -1,0 +1,76 @@
+"""`fabric/memory.py`: bandwidths inside a node beside what its memory moves."""
+
+import pytest
+
+from acceptance.fabric.memory import CACHES, Memory, beyond
+from acceptance.launch import Layout
+from acceptance.suites import find
+
+ONE = Layout(2, 2, "intra-node")
+#: 100 GB/s, and 1 MiB of caches, 3 with private ones.
+NODE = Memory(100_000, 2**20)
+SIZE = 2**22
+
+
+def judged(benchmark, measured, memory=NODE, layout=ONE):
+    return beyond(find(benchmark), measured, memory, layout)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "layout", "limit"),
+    [
+        # Two buffers of 4 MiB, of which 3 MiB may be in caches: each byte moved 5/8 times.
+        ("osu.bw", ONE, 100_000 / 2 * 8 / 5),
+        ("imb.PingPong", ONE, 100_000 / 2 * 8 / 5),
+        # Two ways have four buffers.
+        ("osu.bibw", ONE, 100_000 * 16 / 13),
+        ("imb.Sendrecv", ONE, 100_000 * 16 / 13),
+        # Four pairs have eight; their sum by the average of their times may be 8/5 of the truth.
+        ("imb.Uniband", Layout(8, 8, "intra-node"), 100_000 / 2 * 32 / 29),
+        ("osu.mbw_mr", Layout(8, 8, "intra-node"), 100_000 / 2 * 32 / 29 * 8 / 5),
+    ],
+)
+def test_a_bandwidth_inside_a_node_is_bound_by_its_memory(benchmark, layout, limit):
+    assert NODE.limit(find(benchmark), SIZE, layout) == pytest.approx(limit)
+    name = f"bandwidth_{SIZE}"
+    lines, told = judged(benchmark, {name: (limit * 1.01, "MB/s")}, layout=layout)
+    assert (lines, told[:13]) == ([], "compared from")
+    (line,), _ = judged(benchmark, {name: (limit * 1.03, "MB/s")}, layout=layout)
+    assert line.startswith(f"implausible: {name} is {limit * 1.03:g} MB/s, memory of 100000 MB/s")
+
+
+def test_large_messages_come_near_to_half_of_the_memory():
+    assert NODE.limit(find("osu.bw"), 2**34, ONE) == pytest.approx(50_000, rel=1e-3)
+
+
+def test_messages_that_fit_into_the_caches_are_not_bound():
+    inside, above = CACHES * 2**20 // 2, CACHES * 2**20 // 2 + 1
+    measured = {f"bandwidth_{inside}": (1e9, "MB/s")}
+    assert judged("osu.bw", measured) == ([], "not compared: the messages fit into the caches")
+    lines, told = judged("osu.bw", {**measured, f"bandwidth_{2 * above}": (1e9, "MB/s")})
+    assert len(lines) == 1
+    assert told.startswith(f"compared from {2 * above} bytes on")
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        (Memory(0, 2**20), "not compared: the partition states no memory_bandwidth"),
+        (Memory(1.0, 0), "not compared: the partition states no cache"),
+        (Memory(0, 0), "not compared: the partition states no memory_bandwidth and no cache"),
+    ],
+)
+def test_what_is_not_stated_is_told_as_not_compared(memory, said):
+    assert judged("osu.bw", {f"bandwidth_{SIZE}": (1e9, "MB/s")}, memory) == ([], said)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "name", "unit"),
+    [
+        ("osu.latency", f"latency_{SIZE}", "us"),
+        ("osu.allreduce", f"latency_{SIZE}", "us"),
+        ("npb.cg", "mops_total", "Mop/s"),
+    ],
+)
+def test_what_is_no_bandwidth_of_pairs_is_not_compared(benchmark, name, unit):
+    assert judged(benchmark, {name: (1e-9, unit)}) == ([], "")
