@@ -23,6 +23,11 @@ def add(commands: Commands) -> None:
         failed="something that the configuration promises is broken",
     )
     add_system(command)
+    command.add_argument(
+        "--ask-nodes",
+        action="store_true",
+        help="let a short job look at the links of a node of each partition that states none",
+    )
     add_format(command, "text", "json")
     command.set_defaults(run=run)
 
@@ -30,7 +35,11 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what was examined; the exit status is 1 when something is broken."""
     examined = examine(
-        options.workspace, options.config_files, options.system, refused=options.refused
+        options.workspace,
+        options.config_files,
+        options.system,
+        refused=options.refused,
+        ask_nodes=options.ask_nodes,
     )
     emit(options.format, lambda: [vars(item) for item in examined], lambda: _text(examined))
     broken = any(item.state == BROKEN for item in examined)
@@ -44,5 +53,7 @@ def _text(examined: Sequence[Examined]) -> str:
         label = f"{item.what:{_NAMES}}{item.state:9}"
         lines += wrapped(label, item.found, len(label))
         if item.remedy:
-            lines += wrapped("", f"what to do: {item.remedy}", _NAMES + 9)
+            todo = "paste" if item.lines else "what to do:"
+            lines += wrapped("", f"{todo} {item.remedy}", _NAMES + 9)
+        lines += [f"    {line}" for line in item.lines]
     return "\n".join(lines)

@@ -7,7 +7,14 @@ from acceptance.launch.placement import MPIS, Launch, Layout, PlacementFault, pl
 from acceptance.launch.rank_report import Rank, misplaced
 from acceptance.launch.scontrol import SlurmFault
 from acceptance.launch.slurm_jobs import SLURM, cut_short
-from acceptance.launch.slurm_nodes import SlurmNode, excluded_nodes, listed_nodes, partition_nodes
+from acceptance.launch.slurm_nodes import (
+    SlurmNode,
+    excluded_nodes,
+    listed_nodes,
+    node_records,
+    partition_nodes,
+    partition_option,
+)
 from acceptance.launch.topology import (
     CACHE_SCRIPT,
     last_level_cache,
@@ -34,7 +41,9 @@ __all__ = [
     "last_level_cache",
     "listed_nodes",
     "misplaced",
+    "node_records",
     "partition_nodes",
+    "partition_option",
     "pins",
     "place",
     "placement",

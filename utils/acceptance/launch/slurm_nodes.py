@@ -97,6 +97,11 @@ def excluded_nodes(access: Sequence[str]) -> str:
     return _chosen(access).get("--exclude", "")
 
 
+def partition_option(access: Sequence[str]) -> str:
+    """Return the partition of Slurm that the `access` options choose, else the default one."""
+    return _chosen(access).get("--partition", "").split(",")[0] or _default()
+
+
 def listed_nodes(text: str) -> list[str]:
     """Return the names of a list of Slurm such as node[1-4],node7; raises SlurmFault."""
     return list(dict.fromkeys(scontrol.show("hostnames", text).split()))

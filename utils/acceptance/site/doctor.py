@@ -17,6 +17,7 @@ from acceptance.fabric import FabricFault, facts_of
 from acceptance.launch import MPIS, SLURM, slurm_jobs, usable_cores
 from acceptance.rfm import configuration
 from acceptance.site.storage import places
+from acceptance.site.to_paste import to_paste
 from acceptance.site.unmet import unmet_rows
 from acceptance.software import Spack, broken_promise, builds, find_program, folder_of, missing
 from acceptance.suites import SUITES, Suite
@@ -33,6 +34,8 @@ class Examined:
     state: str
     found: str
     remedy: str = ""
+    #: Lines to paste, where that is the remedy.
+    lines: tuple[str, ...] = ()
 
 
 def examine(
@@ -41,10 +44,12 @@ def examine(
     system: str | None = None,
     *,
     refused: str = "",
+    ask_nodes: bool = False,
 ) -> list[Examined]:
     """Look at the machine, the project's set-up, the references and every suite.
 
     `refused` is what ReFrame says of a configuration that it does not take: it keeps nothing then.
+    To `ask_nodes` short jobs look at the links of nodes that Slurm has.
     """
     spack = Spack.find(workspace)
     rows = [
@@ -71,6 +76,9 @@ def examine(
     rows += _unmet(chosen, site, workspace)
     for suite in () if wrong else SUITES.values():
         rows += _suite(suite, chosen, site, spack)
+    for text in () if wrong else to_paste(workspace, site, chosen, ask_nodes=ask_nodes):
+        found = f"does not state {', '.join(text.keys)}"
+        rows.append(Examined(text.what, MISSING, found, f"{text.into}:", text.lines))
     return rows
 
 

@@ -1,7 +1,14 @@
 """How a machine gets a suite: Spack, and the MPIs, compilers and modules that are there."""
 
 from acceptance.software import externals
-from acceptance.software.mpis import InstalledMpi, MpiSearch, find_mpis, plugin
+from acceptance.software.mpis import (
+    InstalledMpi,
+    MpiSearch,
+    find_mpis,
+    mpi_on_path,
+    plugin,
+    search_path,
+)
 from acceptance.software.no_case import (
     NoCase,
     broken_promise,
@@ -42,10 +49,12 @@ __all__ = [
     "folder_of",
     "keep_lock",
     "missing",
+    "mpi_on_path",
     "no_case",
     "not_provided",
     "pinned_version",
     "plugin",
     "read_lock",
+    "search_path",
     "spack_features",
 ]

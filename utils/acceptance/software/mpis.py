@@ -2,8 +2,10 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from acceptance.core import process
 from acceptance.software import externals, modules, mpi_versions
@@ -118,6 +120,30 @@ def identify(programs: Path) -> tuple[str, str] | None:
             done = process.run(command, timeout=60, env={**os.environ, "LC_ALL": "C"})
             if identity := mpi_versions.identity(done.out):
                 return identity
+    return None
+
+
+def search_path(environment: Mapping[str, Any]) -> str:
+    """Return PATH as an environment of ReFrame's configuration sets it, with its MPI's modules."""
+    path = os.environ.get("PATH", os.defpath)
+    system = modules.find()
+    for module in environment.get("modules", ()):
+        name = module if isinstance(module, str) else module.get("name", "")
+        if system and (folder := modules.load(system, name)):
+            path = f"{folder}:{path}"
+    for variable, value in environment.get("env_vars", ()):
+        if variable == "PATH":
+            path = str(value).replace("${PATH}", path).replace("$PATH", path)
+    return os.path.expandvars(path)
+
+
+def mpi_on_path(path: str) -> tuple[str, str] | None:
+    """Return the MPI whose launcher comes first on a path, and what says so; None without one."""
+    for name in ("mpirun", "mpiexec"):
+        if program := shutil.which(name, path=path):
+            done = process.run([program, "--version"], timeout=60)
+            identity = mpi_versions.identity(done.out) or identify(Path(program).parent)
+            return identity and (identity[0], f"{program}: {' '.join(identity)}")
     return None
 
 

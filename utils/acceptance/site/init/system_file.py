@@ -11,6 +11,7 @@ from pathlib import Path
 import jinja2
 
 from acceptance.core.text import WIDTH, plural, shortened
+from acceptance.launch.scontrol import NodeRecord
 from acceptance.site.init.cluster import Cluster
 from acceptance.site.init.node_kinds import Kind
 from acceptance.software import InstalledMpi, MpiSearch, plugin
@@ -19,7 +20,7 @@ _TEMPLATE = Path(__file__).with_name("system.py.j2")
 #: Of a long list of names, how many are written.
 _NAMES = 4
 #: Open MPI refuses to run as root, as in a container, unless it is allowed twice.
-_AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
+AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def text(plan: Plan) -> str:
         mpi_entry=_mpi_entry,
         nodes_note=_nodes_note,
         plural=plural,
-        processor=_processor,
+        processor=lambda kind: processor(kind.nodes[0]),
     )
 
 
@@ -148,7 +149,7 @@ def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
     variables: list[list[str]] = []
     if plan.cluster is None:
         variables = [["PATH", f"{mpi.prefix}/bin:$PATH"]] * (not modules)
-        variables += _AS_ROOT * (mpi.name == "openmpi")
+        variables += AS_ROOT * (mpi.name == "openmpi")
     elif start := plugin(mpi.name, plan.cluster.plugins):
         variables = [["SLURM_MPI_TYPE", start]]
     else:
@@ -161,8 +162,8 @@ def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
     return _comments(notes, 4) + "\n" + line
 
 
-def _processor(kind: Kind) -> dict[str, int]:
-    node = kind.nodes[0]
+def processor(node: NodeRecord) -> dict[str, int]:
+    """Return ReFrame's entry of the processors of a node."""
     return {
         "num_cpus": node.sockets * node.cores_per_socket * node.threads,
         "num_cpus_per_core": node.threads,
