@@ -374,10 +374,11 @@ def ways(cases):
 
 @pytest.fixture
 def small(site, recorded):
-    """List the cases of a replay of some size: `small(extras, options)`."""
+    """List the cases of a replay of some size, not of this machine's: `small(extras, options)`."""
 
     def cases(extras, *options):
         replay(site, recorded(f"npb/{CG}"), "cg.S.2", extras)
+        change(site.folder / "site.py", ('"scheduler": "local"', '"scheduler": "pbs"'))
         return listed(site, *options)
 
     return cases

@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,16 +64,15 @@ def to_paste(
     workspace: Workspace, site: Site, system: dict[str, Any], *, ask_nodes: bool = False
 ) -> Iterator[ToPaste]:
     """Yield what is not stated on a system; to `ask_nodes` a job looks at one of each partition."""
-    seen = set()
+    environments = {}
     for partition in system["partitions"]:
         entries = _of_partition(partition, ask_nodes)
-        name = partition["name"]
-        yield from _in_place(f"partition {name}", entries, partition)
-        for environment in site.environments_of(partition, system):
-            if environment["name"] not in seen:
-                seen.add(environment["name"])
-                entries = _of_environment(environment)
-                yield from _in_place(f"environment {environment['name']}", entries, environment)
+        yield from _in_place(f"partition {partition['name']}", entries, partition)
+        environments |= {each["name"]: each for each in site.environments_of(partition, system)}
+    named = {name for each in environments.values() for name in each.get("features", ())}
+    for name, environment in environments.items():
+        entries = _of_environment(environment, named)
+        yield from _in_place(f"environment {name}", entries, environment)
     yield from _of_wheels(workspace, site, system)
 
 
@@ -142,8 +141,11 @@ def _add_fabric(extras: _Entries, fabric: Fabric) -> None:
     extras.add("fabric", fabric.facts or None, *comments)
 
 
-def _of_environment(environment: dict[str, Any]) -> _Entries:
-    """Return what an environment does not say of its MPI, and of suites that are on its path."""
+def _of_environment(environment: dict[str, Any], named: Collection[str]) -> _Entries:
+    """Return what an environment does not say of its MPI, and of suites that are on its path.
+
+    `named` are the features of all environments: a suite that one has is not offered to another.
+    """
     entries, extras = _Entries(), _Entries()
     if builds(environment):
         return entries
@@ -155,7 +157,7 @@ def _of_environment(environment: dict[str, Any]) -> _Entries:
         folder = next((os.path.dirname(program) for program in programs if program), None)
         if suite.key in features and not folder_of(environment, suite.key):
             folders.add(suite.key, folder, "" if folder else f"the folder of {suite.title}")
-        elif suite.key not in features and folder:
+        elif suite.key not in named and folder:
             folders.add(suite.key, folder, "if it was built with the MPI of this environment")
             found.append(suite.key)
     if found:
