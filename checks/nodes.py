@@ -3,7 +3,6 @@
 Rounds, and why not IMB's own `-map`: `launch/rounds.py`, `suites/imb/multi_output.py`.
 """
 
-import functools
 import os
 from pathlib import Path
 from statistics import median
@@ -16,14 +15,14 @@ from acceptance.core import metrics
 from acceptance.core.errors import Fault
 from acceptance.core.observations import Observation
 from acceptance.core.pairs import PairResult, stored_data
-from acceptance.launch import Layout, misplaced, partition_nodes, placement, rank_report, rounds
+from acceptance.launch import Layout, misplaced, placement, rank_report, rounds
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb.multi_output import BENCHMARK, parse_pairs
 
 from .build import ImbBuild
 from .extras import extras_of
 from .no_case import needs_build
-from .partitions import cores_of, mode_of, nodes_of, uses_slurm
+from .partitions import cores_of, mode_of, nodes_of, nodes_up, uses_slurm
 from .placed import PlacedCheck
 
 #: Bytes of the message whose time is the latency, and of that whose bandwidth is told.
@@ -34,12 +33,6 @@ SIZES = [SMALL, LARGE]
 MESSAGES, PER_LARGE = 1000, 50
 #: The files of the job: message sizes, and its nodes.
 SIZE_FILE, HOST_FILE = "sizes", "hosts"
-
-
-@functools.cache
-def nodes_up(access: tuple[str, ...]) -> int:
-    """Count the nodes of a partition of Slurm that are up, asked once; raises SlurmFault."""
-    return sum(node.up for node in partition_nodes(access))
 
 
 @rfm.simple_test

@@ -8,7 +8,7 @@ from acceptance import launch
 from acceptance.core.extras import MODES
 from acceptance.core.paths import Workspace
 from acceptance.fabric import Facts, facts_of
-from acceptance.launch import SLURM, Size
+from acceptance.launch import SLURM, Size, partition_nodes
 
 from .extras import extras_of
 
@@ -43,6 +43,12 @@ def memory_of(partition) -> int:
 def nodes_of(partition) -> int:
     """Count the nodes of a partition that the checks may use; 1 if unknown."""
     return size_of(partition).nodes
+
+
+@functools.cache
+def nodes_up(access: tuple[str, ...]) -> int:
+    """Count the nodes of a partition of Slurm that are up, asked once; raises SlurmFault."""
+    return sum(node.up for node in partition_nodes(access))
 
 
 def uses_slurm(partition) -> bool:

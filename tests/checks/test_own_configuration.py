@@ -164,7 +164,8 @@ def fortnight(complete, first):
     ((uuid, start, end, blob),) = connection.execute(
         "SELECT uuid, session_start_unix, session_end_unix, json_blob FROM sessions"
     )
-    for night in range(1, 15):
+    connection.execute("UPDATE sessions SET rowid = 100")  # the others were stored before
+    for night in range(14, 0, -1):
         other = f"{night:08x}-0000-4000-8000-000000000000"
         report, shift = json.loads(blob.replace(uuid, other)), 86400.0 * night
         for case in (case for run in report["runs"] for case in run["testcases"]):
@@ -173,8 +174,12 @@ def fortnight(complete, first):
                 values[0] *= 1 + 0.002 * ((7 * night) % 5 - 2)
         for name in ("time_start_unix", "time_end_unix"):
             report["session_info"][name] -= shift
-        row = other, start - shift, end - shift, json.dumps(report), None
-        connection.execute("INSERT INTO sessions VALUES(?, ?, ?, ?, ?)", row)
+        row = 100 - night, other, start - shift, end - shift, json.dumps(report)
+        connection.execute(
+            "INSERT INTO sessions(rowid, uuid, session_start_unix, session_end_unix, json_blob) "
+            "VALUES(?, ?, ?, ?, ?)",
+            row,
+        )
     connection.commit()
     return site
 
@@ -187,10 +192,13 @@ def test_baseline_proposes_the_check_of_the_site(fortnight):
 
 def test_what_became_worse_in_a_check_of_the_site_is_an_alert(fortnight):
     fortnight.copies(4.0)
+    checks = fortnight.acceptance("where").output.strip()
     for _ in "12":
-        check = fortnight.folder / "site_checks/copy.py"
-        done = fortnight.reframe("-C", fortnight.file, "-c", check, "-r")
-        assert done.status == 0, "plain ReFrame is green"
+        done = fortnight.reframe(
+            *("-C", fortnight.file, "-c", f"{checks}/fabric.py"),
+            *("-c", fortnight.folder / "site_checks/copy.py", "-r"),
+        )
+        assert done.status == 0, "ReFrame is green"
     status, verdict = fortnight.gate()
     (alert,) = verdict["alerts"]
     assert (status, alert["check"], alert["metric"]) == (1, "Copy", "copy")

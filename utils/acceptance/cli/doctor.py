@@ -55,5 +55,5 @@ def _text(examined: Sequence[Examined]) -> str:
         if item.remedy:
             todo = "paste" if item.lines else "what to do:"
             lines += wrapped("", f"{todo} {item.remedy}", _NAMES + 9)
-        lines += [f"    {line}" for line in item.lines]
+        lines += item.lines
     return "\n".join(lines)

@@ -5,7 +5,6 @@ for a new site; nothing is made up.
 """
 
 import contextlib
-import json
 import os
 import shutil
 from collections.abc import Collection, Iterator
@@ -44,27 +43,33 @@ class _Entries:
     comments: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, key: str, value: object, *comments: str) -> None:
+        if isinstance(value, dict):
+            entries = _Entries()
+            for name, entry in value.items():
+                entries.add(name, entry)
+            value = entries
         self.values[key], self.comments[key] = value, [text for text in comments if text]
 
-    def lines(self, indent: str = "") -> Iterator[str]:
+    def lines(self, indent: int = 0) -> Iterator[str]:
         """Yield the lines; what is to be filled in is a comment."""
+        start = " " * indent
         for key, value in self.values.items():
-            yield from (f"{indent}# {comment}" for comment in self.comments[key])
             if isinstance(value, _Entries):
-                yield f'{indent}"{key}": {{'
-                yield from value.lines(indent + "    ")
-                yield f"{indent}}},"
+                for text in self.comments[key]:
+                    yield from system_file.comment(text, indent).splitlines()
+                yield from (f'{start}"{key}": {{', *value.lines(indent + 4), f"{start}}},")
             elif value is None:
-                yield f'{indent}# fill in: "{key}": ...,'
+                for text in (*self.comments[key], f'fill in: "{key}": ...,'):
+                    yield from system_file.comment(text, indent).splitlines()
             else:
-                yield f'{indent}"{key}": {json.dumps(value)},'
+                yield from system_file.entry(key, value, indent, self.comments[key]).splitlines()
 
 
 def to_paste(
     workspace: Workspace, site: Site, system: dict[str, Any], *, ask_nodes: bool = False
 ) -> Iterator[ToPaste]:
     """Yield what is not stated on a system; to `ask_nodes` a job looks at one of each partition."""
-    environments = {}
+    environments: dict[str, dict[str, Any]] = {}
     for partition in system["partitions"]:
         entries = _of_partition(partition, ask_nodes)
         yield from _in_place(f"partition {partition['name']}", entries, partition)
@@ -130,7 +135,7 @@ def _look(partition: dict[str, Any], scheduler: str, ask_nodes: bool) -> Fabric:
         if scheduler not in SLURM or not ask_nodes:
             return Fabric(todo=(_NODE if scheduler in SLURM else "config/README.md has the keys",))
         access = partition.get("access", ())
-        look = node_kinds.look(partition_option(access), node_records(access), [])
+        look = node_kinds.look_at_one(partition_option(access), node_records(access), [])
         return look.fabric if look.probe else Fabric(todo=(f"no node looked: {look.fault}",))
     except (ParseError, OSError, SlurmFault) as err:
         return Fabric(todo=(str(err),))
@@ -191,7 +196,7 @@ def _of_wheels(workspace: Workspace, site: Site, system: dict[str, Any]) -> Iter
     entries.add("features", ["imb"])
     entries.add("extras", {"mpi": "intel-mpi", "suites": {"imb": str(folder)}})
     entries.add("env_vars", wheels_variables(workspace.wheels))
-    lines = ("{", *entries.lines("    "), "},")
+    lines = ("{", *entries.lines(4), "},")
     into = 'into "environments", and "wheels" into "environs" of a partition'
     yield ToPaste("environment wheels", into, ("imb",), lines)
 

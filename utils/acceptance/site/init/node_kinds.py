@@ -84,7 +84,7 @@ def kinds_of(partition: PartitionRecord, nodes: list[NodeRecord], paths: list[st
     for node in nodes:
         classes.setdefault((hardware(node), node.features), []).append(node)
     ordered = sorted(classes.values(), key=len, reverse=True)
-    looks = [look(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
+    looks = [look_at_one(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
     refusals = [look.fault for look in looks if look.refused]
     if refusals and not any(look.probe for look in looks):
         raise cluster.Refused(refusals[0])
@@ -112,7 +112,7 @@ def _key(node: NodeRecord, facts: Fabric) -> object:
     return hardware(node), tuple(sorted(facts.facts.items())), facts.link
 
 
-def look(partition: str, alike: list[NodeRecord], paths: list[str]) -> Look:
+def look_at_one(partition: str, alike: list[NodeRecord], paths: list[str]) -> Look:
     """Look at a node of a partition, of these alike, through a short job."""
     ready = [n for n in alike if n.idle] or [n for n in alike if n.shared]
     if not ready:

@@ -79,9 +79,9 @@ def text(plan: Plan) -> str:
         "could not be found out. The keys are explained in config/README.md.",
         access=_access,
         access_notes=_access_notes,
-        comment=_comment,
+        comment=comment,
         comments=_comments,
-        entry=_entry,
+        entry=entry,
         fabric_notes=_fabric_notes,
         literal=_literal,
         mpi_entry=_mpi_entry,
@@ -91,7 +91,7 @@ def text(plan: Plan) -> str:
     )
 
 
-def _comment(line: str, indent: int = 0, lead: str = "# ") -> str:
+def comment(line: str, indent: int = 0, lead: str = "# ") -> str:
     """Return a comment, whose lines are no longer than a line may be unless a word is."""
     lead = " " * indent + lead
     return textwrap.fill(
@@ -105,7 +105,7 @@ def _comment(line: str, indent: int = 0, lead: str = "# ") -> str:
 
 
 def _comments(lines: Iterable[str], indent: int) -> str:
-    return "\n".join(_comment(line, indent) for line in lines)
+    return "\n".join(comment(line, indent) for line in lines)
 
 
 def _literal(value: object, indent: int = 0, before: int = 0) -> str:
@@ -130,11 +130,11 @@ def _literal(value: object, indent: int = 0, before: int = 0) -> str:
     return f"[\n{rows}{' ' * indent}]"
 
 
-def _entry(key: str, value: object, indent: int, notes: Iterable[str] = ()) -> str:
+def entry(key: str, value: object, indent: int, notes: Iterable[str] = ()) -> str:
     """Return an entry of a dictionary, below its comments."""
     start = f'{" " * indent}"{key}": '
     line = start + _literal(value, indent, len(start)) + ","
-    return "\n".join([*(_comment(note, indent) for note in notes), line])
+    return "\n".join([*(comment(note, indent) for note in notes), line])
 
 
 def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
