@@ -266,6 +266,17 @@ def test_what_rounding_explains_is_accepted(read, name, start, row):
     assert list(found.values.values()) == [float(field) for field in row.split()[1:]]
 
 
+def test_a_bandwidth_below_the_printed_digits_is_computed(read):
+    text = read(RATE)
+    real = row_of(text, "1")
+    table = osu.parse(text.replace(real, like(real, "1 0.00 3277.98")))
+    assert table.rows[0].values == {"bandwidth": pytest.approx(0.00327798), "messages": 3277.98}
+    row = like(real, "1 0.00 32779.80")
+    refused(text.replace(real, row), "mbw_mr", row, "bandwidth 0.00 is not that of its line")
+    row = like(real, "1 0.00 0.00")
+    refused(text.replace(real, row), "mbw_mr", row, "bandwidth is zero")
+
+
 #: Of a number that OMB printed, what C prints in no case.
 FORMS = [
     (LATENCY, "1024", "0.19", ["19", "0.1", "00.19", "0.190", "1.9e-1", ".19", "019", "+0.19"]),

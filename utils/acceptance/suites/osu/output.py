@@ -221,18 +221,20 @@ class _Reader(LineReader):
 
     def add_row(self, table: Table, size: int | None, values: dict[str, float]) -> None:
         self.check_size([row.size for row in table.rows], size)
+        self.check_rate(size, values)
         for name, value in values.items():
             # The first process may wait for no one; no data may take no time, any other takes some.
             if value == 0 and name != "min" and size != 0:
                 raise self.error(f"{name} is zero")
-        self.check_rate(size, values)
         table.rows.append(TableRow(size, values, self.number))
 
     def check_rate(self, size: int | None, values: dict[str, float]) -> None:
         """Compare MB/s with messages a second times their size, within the printed digits.
 
-        Source: osu_mbw_mr.c, rate = 1e6 bw / size.
+        Source: osu_mbw_mr.c, rate = 1e6 bw / size. A bandwidth below the two decimals (some
+        thousand bytes a second, on a busy machine) is computed.
         """
         if size is not None and "messages" in values:
             low, high = (size * (values["messages"] + d) / 1e6 for d in (-HALF, HALF))
             self.check_bandwidth(values["bandwidth"], low, high, f"{size} bytes a message")
+            values["bandwidth"] = values["bandwidth"] or size * values["messages"] / 1e6
