@@ -109,7 +109,7 @@ def test_what_xml_and_ascii_cannot_hold():
     assert text.isascii()
     suite, _ = read(verdict)
     assert suite.get("name").endswith("Köln")
-    assert suite.find("testcase/failure").text == "?[31mred? & <µs> ??"
+    assert suite.find("testcase/failure").text == r"\x1b[31mred\x00 & <µs> \ud800\ufffe"
 
 
 def test_the_text_fits_a_terminal_and_says_how_to_see_what_is_cut():

@@ -129,6 +129,11 @@ def test_labels_are_escaped(name):
     assert labels["check"] == name
 
 
+def test_labels_have_no_codes_of_terminals():
+    ((labels, _),) = exported(replace(CASE, name="a\x1b[2J\ud800"))["acceptance_metric_value"]
+    assert labels["check"] == r"a\x1b[2J\ud800"
+
+
 def test_of_repeated_cases_the_last_counts():
     again = replace(CASE, run_index=1, metrics=(replace(METRIC, value=9.0),))
     for order in ((CASE, again), (again, CASE)):

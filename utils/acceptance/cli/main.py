@@ -1,13 +1,14 @@
 """The command `acceptance`."""
 
 import argparse
+import contextlib
 import difflib
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, TextIO, cast
 
 import argcomplete
 
@@ -32,7 +33,7 @@ from acceptance.cli import (
     where,
 )
 from acceptance.cli.arguments import CONFIG_FILE, Parser, add_config_file
-from acceptance.cli.output import SIGNALLED, warn
+from acceptance.cli.output import SIGNALLED, Shown, warn
 from acceptance.core import release
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
@@ -73,6 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # a terminal need not know all letters of a name
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    stdout, stderr = (cast("TextIO", Shown(stream)) for stream in (sys.stdout, sys.stderr))
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     words = sys.argv[1:] if arguments is None else [*arguments]
     options = _parser(words).parse_args(words)
     status: int = Status.FAILED

@@ -3,9 +3,12 @@
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
+from typing import Any, TextIO
 
+from acceptance.core.text import printable
 from acceptance.verdict import Status
 
 #: Exit statuses beside those of `verdict.Status`: another campaign runs; 128 + the number of the
@@ -13,6 +16,26 @@ from acceptance.verdict import Status
 BUSY, SIGNALLED = 3, 128
 #: Bold green, red and yellow (ECMA-48, SGR).
 _COLOURS = {Status.PASSED: "1;32", Status.FAILED: "1;31", Status.CANNOT_JUDGE: "1;33"}
+_COLOURED = re.compile(rf"(\x1b\[(?:0|{'|'.join(_COLOURS.values())})m)")
+
+
+class Shown:
+    """A stream on which nothing is left that a terminal obeys, but for our own colours."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write text with what names, reasons and outputs have of codes spelt out."""
+        parts = _COLOURED.split(text) if self.stream.isatty() else [text]
+        # Each second part is a code of `painter`.
+        shown = (part if number % 2 else printable(part) for number, part in enumerate(parts))
+        self.stream.write("".join(shown))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the stream can do."""
+        return getattr(self.stream, name)
 
 
 def emit(form: str, data: Callable[[], object], text: Callable[[], str]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from acceptance.core.text import WIDTH
+from acceptance.core.text import WIDTH, printable
 
 #: Columns between two cells of a line, and what ends a cell that is cut.
 _GAP, _CUT = 2, "..."
@@ -20,7 +20,7 @@ def table(
     Where that does not suffice the widest columns are cut, and a line below the table says how to
     see all of it: `remedy`.
     """
-    lines = [list(header), *(list(map(str, row)) for row in rows)]
+    lines = [list(header), *([printable(str(cell), keep="") for cell in row] for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     room = width - _GAP * (len(widths) - 1)
     limits = _limits(widths, room) if sum(widths) > room else widths

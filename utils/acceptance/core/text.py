@@ -14,15 +14,15 @@ def one_line(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
-def printable(text: str) -> str:
+def printable(text: str, keep: str = "\n\t") -> str:
     """Return text in which nothing is left that a terminal obeys: `\\x1b`, `\\r`, `\\u202e`.
 
-    Line feeds and tabs stay; a caller for whom a line counts has `one_line`.
+    What is to `keep` stays: by default it is a text of several lines.
     """
-    if text.replace("\n", "").replace("\t", "").isprintable():
+    if text.isprintable():
         return text
     return "".join(
-        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
+        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode()
         for char in text
     )
 

@@ -7,18 +7,15 @@ elements are those that Jenkins, GitLab and GitHub's actions read (the schema of
 task).
 """
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from xml.etree import ElementTree as xml
 
 from acceptance.alerts import HISTORY
+from acceptance.core.text import printable
 from acceptance.nodes import FAILING
 from acceptance.verdict.model import LEFT_OUT, CaseResult, Problem, Status, Verdict
 from acceptance.verdict.nodes import is_compared, node_lines, not_benchmarked
-
-#: https://www.w3.org/TR/xml/#charsets
-_NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 #: Question -> the kinds of problems that answer it with no; the first one takes all other kinds.
 QUESTIONS: dict[str, tuple[str, ...]] = {
@@ -109,7 +106,8 @@ def _add_cases(suite: xml.Element, results: Sequence[CaseResult]) -> None:
             xml.SubElement(case, "skipped", message=_text(message))
         elif not result.passed:
             reason = _text(result.reason or f"its result is {result.result or 'not known'}")
-            failure = xml.SubElement(case, "failure", type=result.result or "none", message=reason)
+            kind = _text(result.result or "none")
+            failure = xml.SubElement(case, "failure", type=kind, message=reason)
             failure.text = reason
 
 
@@ -132,5 +130,8 @@ def _not_asked(question: str, verdict: Verdict) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text without the characters that XML cannot hold, as terminal escapes are."""
-    return _NO_XML.sub("?", text)
+    """Return text in which codes of terminals are spelt out: XML cannot hold most of them.
+
+    All that is left is among https://www.w3.org/TR/xml/#charsets.
+    """
+    return printable(text)

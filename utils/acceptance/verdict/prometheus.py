@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from acceptance.alerts import notify
 from acceptance.core import metrics
+from acceptance.core.text import printable
 from acceptance.rfm import Case, Metric, Session
 from acceptance.rfm import database as results
 from acceptance.verdict.model import Verdict
@@ -161,7 +162,7 @@ class _Collector:
             family = GaugeMetricFamily(name, text, labels=labels)
             for of, values, value in self.found:
                 if of == name:
-                    family.add_metric(values, value)
+                    family.add_metric([printable(text) for text in values], value)
             if family.samples:
                 yield family
 

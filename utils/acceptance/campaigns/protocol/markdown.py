@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from acceptance.campaigns.protocol import case_findings, conclusions, nodes
+from acceptance.core.text import printable
 from acceptance.verdict import node_lines
 
 _SIGNATURE = "______________________________"
@@ -21,7 +22,7 @@ def markdown(data: Mapping[str, Any]) -> str:
         _signatures(data),
         _measured(data),
     )
-    return "\n".join(line for section in sections for line in (*section, ""))
+    return printable("\n".join(line for section in sections for line in (*section, "")))
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
