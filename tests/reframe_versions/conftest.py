@@ -1,0 +1,172 @@
+"""A wheel of this project, and environments that a site would install it into."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from acceptance.core import release
+from tests.conftest import BIN, Result
+from tests.places import HERE, ROOT, WHEELS
+
+LOCK = (ROOT / "requirements.lock").read_text()
+PINNED = re.search(r"^reframe-hpc==(\S+)", LOCK, re.M)[1]
+OLDEST = f"{release.supported_reframe()[0]}.0"
+#: More releases of ReFrame: `make test TESTS=tests/reframe_versions REFRAME="4.9.3 4.10.0"`.
+MORE = os.environ.get("REFRAME", "").split()
+#: One environment a release of ReFrame and a lock file; they last, for all but our wheel does.
+KEPT = HERE.root / "var/reframe"
+#: Packages that some releases of ReFrame want in a version of their own.
+FREE = ("reframe-hpc", "lxml", "jsonschema", "polars")
+
+
+@dataclass
+class Environment:
+    """A site's environment, with a ReFrame and an installed copy; and a folder of its own."""
+
+    venv: Path
+    folder: Path
+    variables: dict = field(default_factory=dict)
+
+    @property
+    def packages(self):
+        (found,) = self.venv.glob("lib/python*/site-packages")
+        return found
+
+    @property
+    def tree(self):
+        return self.packages / "acceptance/_tree"
+
+    def shell(self, line):
+        """Run a line of a shell as a user of the site does, in the site's folder."""
+        done = subprocess.run(
+            ["bash", "-c", line],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            env={
+                **{k: v for k, v in os.environ.items() if not k.startswith(("RFM_", "ACCEPT"))},
+                "PATH": f"{self.venv}/bin:" + os.environ["PATH"].replace(f"{BIN}:", ""),
+                "HOME": str(self.folder),
+                "RFM_COLORIZE": "0",
+                **self.variables,
+            },
+        )
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def contents(self):
+        """Return what is in the installed copy, but for what Python itself keeps there."""
+        return {
+            path: (path.stat().st_mtime_ns, path.stat().st_size)
+            for path in self.packages.glob("acceptance/**/*")
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+
+
+def uv(*words):
+    return subprocess.run([BIN / "uv", *words], capture_output=True, text=True)
+
+
+def make(folder, version):
+    """Make the environment of a release; skip where no package can be had at all.
+
+    That of the lock file is one that there is: whoever cannot have it has no network.
+    """
+    assert not uv("venv", "-q", "--python", sys.executable, folder).returncode
+    pinned = re.sub(r"\\\n\s+--hash=\S+|\\$", "", LOCK, flags=re.M).splitlines()
+    constraints = folder / "constraints.txt"
+    constraints.write_text("\n".join(x for x in pinned if x.split("==")[0] not in FREE))
+    options = ("pip", "install", "-q", "--python", folder / "bin/python")
+    done = uv(*options, "-c", constraints, f"reframe-hpc=={version}", "-r", ROOT / "pyproject.toml")
+    if done.returncode:
+        known = (*options, "--dry-run", "--no-deps", "--reinstall", "--refresh")
+        if uv(*known, f"reframe-hpc=={PINNED}").returncode:
+            pytest.skip(f"no package index can be reached: {done.stderr.strip().splitlines()[-1]}")
+    assert not done.returncode, done.stderr
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel of this clone, as a site carries it to a machine without the clone."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*command, "-w", folder, ROOT], check=True, capture_output=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="session")
+def environment(wheel):
+    """Return what gives the environment of a release of ReFrame."""
+    made = {}
+    with contextlib.ExitStack() as stack:
+
+        def of(version):
+            if version not in made:
+                made[version] = stack.enter_context(kept(version, wheel))
+            return made[version]
+
+        yield of
+
+
+@contextlib.contextmanager
+def kept(version, wheel):
+    """Give an environment with this wheel, to one session of tests at a time."""
+    key = f"{version}-{hashlib.sha256(LOCK.encode()).hexdigest()[:8]}-py{sys.version_info[1]}"
+    venv = KEPT / key
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with open(KEPT / f"{key}.lock", "w") as lock, tempfile.TemporaryDirectory() as site:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (venv / "made").exists():
+            shutil.rmtree(venv, ignore_errors=True)
+            make(venv, version)
+            (venv / "made").touch()
+        options = ("-q", "--no-deps", "--reinstall", "--python", venv / "bin/python")
+        done = uv("pip", "install", *options, wheel)
+        assert not done.returncode, done.stderr
+        Path(site, "site.py").write_text(SITE.format(wheels=WHEELS))
+        yield Environment(venv, Path(site))
+
+
+#: As a site would write it: its own places, one partition, and MPI and IMB from plain paths.
+SITE = """
+site_configuration = {{
+    "systems": [{{
+        "name": "mine", "hostnames": [".*"],
+        "partitions": [{{
+            "name": "all", "scheduler": "local", "launcher": "mpiexec", "max_jobs": 1,
+            "environs": ["intel"], "extras": {{"nodes": 1, "cores": 2}},
+        }}],
+    }}],
+    "environments": [{{
+        "name": "intel", "features": ["imb", "mpi"], "target_systems": ["mine"],
+        "extras": {{"suites": {{"imb": "{wheels}/bin"}}, "mpi": "intel-mpi"}},
+        "env_vars": [
+            ["PATH", "{wheels}/bin:$PATH"],
+            ["LD_LIBRARY_PATH", "{wheels}/lib:$LD_LIBRARY_PATH"],
+            ["I_MPI_ROOT", "{wheels}"],
+        ],
+    }}],
+    "storage": [{{"enable": True, "sqlite_db_file": "results/site.db"}}],
+    "logging": [{{
+        "handlers": [
+            {{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}},
+            {{
+                "type": "file", "name": "log/reframe.log", "level": "debug2", "append": True,
+                "format": "[%(asctime)s] %(levelname)s: %(process)d: %(message)s",
+            }},
+        ],
+    }}],
+}}
+"""

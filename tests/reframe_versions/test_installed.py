@@ -1,0 +1,117 @@
+"""What a site does with an installed copy, with each release of ReFrame: list, run, judge.
+
+The oldest supported release and the one of the lock file; `REFRAME="4.9.3 4.10.0"` names more.
+"""
+
+import json
+import re
+import runpy
+import zipfile
+
+import pytest
+import reframe
+
+from acceptance.core import release
+from tests.conftest import needs_wheels
+from tests.places import ROOT
+from tests.reframe_versions.conftest import MORE, OLDEST, PINNED
+
+CHECKS = '-C site.py -c "$(acceptance where)"'
+#: Tells each patch of ours that this ReFrame has no place for.
+UNPATCHED = (
+    "import reframe; from acceptance.checks.reframe_patches import PATCHES, apply; apply(); "
+    "print([p.target for p in PATCHES if not hasattr(p.find()[2], 'patched')])"
+)
+
+
+@pytest.fixture(scope="module", params=[*dict.fromkeys([OLDEST, PINNED, *MORE])])
+def transcript(request, environment):
+    """The first minutes of a site: command -> what it answers."""
+    mine = environment(request.param)
+    before = mine.contents()
+    said = {
+        "version": mine.shell("reframe --version"),
+        "list": mine.shell(f"reframe {CHECKS} -l"),
+        "run": mine.shell(f"reframe {CHECKS} -r -n PingPong -S ImbMpi1.msglog=0:4"),
+        "gate": mine.shell("acceptance gate -C site.py --format json"),
+        "history": mine.shell("acceptance history -C site.py --format json"),
+        "patches": mine.shell(f'python -c "{UNPATCHED}"'),
+    }
+    return request.param, mine, said, before
+
+
+@needs_wheels
+def test_a_site_lists_runs_and_judges_with_its_own_reframe(transcript):
+    version, mine, said, before = transcript
+    assert {name: done.status for name, done in said.items()} == dict.fromkeys(said, 0), said
+    assert said["version"].output.split()[0] == version
+    listed = said["list"].output + said["list"].errors
+    assert "WARNING" not in listed
+    assert int(re.search(r"Found (\d+) check", listed)[1]) > 10
+    assert "Ran 1/1 test case(s)" in said["run"].output
+    verdict = said["gate"].data
+    assert (verdict["verdict"], verdict["problems"]) == ("pass", [])
+    assert len(said["history"].data["series"]) == 11
+    assert said["patches"].output.strip() == "[]"
+    assert mine.contents() == before, "nothing is written into an installed copy"
+    assert (mine.folder / "results/site.db").is_file()
+
+
+def test_an_installed_copy_stands_alone(environment):
+    mine = environment(PINNED)
+    assert mine.shell("acceptance where").output == f"{mine.tree}/checks\n"
+    assert "(no clone)" in mine.shell("acceptance --version").output
+    # No path leads back to the clone.
+    for path in (*mine.packages.glob("acceptance/**/*.py"), *mine.packages.glob("*.pth")):
+        assert str(ROOT) not in path.read_text()
+    places = mine.shell("acceptance where --format json").data
+    assert all(str(path).startswith(str(mine.tree)) for path in places.values())
+    limits = mine.shell(f"RFM_CONFIG_FILES={places['settings']} acceptance limits --format json")
+    assert "koop2008:sdr" in limits.output, limits
+
+
+def test_a_new_site_is_written_beside_an_installed_copy_not_into_it(environment):
+    mine = environment(PINNED)
+    before = mine.contents()
+    done = mine.shell("acceptance init-site here --local")
+    assert done.status == 2
+    assert "nothing is written into an installed copy; name a folder" in done.errors
+    done = mine.shell("acceptance init-site here --local --root systems")
+    assert (mine.folder / "systems/config/systems/here.py").is_file(), done
+    assert f"export RFM_CONFIG_FILES={mine.tree}/config/settings.py" in done.output
+    assert mine.contents() == before
+
+
+def test_the_clone_is_its_own_copy(site, tmp_path):
+    places = json.loads(site.acceptance("where", "--format", "json").output)
+    assert places["checks"] == f"{ROOT}/checks"
+    assert site.acceptance("where").output == f"{ROOT}/checks\n"
+
+
+def test_the_wheel_has_what_stands_beside_the_package(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("checks", "config", "reference", "spack-envs"):
+        for path in (ROOT / folder).glob("**/*"):
+            if path.suffix in (".py", ".csv", ".yaml") and "__pycache__" not in path.parts:
+                assert f"acceptance/_tree/{path.relative_to(ROOT)}" in names
+    assert not [name for name in names if name.endswith(".pyc") or "/var/" in name]
+
+
+def test_a_reframe_that_is_too_old_is_refused_before_any_case(monkeypatch):
+    monkeypatch.setattr(reframe, "VERSION", "4.7.4")
+    with pytest.raises(SystemExit) as refused:
+        runpy.run_path(str(ROOT / "checks/__init__.py"), init_globals={"__path__": ["checks"]})
+    assert str(refused.value) == "checks: " + release.unsupported_reframe("4.7.4")
+
+
+def test_the_range_of_releases_comes_from_the_requirements(monkeypatch):
+    needs = ["numpy>=2", 'reframe-hpc<4.11,>=4.8; python_version > "3"']
+    monkeypatch.setattr(release.importlib.metadata, "requires", lambda _: needs)
+    assert release.supported_reframe() == ("4.8", "4.11")
+    for version in ("4.8.0", "4.10.99", "4.10.4-dev.1"):
+        assert release.unsupported_reframe(version) == ""
+    assert release.unsupported_reframe("4.7.4") == (
+        "ReFrame 4.7.4 is not supported: it must be at least 4.8, and before 4.11"
+    )
+    assert release.unsupported_reframe("4.11.0-dev.0")
+    assert not release.unsupported_reframe("5.0", too_old=True)
