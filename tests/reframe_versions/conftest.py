@@ -163,7 +163,7 @@ site_configuration = {{
         "handlers": [
             {{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}},
             {{
-                "type": "file", "name": "log/reframe.log", "level": "debug2", "append": True,
+                "type": "file", "name": "reframe.log", "level": "debug2", "append": True,
                 "format": "[%(asctime)s] %(levelname)s: %(process)d: %(message)s",
             }},
         ],

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from acceptance.core.errors import Fault
-from acceptance.core.paths import ALERT_TARGETS, Workspace
+from acceptance.core.paths import ALERT_TARGETS, INSTALLED, Workspace
 
 #: Jobs of the link check that a partition has at once. It loads nothing, so that they may.
 LINK_JOBS = 64
@@ -21,9 +21,11 @@ def reframe_environment(workspace: Workspace, *, many_jobs: bool = False) -> dic
     With `many_jobs` each partition may have `LINK_JOBS` jobs at once.
     """
     files = os.pathsep.join(map(str, workspace.config_files))
+    default = "" if INSTALLED else str(workspace.root / "config/settings.py")
+    read = files or os.environ.get(_FILES) or default
     environment = {
         **clean_environment(os.environ),
-        _FILES: files or os.environ.get(_FILES) or str(workspace.root / "config/settings.py"),
+        **({_FILES: read} if read else {}),
         "ACCEPTANCE_VAR": str(workspace.var),
         **({"ACCEPTANCE_MAX_JOBS": str(LINK_JOBS)} if many_jobs else {}),
     }

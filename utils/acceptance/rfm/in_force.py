@@ -18,7 +18,7 @@ from typing import Any
 
 from acceptance.core import process
 from acceptance.core.errors import Fault
-from acceptance.core.paths import ROOT, Workspace, site_var
+from acceptance.core.paths import INSTALLED, ROOT, Workspace, site_var
 from acceptance.core.storage import LOG_FORMAT, LogFiles, Storage
 from acceptance.rfm import configuration
 from acceptance.rfm.environment import clean_environment, reframe_program
@@ -26,6 +26,8 @@ from acceptance.rfm.log_format import LogFormatFault, line_form
 
 #: The clone's configuration, and that which prints what is in force.
 _OWN, _PROBE = ROOT / "config/settings.py", ROOT / "config/in_force.py"
+#: What is in force where no file is named: to an installed copy what ReFrame has of its own.
+_DEFAULT = [] if INSTALLED else [_OWN]
 _FRAME = re.compile(r'File "(.+)", line (\d+)')
 _MARK = "acceptance: in force: "
 #: Seconds in which ReFrame reads its configuration.
@@ -70,17 +72,17 @@ def workspace(
 
 
 def _files(named: Sequence[str], env: Mapping[str, str]) -> list[Path]:
-    """Return the files that are named, else the clone's own configuration."""
+    """Return the files that are named, else the clone's own configuration, if there is a clone."""
     names: list[str] = []
     for name in named or env.get(_FILES, "").split(":"):
         # As in ReFrame: a colon at the beginning drops what was named before.
         names = [*([] if name[:1] in ("", ":") else names), *filter(None, [name.removeprefix(":")])]
-    return [Path(name).absolute() for name in names] or [_OWN]
+    return [Path(name).absolute() for name in names] or _DEFAULT
 
 
 def _is_clones(files: Sequence[Path]) -> bool:
     """Tell whether these keep everything where the clone's own configuration does."""
-    if files[0].resolve() != _OWN:
+    if not files or files[0].resolve() != _OWN:
         return False
     for path in files[1:]:
         try:
@@ -102,7 +104,8 @@ def _ask(named: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
         words = [word for name in (*named, str(_PROBE)) for word in ("-C", name)]
     else:
         words = []
-        before = env.get(_FILES) or ("" if any(env.get(name) for name in _MORE) else str(_OWN))
+        default = "" if any(env.get(name) for name in _MORE) else "".join(map(str, _DEFAULT))
+        before = env.get(_FILES) or default
         environment[_FILES] = f"{before}:{_PROBE}" if before else str(_PROBE)
     command = [reframe_program(), *words, "--show-config=storage/0/enable"]
     done = process.run(command, _TIMEOUT, env=environment)
