@@ -9,3 +9,7 @@ from acceptance.core import release
 # ReFrame would take the first error in a file for one file less, and in the end run nothing.
 if fault := release.unsupported_reframe(reframe.VERSION, too_old=True):
     sys.exit(f"{__path__[0]}: {fault}")
+
+# What it is called since 4.9.
+if not hasattr(reframe, "RegressionTestPlugin"):
+    reframe.RegressionTestPlugin = reframe.RegressionMixin

@@ -8,11 +8,8 @@ from acceptance.launch import PinFault, pins
 
 from .partitions import uses_slurm
 
-#: Its name until ReFrame 4.9 is in the second place.
-_PLUGIN = getattr(rfm, "RegressionTestPlugin", None) or rfm.RegressionMixin
 
-
-class Pinned(_PLUGIN):
+class Pinned(rfm.RegressionTestPlugin):
     """A check whose job gets just the nodes that `pinned` names for its partition.
 
     The check has a `layout` when its setup is over.

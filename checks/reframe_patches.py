@@ -87,12 +87,16 @@ def apply(version: str = reframe.VERSION) -> None:
 
 
 def mark() -> None:
-    """Leave a mark of the run, where no configuration of ours has done it."""
-    if not marks.in_reframe():
+    """Leave a mark of the run, where no configuration of ours has done it.
+
+    A file of checks is loaded in its own folder: results are where ReFrame was started.
+    """
+    folder = marks.started_in()
+    if folder is None:
         return
     database = expandvars(runtime.runtime().get_option("storage/0/sqlite_db_file"))
     try:
-        marks.begin(site_var(Path(database), os.environ), sys.argv[1:])
+        marks.begin(folder / site_var(folder / database, os.environ), sys.argv[1:])
     except StoredFault as err:
         getlogger().warning(f"{err}; so that acceptance gate cannot judge this run")
 

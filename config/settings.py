@@ -20,7 +20,7 @@ from acceptance.rfm import half_made, marks
 
 WORKSPACE = Workspace.of()
 RUN = 0
-if marks.in_reframe():
+if marks.started_in():
     # Before anything can go wrong, and so that no run is taken for an older one.
     try:
         RUN = marks.begin(WORKSPACE.var, sys.argv[1:])

@@ -6,7 +6,12 @@ ReFrame gives the files that it loads names of its own. This name is the same wh
 directory is, and whatever else is called `checks`.
 """
 
+import runpy
+
 from acceptance.core.paths import ROOT
 
 #: Where Python finds the modules of a package; this is what makes one of this module.
 __path__ = [str(ROOT / "checks")]
+
+# As where ReFrame loads the checks themselves.
+runpy.run_path(f"{__path__[0]}/__init__.py", {"__path__": __path__})

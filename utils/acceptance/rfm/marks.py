@@ -69,14 +69,18 @@ class Mark:
 _own: int | None = None
 
 
-def in_reframe() -> bool:
-    """Tell whether ReFrame's command calls this."""
+def started_in() -> Path | None:
+    """Return the folder in which ReFrame's command that calls this was started; None if none does.
+
+    While it loads a file of checks the working directory is another one.
+    """
     frame = sys._getframe()
     while frame.f_back is not None:
         frame = frame.f_back
         if frame.f_globals.get("__name__") == "reframe.frontend.cli":
-            return True
-    return False
+            told = frame.f_locals.get("session_info") or {}
+            return Path(told.get("workdir") or Path.cwd())
+    return None
 
 
 def begin(var: Path, arguments: Sequence[str]) -> int:
