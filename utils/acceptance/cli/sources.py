@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from acceptance.cli.arguments import add_database
+from acceptance.cli.output import warn
 from acceptance.regressions.history import History, load
 from acceptance.rfm import ResultsFault, lost
 
@@ -29,6 +30,8 @@ def read(options: argparse.Namespace, *, whole: bool = False) -> History:
     if gone := lost.why_gone(db, workspace.verdicts, None if options.db else workspace.perflogs):
         raise ResultsFault(gone)
     history = load(db, perflogs, None if whole else options.system)
+    for fault in history.faults:
+        warn(options, fault)
     systems = (series.case.key.system for series in history.series)
     if options.system and options.system not in systems:
         raise ResultsFault(f"{db}: no result of a system {options.system!r}")

@@ -39,7 +39,7 @@ def session(database: Path, uuid: str | None = None) -> Session:
         raise ResultsFault(f"{database}: {missing}")
     ((number, uuid),) = found
     if checksums.read(database).kind(uuid) == checksums.FORGOTTEN:
-        raise SessionFault(database, uuid, "is left out: acceptance sessions --forget")
+        raise SessionFault(database, uuid, "was left out")
     for stored in rows.each(database, [(number, uuid)]):
         return _session(database, *stored)
     raise ResultsFault(f"{database}: holds no session {uuid}")

@@ -26,11 +26,19 @@ class ResultsFault(Fault):
 
 
 class SessionFault(ResultsFault):
-    """A session that cannot be read, or is not what was stored, in a database that can."""
+    """A session that cannot be read, or is not what was stored, in a database that can.
+
+    `what` says it without the `remedy`.
+    """
 
     def __init__(self, database: Path, uuid: str, message: str) -> None:
-        self.uuid = uuid
-        super().__init__(f"{database}: session {uuid} {message}")
+        self.uuid, self.what = uuid, f"{database}: session {uuid} {message}"
+        begin = uuid[:8]
+        self.remedy = (
+            f"to end this: acceptance sessions --forget {begin}, which leaves it out, or --trust "
+            f"{begin}"
+        )
+        super().__init__(f"{self.what}; {self.remedy}")
 
 
 class StoredSession(NamedTuple):

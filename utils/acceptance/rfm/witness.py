@@ -138,7 +138,7 @@ def _differences(case: StoredCase, line: PerflogLine) -> Iterator[Difference]:
             yield Difference(
                 f"{place} {name}", f"{value.value} {value.unit}", f"{fields['value']} {unit}"
             )
-        elif fields["unit"] != str(value.unit):
+        elif fields["unit"] not in (value.unit or "", *(() if value.unit else ("None", "null"))):
             yield Difference(f"the unit of {place} {name}", str(value.unit), fields["unit"])
 
 

@@ -24,8 +24,6 @@ from acceptance.verdict.model import Verdict
 
 #: Seconds between the start of ReFrame and its first line in the log, at most.
 _START_OF_REFRAME = 10.0
-#: What ends a finding about a session, for good.
-_END = "to end this: acceptance sessions --forget {0}, which leaves it out, or --trust {0}"
 
 
 def set_aside(run: LoggedRun) -> list[str]:
@@ -129,8 +127,7 @@ def tell_faults(
 ) -> None:
     """Fail for each session that cannot be read or is not what was stored, with what remains."""
     for fault in faults:
-        said = explained(fault, results, logs)
-        verdict.fail("unreadable-session", f"{said}; {_END.format(fault.uuid[:8])}", fault.uuid)
+        verdict.fail("unreadable-session", explained(fault, results, logs), fault.uuid)
 
 
 def explained(fault: SessionFault, results: Path, logs: Path | None) -> str:
@@ -141,4 +138,5 @@ def explained(fault: SessionFault, results: Path, logs: Path | None) -> str:
         (stored,) = database.stored_sessions(results, {fault.uuid})
     except (ResultsFault, ValueError):
         return str(fault)
-    return f"{fault}; {Witness(logs, [(stored.start, stored.end)]).testify(stored).text}"
+    said = Witness(logs, [(stored.start, stored.end)]).testify(stored).text
+    return f"{fault.what}; {said}; {fault.remedy}"
