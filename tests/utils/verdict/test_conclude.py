@@ -274,7 +274,7 @@ def test_a_partition_may_have_its_guidelines_fail(site, recorded):
     swapped = text
     rows = {line.split()[0]: line for line in text.splitlines() if line[:1].isdigit()}
     for size in ("512", "1024", "2048"):
-        swapped = swapped.replace(rows[size], f"{size}         900.00")
+        swapped = swapped.replace(rows[size], f"{size:8}{900:20.2f}")
     site.replay(swapped, "osu_latency", "osu")
     path = site.folder / "site.py"
     path.write_text(path.read_text().replace('"cores": 2', '"cores": 2, "guidelines": "fail"'))
@@ -300,7 +300,7 @@ def nights_before(tmp_path_factory):
         # It holds from the second run on until `go` is there.
         'while [ -e hold ] && [ ! -e go ] && [ "$(wc -l < runs.txt)" -gt 1 ]; do sleep 0.05; done\n'
         "awk -v f=$(cat factor) "
-        "'/^[0-9]/ { printf \"%s  %.2f\\n\", $1, $2 * f + 10; next } 1' output.txt\n"
+        "'/^[0-9]/ { printf \"%-8s%20.2f\\n\", $1, $2 * f + 10; next } 1' output.txt\n"
     )
     system = site.folder / "site.py"
     system.write_text(system.read_text().replace('"nodes": 2', '"nodes": 1'))
