@@ -63,7 +63,8 @@ def workspace(
     if not places or (not touched and _is_clones(files)):
         return replace(clone, config_files=tuple(files))
     answer = _ask(named, env)
-    read = tuple(Path(name) for name in answer["files"] if Path(name).resolve() != _PROBE)
+    named_files = (Path(name).absolute() for name in answer["files"])
+    read = tuple(path for path in named_files if path.resolve() != _PROBE)
     configuration.remember(read, answer["configuration"], answer["system"])
     found = storage_of(answer, read)
     if not any(path.resolve() == _OWN for path in read):

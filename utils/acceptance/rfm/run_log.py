@@ -141,10 +141,15 @@ class LoggedRun:
         return self.fields.get("selected system", "").strip("'\"")
 
     @property
+    def folder(self) -> Path:
+        """Return the folder that ReFrame was started in."""
+        return Path(self.fields.get("working directory", "").strip("'"))
+
+    @property
     def config_files(self) -> list[Path]:
         """Return the configuration files that were read, without ReFrame's own."""
         names = re.findall(r"'([^']*)'", self.fields.get("settings files", ""))
-        return [Path(name) for name in names if name != "<builtin>"]
+        return [self.folder / name for name in names if name != "<builtin>"]
 
     @property
     def database(self) -> Path | None:
@@ -152,7 +157,7 @@ class LoggedRun:
         found = _DATABASE.match(self.fields.get("results database", ""))
         if not found or found["state"] == "off":
             return None
-        return Path(self.fields.get("working directory", "").strip("'"), found["path"])
+        return self.folder / found["path"]
 
 
 def runs(logs: LogFiles) -> Iterator[LoggedRun]:
