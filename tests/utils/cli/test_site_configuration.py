@@ -130,12 +130,10 @@ def test_a_run_by_hand_is_judged_never_one_of_the_clone(own):
     assert "Ran 1/1" in own.reframe("-C", path, "-c", check, "-r").output
     judged = own.acceptance("gate", "-C", path, "--format", "json")
     assert (judged.status, judged.data["check_files"]) == (0, ["check.py"])
-    elsewhere = own.line("history", "-C", path, RFM_SQLITE_DB_FILE=str(own.folder / "other.db"))
-    assert elsewhere == (
-        2,
-        f"acceptance history: {own.folder}/other.db: no such file; "
-        "a run of ReFrame with storage on makes it",
-    )
+    other = own.folder / "other.db"
+    status, line = own.line("history", "-C", path, RFM_SQLITE_DB_FILE=str(other))
+    assert status == 2
+    assert line.startswith(f"acceptance history: {other}: ")
 
 
 @pytest.mark.parametrize(
