@@ -17,8 +17,8 @@ from pathlib import Path
 
 import reframe
 from reframe.core import runtime
-from reframe.core.exceptions import ForceExitError
-from reframe.core.logging import getlogger
+from reframe.core.exceptions import ForceExitError, LoggingError
+from reframe.core.logging import MultiFileHandler, getlogger
 from reframe.utility.osext import expandvars
 
 from acceptance.core import release
@@ -137,14 +137,31 @@ def stop_when_told(rest):
 
 
 def let_stops_through(report):
-    """Report a fault of a log's handler, unless it is the end of the session that came there."""
+    """Report a fault of a log's handler, unless it is the end of the session that came there.
+
+    Nor where it is a perflog that cannot be written: that belongs into the log (`tell_lost_line`).
+    """
 
     def handle_error(handler, record):
-        if isinstance(sys.exc_info()[1], ForceExitError):
+        fault = sys.exc_info()[1]
+        lost = isinstance(fault, OSError) and isinstance(handler, MultiFileHandler)
+        if lost or isinstance(fault, ForceExitError):
             raise
         report(handler, record)
 
     return handle_error
+
+
+def tell_lost_line(emit):
+    """Let ReFrame warn of a line of a perflog that it could not write, and run on."""
+
+    def emit_or_tell(handler, record):
+        try:
+            emit(handler, record)
+        except OSError as err:
+            raise LoggingError(f"{handler.baseFilename}: {err.strerror or err}") from None
+
+    return emit_or_tell
 
 
 def make_anew(db_file):
@@ -249,6 +266,13 @@ PATCHES = (
         make_anew,
         "loses every session once a full disk has left its results database half made",
         "it makes the tables in one transaction, or also where the file is there",
+    ),
+    Patch(
+        "reframe.core.logging:MultiFileHandler.emit",
+        tell_lost_line,
+        "keeps silent about lines of perflogs that a full disk takes, and stops where a perflog "
+        "cannot be opened",
+        "it warns of each of them, as it does of a folder that it cannot make",
     ),
     # Python's own: ReFrame's handlers of its log derive from it.
     Patch(f"{logging.__name__}:Handler.handleError", let_stops_through, _KEPT, _KEPT_UNTIL),

@@ -1,12 +1,19 @@
 """Outputs without bounds: what is read, shown and stored of them, and of other cases."""
 
+import errno
+import os
+from logging import StreamHandler
+
 import pytest
+from reframe.core.exceptions import LoggingError
+from reframe.core.logging import MultiFileHandler
 
 from acceptance.core.errors import MESSAGE, QUOTED
 from acceptance.core.storage import LogFiles
 from acceptance.rfm import database as results
 from acceptance.rfm import run_log
 from checks.outputs import bound_message, bound_tail
+from checks.reframe_patches import let_stops_through, tell_lost_line
 from tests.conftest import DATA, Site
 
 #: A line of 8 MB on the standard error, which ends with what a terminal obeys; a table after which
@@ -102,3 +109,39 @@ def test_the_last_lines_of_a_long_output(tmp_path):
     assert "1000006 B" in note
     assert len(long) < QUOTED + 100
     assert last == "  last\n"
+
+
+def test_perflogs_that_cannot_be_written_stop_no_run_and_fail_the_gate(site):
+    site.replay((DATA / "imb/IMB-MPI1_Barrier.impi.txt").read_text())
+    taken = site.var / "perflogs/replay/default/ImbMpi1.log"
+    taken.mkdir(parents=True)
+    done = site.reframe("-c", "checks", "-r", "-n", "Barrier%np=2%placement=intra-node")
+    assert done.status == 0
+    assert "could not log performance data for ImbMpi1 %benchmark=Barrier" in done.output
+    status, verdict = site.gate()
+    assert (status, verdict["passed"]) == (1, 1)
+    (problem,) = verdict["problems"]
+    assert problem["kind"] == "perflogs"
+    said = f"the perflogs lack 1 case ({taken}: Is a directory): make room there, or make it"
+    assert problem["message"].startswith(said)
+    assert str(site.database) in problem["message"]
+
+
+def test_a_full_disk_below_a_perflog_is_told_in_the_log_and_not_on_the_terminal():
+    reported = []
+    handle_error = let_stops_through(lambda *given: reported.append(given))
+
+    def write(handler, record):
+        try:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            handle_error(handler, record)
+
+    perflog = MultiFileHandler("unused")
+    perflog.baseFilename = "case.log"
+    with pytest.raises(LoggingError, match=r"^case\.log: No space left on device$"):
+        tell_lost_line(write)(perflog, None)
+    assert reported == []
+    other = StreamHandler()
+    write(other, "record")
+    assert reported == [(other, "record")]

@@ -49,6 +49,8 @@ _LOST = (
     "failed to store",
     "could not load",
 )
+#: How that of a case begins of which the perflog has no line, with the reason after the case.
+_NOT_LOGGED = "could not log performance data for "
 
 
 @dataclass
@@ -102,6 +104,17 @@ class LoggedRun:
     def losses(self) -> list[str]:
         """Return the warnings which mean that something was not run, measured or stored."""
         return [message for message in self.warnings if message.startswith(_LOST)]
+
+    @property
+    def remarks(self) -> list[str]:
+        """Return the other warnings."""
+        return [text for text in self.warnings if not text.startswith((*_LOST, _NOT_LOGGED))]
+
+    @property
+    def not_logged(self) -> list[str]:
+        """Return why perflogs could not be written, once a case."""
+        texts = (text for text in self.warnings if text.startswith(_NOT_LOGGED))
+        return [text.removeprefix(_NOT_LOGGED).partition(": ")[2] or text for text in texts]
 
     @property
     def filters(self) -> list[str]:

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from acceptance.core.paths import Workspace
+from acceptance.core.text import plural
 from acceptance.core.units import is_measured
 from acceptance.launch import slurm_jobs
 from acceptance.rfm import LoggedRun, ResultsFault, Session, SessionFault, last_run
@@ -109,7 +110,13 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
             verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
     for message in run.losses:
         verdict.fail("lost", f"ReFrame: {message}")
-    verdict.notes += [f"ReFrame: {line}" for line in run.warnings if line not in run.losses]
+    if reasons := run.not_logged:
+        verdict.fail(
+            "perflogs",
+            f"the perflogs lack {plural(len(reasons), 'case')} ({reasons[0]}): make room there, or "
+            "make it writable" + (f"; only {run.database} has the results" if run.stored else ""),
+        )
+    verdict.notes += [f"ReFrame: {line}" for line in run.remarks]
     verdict.notes += stored_values.set_aside(run)
     if run.ran is None:
         if any(problem.kind == "interrupted" for problem in verdict.problems):
@@ -127,7 +134,8 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
     elif run.stored is None:
         verdict.fail(
             "not-stored",
-            f"the session is not in {run.database}; its values are in the perflogs beside it",
+            f"the session is not in {run.database}; its values are in the perflogs"
+            + (", as far as these could be written" if reasons else " beside it"),
         )
     if verdict.ran < verdict.selected:
         verdict.fail(

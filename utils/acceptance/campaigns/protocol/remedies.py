@@ -229,6 +229,7 @@ OF_PROBLEMS: dict[str, str | None] = {
     "references": "SET-UP",
     "reference-unmet": "SET-UP",
     "alerts": "SET-UP",
+    "perflogs": "SET-UP",
     **dict.fromkeys(
         (
             *("error", "lost", "interrupted", "no-cases", "not-stored", "fewer-cases", "no-run"),
