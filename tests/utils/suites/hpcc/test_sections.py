@@ -62,6 +62,15 @@ def test_each_result_that_differs_from_its_section_is_refused(read, name, factor
         assert "the section states something else: " in fault.message
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "value_"),
+    [(SIX, "StarRandomAccess_GUPs", "0.313035"), (SAMPLE, "SingleFFT_Gflops", "10.7145")],
+)
+def test_the_last_digit_counts_where_both_print_it(read, name, key, value_):
+    text, line = set_key(read(name), key, value_)
+    assert fault_of(text, **wanted(name)).line == line
+
+
 def test_a_section_that_differs_is_told_with_its_line(read):
     text = in_section(read(SAMPLE), "StarDGEMM", "Average Gflop/s 30", "Average Gflop/s 40")
     fault = fault_of(text, **wanted(SAMPLE))
