@@ -26,7 +26,12 @@ def lines_on(check: str) -> list[str]:
             lines.append(str(found))
         elif suite := suite_of(check):
             having = (each for each in environments if suite.key in each["features"])
-            faults = (software.broken_promise(each, suite) for each in having)
+            launcher, verified = part.launcher_type.registered_name, stated.verify_placement
+            faults = (
+                software.broken_promise(each, suite)
+                or software.launch_fault(each, launcher, verified)
+                for each in having
+            )
             lines += [f"{part.fullname}: {fault}: its cases fail" for fault in faults if fault]
     return lines
 

@@ -19,7 +19,15 @@ from acceptance.rfm import configuration
 from acceptance.site.storage import places
 from acceptance.site.to_paste import to_paste
 from acceptance.site.unmet import unmet_rows
-from acceptance.software import Spack, broken_promise, builds, find_program, folder_of, missing
+from acceptance.software import (
+    Spack,
+    broken_promise,
+    builds,
+    find_program,
+    folder_of,
+    launch_fault,
+    missing,
+)
 from acceptance.suites import SUITES, Suite
 
 OK, MISSING, BROKEN = "ok", "missing", "BROKEN"
@@ -76,6 +84,7 @@ def examine(
     rows += _unmet(chosen, site, workspace)
     for suite in () if wrong else SUITES.values():
         rows += _suite(suite, chosen, site, spack)
+    rows += [] if wrong else _launchers(chosen, site)
     for text in () if wrong else to_paste(workspace, site, chosen, ask_nodes=ask_nodes):
         found = f"does not state {', '.join(text.keys)}"
         rows.append(Examined(text.what, MISSING, found, f"{text.into}:", text.lines))
@@ -195,6 +204,20 @@ def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]
         elif facts:
             slot = f", PCIe {facts.slot_text}" if facts.slot_text else ""
             yield Examined(what, OK, f"{facts.text}{slot}")
+
+
+def _launchers(system: dict[str, Any], site: configuration.Site) -> Iterator[Examined]:
+    """Look whether each launcher can be asked to place the ranks of what it starts."""
+    for partition in system["partitions"]:
+        verified = bool(partition.get("extras", {}).get("verify_placement", True))
+        for environment in site.environments_of(partition, system):
+            if {*SUITES} & {*environment.get("features", ())}:
+                fault = launch_fault(environment, partition.get("launcher", "srun"), verified)
+                if fault:
+                    place = f"{system['name']}:{partition['name']}"
+                    remedy = "state it: all cases between processes fail there until then"
+                    yield Examined(f"launcher of {partition['name']}", BROKEN,
+                                   f"{place}: {fault}", remedy)  # fmt: skip
 
 
 def _suite(

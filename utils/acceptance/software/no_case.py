@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acceptance.launch import Size
+from acceptance.launch import PlacementFault, Size, placement
 from acceptance.software.programs import find_program
 from acceptance.suites import Suite, suite_of
 
@@ -149,3 +149,17 @@ def broken_promise(environment: Environment, suite: Suite) -> str:
     if faults:
         return f"{says}, but {faults[0]}"
     return "" if os.path.isdir(folder) else f"{says}, but there is no folder {folder}"
+
+
+def launch_fault(environment: Environment, launcher: str, verified: bool) -> str:
+    """Say why nobody can ask a launcher of ReFrame to place the ranks of an environment's MPI.
+
+    Empty where it can be asked, and where nobody verifies where ranks stand.
+    """
+    extras = environment.get("extras", {})
+    try:
+        placement.family(launcher, str(extras.get("mpi", "")))
+    except PlacementFault as err:
+        lacks = "" if "mpi" in extras else ' states no "mpi" in its `extras`'
+        return f"the environment {environment['name']}{lacks}: {err}" if verified else ""
+    return ""
