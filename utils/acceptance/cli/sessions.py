@@ -58,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
         warn(options, f"session {uuid} is left out, and not missed, from now on")
     for uuid in lost.trust(path, options.trust or ()):
         warn(options, f"session {uuid} counts as it is")
+    if options.forget or options.trust:
+        return Status.PASSED
     faults: list[SessionFault] = []
     rows: list[dict[str, Any]] = []
     for session in database.sessions(path, faults):

@@ -55,7 +55,7 @@ def why_gone(results: Path, verdicts: Path, logged: Path | None) -> str:
         return ""
     if lost := lost_sessions(results, verdicts):
         held = f"it held {plural(len(lost), 'session')}"
-    elif logged is not None and perflogs.files(logged):
+    elif logged and not checksums.read(results).entries and perflogs.files(logged):
         held = f"{logged} has results of its runs"
     else:
         return ""

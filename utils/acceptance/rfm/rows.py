@@ -35,8 +35,7 @@ class SessionFault(ResultsFault):
         self.uuid, self.what = uuid, f"{database}: session {uuid} {message}"
         begin = uuid[:8]
         self.remedy = (
-            f"to end this: acceptance sessions --forget {begin}, which leaves it out, or --trust "
-            f"{begin}"
+            f"acceptance sessions --forget {begin} leaves it out, --trust {begin} takes it"
         )
         super().__init__(f"{self.what}; {self.remedy}")
 
@@ -127,10 +126,10 @@ def _compare(database: Path, stored: StoredSession, entry: checksums.Entry | Non
     if entry is None:
         return
     if entry.kind == checksums.DISPUTED:
-        message = f"differs from the perflogs, as found {entry.time[:19]}, and counts nowhere"
+        message = f"differs from the perflogs (found {entry.time[:19]})"
         raise SessionFault(database, stored.uuid, message)
     if entry.protects and entry.sum != stored.sum:
-        message = f"is not what was stored (checksum of {entry.time[:19]}), and counts nowhere"
+        message = f"is not what was stored (checksum of {entry.time[:19]})"
         raise SessionFault(database, stored.uuid, message)
 
 

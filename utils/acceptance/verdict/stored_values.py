@@ -23,7 +23,7 @@ from acceptance.rfm.witness import Witness
 from acceptance.verdict.model import Verdict
 
 #: Seconds between the start of ReFrame and its first line in the log, at most.
-_START_OF_REFRAME = 10.0
+_START_OF_REFRAME = 5.0
 
 
 def set_aside(run: LoggedRun) -> list[str]:
