@@ -82,7 +82,8 @@ def _log(workspace: Workspace) -> Iterator[Place]:
     else:
         place = _writable("log", log.folder)
         where = f"{log}: {log.note}" if log.note else str(log)
-        yield place._replace(where=where, remedy=place.remedy or log.remedy)
+        fine = place.fine and not log.overwritten
+        yield place._replace(fine=fine, where=where, remedy=place.remedy or log.remedy)
 
 
 def _writable(holds: str, path: Path, otherwise: str = "let ReFrame write there") -> Place:
