@@ -20,7 +20,8 @@ def with_validation(output):
 def replay(site, output, program="osu_latency", verified=None):
     """Make a site whose program prints this output, and `verified` when it is asked to verify."""
     script = site.replay(output, program, "osu")
-    (site.folder / "verified.txt").write_text(verified or with_validation(output))
+    data = (verified or with_validation(output)).encode(errors="surrogateescape")
+    (site.folder / "verified.txt").write_bytes(data)
     script.write_text(
         f'#!/bin/sh\ncd {site.folder}; echo "$*" >> arguments.txt\n'
         'case "$*" in *-c*) cat verified.txt;; *) cat output.txt;; esac\n'
@@ -213,6 +214,10 @@ VERIFICATIONS = {
     "no verification": (
         lambda text: re.sub(" +(Validation|Pass)", "", text),
         "verified the message sizes [] instead of [1, 2, 4,",
+    ),
+    "a byte that is no text": (
+        lambda text: text.replace("Pass\n2048 ", "Pass\udcff\n2048 "),
+        "validation.out:15: a byte that is no UTF-8: '1024",
     ),
     "one size less": (
         lambda text: text.replace(line_of(text, "1024") + "\n", ""),
