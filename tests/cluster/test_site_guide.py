@@ -1,5 +1,6 @@
 """The guide of config/README.md for a new site, followed word for word on the cluster."""
 
+import ast
 import re
 import runpy
 
@@ -8,6 +9,7 @@ import pytest
 from acceptance.core.paths import ROOT
 from acceptance.rfm import database as results
 from tests.conftest import needs_wheels
+from tests.places import WHEELS
 
 TITLE = "## A new site in ten minutes"
 #: What makes the clone, in which the tests already stand.
@@ -102,3 +104,34 @@ def test_a_partition_that_is_down_is_left_out_and_none_is_an_error(new_site, mea
         measured.cluster.run("scontrol", "update", "PartitionName=main", "State=UP")
     assert done.status == 2
     assert "no partition can be used: main: it is not up" in done.errors
+
+
+OWN = """
+site_configuration = {{
+    "systems": [{{
+        "name": "own", "hostnames": [".*"], "prefix": {prefix!r}, "partitions": [{{
+            "name": "ten", "scheduler": "squeue", "launcher": "srun", "environs": ["wheels"],
+            "access": ["--partition=main", "--constraint=ten"],
+        }}],
+    }}],
+    "environments": [{{
+        "name": "wheels", "features": ["imb"], "extras": {{"suites": {{"imb": {wheels!r}}}}},
+    }}],
+    "storage": [{{"enable": True, "sqlite_db_file": {prefix!r} + "/results.db"}}],
+}}
+"""
+
+
+@needs_wheels
+def test_a_site_that_states_nothing_runs_what_slurm_knows(measured):
+    site, path = measured.site, measured.site.folder / "own.py"
+    path.write_text(OWN.format(prefix=str(site.folder), wheels=f"{WHEELS}/bin"))
+    listed = site.reframe("-C", path, "-c", "checks/imb.py", "-n", "PingPong", "-l")
+    assert "ImbMpi1 %benchmark=PingPong %np=2 %placement=inter-node" in listed.output
+    assert "no case on" not in listed.output + listed.errors
+    told = site.acceptance("doctor", "-C", path, "--ask-nodes", "--format", "json").data
+    (lines,) = [row["lines"] for row in told if row["what"] == "partition ten"]
+    entries = ast.literal_eval("{" + "\n".join(lines) + "}")
+    assert entries["extras"]["nodes"] == 2
+    assert entries["processor"]["num_sockets"] >= 1
+    assert entries["extras"]["fabric"]["technology"] == "ethernet"

@@ -160,7 +160,7 @@ def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
     for missing in verdict.unprovided:
         found.append(
             make(
-                "NOT-PROVIDED", (verdict.system, missing.check), missing.check,
+                "NOT-PROVIDED", (missing.partition or verdict.system, missing.check), missing.name,
                 found=missing.reason, expected="a measurement", source="gate",
                 remedy=missing.remedy,
             )
