@@ -8,7 +8,7 @@ import pytest
 from reframe.core.exceptions import LoggingError
 from reframe.core.logging import MultiFileHandler
 
-from acceptance.core.errors import MESSAGE, QUOTED
+from acceptance.core.errors import MESSAGE, QUOTED, ParseError
 from acceptance.core.storage import LogFiles
 from acceptance.rfm import database as results
 from acceptance.rfm import run_log
@@ -86,6 +86,13 @@ def test_a_message_is_shown_to_a_bound():
     assert text("a\x1b[2Jb\n") == "a\\x1b[2Jb\n"
     assert len(text("x" * 10**6)) < MESSAGE + 100
     assert "cut at 32000 of 1000000 characters" in text("x" * 10**6)
+
+
+def test_what_a_parser_quotes_is_bounded():
+    long = "x" * 10**6
+    said = str(ParseError("out", f"{long!r} is no number", benchmark="latency", line=long))
+    assert said.startswith("out: latency: 'xxx")
+    assert len(said) < 6 * QUOTED
 
 
 @pytest.mark.parametrize(

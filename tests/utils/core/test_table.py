@@ -33,3 +33,7 @@ def test_the_first_column_names_the_lines_and_gives_way_last():
 def test_many_columns_and_no_row():
     assert max(map(len, table(["column"] * 40, []).splitlines())) > WIDTH
     assert table(("a", "b"), []).splitlines()[0].split() == ["a", "b"]
+
+
+def test_a_cell_is_one_line_without_codes():
+    assert table(("a", "b"), [("1\n2\x1b[2J", "x")]).splitlines()[2] == r"1\n2\x1b[2J  x"

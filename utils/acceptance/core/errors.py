@@ -34,6 +34,7 @@ class ParseError(Fault, ValueError):
         self, source: str, message: str, *, benchmark: str = "", number: int = 0, line: str = ""
     ) -> None:
         self.source, self.benchmark, self.line = source, benchmark, line
+        message = clipped(message, 4 * QUOTED)  # it may quote a word of the line
         what = f"{benchmark}: {message}" if benchmark else message
         what += f": {clipped(line.strip(), QUOTED)!r}" if line.strip() else ""
         super().__init__(what, where=source, number=number)
