@@ -26,6 +26,7 @@ UNMEASURED = frozenset(
         *("error", "lost", "interrupted", "no-cases", "not-stored", "fewer-cases", "no-run"),
         *("no-database", "unreadable-database", "nothing-measured", "no-suite", "step-not-run"),
         *("unfinished", "check-without-case", "no-accounting", "campaign", "verdict"),
+        "last-run",
     )
 )
 #: Problems of which no alert is kept: the state of alerts itself, and what a protocol has.

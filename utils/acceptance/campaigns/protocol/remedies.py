@@ -233,7 +233,7 @@ OF_PROBLEMS: dict[str, str | None] = {
     **dict.fromkeys(
         (
             *("error", "lost", "interrupted", "no-cases", "not-stored", "fewer-cases", "no-run"),
-            *("unfinished", "nothing-measured", "missing-metrics", "no-metrics"),
+            *("unfinished", "nothing-measured", "missing-metrics", "no-metrics", "last-run"),
             *("check-without-case", "no-suite", "step-not-run"),
             *("nodes-not-looked-at", "nodes-unknown"),
         ),
