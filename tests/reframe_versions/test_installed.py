@@ -50,6 +50,12 @@ def test_a_site_lists_runs_and_judges_with_its_own_reframe(transcript):
     assert len(said["history"].data) == 11
     assert mine.contents() == before, "nothing is written into an installed copy"
     assert (mine.folder / "results/site.db").is_file()
+    # However slow the machine is: the log begins after the process, before the mark.
+    mark = json.loads((mine.folder / "results/acceptance/runs/1.json").read_text())
+    logged = re.findall(
+        r"^\[(\S+?)\].*\[ReFrame Setup\]", (mine.folder / "reframe.log").read_text(), re.M
+    )
+    assert mark["began"][:19] <= logged[-1]
 
 
 def test_an_installed_copy_stands_alone(environment):

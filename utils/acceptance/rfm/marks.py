@@ -11,10 +11,11 @@ import os
 import shlex
 import socket
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from acceptance.core import state_files
@@ -33,7 +34,8 @@ class Mark:
 
     `killed`: its process was gone without an end when the next run began or ended. `process` has
     the number of the process, `ticks` when it began after the start of the machine; `boot` is that
-    start and the namespace of process numbers. `began` is local time (ISO 8601).
+    start and the namespace of process numbers. `began` is when that was in local time (ISO 8601):
+    where checks leave the mark, the log has lines before it.
     """
 
     number: int
@@ -99,7 +101,7 @@ def begin(var: Path, arguments: Sequence[str]) -> int:
             marks = _close_killed(folder)
             mark = Mark(
                 _next(folder, marks),
-                datetime.now(timezone.utc).astimezone().isoformat(timespec="seconds"),
+                _began().astimezone().isoformat(timespec="seconds"),
                 [*arguments],
                 socket.gethostname(),
                 _boot(),
@@ -198,6 +200,13 @@ def _boot() -> str:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"
     return socket.gethostname()
+
+
+def _began() -> datetime:
+    """Return when this process began, by the clock as it is now."""
+    ticks = int(_ticks(os.getpid()) or 0) / os.sysconf("SC_CLK_TCK")
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks if ticks else 0.0
+    return datetime.now(timezone.utc) - timedelta(seconds=max(age, 0.0))
 
 
 def _ticks(process: int) -> str:
