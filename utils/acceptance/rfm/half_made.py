@@ -40,7 +40,7 @@ def is_half_made(database: Path) -> bool:
             return tables < _FIRST and not any(
                 opened.execute(f"SELECT 1 FROM {name}").fetchone() for name in tables
             )
-    except (OSError, sqlite3.Error):
+    except (OSError, sqlite3.Error, UnicodeDecodeError):
         return False
 
 

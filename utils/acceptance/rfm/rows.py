@@ -17,6 +17,8 @@ from acceptance.rfm.half_made import HALF_MADE, is_half_made
 #: The schema that this module reads (ReFrame 4.7 and later).
 SCHEMA_VERSION = "1.0"
 
+#: All sessions, in the order of storing.
+_ALL = "SELECT rowid, uuid FROM sessions ORDER BY rowid"
 #: Seconds to wait for a database that another process writes.
 TIMEOUT = 10.0
 
@@ -90,7 +92,7 @@ def opened(database: Path) -> Iterator[sqlite3.Connection]:
                     "it was written by another release of ReFrame"
                 )
             yield connection
-    except sqlite3.Error as err:
+    except (sqlite3.Error, UnicodeDecodeError) as err:  # the latter: of SQLite's own message
         if is_half_made(database):
             raise ResultsFault(f"{database}: {HALF_MADE}; the next run makes it anew") from None
         if "no such table" in str(err):
@@ -142,11 +144,14 @@ def stored_rows(database: Path, rows: Sequence[tuple[int, str]]) -> Iterator[Sto
     with opened(database) as connection:
         names = _names(connection, rows)
         for number, uuid in rows:
-            # A session that somebody has deleted meanwhile is none.
-            for there, start, end, blob in connection.execute(select, (number,)).fetchall():
+            found = connection.execute(select, (number,)).fetchall()
+            for there, start, end, blob in found:
                 if there == uuid:
                     sum_ = checksums.session_sum(uuid, start, end, blob or b"", names.get(uuid, 0))
                     yield StoredSession(uuid, start, end, sum_, blob or b"")
+            # A session that somebody has deleted meanwhile is none.
+            if not found and (number, uuid) in connection.execute(_ALL).fetchall():
+                raise sqlite3.DatabaseError(f"session {uuid} is listed, and not found")
 
 
 def _names(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]]) -> dict[str, int]:
