@@ -1,5 +1,6 @@
 """What a configuration says of the places of results, from what ReFrame makes of it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,13 @@ def test_results_that_cannot_be_read_are_said_with_the_line_to_paste(changes, fa
 
 def workspace_of(found):
     return Workspace(ROOT, Path("/var"), ROOT / "reference", (ROOT,), storage=found)
+
+
+def test_perflogs_from_before_results_were_stored_miss_no_database():
+    site = workspace_of(storage())
+    assert (site.perflogs, site.witnesses) == (Path("/scratch/perflogs"), None)
+    own = replace(site, config_files=(ROOT / "config/settings.py",))
+    assert own.witnesses == own.perflogs
 
 
 def test_a_storage_that_a_variable_switches_off_needs_no_line(monkeypatch):

@@ -119,7 +119,7 @@ class Workspace:
 
     def require_records(self, *, of_many: bool = False) -> None:
         """Raise Fault unless what a run measures, or `of_many`, can be found afterwards."""
-        _ = self.results, self.logs.files()
+        _ = self.logs.files(), self.results
         if of_many and self.logs.overwritten:
             raise Fault(f"{self.logs}: {self.logs.note}; {self.logs.remedy}")
 
@@ -127,6 +127,14 @@ class Workspace:
     def perflogs(self) -> Path | None:
         """Return the folder of ReFrame's perflogs; None where it writes none to files."""
         return self.var / "perflogs" if self.storage is None else self.storage.perflogs
+
+    @property
+    def witnesses(self) -> Path | None:
+        """Return the folder of perflogs that are there only where a database was, too.
+
+        Those of a site's own configuration may be from before its results were stored.
+        """
+        return None if self.is_of_site else self.perflogs
 
     @property
     def verdicts(self) -> Path:

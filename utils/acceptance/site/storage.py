@@ -49,7 +49,7 @@ def _results(workspace: Workspace) -> Iterator[Place]:
 def _sessions(workspace: Workspace, results: Path) -> Iterator[Place]:
     """Tell which sessions are gone, cannot be read, or are not what was stored."""
     restore = "restore the database from a backup; or miss them no more: acceptance sessions"
-    if gone := lost.why_gone(results, workspace.verdicts, workspace.perflogs):
+    if gone := lost.why_gone(results, workspace.verdicts, workspace.witnesses):
         yield Place("sessions", False, gone, f"{restore} --forget {lost.GONE}")
         return
     if not results.exists() or half_made.is_half_made(results):

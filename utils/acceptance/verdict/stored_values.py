@@ -60,7 +60,7 @@ def _tell_lost(verdict: Verdict, workspace: Workspace, sums: checksums.Sums) -> 
     """Tell which sessions are no longer in the database."""
     results = workspace.results
     missing = lost.lost_sessions(results, workspace.verdicts)
-    if gone := lost.why_gone(results, workspace.verdicts, workspace.perflogs):
+    if gone := lost.why_gone(results, workspace.verdicts, workspace.witnesses):
         verdict.fail("sessions-gone", gone, str(results))
         return
     if not missing:
