@@ -14,13 +14,12 @@ SIZES = [2**n for n in range(23)]
 
 
 def slower(output, factor):
-    """Return an output whose values are this many times as large."""
-    return re.sub(
-        r"^(\d+\s+)(\d+\.\d+)$",
-        lambda found: f"{found[1]}{float(found[2]) * factor:.2f}",
-        output,
-        flags=re.MULTILINE,
-    )
+    """Return an output whose values are this many times as large, in the same columns."""
+
+    def row(found):
+        return f"{found[1]}{float(found[2]) * factor:{len(found[2])}.2f}"
+
+    return re.sub(r"^(\d+)( +\d+\.\d+)$", row, output, flags=re.MULTILINE)
 
 
 def values_of(output):
