@@ -129,7 +129,7 @@ def first(complete):
 def test_the_doctor_has_all_lines_that_are_missing(complete):
     site, before = complete
     states = {row["what"]: row["found"] for row in before if row["lines"]}
-    assert states["partition login"] == "does not state nodes, cores, memory, fabric"
+    assert states["partition login"] == "does not state max_jobs, nodes, cores, memory, fabric"
     partition = pasted(before, "partition login")["extras"]
     assert partition["nodes"] == 1
     assert partition["cores"] == usable_cores()

@@ -45,6 +45,7 @@ def entries(text):
 def test_slurm_tells_of_a_partition_what_needs_no_job(paste):
     text = paste({"scheduler": "squeue", "extras": {"nodes": 1}}, {})["partition batch"]
     assert entries(text) == {
+        "max_jobs": 1,
         "processor": {
             "num_cpus": 8, "num_cpus_per_core": 2, "num_cpus_per_socket": 4, "num_sockets": 2,
         },
@@ -59,7 +60,7 @@ def test_slurm_tells_of_a_partition_what_needs_no_job(paste):
 
 def test_nothing_is_made_up_of_another_scheduler(paste):
     text = paste({"scheduler": "pbs"}, {})["partition batch"]
-    assert entries(text) == {"extras": {}}
+    assert entries(text) == {"max_jobs": 1, "extras": {}}
     assert [line.strip() for line in text.lines if '"cores"' in line] == [
         '# fill in: "cores": ...,'
     ]
@@ -68,7 +69,9 @@ def test_nothing_is_made_up_of_another_scheduler(paste):
 def test_a_partition_that_states_all_has_no_lines(paste):
     fabric = {"technology": "ethernet"}
     extras = {"nodes": 1, "cores": 2, "memory": 1, "fabric": fabric}
-    assert "partition batch" not in paste({"scheduler": "local", "extras": extras}, {})
+    assert "partition batch" not in paste(
+        {"scheduler": "local", "max_jobs": 1, "extras": extras}, {}
+    )
 
 
 def test_a_program_on_the_path_of_an_environment_is_offered(paste, tmp_path):

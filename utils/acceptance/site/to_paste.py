@@ -106,6 +106,8 @@ def _of_partition(partition: dict[str, Any], ask_nodes: bool) -> _Entries:
         if not there
     ]  # fmt: skip
     entries, extras = _Entries(), _Entries()
+    if "max_jobs" not in partition:
+        entries.add("max_jobs", 1, "jobs side by side would measure each other; ReFrame has 8")
     if not lacking:
         return entries
     size = partition_size({**partition, "extras": {}})
