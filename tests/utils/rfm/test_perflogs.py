@@ -125,6 +125,16 @@ def test_metrics_that_do_not_name_themselves_go_by_the_header(folder, path):
     assert "1 metrics where the header has 2" in found.faults[0]
 
 
+def test_metrics_of_another_case_are_not_named_by_the_header(folder, path):
+    path.parent.mkdir(parents=True)
+    header = "job_completion_time|name|declared|system|partition|environ|result|a_value|a_unit"
+    row = '2026-01-01T22:00:00+00:00|Check|{"%s": "us"}|made|compute|env|pass|1.0|us'
+    path.write_text("\n".join([header, row % "a", row % "b"]) + "\n")
+    found = read(folder)
+    assert [name for line in found.rows for name, _ in line.values()] == ["made:compute:a"]
+    assert found.faults == [f"{path}:3: b, ... are not the header's metrics"]
+
+
 def test_what_the_database_has_is_not_taken_twice(database, folder, path):
     for night in range(3):
         database.add([LATENCY])

@@ -185,6 +185,9 @@ class _Form:
         if metrics and "var" not in self.kinds:
             if len(metrics) != len(self.stems):
                 raise ValueError(f"{len(metrics)} metrics where the header has {len(self.stems)}")
+            declared = _table(field("declared"))
+            if declared and declared.keys() != {*self.stems}:
+                raise ValueError(f"{', '.join([*declared][:3])}, ... are not the header's metrics")
             metrics = [
                 {**metric, "var": stem} for metric, stem in zip(metrics, self.stems, strict=True)
             ]
