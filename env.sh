@@ -8,8 +8,6 @@ elif [ ! -x "$_root/.venv/bin/reframe" ]; then
     echo "env.sh: $_root/.venv is missing; run 'make setup' once" >&2
 else
     export RFM_CONFIG_FILES="$_root/config/settings.py"
-    # Raw outputs of every run are kept, each run's in a folder of its own (no key of the configuration does it).
-    export RFM_TIMESTAMP_DIRS="%Y-%m-%dT%H%M%S"
     export ACCEPTANCE_VAR="${ACCEPTANCE_VAR:-$_root/var}"
     case ":$PATH:" in
         *":$_root/.venv/bin:"*) ;;

@@ -26,6 +26,10 @@ if marks.started_in():
         RUN = marks.begin(WORKSPACE.var, sys.argv[1:])
     except StoredFault as err:
         print(f"{err}; so that acceptance gate cannot judge this run", file=sys.stderr)
+    # Each run keeps its raw outputs in folders of its own, two of one second, too. No key of the
+    # configuration does it; ReFrame reads this variable after its configuration.
+    _FORMAT = os.environ.get("RFM_TIMESTAMP_DIRS") or "%Y-%m-%dT%H%M%S"
+    os.environ["RFM_TIMESTAMP_DIRS"] = f"{_FORMAT}-{RUN or os.getpid()}"
 CHECKS = str(WORKSPACE.root / "checks")
 FOLDERS = [
     Path(__file__).resolve().parent,

@@ -82,7 +82,7 @@ def test_imb_is_built_once_and_runs(built, mpi):
         assert case.provenance["suite"] == "IMB 2021.7"
         assert case.metrics
     assert built.gate()[0] == 0
-    (lock,) = built.var.glob(f"output/local/default/spack-{mpi}/ImbBuild*/spack.lock")
+    (lock,) = built.var.glob(f"output/*/local/default/spack-{mpi}/ImbBuild*/spack.lock")
     assert json.loads(lock.read_text())["concrete_specs"]
 
     installed = {path: path.stat().st_mtime_ns for path in trees(built) if path.is_dir()}
@@ -145,7 +145,7 @@ def test_hpcc_is_built_with_an_mpi_of_version_3_and_runs(built, mpi):
     options = by_hand(SHA_OF_HPCC, "HpccBuild")
     done, (fixture, case) = run(built, "hpcc", f"spack-{mpi}", "-S", "Hpcc.order=500", *options)
     assert done.status == 0, done.output
-    (used,) = built.var.glob(f"output/local/default/spack-{mpi}/HpccBuild*/spack.yaml")
+    (used,) = built.var.glob(f"output/*/local/default/spack-{mpi}/HpccBuild*/spack.yaml")
     assert used.read_text().strip() == shown.strip()
     assert fixture.provenance["spec"] == "hpcc@1.5.0"
     assert fixture.provenance["mpi"].startswith(f"{mpi}@")
@@ -250,7 +250,7 @@ def test_a_program_of_npb_that_the_build_lacks_is_named(npb_built):
     version, mpi, classes = NPB_BUILDS[0]
     if archive(SHA_OF_NPB[version]) is None:
         pytest.skip(f"{MIRROR} has no NPB {version}")
-    (lock,) = npb_built.var.glob(f"output/local/default/spack-{mpi}/NpbBuild*/spack.lock")
+    (lock,) = npb_built.var.glob(f"output/*/local/default/spack-{mpi}/NpbBuild*/spack.lock")
     (root,) = json.loads(lock.read_text())["roots"]
     (folder,) = (path for path in trees(npb_built) if path.name.endswith(root["hash"]))
     program = folder / "bin/cg.S.x"

@@ -63,7 +63,7 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
     assert case.provenance["suite"] == "HPCC 1.5.0"
     assert case.provenance["order"] == "500"
     assert verdict["recorded"] == len(values)
-    (kept,) = site.var.glob("output/replay/default/recorded/Hpcc*/hpccinf.txt")
+    (kept,) = site.var.glob("output/*/replay/default/recorded/Hpcc*/hpccinf.txt")
     assert kept.read_text() == hpl.input_file(500, 80, 1, 2)
     assert (kept.parent / "hpccoutf.txt").read_text() == recorded(N500)
 
@@ -153,7 +153,7 @@ def test_the_matrix_follows_memory_share_and_nodes(site, recorded, nodes, mode):
     # The recorded run is not of this order, which is seen.
     assert status == 1
     assert "HPL_N" in only_problem(verdict)
-    (path,) = site.var.glob("stage/replay/default/recorded/Hpcc*/hpccinf.txt")
+    (path,) = site.var.glob("stage/*/replay/default/recorded/Hpcc*/hpccinf.txt")
     order = int(path.read_text().splitlines()[5].split()[0])
     share = {"nightly": 0.05, "acceptance": 0.8}[mode]
     assert order % (8 * 192) == 0
@@ -173,7 +173,7 @@ def test_fewer_processes_than_cores_fill_their_part_of_the_memory(site, recorded
     config = site.folder / "site.py"
     config.write_text(config.read_text().replace('"cores": 2,', f'"cores": {cores},'))
     run(site, "--mode=acceptance")
-    (path,) = site.var.glob("stage/replay/default/recorded/Hpcc*/hpccinf.txt")
+    (path,) = site.var.glob("stage/*/replay/default/recorded/Hpcc*/hpccinf.txt")
     order = int(path.read_text().splitlines()[5].split()[0])
     assert order**2 * 8 <= 2**30 * 0.8 < (order + 8 * 192) ** 2 * 8
 
@@ -183,7 +183,7 @@ def test_a_node_that_does_not_tell_its_caches_is_told_of_before_the_run(site, re
     _, (status, verdict) = run(site, SYSFS=str(tmp_path))
     assert status == 1
     assert 'write "cache", the bytes of a node' in only_problem(verdict)
-    assert not list(site.var.glob("stage/replay/default/recorded/Hpcc*/hpccoutf.txt"))
+    assert not list(site.var.glob("stage/*/replay/default/recorded/Hpcc*/hpccoutf.txt"))
 
 
 def test_a_job_that_failed_before_it_told_its_caches_says_so(site, recorded):
