@@ -13,7 +13,7 @@ from reframe.core.exceptions import PerformanceError, SanityError
 from acceptance import references
 from acceptance.core import metrics
 from acceptance.core.errors import QUOTED
-from acceptance.core.observations import Observation
+from acceptance.core.observations import SHARED, Observation
 from acceptance.core.paths import Workspace
 from acceptance.core.text import clipped
 from acceptance.core.units import is_measured
@@ -21,7 +21,7 @@ from acceptance.launch import slurm_jobs
 from acceptance.references import SOURCES
 from acceptance.software import find_program
 
-from . import reframe_patches
+from . import reframe_patches, shared_machine
 from .extras import refuse_wrong
 from .no_case import tell
 from .outputs import Outputs
@@ -171,6 +171,14 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         answer = slurm_jobs.ask(self.job.jobid)
         self.fail([answer] if answer.kind else [])
         return [answer.text, f"its last words: {self.last_words()}"]
+
+    @run_before("performance")
+    def note_sharing(self):
+        """Note which other runs had jobs on this machine: it is no sample of its history then."""
+        shared = [] if self.is_dry_run() else shared_machine.sharing(self)
+        self.record(shared)
+        for each in shared:
+            self.provenance[SHARED] = each.what
 
     @run_before("performance")
     def judge(self):

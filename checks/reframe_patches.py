@@ -26,6 +26,7 @@ from acceptance.core.paths import site_var
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm import half_made, marks
 
+from . import shared_machine
 from .outputs import bound_message, bound_tail
 from .reframe_slurm import cancel_by_beginnings, distribute_over_up, end_preempted
 
@@ -273,6 +274,18 @@ PATCHES = (
         "keeps silent about lines of perflogs that a full disk takes, and stops where a perflog "
         "cannot be opened",
         "it warns of each of them, as it does of a folder that it cannot make",
+    ),
+    Patch(
+        "reframe.core.schedulers.local:LocalJobScheduler.submit",
+        shared_machine.announce,
+        "does not notice another run that measures on the same cores",
+        "it keeps runs on one machine apart",
+    ),
+    Patch(
+        "reframe.core.schedulers.local:LocalJobScheduler._poll_job",
+        shared_machine.announce_end,
+        "is taken by other runs for one that measures on this machine until its jobs are gone",
+        "it keeps runs on one machine apart",
     ),
     # Python's own: ReFrame's handlers of its log derive from it.
     Patch(f"{logging.__name__}:Handler.handleError", let_stops_through, _KEPT, _KEPT_UNTIL),

@@ -70,6 +70,7 @@ class Site:
             "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
             "RFM_COLORIZE": "0",
             "ACCEPTANCE_VAR": str(self.var),
+            "ACCEPTANCE_MACHINE": str(self.folder),
             **self.environment,
             **environment,
         }

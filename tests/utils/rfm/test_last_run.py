@@ -10,6 +10,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from acceptance.core import process_id
 from acceptance.rfm import marks
 from acceptance.rfm.command_line import runs_checks
 from tests.campaigns import Held
@@ -99,7 +100,8 @@ def lines(site, number):
     return "".join(line for line in text if of_run.match(line))
 
 
-FAILED = "Tiny @replay:default+recorded: fail in sanity"
+#: Each run has folders of its own: the output of the one is still there.
+FAILED = "Tiny @replay:default+recorded: fail in sanity: sanity error: pattern 'never' not found"
 
 
 def test_a_run_that_began_first_and_ended_last_is_judged(runs, overlapped):
@@ -154,7 +156,7 @@ def start_machine_again(site):
 
 
 def go_on(site):
-    change(site, 1, ended=0, process=os.getpid(), ticks=marks._ticks(os.getpid()))
+    change(site, 1, ended=0, process=os.getpid(), ticks=process_id.ticks(os.getpid()))
 
 
 def take_number_of_process(site):
@@ -195,7 +197,7 @@ def forget_marks(site):
         (remove_end_and_lines, 1, " never ended: it was killed"),
         (run_elsewhere, 2, "on login2, has not ended, and whether it still runs cannot be seen"),
         (start_machine_again, 1, " never ended: it was killed"),
-        (go_on, 2, f" is under way (PID {os.getpid()})"),
+        (go_on, 2, " is under way (PID "),
         (take_number_of_process, 1, " never ended: it was killed"),
         (remove_mark, 2, "runs has no mark of it"),
         (damage_mark, 2, "runs/1.json: no mark of a run"),

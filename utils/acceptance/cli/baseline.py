@@ -112,6 +112,7 @@ def proposal_data(proposal: Proposal) -> dict[str, Any]:
         ],
         "kept": len(proposal.kept),
         "refused": proposal.refused,
+        "notes": proposal.notes,
     }
 
 
@@ -141,4 +142,6 @@ def proposal_text(proposal: Proposal) -> str:
         lines.append(f"{len(proposal.kept)} rows stay as they are: not measured, or refused, now")
     for reason, names in proposal.refused.items():
         lines += wrapped("refused", f"{reason}: {shortened(names, NAMED)}", 9)
+    for note in proposal.notes:
+        lines += wrapped("note", note, 9)
     return "\n".join(lines).lstrip("\n")

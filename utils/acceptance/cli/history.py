@@ -67,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
         key=lambda series: series.name,
     )
     if not chosen:
-        raise Fault(f"no series fits {' '.join(options.metric) or 'anything'}")
+        why = f"; {history.left_out}" if history.left_out else ""
+        raise Fault(f"no series fits {' '.join(options.metric) or 'anything'}{why}")
     # By the same judge as the gate: what that alarms is shown here.
     judgement = judge.with_references(history, options.workspace.reference)
     scans = scan_series(chosen, judgement.level)

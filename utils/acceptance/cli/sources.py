@@ -34,5 +34,6 @@ def read(options: argparse.Namespace, *, whole: bool = False) -> History:
         warn(options, fault)
     systems = (series.case.key.system for series in history.series)
     if options.system and options.system not in systems:
-        raise ResultsFault(f"{db}: no result of a system {options.system!r}")
+        why = f"; {history.left_out}" if history.left_out else ""
+        raise ResultsFault(f"{db}: no result of a system {options.system!r}{why}")
     return history

@@ -10,6 +10,10 @@ from acceptance.core.text import clipped
 STORED = 4000
 
 
+#: The kind of what was measured while another run used the machine: no sample of its history.
+SHARED = "shared-machine"
+
+
 @dataclass(frozen=True)
 class Observation:
     """Something that is not as it should be: `kind` is for programs, `text` for people.

@@ -1,6 +1,14 @@
-"""Where ranks shall stand, where they stood, and how the scheduler ended their job."""
+"""Where ranks shall stand, where they stood, who else was there, and how their job ended."""
 
-from acceptance.launch import pins, placement, rank_report, rounds, scontrol, slurm_jobs
+from acceptance.launch import (
+    machine_use,
+    pins,
+    placement,
+    rank_report,
+    rounds,
+    scontrol,
+    slurm_jobs,
+)
 from acceptance.launch.partition_size import NODES, Size, size_of
 from acceptance.launch.pins import PinFault
 from acceptance.launch.placement import MPIS, Launch, Layout, PlacementFault, place
@@ -40,6 +48,7 @@ __all__ = [
     "excluded_nodes",
     "last_level_cache",
     "listed_nodes",
+    "machine_use",
     "misplaced",
     "node_records",
     "partition_nodes",

@@ -61,13 +61,17 @@ class ChangedRow:
 
 @dataclass
 class Proposal:
-    """A new baseline: its rows, what stays, and what was refused, as reason -> metrics."""
+    """A new baseline: its rows, what stays, and what was refused, as reason -> metrics.
+
+    `notes` are those of the history: what was left out of it, too.
+    """
 
     system: str
     path: Path
     changes: list[ChangedRow] = field(default_factory=list)
     kept: list[Reference] = field(default_factory=list)
     refused: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def rows(self) -> list[Reference]:
@@ -117,7 +121,8 @@ def propose(
     Rows of the present baseline stay where nothing was measured. Raises BaselineFault where the
     sessions have no sample of the system.
     """
-    proposal = Proposal(system, library.folder / "sites" / f"{system}.csv")
+    path = library.folder / "sites" / f"{system}.csv"
+    proposal = Proposal(system, path, notes=[*history.notes])
     numbers = {session.number for session in sessions}
     series = [
         one
@@ -126,7 +131,8 @@ def propose(
         and any(sample.session.number in numbers for sample in one.samples)
     ]
     if not series:
-        raise BaselineFault(f"these sessions hold no result of the system {system!r}")
+        why = f"; {history.left_out}" if history.left_out else ""
+        raise BaselineFault(f"these sessions hold no result of the system {system!r}{why}")
     keys = [_key(one) for one in series]
     counts = Counter(keys)
     scans = scan_series(series, threshold(len(series)))

@@ -130,7 +130,7 @@ def _stored_last(workspace: Workspace, last: LastRun, wanted: Callable[[str], bo
         return last
     newest = order[-1]
     run = _run_of(workspace, newest)
-    if run is None and wanted(_label(path, newest)):
+    if run is None and _has_label(path, newest, wanted):
         last.fault = _unlogged(workspace, path, newest)
     elif run and wanted(run.label) and last.run and last.run.stored in order:
         last.fault = (
@@ -141,12 +141,12 @@ def _stored_last(workspace: Workspace, last: LastRun, wanted: Callable[[str], bo
     return last
 
 
-def _label(path: Path, session: str) -> str:
-    """Return the label of a session; of one that cannot be read, none."""
+def _has_label(path: Path, session: str, wanted: Callable[[str], bool]) -> bool:
+    """Tell whether a session may be one that is wanted: one that cannot be read may be any."""
     try:
-        return database.session(path, session).label
+        return wanted(database.session(path, session).label)
     except ResultsFault:
-        return ""
+        return True
 
 
 def _order(path: Path | None) -> Sequence[str]:

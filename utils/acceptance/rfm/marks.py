@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from acceptance.core import state_files
+from acceptance.core import process_id, state_files
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm.command_line import label_of, runs_checks
 
@@ -56,10 +56,11 @@ class Mark:
     @property
     def lives(self) -> bool | None:
         """Tell whether its process is there; None where that cannot be seen from here."""
-        if self.boot == _boot():
-            return _ticks(self.process) == self.ticks
-        same_machine = self.host == socket.gethostname()
-        return False if same_machine and self.boot.split()[:1] != _boot().split()[:1] else None
+        boot = process_id.boot()
+        if self.boot == boot:
+            return process_id.ticks(self.process) == self.ticks
+        started_again = self.boot.split()[:1] != boot.split()[:1]
+        return False if started_again and self.host == socket.gethostname() else None
 
     def __str__(self) -> str:
         """Return the run for a message."""
@@ -104,9 +105,9 @@ def begin(var: Path, arguments: Sequence[str]) -> int:
                 _began().astimezone().isoformat(timespec="seconds"),
                 [*arguments],
                 socket.gethostname(),
-                _boot(),
+                process_id.boot(),
                 os.getpid(),
-                _ticks(os.getpid()),
+                process_id.ticks(os.getpid()),
             )
             _write(folder, mark)
             for old in [mark for mark in marks if mark.ended][:-KEPT]:
@@ -194,28 +195,8 @@ def _read(path: Path) -> Mark | None:
         ) from None
 
 
-def _boot() -> str:
-    """Return which start of which machine this is, and in which namespace processes count."""
-    with suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
-    return socket.gethostname()
-
-
 def _began() -> datetime:
     """Return when this process began, by the clock as it is now."""
-    ticks = int(_ticks(os.getpid()) or 0) / os.sysconf("SC_CLK_TCK")
+    ticks = int(process_id.ticks(os.getpid()) or 0) / os.sysconf("SC_CLK_TCK")
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks if ticks else 0.0
     return datetime.now(timezone.utc) - timedelta(seconds=max(age, 0.0))
-
-
-def _ticks(process: int) -> str:
-    """Return when a process began, in ticks since the start of the machine; empty where it ended.
-
-    Source: proc_pid_stat(5), field 22, and the state in field 3.
-    """
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if fields[0] in "ZX" else fields[19]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from acceptance.core.observations import SHARED
 from acceptance.core.units import is_measured
 from acceptance.fabric.link_check import STANDING
 from acceptance.launch import slurm_jobs
@@ -43,6 +44,7 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
             _judge_metrics(verdict, case)
     _judge_not_run(verdict, session.cases)
     _note_links(verdict, session.cases)
+    _note_shared(verdict, tests)
     verdict.suites = _suites(tests)
 
 
@@ -139,10 +141,23 @@ def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
         finding.text
         for case in cases
         for finding in case.findings
-        if not finding.fails and finding.kind != STANDING
+        if not finding.fails and finding.kind not in (STANDING, SHARED)
     )
     for text, count in seen.items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
+
+
+def _note_shared(verdict: Verdict, cases: Sequence[Case]) -> None:
+    """Tell how many cases were measured while another run used the machine, and which run."""
+    shared = [
+        [finding.what for finding in case.findings if finding.kind == SHARED] for case in cases
+    ]
+    if runs := [who for found in shared for who in found]:
+        verdict.notes.append(
+            f"{sum(map(bool, shared))} of {len(cases)} cases were measured while another run had "
+            f"jobs on this machine, and are no samples of their history: "
+            f"{'; '.join(dict.fromkeys(runs))}"
+        )
 
 
 def _suites(cases: Iterable[Case]) -> list[SuiteUse]:

@@ -28,6 +28,7 @@ from acceptance.campaigns.protocol.conclusions import (
 )
 from acceptance.campaigns.state import State
 from acceptance.core import release
+from acceptance.core.observations import SHARED
 from acceptance.core.pairs import stored_data
 from acceptance.core.paths import Workspace
 from acceptance.core.severities import CRITICAL, MAJOR
@@ -36,7 +37,7 @@ from acceptance.rfm import configuration as site
 from acceptance.verdict import Status, Verdict
 
 #: What of a provenance is of one run, not of a version.
-_OF_RUNS = ("bytes", "placement", "counters", "rounds_left_out", "memory", "wire")
+_OF_RUNS = ("bytes", "placement", "counters", "rounds_left_out", "memory", "wire", SHARED)
 #: What of a configuration a reader needs to see; the rest is how ReFrame is driven.
 _PARTITION = (
     *("name", "descr", "scheduler", "launcher", "access", "environs", "max_jobs"),

@@ -13,7 +13,7 @@ from acceptance.campaigns.protocol.remedies import (
     of_deviation,
 )
 from acceptance.core import metrics
-from acceptance.core.observations import Observation
+from acceptance.core.observations import SHARED, Observation
 from acceptance.core.severities import MAJOR
 from acceptance.core.units import better
 from acceptance.fabric.link_check import STANDING
@@ -31,7 +31,7 @@ def of_case(case: Case) -> list[ProtocolFinding]:
     found = [
         _of_observation(case, each, source)
         for each in case.findings
-        if each.kind and each.kind != STANDING  # the verdict knows since when
+        if each.kind not in ("", STANDING, SHARED)  # the verdict knows more of these
     ]
     if case.passed:
         return found

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from acceptance.core.observations import seen
+from acceptance.core.observations import SHARED, observations
+from acceptance.core.text import plural
 from acceptance.detection.constants import CLOCK_SLACK, SESSIONS_APART
 from acceptance.regressions.history.series import (
     CaseHistory,
@@ -92,6 +93,8 @@ class _Reader:
         self.uuids: set[str] = set()
         self.latest_end = 0.0
         self.repeated: dict[str, int] = {}
+        # The session of each case that was measured while another run used the machine.
+        self.shared_machine: list[PastSession] = []
 
     def take(self, uuid: str, blob: str) -> None:
         """Take a session of the database."""
@@ -135,6 +138,12 @@ class _Reader:
             return
         if data.fixture:
             return
+        found = observations(data.findings)
+        if any(each.kind == SHARED for each in found):
+            # A slow sample says nothing then, and a good one neither.
+            session.unfit.add((where, name))
+            self.shared_machine.append(session)
+            return
         keys = tuple(sorted(as_table(data.keys).items()))
         key = CaseKey(system, partition, environment, name, keys)
         case = self.cases.get(key)
@@ -154,7 +163,7 @@ class _Reader:
             time,
             self._software(as_table(data.provenance), data.modules),
             self._share(as_words(data.job_nodelist)),
-            self._share(seen(data.findings)),
+            self._share(tuple(each.text for each in found if not each.fails)),
         )
         add(case, sample, (data.perfvalues or {}).items())
 
@@ -221,7 +230,10 @@ class _Reader:
             if row.result != "pass" or (row.where, row.check) in session.unfit:
                 session.unfit.add((row.where, row.check))
                 continue
-            if not row.metrics:
+            if row.provenance.get(SHARED):
+                session.unfit.add((row.where, row.check))
+                self.shared_machine.append(session)
+            if not row.metrics or row.provenance.get(SHARED):
                 continue
             session.partitions.add((row.system, row.partition))
             key = CaseKey(row.system, row.partition, row.environment, row.check, row.keys or ())
@@ -245,6 +257,13 @@ class _Reader:
             history.notes.append(
                 f"session {uuid} repeats {count} cases of sessions before it; left out"
             )
+        if self.shared_machine:
+            history.left_out = (
+                f"{plural(len(self.shared_machine), 'case')} measured while another run had jobs "
+                "on the same machine, and left out; the last session that has some is "
+                f"{self.shared_machine[-1].uuid} of {day(self.shared_machine[-1].start)}"
+            )
+            history.notes.append(history.left_out)
         if any(session.perflog for session in history.sessions):
             history.sessions = _merged(history.sessions)
         for number, session in enumerate(history.sessions):

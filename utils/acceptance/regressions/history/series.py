@@ -180,12 +180,14 @@ class History:
 
     The last session is the newest one. `faults` are the sessions that could not be read, or are not
     what was stored: they are not among these, and their values are those of the perflogs.
+    `left_out` says what passed and is no sample.
     """
 
     cases: list[CaseHistory] = field(default_factory=list)
     sessions: list[PastSession] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     faults: list[SessionFault] = field(default_factory=list)
+    left_out: str = ""
 
     @property
     def series(self) -> list[Series]:
