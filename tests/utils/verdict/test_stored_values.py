@@ -178,6 +178,13 @@ def test_another_database_without_checksums_is_told(site, tmp_path):
     assert status == 0
     assert any("2 of 2 sessions not protected" in note for note in verdict["notes"])
     assert not checksums.path_of(other).exists()
+    checksums.path_of(other).write_bytes(sums(site).read_bytes())
+    assert site.gate("--db", other)[0] == 0
+    with sqlite3.connect(other) as connection:
+        connection.execute("UPDATE sessions SET uuid = 'other' WHERE rowid = 1")
+    connection.close()
+    status, verdict = site.gate("--db", other)
+    assert (status, list(problems(verdict))) == (1, ["sessions-gone"])
 
 
 def test_what_reframe_was_told_to_delete_is_told_once(site):

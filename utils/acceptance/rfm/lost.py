@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from acceptance.core.text import plural
@@ -22,16 +22,21 @@ def lost_sessions(results: Path, verdicts: Path) -> list[str]:
     that were kept. Raises ResultsFault when there is a database, and it cannot be read.
     """
     held = {*database.ids(results)} if results.exists() else set()
-    entries = checksums.read(results).entries
-    if entries:
-        missed = (STORED, TRUSTED, DISPUTED, SEEN)
-        return [
-            uuid for uuid, entry in entries.items() if entry.kind in missed and uuid not in held
-        ]
+    sums = checksums.read(results)
+    if sums.entries:
+        return missed(sums, held)
     known = [path for path in verdicts.glob("*.json") if _UUID.fullmatch(path.stem)]
     if any(path.stem in held for path in known):
         return []
     return [path.stem for path in sorted(known) if _is_on(path, results)]
+
+
+def missed(sums: checksums.Sums, held: Collection[str]) -> list[str]:
+    """Return the sessions that have a checksum and are not held, though nobody gave them up."""
+    kinds = (STORED, TRUSTED, DISPUTED, SEEN)
+    return [
+        uuid for uuid, entry in sums.entries.items() if entry.kind in kinds and uuid not in held
+    ]
 
 
 def _is_on(verdict: Path, results: Path) -> bool:
@@ -71,11 +76,11 @@ def forget(results: Path, verdicts: Path, names: Sequence[str]) -> list[str]:
     One that is no longer in the database is not missed any more; `GONE` names all of them. Raises
     ResultsFault for what names no session, StoredFault when that cannot be written.
     """
-    missed = lost_sessions(results, verdicts)
+    lacking = lost_sessions(results, verdicts)
     gone: list[str] = []
     there: list[str] = []
     for name in names:
-        found = missed if name == GONE else [uuid for uuid in missed if uuid.startswith(name)]
+        found = lacking if name == GONE else [uuid for uuid in lacking if uuid.startswith(name)]
         if name == GONE or len(found) == 1:
             gone += found
         else:

@@ -92,7 +92,7 @@ def examine(
     uuids = [given.session for given in verdicts if given.session]
     verdict = merged([*verdicts, held])
     if verdict.database:
-        stored_values.note_unprotected(verdict, Path(verdict.database))
+        stored_values.note_unprotected(verdict, workspace, Path(verdict.database))
     if verdict.status == Status.CANNOT_JUDGE or not (verdict.database and uuids):
         return verdict
     newest = uuids[-1]

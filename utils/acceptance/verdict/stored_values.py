@@ -1,6 +1,6 @@
 """Whether the results database still holds what was stored: checksums, perflogs, lost sessions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -73,13 +73,17 @@ def _tell_lost(verdict: Verdict, workspace: Workspace, sums: checksums.Sums) -> 
         )
     if missing := [uuid for uuid in missing if uuid not in deleted]:
         checksums.append(results, checksums.SEEN, [(uuid, checksums.NO_SUM) for uuid in missing])
-        verdict.fail(
-            "sessions-gone",
-            f"{results}: no longer has {plural(len(missing), 'session')} that it held, the last "
-            f"one {missing[-1]}: restore it from a backup; if they were deleted on purpose: "
-            "acceptance sessions --forget gone",
-            str(results),
-        )
+        _fail_for(verdict, results, missing)
+
+
+def _fail_for(verdict: Verdict, results: Path, missing: Sequence[str]) -> None:
+    verdict.fail(
+        "sessions-gone",
+        f"{results}: no longer has {plural(len(missing), 'session')} that it held, the last "
+        f"one {missing[-1]}: restore it from a backup; if they were deleted on purpose: "
+        "acceptance sessions --forget gone",
+        str(results),
+    )
 
 
 def _sums_of(uuids: Iterable[str], sums: checksums.Sums) -> list[tuple[str, str]]:
@@ -108,13 +112,21 @@ def _adopt(verdict: Verdict, workspace: Workspace, sums: checksums.Sums) -> None
         )
 
 
-def note_unprotected(verdict: Verdict, results: Path) -> None:
-    """Tell how many sessions of a database could not be compared with a checksum."""
+def note_unprotected(verdict: Verdict, workspace: Workspace, results: Path) -> None:
+    """Tell how many sessions of a database could not be compared with a checksum.
+
+    Fail where checksums have sessions that it lacks, unless `protect` has told that.
+    """
     try:
         sums = checksums.read(results)
         uuids = database.ids(results)
     except (ResultsFault, state_files.StoredFault):
         return
+    missed = lost.missed(sums, uuids)
+    deleted = run_log.deleted(workspace.logs, missed)
+    missed = [uuid for uuid in missed if uuid not in deleted]
+    if missed and not any(problem.kind == "sessions-gone" for problem in verdict.problems):
+        _fail_for(verdict, results, missed)
     bare = [uuid for uuid in uuids if uuid not in sums.entries]
     if bare:
         verdict.notes.append(
