@@ -98,7 +98,7 @@ def test_what_a_reframe_leaves_that_was_killed_alone_is_ended_and_the_night_is_r
     assert process.wait(timeout=60) == 1
     assert not working_in(stage)
     assert " was still there: killed" in held.log.read_text()
-    assert "ReFrame stopped before its run was over" in held.states[0]["summary"]
+    assert "never ended: it was killed" in held.states[0]["summary"]
 
 
 def test_what_another_clone_runs_since_the_same_second_is_left_alone(held, tmp_path_factory):
