@@ -1,8 +1,5 @@
 """`rfm/listing.py`: the cases of a system, without its scheduler and without a run."""
 
-import shutil
-from dataclasses import replace
-
 import pytest
 
 from acceptance.core.paths import Workspace
@@ -58,11 +55,10 @@ def test_a_system_that_nobody_knows_is_a_fault():
         list_cases(Workspace.of(), ["nowhere"])
 
 
-def test_a_check_file_that_cannot_be_loaded_is_a_fault(tmp_path):
-    root = tmp_path / "clone"
-    for name in ("checks", "config"):
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    with (root / "checks/imb.py").open("a") as file:
-        file.write("import nothing_of_this_name\n")
-    with pytest.raises(ListingFault, match=r"koop2008: .* checks/imb.py: .*nothing_of_this_name"):
-        list_cases(replace(Workspace.of(), root=root), ["koop2008"])
+def test_a_check_file_that_cannot_be_loaded_is_a_fault(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['acceptance.suites.imb.output'] = None\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(ListingFault, match=r"koop2008: .*checks/imb.py: .*suites.imb.output"):
+        list_cases(Workspace.of(), ["koop2008"])
