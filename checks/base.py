@@ -3,6 +3,7 @@
 import functools
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import reframe as rfm
@@ -19,10 +20,10 @@ from acceptance.core.text import clipped
 from acceptance.core.units import is_measured
 from acceptance.launch import slurm_jobs
 from acceptance.references import SOURCES
-from acceptance.software import find_program
+from acceptance.software import program_of, software_of
 
 from . import reframe_patches, shared_machine
-from .extras import refuse_wrong
+from .extras import environment_of, refuse_wrong
 from .no_case import tell
 from .outputs import Outputs
 
@@ -108,15 +109,19 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         if Path(self.executable).is_absolute():
             return
         build = getattr(self, "build", None)
+        environment = environment_of(self.current_environ, self.current_partition)
+        find = build.find if build else partial(program_of, environment, self.suite)
         try:
-            folder = build.folder if build else self.current_environ.extras["suites"][self.suite]
-            self.executable = str(find_program(Path(folder), *self.program_names()))
-        except (FileNotFoundError, KeyError) as err:
+            program = find(*self.program_names())
+        except FileNotFoundError as err:
             raise SanityError(
                 f"{err}; the environment {self.current_environ.name} promises the suite "
                 f"{self.suite} (look with: acceptance doctor)"
             ) from None
+        self.executable = str(program)
         self.provenance = dict(build.provenance) if build else {}
+        if not self.provenance:
+            self.provenance = software_of(environment, self.suite, program)
 
     def program_names(self):
         """Return the names of the program; versions of a suite may name it differently."""

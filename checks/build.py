@@ -15,6 +15,7 @@ from acceptance.software import (
     environment_for,
     find_program,
     keep_lock,
+    program_of,
     read_lock,
 )
 from acceptance.suites import SUITES
@@ -28,11 +29,12 @@ READ = 8 * 2**20
 
 
 class SuiteBuild(rfm.CompileOnlyRegressionTest):
-    """A suite for one environment; consumers run the programs below `folder`.
+    """A suite for one environment; consumers run the programs that `find` finds.
 
     An environment with the feature `spack` says in `extras["spack"]` which MPI it takes; the
     suite is installed from a staged copy of its Spack environment, and what was built is in
-    `provenance`. Any other environment has the suite already and names its folder.
+    `provenance`. Any other environment has the suite already: below the folder that it names, or
+    on its PATH.
     """
 
     #: The suite, a key of `acceptance.suites.SUITES`.
@@ -57,10 +59,10 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         # On a machine that measures itself a build counts as a job, so that none runs beside a
         # measurement; a cluster's login node builds while its nodes measure.
         self.build_locally = not self.current_partition.scheduler.is_local
+        environment = environment_of(self.current_environ, self.current_partition)
+        if fault := broken_promise(environment, SUITES[self.suite]):
+            raise SanityError(fault)
         if "spack" not in self.current_environ.features:
-            environment = environment_of(self.current_environ)
-            if fault := broken_promise(environment, SUITES[self.suite]):
-                raise SanityError(fault)
             self.build_system = "CustomBuild"
             self.build_system.commands = ["true"]
             return
@@ -90,12 +92,12 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         """Return the programs that checks will run; of several names one has to be there."""
         return [(program,) for program in SUITES[self.suite].programs]
 
-    @property
-    def folder(self) -> Path:
-        """Return the folder below which the programs of the suite are."""
+    def find(self, *names: str) -> Path:
+        """Return the first of these programs that is there; raises FileNotFoundError."""
         if "spack" in self.current_environ.features:
-            return Path(self.stagedir) / ".spack-env/view"
-        return Path(self.current_environ.extras["suites"][self.suite])
+            return find_program(Path(self.stagedir) / ".spack-env/view", *names)
+        environment = environment_of(self.current_environ, self.current_partition)
+        return program_of(environment, self.suite, *names)
 
     @sanity_function
     def complete(self):
@@ -104,7 +106,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
             self.take_lock()
         for alternatives in self.programs():
             try:
-                find_program(self.folder, *alternatives)
+                self.find(*alternatives)
             except FileNotFoundError as err:
                 raise SanityError(
                     f"{SUITES[self.suite].title}: {err}, though the build succeeded"

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Mapping
 
+import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
 from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
@@ -37,9 +38,28 @@ def version_of(environ, suite: str) -> str:
     return str(versions.get(suite, "")) if isinstance(versions, Mapping) else ""
 
 
-def environment_of(environ) -> dict:
-    """Return an environment as the configuration has it."""
-    return {"name": environ.name, "features": environ.features, "extras": environ.extras}
+def environment_of(environ, partition) -> dict:
+    """Return an environment as the configuration has it, with what is loaded before it."""
+    site = runtime.runtime()
+    return {
+        "name": environ.name,
+        "features": environ.features,
+        "extras": environ.extras,
+        **_loaded_by(environ),
+        "modules_system": site.modules_system.name,
+        "before": [
+            _loaded_by(site.system.preload_environ),
+            {
+                **_loaded_by(partition.local_env),
+                "launcher": partition.launcher_type.registered_name,
+            },
+        ],
+    }
+
+
+def _loaded_by(environ) -> dict:
+    """Return the modules and variables of an environment of ReFrame's."""
+    return {"modules": [*environ.modules_detailed], "env_vars": {**environ.env_vars}}
 
 
 def refuse_wrong(partition, environ) -> None:

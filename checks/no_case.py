@@ -18,7 +18,7 @@ def lines_on(check: str) -> list[str]:
     """Return what is to be said of a check file (its stem) before it runs, a line each."""
     lines = []
     for part in partitions():
-        environments, stated = [*map(environment_of, part.environs)], extras_of(part)
+        environments, stated = environments_of(part), extras_of(part)
         found = software.no_case(
             check, part.fullname, size_of(part), environments, stated.verify_placement
         )
@@ -34,6 +34,11 @@ def lines_on(check: str) -> list[str]:
             )
             lines += [f"{part.fullname}: {fault}: its cases fail" for fault in faults if fault]
     return lines
+
+
+def environments_of(part) -> list[dict]:
+    """Return the environments of a partition as the configuration has them."""
+    return [environment_of(each, part) for each in part.environs]
 
 
 def tell(check: str) -> None:
@@ -57,5 +62,5 @@ def needs_build(suite: str) -> bool:
         software.builds(each)
         or (suite in each["features"] and software.broken_promise(each, SUITES[suite]))
         for part in partitions()
-        for each in map(environment_of, part.environs)
+        for each in environments_of(part)
     )

@@ -82,6 +82,6 @@ def test_a_program_on_the_path_of_an_environment_is_offered(paste, tmp_path):
     text = paste({"scheduler": "pbs"}, environment)["environment gnu"]
     assert entries(text) == {
         "features": ["imb", "hpcc"],
-        "extras": {"suites": {"imb": f"{tmp_path}/other", "hpcc": f"{tmp_path}/bin"}},
+        "extras": {"suites": {"hpcc": f"{tmp_path}/bin"}},
     }
     assert "mpi" in text.keys, "to be filled in"

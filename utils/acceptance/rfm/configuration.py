@@ -80,8 +80,16 @@ class Site:
     def environments_of(
         self, partition: dict[str, Any], system: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """Return the environments of a partition."""
-        return [each for each in self.environments if self._belongs(each, partition, system)]
+        """Return the environments of a partition, with what system and partition load before."""
+        around = {
+            "modules_system": system.get("modules_system", "nomod"),
+            "before": [system, partition],
+        }
+        return [
+            {**each, **around}
+            for each in self.environments
+            if self._belongs(each, partition, system)
+        ]
 
 
 #: What ReFrame itself has read of files, in this process.

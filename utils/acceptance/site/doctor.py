@@ -23,10 +23,11 @@ from acceptance.software import (
     Spack,
     broken_promise,
     builds,
-    find_program,
     folder_of,
     launch_fault,
     missing,
+    program_of,
+    software_of,
 )
 from acceptance.suites import SUITES, Suite
 
@@ -238,15 +239,17 @@ def _suite(
 def _provided(
     suite: Suite, environment: dict[str, Any], where: str, spack: Spack | None
 ) -> Examined:
+    if fault := broken_promise(environment, suite):
+        return Examined(suite.title, BROKEN, f"{where}: {fault}", suite.how_to_get)
     if builds(environment) and spack:
         return Examined(suite.title, OK, f"{where}: built by Spack when it is needed")
     if builds(environment):
         return Examined(suite.title, MISSING, f"{where}: no Spack to build it", _GET_SPACK)
-    if fault := broken_promise(environment, suite):
-        return Examined(suite.title, BROKEN, f"{where}: {fault}", suite.how_to_get)
-    folder = Path(folder_of(environment, suite.key))
     try:
-        programs = [find_program(folder, program) for program in suite.programs]
+        programs = [program_of(environment, suite.key, program) for program in suite.programs]
     except FileNotFoundError as err:
         return Examined(suite.title, BROKEN, f"{where}: {err}", suite.how_to_get)
-    return Examined(suite.title, OK, f"{where}: {(programs or [folder])[0]}")
+    place = next(iter(programs), Path(folder_of(environment, suite.key)))
+    software = software_of(environment, suite.key, place)
+    told = [software[key] for key in ("modules", "mpi") if key in software]
+    return Examined(suite.title, OK, f"{where}: {', '.join([str(place), *told])}")

@@ -6,7 +6,6 @@ for a new site; nothing is made up.
 
 import contextlib
 import os
-import shutil
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from acceptance.rfm.configuration import Site
 from acceptance.site.init import fabric_of_node, node_kinds, probe, system_file
 from acceptance.site.init.fabric_of_node import Fabric
 from acceptance.site.unprovided import partition_size
-from acceptance.software import builds, folder_of, mpi_on_path, search_path
+from acceptance.software import builds, folder_of, prepared
 from acceptance.suites import SUITES
 
 _NODE = "acceptance doctor --ask-nodes looks at a node with a short job"
@@ -157,22 +156,22 @@ def _of_environment(environment: dict[str, Any], named: Collection[str]) -> _Ent
     if builds(environment):
         return entries
     features, stated = list(environment.get("features", ())), environment.get("extras", {})
-    path = search_path(environment)
+    ready = prepared(environment)
     folders, found = _Entries(), []
     for suite in SUITES.values():
-        programs = (shutil.which(program, path=path) for program in suite.programs)
-        folder = next((os.path.dirname(program) for program in programs if program), None)
-        if suite.key in features and not folder_of(environment, suite.key):
-            folders.add(suite.key, folder, "" if folder else f"the folder of {suite.title}")
-        elif suite.key not in named and folder:
-            folders.add(suite.key, folder, "if it was built with the MPI of this environment")
+        program = ready.program(*suite.programs)
+        if suite.key in features and not folder_of(environment, suite.key) and not program:
+            folders.add(suite.key, None, f"the folder of {suite.title}")
+        elif suite.key not in named and program:
+            text = "if it was built with the MPI of this environment"
+            folders.add(suite.key, str(program.parent), text)
             found.append(suite.key)
     if found:
         entries.add("features", [*features, *found])
     if "mpi" not in stated and (folders.values or {*features} & {*SUITES}):
-        mpi = mpi_on_path(path)
-        extras.add("mpi", mpi and mpi[0], f"{mpi[1]}" if mpi else "none is on the path of it")
-        if mpi and mpi[0] == "openmpi" and os.geteuid() == 0:
+        mpi = ready.mpi
+        extras.add("mpi", mpi and mpi.name, str(mpi) if mpi else "none is on the path of it")
+        if mpi and mpi.name == "openmpi" and os.geteuid() == 0:
             variables = [*environment.get("env_vars", ()), *system_file.AS_ROOT]
             entries.add("env_vars", variables, "Open MPI refuses root, as which this runs")
     if folders.values:

@@ -7,7 +7,6 @@ from acceptance.software.mpis import (
     find_mpis,
     mpi_on_path,
     plugin,
-    search_path,
 )
 from acceptance.software.no_case import (
     NoCase,
@@ -18,7 +17,10 @@ from acceptance.software.no_case import (
     missing,
     no_case,
     not_provided,
+    program_of,
+    software_of,
 )
+from acceptance.software.prepared import prepared
 from acceptance.software.programs import find_program
 from acceptance.software.spack import Spack, SpackFault, complaint
 from acceptance.software.spack_environments import (
@@ -56,7 +58,9 @@ __all__ = [
     "not_provided",
     "pinned_version",
     "plugin",
+    "prepared",
+    "program_of",
     "read_lock",
-    "search_path",
+    "software_of",
     "spack_features",
 ]

@@ -13,6 +13,13 @@ from acceptance.software import mpi_versions
 PATIENCE = 60
 #: How many modules of MPIs are loaded to look at them; each takes a second or so.
 MAX_LOADED = 12
+#: Pagers and colours are for people.
+PLAIN = {
+    "LMOD_PAGER": "none",
+    "MODULES_PAGER": "",
+    "MODULES_COLOR": "never",
+    "LMOD_COLORIZE": "no",
+}
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,4 @@ def _is_new(version: str) -> bool:
 
 
 def _run(command: list[str]) -> process.Done:
-    # Pagers and colours are for people.
-    plain = {"LMOD_PAGER": "none", "MODULES_COLOR": "never", "LMOD_COLORIZE": "no"}
-    return process.run(command, PATIENCE, env={**os.environ, **plain})
+    return process.run(command, PATIENCE, env={**os.environ, **PLAIN})

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from acceptance.core import process
 from acceptance.software import externals, modules, mpi_versions
@@ -112,38 +111,38 @@ def find_mpis(prefixes: Path, spack: Spack | None) -> MpiSearch:
     return search
 
 
-def identify(programs: Path) -> tuple[str, str] | None:
+def identify(programs: Path, variables: Mapping[str, str] = os.environ) -> tuple[str, str] | None:
     """Return name and version of the MPI whose programs are in a folder; None if none says so."""
     for program, *options in _TELLERS:
         if (programs / program).is_file():
             command = [str(programs / program), *options]
-            done = process.run(command, timeout=60, env={**os.environ, "LC_ALL": "C"})
+            done = process.run(command, timeout=60, env={**variables, "LC_ALL": "C"})
             if identity := mpi_versions.identity(done.out):
                 return identity
     return None
 
 
-def search_path(environment: Mapping[str, Any]) -> str:
-    """Return PATH as an environment of ReFrame's configuration sets it, with its MPI's modules."""
-    path = os.environ.get("PATH", os.defpath)
-    system = modules.find()
-    for module in environment.get("modules", ()):
-        name = module if isinstance(module, str) else module.get("name", "")
-        if system and (folder := modules.load(system, name)):
-            path = f"{folder}:{path}"
-    for variable, value in environment.get("env_vars", ()):
-        if variable == "PATH":
-            path = str(value).replace("${PATH}", path).replace("$PATH", path)
-    return os.path.expandvars(path)
+@dataclass(frozen=True)
+class MpiOnPath:
+    """The MPI whose launcher comes first on a path."""
+
+    name: str
+    version: str
+    launcher: Path
+
+    def __str__(self) -> str:
+        """Say what tells."""
+        return f"{self.launcher}: {self.name} {self.version}"
 
 
-def mpi_on_path(path: str) -> tuple[str, str] | None:
-    """Return the MPI whose launcher comes first on a path, and what says so; None without one."""
+def mpi_on_path(path: str, variables: Mapping[str, str] = os.environ) -> MpiOnPath | None:
+    """Return the MPI whose launcher comes first on a path; None where nothing tells."""
     for name in ("mpirun", "mpiexec"):
         if program := shutil.which(name, path=path):
-            done = process.run([program, "--version"], timeout=60)
-            identity = mpi_versions.identity(done.out) or identify(Path(program).parent)
-            return identity and (identity[0], f"{program}: {' '.join(identity)}")
+            done = process.run([program, "--version"], timeout=60, env=variables)
+            folder = Path(program).parent
+            identity = mpi_versions.identity(done.out) or identify(folder, variables)
+            return MpiOnPath(*identity, Path(program)) if identity else None
     return None
 
 

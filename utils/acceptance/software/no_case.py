@@ -1,6 +1,7 @@
 """Why a check file gives no case on a partition, and what of a suite is not there, in one place.
 
-Environments are dictionaries as ReFrame's configuration has them: `name`, `features`, `extras`.
+Environments are dictionaries as ReFrame's configuration has them: `name`, `features`, `extras`,
+`modules`, `env_vars`; with what `acceptance.software.prepared` takes of system and partition.
 """
 
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.launch import PlacementFault, Size, placement
+from acceptance.software.prepared import loads_modules, prepared
 from acceptance.software.programs import find_program
 from acceptance.suites import Suite, suite_of
 
@@ -124,28 +126,87 @@ def folder_of(environment: Environment, suite: str) -> str:
     return str(folders.get(suite, "")) if isinstance(folders, Mapping) else ""
 
 
-def broken_promise(environment: Environment, suite: Suite) -> str:
-    """Say why nothing of a suite is there, though an environment names it in its features.
+def program_of(environment: Environment, suite: str, *names: str) -> Path:
+    """Return the first of these programs where an environment has a suite (its key).
 
-    Empty where a program of it is, and where Spack builds it.
+    That is below the folder that it states, else on the PATH that its modules and variables make.
+    Raises FileNotFoundError.
     """
+    if folder := folder_of(environment, suite):
+        return find_program(Path(folder), *names)
+    if program := prepared(environment).program(*names):
+        return program
+    raise FileNotFoundError(
+        f"no {' or '.join(names)} is on the PATH that its `modules` and `env_vars` make"
+    )
+
+
+def software_of(environment: Environment, suite: str, program: Path) -> dict[str, str]:
+    """Return what is known of a program before it runs: its place, its modules, the MPI on PATH.
+
+    Nothing of an environment whose PATH nobody looks at: it states the folder, and no modules.
+    """
+    if not _is_prepared(environment, suite):
+        return {}
+    ready, stated = prepared(environment), environment.get("extras", {}).get("mpi", "")
+    unknown = f"{stated}, as stated: no launcher on PATH tells" if stated else ""
+    found = {
+        "modules": " ".join(ready.modules),
+        "program": str(program),
+        "mpi": f"{ready.mpi.name}@{ready.mpi.version}" if ready.mpi else unknown,
+    }
+    return {key: text for key, text in found.items() if text}
+
+
+def _is_prepared(environment: Environment, suite: str) -> bool:
+    """Tell whether a suite is what it is by the modules and the PATH of an environment."""
+    return loads_modules(environment) or not folder_of(environment, suite)
+
+
+def _other_mpi(environment: Environment) -> str:
+    """Say that the MPI on the PATH of an environment is not the one that it states.
+
+    Where no launcher of an MPI starts the ranks, one that was on PATH before says nothing.
+    """
+    stated, mpi = environment.get("extras", {}).get("mpi"), prepared(environment).mpi
+    if not stated or not mpi or mpi.name == stated:
+        return ""
+    launchers = (layer.get("launcher", "") for layer in environment.get("before", ()))
+    before = os.environ.get("PATH", "").split(":")
+    if str(mpi.launcher.parent) in before and not any(name.startswith("mpi") for name in launchers):
+        return ""
+    return f'it states "mpi": "{stated}", and the MPI on its PATH is another, {mpi}'
+
+
+def broken_promise(environment: Environment, suite: Suite) -> str:
+    """Say why a suite cannot be run, though an environment names it in its features.
+
+    Its modules do not load, nothing of the suite is there, or its MPI is another than is stated.
+    Empty where all is well, and where Spack builds it.
+    """
+    says = f"the environment {environment['name']} names {suite.key} in its `features`"
+    looked_at = _is_prepared(environment, suite.key)
+    if builds(environment):
+        looked_at = loads_modules(environment)
+    if looked_at and (fault := prepared(environment).fault):
+        return f"{says}, but {fault}"
     if builds(environment):
         return ""
-    says = f"the environment {environment['name']} names {suite.key} in its `features`"
     folder = folder_of(environment, suite.key)
-    if not folder:
-        return (
-            f'{says}, but not in its `extras` where {suite.title} is: "suites": '
-            f'{{"{suite.key}": "<folder>"}}'
-        )
     faults = []
     for program in suite.programs:
         try:
-            find_program(Path(folder), program)
+            program_of(environment, suite.key, program)
         except FileNotFoundError as err:
             faults.append(err)
         else:
-            return ""
+            other = _other_mpi(environment) if looked_at else ""
+            return other and f"{says}, but {other}"
+    if not folder:
+        return (
+            f'{says}, but not in its `extras` where {suite.title} is: "suites": '
+            f'{{"{suite.key}": "<folder>"}}{"".join(f"; {each}" for each in faults[:1])}'
+        )
     if faults:
         return f"{says}, but {faults[0]}"
     return "" if os.path.isdir(folder) else f"{says}, but there is no folder {folder}"

@@ -1,0 +1,154 @@
+"""Suites and MPIs from the modules of a site, with the real Lmod and Environment Modules."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+from acceptance.rfm import database
+from acceptance.software import externals
+from tests import module_systems
+from tests.checks.test_own_configuration import OwnSite
+from tests.conftest import BIN, needs_wheels
+from tests.places import WHEELS
+
+pytestmark = [
+    needs_wheels,
+    pytest.mark.skipif(not shutil.which("mpirun.mpich"), reason="MPICH is not here"),
+]
+SAID = {
+    "lmod": "Lmod has detected the following error: The following module(s) are unknown: "
+    '"absent/3"',
+    "envmod": "ERROR: Unable to locate a modulefile for 'absent/3'",
+}
+#: Environment -> its modules.
+MODULES = {
+    "good": ["impi/2021", "imb"],
+    "unloadable": ["impi/2021", "absent/3", "imb"],
+    "without": ["impi/2021"],
+    "other": ["mpich/4.0", "imb"],
+}
+
+
+class SiteOfModules(OwnSite):
+    """A site with modules for the MPI of the wheels, for Debian's MPICH and for IMB."""
+
+    def write_modules(self):
+        """Write a module for each, a prefix of its own below `opt` as sites have it."""
+        opt = self.folder / "opt"
+        (opt / "imb").mkdir(parents=True)
+        (opt / "imb/IMB-MPI1").symlink_to(WHEELS / "bin/IMB-MPI1")
+        (opt / "impi").mkdir()
+        for path in (WHEELS / "bin").iterdir():
+            if not path.name.startswith("IMB"):
+                (opt / "impi" / path.name).symlink_to(path)
+        mpich = externals.prefix_of("mpich", opt / "prefixes")
+        wheels = f"prepend-path LD_LIBRARY_PATH {WHEELS}/lib\nsetenv I_MPI_ROOT {WHEELS}\n"
+        self.module("impi/2021", f"prepend-path PATH {opt}/impi\n{wheels}")
+        self.module("mpich/4.0", f"conflict impi\nprepend-path PATH {mpich}/bin\n")
+        self.module("imb/2021.7", f"prepend-path PATH {opt}/imb\n")
+
+    def module(self, name, text):
+        path = self.folder / "modulefiles" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#%Module\n{text}")
+
+    def use(self, kind, *names):
+        """Write the configuration with some of the environments."""
+        environments = [
+            {
+                "name": name, "features": ["imb"], "modules": MODULES[name],
+                "extras": {"mpi": "intel-mpi"},
+            }
+            for name in names
+        ]  # fmt: skip
+        self.configure({"extras": {"nodes": 1, "cores": 2, "memory": 2**30}}, environments)
+        text = self.file.read_text()
+        assert text.count("'hostnames'") == 1
+        self.file.write_text(
+            text.replace("'hostnames'", f"'modules_system': {kind!r}, 'hostnames'")
+        )
+
+
+@pytest.fixture(scope="module", params=["lmod", "envmod"])
+def modular(request, tmp_path_factory):
+    """The site, in a shell with this module system."""
+    site = SiteOfModules(tmp_path_factory.mktemp(request.param))
+    site.write_modules()
+    shell = module_systems.variables(
+        request.param, site.folder / "bin", site.folder / "modulefiles"
+    )
+    if isinstance(shell, str):
+        pytest.skip(shell)
+    site.environment |= {**shell, "PATH": f"{site.folder}/bin:{BIN}:{os.environ['PATH']}"}
+    site.kind = request.param
+    return site
+
+
+def test_a_suite_of_modules_runs_and_its_provenance_has_them(modular):
+    modular.use(modular.kind, "good")
+    options = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:4")
+    done = modular.reframe("-C", modular.file, "-c", "checks/imb.py", "-r", *options)
+    status, verdict = modular.gate()
+    assert (done.status, status) == (0, 0), (verdict, done.output, done.errors)
+    assert verdict["passed"] == 1
+    (case,) = database.session(modular.database).cases
+    program = modular.folder / "opt/imb/IMB-MPI1"
+    assert case.provenance["program"] == str(program)
+    assert case.provenance["modules"] == "impi/2021 imb/2021.7"
+    assert re.fullmatch(r"intel-mpi@20\d\d\.\S+", case.provenance["mpi"])
+    assert case.provenance["suite"].startswith("IMB 2021.")
+    doctor = modular.acceptance("doctor", "--format", "json").data
+    (imb,) = [row for row in doctor if row["what"] == "Intel MPI Benchmarks"]
+    assert imb["state"] == "ok"
+    assert f"{program}, impi/2021 imb/2021.7, {case.provenance['mpi']}" in imb["found"]
+
+
+def test_what_is_wrong_with_modules_is_said_before_anything_runs(modular):
+    modular.use(modular.kind, *MODULES)
+    done = modular.acceptance("doctor", "--format", "json")
+    assert done.status == 1
+    found = {
+        row["found"].split()[0]: row["found"]
+        for row in done.data
+        if (row["what"], row["state"]) == ("Intel MPI Benchmarks", "BROKEN")
+    }
+    assert set(found) == {"unloadable", "without", "other"}
+    loading = found["unloadable"].partition(", but its module absent/3 does not load: ")[2]
+    assert loading.startswith(SAID[modular.kind]), found["unloadable"]
+    assert "no IMB-MPI1 is on the PATH that its `modules` and `env_vars` make" in found["without"]
+    mpich = r'it states "mpi": "intel-mpi", .* another, \S+/mpirun: mpich \d'
+    assert re.search(mpich, found["other"]), found["other"]
+
+
+def test_a_listing_has_the_same_lines_and_a_run_fails_with_them(modular):
+    if modular.kind == "envmod":
+        pytest.skip("the lines are those of Lmod")
+    modular.use("lmod", *MODULES)
+    options = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:4")
+    done = modular.reframe("-C", modular.file, "-c", "checks/imb.py", "-r", *options)
+    status, verdict = modular.gate()
+    assert (done.status, status) == (1, 1)
+    assert verdict["passed"] == 1
+    failed = [each for each in verdict["problems"] if each["kind"] == "case-failed"]
+    assert sorted(each["about"][0].rpartition("+")[2] for each in failed) == [
+        "other", "unloadable", "without",
+    ]  # fmt: skip
+    for each in failed:
+        assert each["message"].count("\n") == 0
+    lines = [line for line in (done.output + done.errors).splitlines() if "its cases fail" in line]
+    assert len(lines) == 3
+
+
+def test_modules_that_reframe_would_not_load_are_said(modular):
+    if modular.kind == "envmod":
+        pytest.skip("nothing of it is asked")
+    modular.use("nomod", "good")
+    (imb,) = [
+        row["found"]
+        for row in modular.acceptance("doctor", "--format", "json").data
+        if row["what"] == "Intel MPI Benchmarks"
+    ]
+    assert "its modules (impi/2021, imb) cannot be loaded: the system states no `modules_sys" in imb
+    assert 'Lmod is here, write "modules_system": "lmod" into it' in imb
