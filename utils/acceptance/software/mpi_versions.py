@@ -17,6 +17,8 @@ _LINES = (
     (re.compile(r"MPICH Version:\s+(\S+)"), "mpich"),
     (re.compile(r"Intel\(R\) MPI Library .*Version (\S+)"), "intel-mpi"),
 )
+#: The MPIs that can be told apart.
+NAMES = {name for _, name in _LINES}
 #: Word in the name of a module -> MPI.
 _NAMES = (
     ("openmpi", "openmpi"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.launch import PlacementFault, Size, placement
+from acceptance.software import mpi_versions
 from acceptance.software.prepared import loads_modules, prepared
 from acceptance.software.programs import find_program
 from acceptance.suites import Suite, suite_of
@@ -169,7 +170,7 @@ def _other_mpi(environment: Environment) -> str:
     Where no launcher of an MPI starts the ranks, one that was on PATH before says nothing.
     """
     stated, mpi = environment.get("extras", {}).get("mpi"), prepared(environment).mpi
-    if not stated or not mpi or mpi.name == stated:
+    if stated not in mpi_versions.NAMES or not mpi or mpi.name == stated:
         return ""
     launchers = (layer.get("launcher", "") for layer in environment.get("before", ()))
     before = os.environ.get("PATH", "").split(":")
