@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from acceptance.rfm import database
-from acceptance.software import externals
+from acceptance.software import broken_promise, externals, prepared
+from acceptance.suites import SUITES
 from tests import module_systems
 from tests.checks.test_own_configuration import OwnSite
 from tests.conftest import BIN, needs_wheels
@@ -152,3 +153,27 @@ def test_modules_that_reframe_would_not_load_are_said(modular):
     ]
     assert "its modules (impi/2021, imb) cannot be loaded: the system states no `modules_sys" in imb
     assert 'Lmod is here, write "modules_system": "lmod" into it' in imb
+
+
+def test_modules_are_loaded_as_in_a_job(modular, monkeypatch):
+    for name, value in modular.environment.items():
+        monkeypatch.setenv(name, value)
+    loaded = prepared({"modules": ["impi/2021"], "modules_system": modular.kind})
+    assert loaded.modules == ("impi/2021",)
+    for name, value in loaded.variables.items():
+        monkeypatch.setenv(name, value)
+    variables = [["PATH", '"/with space:$PATH"']]
+    environment = {"modules": ["mpich/4.0"], "env_vars": variables, "modules_system": modular.kind}
+    ready = prepared(environment)
+    assert (ready.modules, ready.fault) == (("mpich/4.0",), ""), "without what it conflicts with"
+    assert ready.path.startswith(f"/with space:{modular.folder}/opt/prefixes/mpich")
+    assert ready.mpi.name == "mpich"
+    assert "its `env_vars`: " in prepared({"env_vars": [["PATH", '"']]}).fault
+
+
+def test_what_reframe_loads_with_spack_is_not_looked_at(tmp_path):
+    (tmp_path / "IMB-MPI1").touch(0o755)
+    environment = {"name": "gnu", "modules": ["imb@2021"], "modules_system": "spack"}
+    stated = {"extras": {"suites": {"imb": str(tmp_path)}}}
+    assert not broken_promise({**environment, **stated}, SUITES["imb"])
+    assert "nothing here looks at what" in broken_promise(environment, SUITES["imb"])

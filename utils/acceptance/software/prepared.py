@@ -83,9 +83,10 @@ def prepared(environment: Mapping[str, Any]) -> Prepared:
 
 
 def loads_modules(environment: Mapping[str, Any]) -> bool:
-    """Tell whether a job of an environment loads modules."""
+    """Tell whether a job of an environment loads modules; those of Spack nobody looks at here."""
     layers = [*environment.get("before", ()), environment]
-    return any(layer.get("modules") for layer in layers)
+    is_spack = environment.get("modules_system") == "spack"
+    return not is_spack and any(layer.get("modules") for layer in layers)
 
 
 def _steps(layer: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -112,7 +113,7 @@ def _prepared(kind: str, steps: tuple[tuple[str, str, str], ...], around: object
         modules.PATIENCE,
         env={**os.environ, **modules.PLAIN},
     )
-    entries = (entry.partition("=") for entry in done.out.split("\0"))
+    entries = (entry.partition("=") for entry in done.out.split("\0") if entry)
     variables = {name: value for name, _, value in entries}
     if done.status != 0:
         fault = _said(done) if named and _MARK in done.err else f"its `env_vars`: {done.fault}"
