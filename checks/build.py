@@ -6,7 +6,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from acceptance.core.paths import Workspace
+from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.core.text import read_bounded
 from acceptance.software import (
     Spack,
@@ -68,7 +68,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
             return
         found = Spack.find(Workspace.of())
         if found is None:
-            raise SanityError("there is no Spack any more; get one with: make spack")
+            raise SanityError(f"there is no Spack any more; get one with: {GET_SPACK}")
         self.identity = found.identity()
         self.source = environment_for(
             self.suite,

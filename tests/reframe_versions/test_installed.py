@@ -69,6 +69,9 @@ def test_an_installed_copy_stands_alone(environment):
     assert all(str(path).startswith(str(mine.tree)) for path in places.values())
     limits = mine.shell(f"RFM_CONFIG_FILES={places['settings']} acceptance limits --format json")
     assert "koop2008:sdr" in limits.output, limits
+    remedies = mine.shell("acceptance doctor -C site.py --format json").output
+    assert "acceptance spack" in remedies
+    assert "make " not in remedies, "there is no Makefile"
 
 
 def test_a_new_site_is_written_beside_an_installed_copy_not_into_it(environment):

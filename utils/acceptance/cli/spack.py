@@ -5,7 +5,7 @@ from pathlib import Path
 
 from acceptance.cli.arguments import Commands, add_command, add_system
 from acceptance.cli.output import warn
-from acceptance.core.paths import Workspace
+from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.rfm import configuration
 from acceptance.software import Spack, SpackFault, clone_spack, compose_environment, fill_mirror
 from acceptance.suites import SUITES
@@ -66,7 +66,7 @@ def _get(options: argparse.Namespace) -> int:
 def _spack(workspace: Workspace) -> Spack:
     spack = Spack.find(workspace)
     if spack is None:
-        raise SpackFault("there is no Spack; get one with: make spack")
+        raise SpackFault(f"there is no Spack; get one with: {GET_SPACK}")
     return spack
 
 

@@ -16,6 +16,9 @@ INSTALLED = _TREE.is_dir()
 ROOT = _TREE if INSTALLED else Path(__file__).resolve().parents[3]
 #: What `var/` is by default; to an installed copy it is beside ReFrame's own default database.
 _VAR = os.path.expanduser("~/.reframe/reports/acceptance") if INSTALLED else ROOT / "var"
+#: How a person gets Spack, and where environments are described: make is for the clone.
+GET_SPACK = "acceptance spack" if INSTALLED else "make spack"
+CONFIGURED = "ReFrame's configuration" if INSTALLED else "config/systems/"
 #: The variable with the URLs that alerts are sent to. They are secret: no program inherits it.
 ALERT_TARGETS = "ACCEPTANCE_ALERTS"
 

@@ -12,7 +12,7 @@ from typing import Any
 from acceptance import references
 from acceptance.core import release
 from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
-from acceptance.core.paths import Workspace
+from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.fabric import FabricFault, facts_of
 from acceptance.launch import MPIS, SLURM, slurm_jobs, usable_cores
 from acceptance.rfm import configuration
@@ -32,7 +32,7 @@ from acceptance.software import (
 from acceptance.suites import SUITES, Suite
 
 OK, MISSING, BROKEN = "ok", "missing", "BROKEN"
-_GET_SPACK = "make spack, or set SPACK_ROOT"
+_GET_SPACK = f"{GET_SPACK}, or set SPACK_ROOT"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acceptance.core.paths import CONFIGURED
 from acceptance.launch import PlacementFault, Size, placement
 from acceptance.software import mpi_versions
 from acceptance.software.prepared import loads_modules, prepared
@@ -106,7 +107,7 @@ def missing(suite: Suite) -> tuple[str, str]:
         f"{program} is there, but no environment here names it",
         f'write into the environment of the MPI that it was built with, "{suite.key}" into '
         f'`features` and "suites": {{"{suite.key}": "{program.parent}"}} into `extras` '
-        "(config/systems/)",
+        f"({CONFIGURED})",
     )
 
 

@@ -1,5 +1,6 @@
 """The suites: what each of them measures, and how a machine gets one that nothing provides."""
 
+from acceptance.core.paths import CONFIGURED, GET_SPACK, INSTALLED
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.npb import benchmarks as npb
@@ -7,7 +8,9 @@ from acceptance.suites.osu import benchmarks as osu
 from acceptance.suites.published import PUBLISHED
 from acceptance.suites.records import Benchmark, Suite
 
-_FOLDER = "or name the folder of {} in the `extras` of an environment in config/systems/"
+_FOLDER = f"or name the folder of {{}} in the `extras` of an environment in {CONFIGURED}"
+_WHEELS = "pip install impi-rt (x86_64)" if INSTALLED else "make setup (Python wheels, x86_64)"
+_SPACK = f"{GET_SPACK}, then {'run them' if INSTALLED else 'make run'}"
 
 #: Key -> suite.
 SUITES = {
@@ -17,7 +20,7 @@ SUITES = {
             "imb",
             "Intel MPI Benchmarks",
             ("IMB-MPI1",),
-            f"make setup (Python wheels, x86_64), {_FOLDER.format('IMB-MPI1')}",
+            f"{_WHEELS}, {_FOLDER.format('IMB-MPI1')}",
             {f"imb.{name}": row for name, row in imb.BENCHMARKS.items()},
             further={"nodes": {f"imb.{name}": row for name, row in imb.PAIRS.items()}},
         ),
@@ -25,8 +28,8 @@ SUITES = {
             "hpcc",
             "HPC Challenge",
             ("hpcc",),
-            "Debian: hpcc openmpi-bin; or an MPI and a BLAS (libopenblas-dev), then make spack, "
-            f"then make run; {_FOLDER.format('hpcc')}",
+            "Debian: hpcc openmpi-bin; or an MPI and a BLAS (libopenblas-dev), then "
+            f"{_SPACK}; {_FOLDER.format('hpcc')}",
             {"hpcc": hpcc.BENCHMARK},
         ),
         Suite(
@@ -34,15 +37,15 @@ SUITES = {
             "NAS Parallel Benchmarks",
             # Each number of processes and class may have a program of its own.
             (),
-            "an MPI and gfortran (Debian: openmpi-bin libopenmpi-dev gfortran), then make spack, "
-            f"then make run; {_FOLDER.format('its programs')}",
+            "an MPI and gfortran (Debian: openmpi-bin libopenmpi-dev gfortran), then "
+            f"{_SPACK}; {_FOLDER.format('its programs')}",
             {f"npb.{name}": row for name, row in npb.BENCHMARKS.items()},
         ),
         Suite(
             "osu",
             "OSU Micro-Benchmarks",
             tuple(f"osu_{name}" for name in osu.BENCHMARKS),
-            "an MPI (Debian: openmpi-bin libopenmpi-dev), then make spack, then make run; "
+            f"an MPI (Debian: openmpi-bin libopenmpi-dev), then {_SPACK}; "
             f"{_FOLDER.format('its programs')}",
             {f"osu.{name}": row for name, row in osu.BENCHMARKS.items()},
             {"balance": osu.BALANCE},

@@ -18,8 +18,8 @@ _AGAIN = "reframe -c checks/nodes.py -r -S pinned=PARTITION=NODE,PARTNER"
 NODE_CODES = {
     "LINKS-NOT-JUDGED": Code(
         MINOR,
-        "state the fabric of the partition with its rate in config/systems/, or agree that the "
-        "links of its nodes are looked at otherwise",
+        "state the fabric of the partition with its rate in its `extras`, or agree that the links "
+        "of its nodes are looked at otherwise",
     ),
     "NODE-SLOW": Code(
         MAJOR,
