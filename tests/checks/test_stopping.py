@@ -2,6 +2,8 @@
 
 import functools
 import importlib
+import os
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -89,6 +91,25 @@ def test_other_faults_of_a_log_are_told_and_stop_nothing(site):
     done = site.reframe(*CASE)
     assert done.status == 0
     assert "disk full" in done.errors
+
+
+def test_a_program_that_crashes_after_a_full_table_has_measured_nothing(site):
+    program = site.replay((DATA / "imb/IMB-MPI1_Barrier.impi.txt").read_text())
+    program.write_text(program.read_text() + "kill -SEGV $$\n")
+    assert site.reframe(*CASE).status == 1
+    status, verdict = site.gate()
+    (case,) = results.session(site.database).cases
+    assert (status, case.result, case.metrics) == (1, "fail", ())
+    assert "case-failed" in {problem["kind"] for problem in verdict["problems"]}
+
+
+def test_a_process_that_a_program_leaves_behind_holds_nothing_up(site):
+    program = site.replay((DATA / "imb/IMB-MPI1_Barrier.impi.txt").read_text())
+    program.write_text(program.read_text() + f"sleep 300 & echo $! > {site.folder}/left\n")
+    done = site.reframe(*CASE, "-S", "time_limit=120s")
+    os.kill(int((site.folder / "left").read_text()), signal.SIGKILL)
+    assert done.status == 0, done.output
+    assert site.gate()[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,23 @@ def test_when_reframe_is_killed_too_the_step_is_repeated_and_nothing_is_left_of_
     assert [step["state"] for step in held.states[0]["steps"][:1]] == ["done"]
 
 
+def test_killed_four_times_a_night_is_still_one_and_ends_with_all_of_its_cases(held):
+    for _ in range(4):
+        # The programs hold from the second one on.
+        (held.folder / "ran").unlink(missing_ok=True)
+        process = held.start(*NIGHT)
+        reframe = held.reframe_of(process)
+        process.send_signal(signal.SIGSTOP)
+        os.kill(reframe, signal.SIGKILL)
+        held.kill(process)
+        assert held.site.acceptance("gate").status != 0
+    done = held.run(*NIGHT)
+    assert done.status == 0, done.output
+    assert (len(held.states), len(held.step("imb")["attempts"])) == (1, 5)
+    assert "3 of 3 cases run: 3 passed, 0 failed" in held.states[0]["summary"]
+    assert held.site.acceptance("gate").status == 0
+
+
 def test_what_a_reframe_leaves_that_was_killed_alone_is_ended_and_the_night_is_red(held):
     process = held.start(*NIGHT)
     stage = held.site.var / "stage"
