@@ -10,8 +10,8 @@ else
     export RFM_CONFIG_FILES="$_root/config/settings.py"
     export ACCEPTANCE_VAR="${ACCEPTANCE_VAR:-$_root/var}"
     case ":$PATH:" in
-        *":$_root/.venv/bin:"*) ;;
-        *) export PATH="$_root/.venv/bin:$PATH" ;;
+        *":$_root/utils/bin:"*) ;;
+        *) export PATH="$_root/utils/bin:$_root/.venv/bin:$PATH" ;;
     esac
 fi
 unset _root

@@ -239,6 +239,33 @@ def test_a_run_that_is_killed_before_its_first_line_leaves_its_mark(runs):
     assert said(runs) == (status, message)
 
 
+def test_a_run_that_ended_before_it_left_a_mark_is_told_by_how_it_was_started(runs):
+    """As env.sh has it: the program that starts ReFrame writes before Python is loaded."""
+    path = f"{ROOT / 'utils/bin'}:{os.environ['PATH']}"
+    killed = start(runs, PATH=path)
+    Held.wait_for((runs.var / f"runs/{killed.pid}.started").exists)
+    killed.kill()
+    killed.wait()
+    assert said(runs)[0] == 1
+    # No option of ReFrame: it ends before it reads its configuration.
+    refused = start(runs, "--no-such-option", PATH=path)
+    assert refused.wait() == 2
+    status, message = said(runs)
+    assert (status, message.startswith("a run (reframe -c ")) == (1, True)
+    assert "--no-such-option), which began at " in message
+    assert message.endswith("ended before it left a mark")
+    # What runs nothing, or by another configuration, is none; a run takes the place of all.
+    (runs.var / f"runs/{refused.pid}.started").unlink()
+    before = said(runs)
+    for words in (["-l"], ["-C", "no.py", "-r"]):
+        run = ["reframe", *words]
+        subprocess.run(run, cwd=ROOT, env=runs.variables(PATH=path), capture_output=True)
+    assert said(runs) == before
+    assert start(runs, PATH=path).wait() == 0
+    assert said(runs) == (0, "")
+    assert not [*runs.var.glob("runs/*.started")]
+
+
 @pytest.mark.parametrize(
     ("words", "answer"),
     [

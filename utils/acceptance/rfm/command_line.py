@@ -16,6 +16,11 @@ def runs_checks(words: Iterable[str]) -> bool:
     return any(word in ("--run", "--ru") or _RUN.match(word) for word in words)
 
 
+def names_configuration(words: Iterable[str]) -> bool:
+    """Tell whether these arguments name a configuration file."""
+    return any(word.startswith(("-C", "--config-file")) for word in words)
+
+
 def label_of(words: Iterable[str]) -> str:
     """Return the label of a run, `--session-extras run=LABEL`; empty where it has none."""
     for word in words:

@@ -53,7 +53,8 @@ def find(workspace: Workspace, wanted: Callable[[str], bool]) -> LastRun:
     mark = max(mine, key=lambda mark: (not mark.ended, mark.ended, mark.number))
     run = next((run for run in run_log.runs(workspace.logs) if mark_of(run, known) is mark), None)
     if mark.killed or not mark.ended:
-        return LastRun(run, mark, killed=f"{mark}, never ended: it was killed")
+        what = "never ended: it was killed" if mark.number else "ended before it left a mark"
+        return LastRun(run, mark, killed=f"{mark}, {what}")
     if run is None:
         where = f"{workspace.logs} has no line of {mark}"
         return LastRun(None, mark, fault=f"{where}: nobody knows what it selected; see its output")
@@ -81,7 +82,7 @@ def _under_way(var: Path, mark: Mark) -> str:
         return f"{mark}, is under way (PID {mark.process}); wait for it, or end it"
     return (
         f"{mark}, has not ended, and whether it still runs cannot be seen from here; look there, "
-        f"and if it was killed remove {var / 'runs' / str(mark.number)}.json"
+        f"and if it was killed remove {var / 'runs' / mark.file}"
     )
 
 

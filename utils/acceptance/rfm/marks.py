@@ -12,7 +12,7 @@ import shlex
 import socket
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from acceptance.core import process_id, state_files
 from acceptance.core.state_files import StoredFault
-from acceptance.rfm.command_line import label_of, runs_checks
+from acceptance.rfm.command_line import label_of, names_configuration, runs_checks
 
 #: Marks of ended runs that are kept.
 KEPT = 300
@@ -31,6 +31,8 @@ _PATIENCE = 20.0
 @dataclass
 class Mark:
     """A run: `number` is the place of its beginning, `ended` that of its end (0: it has none).
+
+    One without a number was started, and had not come to write its mark.
 
     `killed`: its process was gone without an end when the next run began or ended. `process` has
     the number of the process, `ticks` when it began after the start of the machine; `boot` is that
@@ -54,6 +56,11 @@ class Mark:
         return label_of(self.arguments)
 
     @property
+    def file(self) -> str:
+        """Return the name of the file that tells of it."""
+        return f"{self.number}.json" if self.number else f"{self.process}.started"
+
+    @property
     def lives(self) -> bool | None:
         """Tell whether its process is there; None where that cannot be seen from here."""
         boot = process_id.boot()
@@ -65,7 +72,8 @@ class Mark:
     def __str__(self) -> str:
         """Return the run for a message."""
         command = shlex.join(["reframe", *self.arguments])
-        return f"run {self.number} ({command}), which began at {self.began[:19]} on {self.host}"
+        name = f"run {self.number}" if self.number else "a run"
+        return f"{name} ({command}), which began at {self.began[:19]} on {self.host}"
 
 
 #: The number of the run of this process; None where it was not asked for yet.
@@ -95,7 +103,9 @@ def begin(var: Path, arguments: Sequence[str]) -> int:
     global _own
     if _own is None:
         _own = 0
+        started = Path(os.environ.pop("ACCEPTANCE_STARTED", ""))
         if not runs_checks(arguments):
+            _remove_own(started)
             return _own
         folder = var / "runs"
         with state_files.locked(folder / "lock", _PATIENCE):
@@ -110,6 +120,7 @@ def begin(var: Path, arguments: Sequence[str]) -> int:
                 process_id.ticks(os.getpid()),
             )
             _write(folder, mark)
+            _remove_own(started)
             for old in [mark for mark in marks if mark.ended][:-KEPT]:
                 _path(folder, old).unlink(missing_ok=True)
         _own = mark.number
@@ -136,13 +147,40 @@ def read(var: Path) -> list[Mark]:
         return []
     if folder.stat().st_uid == os.getuid():  # who only reads this needs no right to write
         _try_to_write(folder / f"trial-{os.getpid()}")
+    # First those that may leave their mark meanwhile.
+    starts = [start for start in _starts(folder) if _runs_here(start.arguments)]
     marks = []
     for path in _paths(folder):
         mark = _read(path)
         if mark and not mark.ended and mark.lives is False:
             mark = _read(path)  # its end was written before its process was gone
         marks += [mark] if mark else []
-    return marks
+    return [*marks, *starts]
+
+
+def _starts(folder: Path) -> Iterator[Mark]:
+    """Yield what was started and has no mark yet, or never came to write one.
+
+    `utils/bin/reframe` tells of each: boot, namespace, host, then stat and command line of its
+    process (proc(5)).
+    """
+    for path in folder.glob("*.started"):
+        with suppress(OSError, ValueError):
+            boot, space, host, stat, command = path.read_text(errors="replace").split("\n", 4)
+            began = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
+            process = int(path.stem), stat.rpartition(")")[2].split()[19]
+            _shell, _script, *arguments = command.rstrip("\0").split("\0")
+            yield Mark(0, began.isoformat(), arguments, host, f"{boot} {space}", *process)
+
+
+def _runs_here(arguments: Sequence[str]) -> bool:
+    """Tell whether arguments run checks by the configuration of the clone."""
+    return runs_checks(arguments) and not names_configuration(arguments)
+
+
+def _remove_own(started: Path) -> None:
+    if started.stem == str(os.getpid()):
+        started.unlink(missing_ok=True)
 
 
 def _try_to_write(path: Path) -> None:
@@ -163,6 +201,9 @@ def _close_killed(folder: Path) -> list[Mark]:
         if not mark.ended and mark.lives is False:
             mark.ended, mark.killed = _next(folder, marks), True
             _write(folder, mark)
+    for start in _starts(folder):
+        if start.lives is False:
+            (folder / start.file).unlink(missing_ok=True)
     return marks
 
 
@@ -177,7 +218,7 @@ def _paths(folder: Path) -> list[Path]:
 
 
 def _path(folder: Path, mark: Mark) -> Path:
-    return folder / f"{mark.number}.json"
+    return folder / mark.file
 
 
 def _write(folder: Path, mark: Mark) -> None:
