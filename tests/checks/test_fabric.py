@@ -125,7 +125,7 @@ def scaled(output, factor):
         if len(words) == 4 and words[0].isdecimal():
             size, repetitions, time, _ = words
             time = float(time) / factor
-            line = f"{size:>13} {repetitions:>12} {time:12.4f} {int(size) / time:12.2f}"
+            line = f"{size:>13} {repetitions:>12} {time:12.2f} {int(size) / time:12.2f}"
         lines.append(line)
     return "\n".join(lines) + "\n"
 
