@@ -17,6 +17,7 @@ from acceptance.campaigns import lock as campaign_lock
 from acceptance.campaigns import nodes, runner, steps, verdict
 from acceptance.campaigns import state as campaign
 from acceptance.cli import campaigns as campaign_cli
+from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT
 from acceptance.launch import SlurmFault, SlurmNode
 from acceptance.rfm import check_files as checkfiles
@@ -33,10 +34,11 @@ NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
 
 
 def configuration(*features):
-    """Return a system of one partition, whose environment provides suites."""
+    """Return a system of one partition, whose environment provides suites, and our modes."""
     partition = {"name": "p", "scheduler": "local", "environs": ["e"]}
     system = {"name": "made", "hostnames": [".*"], "partitions": [partition]}
-    return sites.Site((system,), ({"name": "e", "features": features},))
+    modes = (*MODES, "maintenance")
+    return sites.Site((system,), ({"name": "e", "features": features},), modes)
 
 
 def test_every_check_file_is_in_one_step_and_the_links_come_first():

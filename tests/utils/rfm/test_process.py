@@ -91,7 +91,7 @@ def test_what_measures_again_holds_the_lock_and_works_where_the_run_did(
     program.parent.mkdir()
     program.write_text("#!/bin/sh\nreadlink /proc/$$/fd/*\necho in $(pwd)\n")
     program.chmod(0o755)
-    monkeypatch.setattr(remeasure.sys, "executable", str(tmp_path / "bin/python"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin/python"))
     words = ["reframe", "-c", "checks", "-r", "--session-extras", "run=night"]
     fields = {"command": repr(shlex.join(words)), "working directory": repr(str(tmp_path))}
     monkeypatch.setattr(
