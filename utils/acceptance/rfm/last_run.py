@@ -50,7 +50,7 @@ def find(workspace: Workspace, wanted: Callable[[str], bool]) -> LastRun:
     for mark in mine:
         if not mark.ended and mark.lives is not False:
             return LastRun(None, mark, fault=_under_way(workspace.var, mark))
-    mark = max(mine, key=lambda mark: (not mark.ended, mark.ended, mark.number))
+    mark = max(mine, key=lambda mark: (not mark.ended, mark.ended, mark.number, mark.began))
     run = next((run for run in run_log.runs(workspace.logs) if mark_of(run, known) is mark), None)
     if mark.killed or not mark.ended:
         what = "never ended: it was killed" if mark.number else "ended before it left a mark"

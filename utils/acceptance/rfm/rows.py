@@ -21,6 +21,8 @@ SCHEMA_VERSION = "1.0"
 _ALL = "SELECT rowid, uuid FROM sessions ORDER BY rowid"
 #: Seconds to wait for a database that another process writes.
 TIMEOUT = 10.0
+#: Databases that stayed locked for so long: whoever asks again in this process waits no more.
+_locked: set[Path] = set()
 
 
 class ResultsFault(Fault):
@@ -77,13 +79,15 @@ def opened(database: Path) -> Iterator[sqlite3.Connection]:
         raise ResultsFault(f"{database}: no such file; a run of ReFrame with storage on makes it")
     if not database.is_file():
         raise ResultsFault(f"{database}: no file; a results database of ReFrame is one")
+    patience = 0.0 if database in _locked else TIMEOUT
     try:
         connection = sqlite3.connect(
-            f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT
+            f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=patience
         )
         with closing(connection):
             connection.text_factory = _text
             versions = connection.execute("SELECT schema_version FROM metadata").fetchall()
+            _locked.discard(database)
             if not versions:
                 raise ResultsFault(f"{database}: has no schema yet; the next run completes it")
             if versions != [(SCHEMA_VERSION,)]:
@@ -93,6 +97,8 @@ def opened(database: Path) -> Iterator[sqlite3.Connection]:
                 )
             yield connection
     except (sqlite3.Error, UnicodeDecodeError) as err:  # the latter: of SQLite's own message
+        if "database is locked" in str(err):
+            _locked.add(database)
         if is_half_made(database):
             raise ResultsFault(f"{database}: {HALF_MADE}; the next run makes it anew") from None
         if "no such table" in str(err):
