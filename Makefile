@@ -6,18 +6,23 @@ WHEELS := var/wheels
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run test check bench spack mirror lock clean
+.PHONY: help setup setup-test run demo test check bench spack mirror lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 
 run: setup  ## build or install the suites for this machine, run the checks, judge the results
-	@. ./env.sh && id=$$(date +%s)-$$$$ && status=0 \
+	@. ./env.sh && id=$$(date +%s)-$$$$ && status=0 verdict=0 \
 	  && { reframe -c checks -r --session-extras run=$$id $(ARGS) || status=$$?; } \
-	  && { echo; acceptance gate --run $$id; } && exit $$status
+	  && { echo; acceptance gate --run $$id || verdict=$$?; echo; } \
+	  && { acceptance report --best-effort || true; } \
+	  && { [ $$verdict = 0 ] || exit $$verdict; } && exit $$status
 
-test: setup-test  ## run all tests of the project, two at a time
-	@. ./env.sh && $(VENV)/bin/python -m pytest -n 2 --no-loadscope-reorder $(TESTS)
+demo: setup  ## with SimGrid: healthy nights of a simulated fabric, then a cable fails
+	@. ./env.sh && sh utils/acceptance/drills/demo.sh var/demo
+
+test: setup-test  ## run all tests of the project, three at a time: many wait
+	@. ./env.sh && $(VENV)/bin/python -m pytest -n 3 --max-worker-restart=0 --no-loadscope-reorder $(TESTS)
 
 check: setup-test  ## lint, format and types
 	$(VENV)/bin/ruff check .

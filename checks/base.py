@@ -22,8 +22,8 @@ from acceptance.launch import slurm_jobs
 from acceptance.references import SOURCES
 from acceptance.software import program_of, software_of
 
-from . import reframe_patches, shared_machine
-from .extras import environment_of, refuse_wrong
+from . import reframe_patches, shared_machine, simulated
+from .extras import environment_of, refuse_wrong, simulator_of
 from .no_case import tell
 from .outputs import Outputs
 
@@ -40,7 +40,7 @@ def stated(partition, benchmark: str) -> list[dict[str, str]]:
     """Return the parameters under which references name results of a partition."""
     system, _, name = partition.fullname.partition(":")
     try:
-        return list(library().stated(system, name, benchmark))
+        return library().stated(system, name, benchmark)
     except references.ReferenceFault:
         # No case is dropped for it: each one fails with the line when it is judged.
         return []
@@ -83,6 +83,8 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
     time_limit = "10m"
     #: Whether what a case measures, beside whether it runs, depends on the mode.
     differs_by_mode = False
+    #: A program that exits with a failure has said what it measured, and why it fails.
+    says_all = False
     #: It may ask the scheduler which nodes there are; a listing, also one of another system, not.
     asks_scheduler = True
 
@@ -122,6 +124,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         self.provenance = dict(build.provenance) if build else {}
         if not self.provenance:
             self.provenance = software_of(environment, self.suite, program)
+        self.provenance |= simulator_of(self.current_partition)
 
     def program_names(self):
         """Return the names of the program; versions of a suite may name it differently."""
@@ -135,13 +138,14 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         if ended := self.given_up() or slurm_jobs.cut_short(self.said(), self.job.state):
             raise SanityError("; ".join(self.fail([ended])))
         # None where the scheduler does not tell; an output that was cut tells then.
-        if self.job.exitcode:
+        if self.job.exitcode and not self.says_all:
             raise SanityError(f"exited with status {self.job.exitcode}: {self.last_words()}")
         try:
             self.errors()  # what is too long to be read says nothing of what is in it
             self.declared = self.expected()
             self.measurements = self.measure()
-            self.provenance = {k: clipped(text, QUOTED) for k, text in self.provenance.items()}
+            told = {**self.provenance, **simulator_of(self.current_partition)}
+            self.provenance = {key: clipped(text, QUOTED) for key, text in told.items()}
         except ValueError as err:  # a ParseError, mostly; ReFrame would show our code beside it
             raise SanityError("; ".join([str(err), *self.fate()])) from None
         missing = [name for name in self.declared if name not in self.measurements]
@@ -194,13 +198,11 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             name: sn.make_performance_function(sn.defer(value), unit)
             for name, (value, unit) in self.measurements.items()
         }
-        limits, judged_by = {}, {}
-        for name, (_, unit) in self.measurements.items():
-            found = self.reference_of(name, unit)
-            if found is not None:
-                limits[name], judged_by[name] = found
+        units = {name: unit for name, (_, unit) in self.measurements.items()}
+        found = {name: self.reference_of(name, unit) for name, unit in units.items()}
+        limits = {name: each[0] for name, each in found.items() if each}
         self.reference = {self.current_partition.fullname: limits} if limits else {}
-        self.judged_by = judged_by
+        self.judged_by = {name: each[1] for name, each in found.items() if each}
 
     def check_performance(self):
         """Compare each metric with its reference; all that is wrong fails the case together."""
@@ -240,17 +242,16 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
 
         Nothing judges where there is no row, or none that can (`Tolerances.thresholds`).
         """
-        stem, size = metrics.split(name)
-        parameters = {**self.parameters(), "environment": self.current_environ.name}
-        if size is not None:
-            parameters["message_size"] = str(size)
+        stem, own = metrics.read(name)
+        parameters = {**self.parameters(), "environment": self.current_environ.name, **own}
         place = self.current_system.name, self.current_partition.name, self.benchmark_name
         try:
+            if simulated.is_simulated(place[0]):
+                return simulated.judged_by_row(self, library(), place, stem, parameters, unit)
             row = library().look_up(*place, stem, parameters, unit, self.sources(name))
         except (references.ReferenceFault, LookupError, ValueError) as err:
             raise SanityError(str(err)) from None
-        thresholds = row and library().thresholds(row)
-        return (row, thresholds) if thresholds else (None, None)
+        return (row, within) if row and (within := library().thresholds(row)) else (None, None)
 
     def sources(self, name):
         """Return the sources of references that may judge a metric."""

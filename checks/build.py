@@ -6,19 +6,25 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
+from acceptance import simulation
 from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.core.text import read_bounded
 from acceptance.software import (
     Spack,
     broken_promise,
+    compiler_of,
+    compiles,
     complaint,
     environment_for,
     find_program,
     keep_lock,
     program_of,
     read_lock,
+    software_of,
+    source_of,
 )
 from acceptance.suites import SUITES
+from acceptance.suites.patterns import benchmarks as patterns
 
 from .extras import environment_of, refuse_wrong
 
@@ -26,6 +32,14 @@ from .extras import environment_of, refuse_wrong
 FAILED = "this build of the suite failed"
 #: Bytes that are read of the beginning, and of the end, of what a build printed.
 READ = 8 * 2**20
+#: The folder in the stage of what we compile ourselves, and what precedes the compiler's version.
+BUILT, VERSION = "built", "version of the compiler:"
+
+
+def first_error(output: str) -> str:
+    """Return the first error of a compiler in what make printed, else its first line."""
+    lines = [line.strip() for line in output.splitlines() if not line.startswith("make")]
+    return next((line for line in lines if " error: " in line), "".join(lines[:1]))[:300]
 
 
 class SuiteBuild(rfm.CompileOnlyRegressionTest):
@@ -43,6 +57,8 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
     mode = variable(str, value="", loggable=True)
     #: What was built: spec, hash, compiler, MPI, target, Spack, package repository.
     provenance = variable(typ.Dict[str, str], value={}, loggable=True)
+    #: The source that it is built from for SimGrid; empty: it is not.
+    built_from = ""
     #: More options for `spack install`, for a run by hand.
     install_options = variable(typ.List[str], value=[], loggable=True)
 
@@ -62,6 +78,10 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         environment = environment_of(self.current_environ, self.current_partition)
         if fault := broken_promise(environment, SUITES[self.suite]):
             raise SanityError(fault)
+        self.built_from = source_of(environment, self.suite)
+        if self.built_from:
+            self.compose_simulated()
+            return
         if "spack" not in self.current_environ.features:
             self.build_system = "CustomBuild"
             self.build_system.commands = ["true"]
@@ -84,6 +104,14 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         self.env_vars = {**found.environment(), "PATH": f"{found.root}/bin:$PATH"}
         self.keep_files = ["spack.yaml", "spack.lock"]
 
+    def compose_simulated(self):
+        """Build the suite for SimGrid from its source, once for all partitions."""
+        var = Workspace.of().var
+        self.folder = simulation.build_folder(self.suite, self.built_from, var)
+        command = simulation.build_command(self.suite, self.built_from, self.folder)
+        self.build_system = "CustomBuild"
+        self.build_system.commands = [f"{command} || echo {FAILED} >&2"]
+
     def variants(self) -> str:
         """Return what is added to the spec of the suite."""
         return ""
@@ -96,14 +124,15 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         """Return the first of these programs that is there; raises FileNotFoundError."""
         if "spack" in self.current_environ.features:
             return find_program(Path(self.stagedir) / ".spack-env/view", *names)
+        if self.built_from:
+            return find_program(self.folder, *names)
         environment = environment_of(self.current_environ, self.current_partition)
         return program_of(environment, self.suite, *names)
 
     @sanity_function
     def complete(self):
         """Compare what was built with what the checks will run."""
-        if "spack" in self.current_environ.features:
-            self.take_lock()
+        self.take_built()
         for alternatives in self.programs():
             try:
                 self.find(*alternatives)
@@ -113,15 +142,27 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
                 ) from None
         return True
 
-    def take_lock(self):
-        """Tell what was built, and keep its lock for the next run."""
+    def take_built(self):
+        """Tell what was built; a build that failed fails here."""
+        if "spack" in self.current_environ.features:
+            self.refuse_failed("Spack", complaint)
+            self.take_lock()
+        elif self.built_from:
+            self.refuse_failed("smpicc", first_error)
+            self.provenance = {"source": self.built_from}
+
+    def refuse_failed(self, builder, complaint_of):
+        """Fail where the build printed that it failed, with what its builder complains of."""
         output = self.text_of(self.build_stderr) + self.text_of(self.build_stdout)
         if FAILED in output:
             raise SanityError(
-                f"Spack could not build {SUITES[self.suite].title} for "
-                f"{self.current_environ.name}: {complaint(output.replace(FAILED, ''))} "
+                f"{builder} could not build {SUITES[self.suite].title} for "
+                f"{self.current_environ.name}: {complaint_of(output.replace(FAILED, ''))} "
                 f"(all of it: {self.stagedir}/{self.build_stderr.evaluate()})"
             )
+
+    def take_lock(self):
+        """Keep the lock of what was built for the next run."""
         lock = Path(self.stagedir, "spack.lock").read_text()
         self.provenance = read_lock(lock, self.identity)
         keep_lock(self.source, lock)
@@ -129,6 +170,53 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
     def text_of(self, name):
         """Return the text of an output of the build, beginning and end of a long one."""
         return read_bounded(Path(self.stagedir, name.evaluate()), READ, READ)[0]
+
+
+class PatternsBuild(SuiteBuild):
+    """Our own program for an environment, from `checks/src/patterns/`.
+
+    Spack builds it where the environment has Spack's MPI; else the compiler of the environment's
+    MPI does, unless the environment names a folder that has it.
+    """
+
+    suite = "patterns"
+
+    def variants(self):
+        """Build anew whenever the sources change."""
+        return f"sources={patterns.checksum()}"
+
+    @run_after("setup")
+    def compile_ours(self):
+        """Have make build the program in the stage, where no Spack does."""
+        environment = environment_of(self.current_environ, self.current_partition)
+        self.compiles = compiles(environment, SUITES[self.suite])
+        self.compiler = compiler_of(environment, SUITES[self.suite])
+        if self.compiles:
+            self.sourcesdir = str(patterns.SOURCES)
+            self.build_system.commands = [
+                f"make MPICC={self.compiler} BUILD={BUILT} || echo {FAILED} >&2",
+                f"echo {VERSION}; {self.compiler} --version || :",
+            ]
+
+    def find(self, *names):
+        """Return the first of these programs that is there; raises FileNotFoundError."""
+        if self.compiles:
+            return find_program(Path(self.stagedir) / BUILT, *names)
+        return super().find(*names)
+
+    def take_built(self):
+        """Tell what compiled which sources, with which MPI."""
+        if not self.compiles:
+            super().take_built()
+            return
+        self.refuse_failed(self.compiler, first_error)
+        environment = environment_of(self.current_environ, self.current_partition)
+        told = self.text_of(self.build_stdout).partition(f"\n{VERSION}\n")[2]
+        self.provenance = {
+            "sources": patterns.checksum(Path(self.stagedir)),
+            "compiler": told.strip().partition("\n")[0],
+            **software_of(environment, self.suite, self.find(patterns.PROGRAM)),
+        }
 
 
 class ImbBuild(SuiteBuild):

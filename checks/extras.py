@@ -8,7 +8,9 @@ from reframe.core.exceptions import SanityError
 
 from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
 from acceptance.core.paths import Workspace
-from acceptance.launch import MPIS
+from acceptance.core.simulated import SIMULATED
+from acceptance.launch import MPIS, stated_of
+from acceptance.simulation import simgrid_version
 from acceptance.suites import SUITES
 
 #: Takes the place of wrong extras, so that there are cases, which `refuse_wrong` fails.
@@ -20,7 +22,8 @@ _OF_REFRAME = ("scheduler", "launcher")
 def read(partition, where="") -> PartitionExtras:
     """Read what a partition states of itself; raises ExtrasFault."""
     stated = {key: value for key, value in partition.extras.items() if key not in _OF_REFRAME}
-    return PartitionExtras.read(stated, where)
+    system = partition.fullname.partition(":")[0]
+    return stated_of(stated, partition.scheduler.registered_name, where, system)
 
 
 @functools.cache
@@ -30,6 +33,15 @@ def extras_of(partition) -> PartitionExtras:
         return read(partition)
     except ExtrasFault:
         return _WRONG
+
+
+def simulator_of(partition) -> dict[str, str]:
+    """Return what the provenance of a simulated partition's results says; nothing of measured."""
+    how = extras_of(partition).simulated
+    if how is None:
+        return {}
+    tree = f", {how.leaf} nodes a leaf, {how.spines} spines" if how.spines else ""
+    return {SIMULATED: f"SimGrid {simgrid_version()}{tree}"}
 
 
 def version_of(environ, suite: str) -> str:

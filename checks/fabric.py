@@ -1,12 +1,21 @@
-"""The link itself: what every port, slot and interface of a node trained at, against the facts."""
+"""The links: what every port, slot and interface of a node trained at, and the whole fabric."""
+
+import time
+from pathlib import Path
 
 import reframe as rfm
 from reframe.core.backends import getlauncher
+from reframe.core.exceptions import SanityError
 
-from acceptance.fabric import link_check, link_report
+from acceptance.core.errors import Fault
+from acceptance.core.text import plural
+from acceptance.fabric import FabricFault, link_check, link_report, topology, view
 from acceptance.launch import Layout
 
-from .partitions import nodes_of, partitions
+from . import simulated, whole_fabric
+from .base import JudgedCheck
+from .extras import extras_of
+from .partitions import fabric_facts, nodes_of, partitions
 from .placed import PlacedCheck
 
 
@@ -48,17 +57,28 @@ class LinkCheck(PlacedCheck):
 
     @run_after("setup")
     def place(self):
-        """Need no launcher on one node, so that a machine without MPI can look, too."""
-        if self.np > 1:
+        """Need no launcher on one node, so that a machine without MPI can look, too.
+
+        What simulated nodes show is read here, in turn.
+        """
+        self.simulated = extras_of(self.current_partition).simulated
+        if self.np > 1 and not self.simulated:
             super().place()
             return
-        self.layout = Layout(1, 1, self.placement)
+        self.layout = Layout(self.np, 1, self.placement)
         self.num_tasks = self.num_tasks_per_node = 1
         self.job.launcher = getlauncher("local")()
 
     def locate(self):
         """Run our own script."""
-        self.executable, self.executable_opts = "sh", [str(link_report.SCRIPT)]
+        script = simulated.LINKS if self.simulated else str(link_report.SCRIPT)
+        self.executable, self.executable_opts = "sh", [script]
+
+    @run_before("run")
+    def write_platform(self):
+        """Write what simulated nodes show."""
+        if self.simulated:
+            simulated.write_links(self)
 
     def expected(self):
         """Return metric -> unit: the nodes that answered, and their slowest link if one counts."""
@@ -71,12 +91,14 @@ class LinkCheck(PlacedCheck):
         """Return metric -> (value, unit) from what the nodes said."""
         self.read = link_report.parse_all(self.output(), self.stdout.evaluate())
         # Of these nodes a counter that is no finding was zero.
-        self.provenance = {"counters": ",".join(node.name for node in self.read)}
+        self.provenance["counters"] = ",".join(node.name for node in self.read)
         self.record(
             counter.observation
             for node in self.read
             for counter in link_check.standing(node, self.fabric)
         )
+        self.record(whole_fabric.remember(self.read))
+        self.record(each for each in self.cables() if not each.fails)
         names = sorted({node.name for node in self.read})
         if len(names) != self.np or len(self.read) != self.np:
             raise ValueError(f"{len(names)} of {self.np} nodes answered: {', '.join(names)}")
@@ -101,7 +123,11 @@ class LinkCheck(PlacedCheck):
             deviation.observation
             for node in self.read
             for deviation in link_check.deviations(node, self.fabric)
-        ]
+        ] + [each for each in self.cables() if each.fails]
+
+    def cables(self):
+        """Return what lldpd of the nodes says of cables that are not where they were accepted."""
+        return whole_fabric.cables_of(self.read, self.current_system.name, self.fabric)
 
     def causes(self):
         """Return nothing: what the links show is the fault itself."""
@@ -110,3 +136,135 @@ class LinkCheck(PlacedCheck):
     def parameters(self):
         """Return what a reference of this case must agree with."""
         return {"nodes": str(self.np)}
+
+
+@rfm.simple_test
+class FabricView(JudgedCheck):
+    """The whole fabric, all switches and cables of it, from one node that may look.
+
+    A case for each partition that states `view` in its facts: one partition of each fabric.
+    """
+
+    #: The partition that states who looks.
+    part = parameter([part.name for part in partitions()], loggable=True)
+
+    descr = "the whole fabric"
+    suite = "fabric"
+    benchmark_name = "fabric.view"
+    time_limit = "15m"
+    max_pending_time = "30m"
+    tags = {"fabric", "maintenance"}
+    #: It is one case with `--distribute`, too.
+    of_whole_fabric = True
+    #: The folder of the readings, one for each adapter.
+    folder = "view"
+
+    @run_after("init")
+    def fit(self):
+        """Take the one partition, if it states who looks; `here`: the machine of ReFrame itself."""
+        part = next(part for part in whole_fabric.partitions() if part.name == self.part)
+        facts = whole_fabric.facts_or_none(part)
+        looks = facts is not None and facts.view is not None
+        self.valid_systems = [part.fullname] if looks else []
+        self.valid_prog_environs = [environ.name for environ in part.environs[:1]]
+        self.local = looks and facts.view == "here"
+        self.keep_files = [self.folder]
+
+    @run_after("setup")
+    def place(self):
+        """Take one node, and need no launcher there."""
+        try:
+            self.fabric = fabric_facts(self.current_partition.fullname)
+        except FabricFault as err:
+            raise SanityError(str(err)) from None
+        self.simulated = extras_of(self.current_partition).simulated
+        self.num_tasks = self.num_tasks_per_node = 1
+        self.job.launcher = getlauncher("local")()
+
+    @run_before("run")
+    def write_platform(self):
+        """Write what simulated switches and cables show."""
+        if self.simulated:
+            simulated.write_view(self)
+
+    def locate(self):
+        """Run our own script, once for each adapter; each leaves a folder, whatever it finds."""
+        script = simulated.VIEW if self.simulated else str(topology.SCRIPT)
+        first, *others = (
+            [script, f"{self.folder}/{number}", *options]
+            for number, options in enumerate(whole_fabric.adapters(self.fabric), 1)
+        )
+        self.executable, self.executable_opts = "sh", first
+        self.postrun_cmds = [f"sh {' '.join(words)}" for words in others]
+
+    def expected(self):
+        """Return metric -> unit: what there is; a fabric without a switch has none."""
+        return {name: "1" for name, count in self.counted().items() if count}
+
+    def listed(self):
+        """Return the metrics of any fabric with a switch, before anybody looked."""
+        return dict.fromkeys(("switches", "hosts", "links"), "1")
+
+    def counted(self):
+        """Return how many switches, hosts and links were seen; ValueError where nobody looked."""
+        folders = sorted(Path(self.stagedir, self.folder).glob("*"))
+        self.looked = view.look(folders)
+        if self.looked.topology is None:
+            raise ValueError("; ".join(self.fail([self.not_looked(self.looked.why)])))
+        return view.counts(self.looked.topology)
+
+    def not_looked(self, why):
+        """Return that nobody looked, and why."""
+        return view.kinds.observation(
+            view.kinds.NOT_LOOKED, whole_fabric.name_of(self.current_partition),
+            found=f"the fabric was not looked at: {why}",
+        )  # fmt: skip
+
+    def measure(self):
+        """Judge the reading, and keep what the next one is compared with."""
+        try:
+            self.seen = self.judged()
+        except Fault as err:
+            raise ValueError("; ".join(self.fail([self.not_looked(str(err))]))) from None
+        self.record(each for each in self.seen if not each.fails)
+        whole_fabric.pack(Path(self.stagedir, self.folder))
+        return {name: (count, "1") for name, count in view.counts(self.looked.topology).items()
+                if count}  # fmt: skip
+
+    def judged(self):
+        """Return what this reading shows; raises Fault for a file of the past that is malformed."""
+        name, var = whole_fabric.name_of(self.current_partition), whole_fabric.var_folder()
+        by_node, away, others = whole_fabric.nodes_of_facts()
+        # What nodes of this name said elsewhere is nothing of a simulated fabric's.
+        known = [] if self.simulated else view.state.known_nodes(var)
+        seen = whole_fabric.joined(self.looked.topology, by_node, known)
+        accepted = whole_fabric.accepted_of(name)
+        kept, lines = view.state.paths(var, name)
+        with view.state.locked(var, name):
+            before = view.state.read(kept)
+            found, state = view.judge(
+                seen.topology, self.looked.counters, hosts=view.Hosts(by_node, others),
+                accepted=accepted, before=before, now=self.looked.time or time.time(), away=away,
+            )  # fmt: skip
+            text = view.accepted.body(seen.topology)
+            view.state.write(kept, state)
+            view.state.write_lines(lines, text)
+        failing = len(view.failing(found))
+        self.provenance |= {
+            "fabric": "; ".join([
+                self.looked.text, plural(failing, "deviation") if failing else "no deviation",
+                accepted.text_of_history if accepted else "nothing accepted yet",
+                *view.structure_text(seen.topology),
+            ]),
+            "fabric_name": name,
+            "fabric_sha256": view.accepted.checksum(text),
+        }  # fmt: skip
+        return [*self.looked.notes, *found]
+
+    def troubles(self):
+        """Return what is not as it should be."""
+        return [each for each in self.seen if each.fails]
+
+    def parameters(self):
+        """Return what a reference of this case must agree with: nothing."""
+        return {}

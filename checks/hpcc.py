@@ -7,27 +7,24 @@ from reframe.core.exceptions import SanityError
 
 from acceptance.core.errors import QUOTED
 from acceptance.core.text import clipped
-from acceptance.launch import CACHE_SCRIPT, last_level_cache, process_counts
+from acceptance.launch import CACHE_SCRIPT, last_level_cache
 from acceptance.references import SOURCES
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.hpcc import input_file as hpl
 from acceptance.suites.hpcc import output as parse
 
-from .base import stated
 from .build import SuiteBuild
 from .extras import extras_of
 from .no_case import needs_build
 from .partitions import (
     cores_of,
-    largest_job,
     memory_of,
     mode_of,
     nodes_of,
     packings,
-    partitions,
     placements,
 )
-from .placed import PlacedCheck
+from .placed import PlacedCheck, counts, published_counts
 
 #: What the script said that tells a node's caches.
 CACHE_OUT = "cache.out"
@@ -35,17 +32,6 @@ INPUT, OUTPUT = "hpccinf.txt", "hpccoutf.txt"
 #: Mode -> share of the memory that the matrix takes; none: the smallest that gives numbers.
 SHARES = {"smoke": 0.0, "nightly": 0.05, "acceptance": 0.8}
 TIME_LIMITS = {"smoke": "10m", "nightly": "1h", "acceptance": "1d"}
-
-
-def published_counts(part) -> set[int]:
-    """Return the numbers of processes for which papers have HPCC results of a partition."""
-    return {int(keys["np"]) for keys in stated(part, "hpcc") if "np" in keys}
-
-
-def counts() -> list[int]:
-    """Return the numbers of processes that any partition of this system is measured with."""
-    published = set().union(*map(published_counts, partitions()))
-    return sorted({*process_counts(largest_job()), *published})
 
 
 def standard_block(order: int) -> int:
@@ -74,7 +60,7 @@ class Hpcc(PlacedCheck):
     if needs_build("hpcc"):
         build = fixture(HpccBuild, scope="environment")
 
-    np = parameter(counts(), loggable=True)
+    np = parameter(counts("hpcc"), loggable=True)
     placement = parameter(
         [where for where in placements() if where in ("intra-node", "inter-node")] + packings(),
         loggable=True,
@@ -96,7 +82,7 @@ class Hpcc(PlacedCheck):
         everything = cores_of(part) * nodes_of(part)
         return (
             self.np == everything
-            or self.np in published_counts(part)
+            or self.np in published_counts(part, "hpcc")
             or mode_of(part, self.mode) == "acceptance"
         )
 

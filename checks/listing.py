@@ -50,6 +50,8 @@ def records(check) -> list[dict]:
     for part in runtime.runtime().system.partitions:
         modes = [mode for mode in MODES if fits(check, part, mode)]
         alike = [[mode] for mode in modes] if check.differs_by_mode else [modes] if modes else []
+        if not alike:
+            continue
         environs = runtime.valid_sysenv_comb([part.fullname], check.valid_prog_environs)
         for group in alike:
             check.mode = group[0]
@@ -61,7 +63,9 @@ def records(check) -> list[dict]:
 def fits(check, part, mode: str) -> bool:
     """Tell whether a partition runs a check in a mode."""
     check.mode = mode
-    return bool(check.fits(part))
+    if hasattr(check, "fits"):
+        return bool(check.fits(part))
+    return part.fullname in check.valid_systems
 
 
 @functools.cache

@@ -20,8 +20,11 @@ def lines_on(check: str) -> list[str]:
     for part in partitions():
         environments, stated = environments_of(part), extras_of(part)
         found = software.no_case(
-            check, part.fullname, size_of(part), environments, stated.verify_placement
-        )
+            check, part.fullname, size_of(part), environments, stated.verify_placement,
+            stated.simulated is not None,
+        )  # fmt: skip
+        if told := size_of(part).told:
+            lines.append(f"{part.fullname}: {told}")
         if found:
             lines.append(str(found))
         elif suite := suite_of(check):
@@ -60,6 +63,8 @@ def needs_build(suite: str) -> bool:
     """
     return any(
         software.builds(each)
+        or software.compiles(each, SUITES[suite])
+        or software.source_of(each, suite)
         or (suite in each["features"] and software.broken_promise(each, SUITES[suite]))
         for part in partitions()
         for each in environments_of(part)

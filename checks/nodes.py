@@ -138,7 +138,7 @@ class NodePairs(PlacedCheck):
             self.postrun_cmds += [
                 f"{each.choice} {HOST_FILE} > {HOST_FILE}.{each.name}" for each in self.rounds[1:]
             ]
-        program = " ".join(["sh", str(rank_report.SCRIPT), self.executable, *self.executable_opts])
+        program = " ".join([*self.reporter(), self.executable, *self.executable_opts])
         for each, repetition in others:
             self.postrun_cmds += [
                 rounds.mark(each.name, repetition), f"{self.command_of(each)} {program} || exit $?"

@@ -8,15 +8,27 @@ from acceptance import suites
 from acceptance.core import metrics
 from acceptance.core.observations import Observation, seen
 from acceptance.fabric import FabricFault, link_report, memory, plausibility
-from acceptance.launch import Layout, placement, rank_report
+from acceptance.launch import Layout, placement, process_counts, rank_report
 
-from .base import JudgedCheck, library
+from . import simulated, whole_fabric
+from .base import JudgedCheck, library, stated
 from .extras import extras_of
-from .partitions import PACKED, fabric_facts, partitions, standing
+from .partitions import PACKED, fabric_facts, largest_job, partitions, standing
 from .pinned import Pinned
 
 #: The folder, below that of the run, for what the links of each node say.
 LINKS = "links"
+
+
+def published_counts(partition, benchmark: str) -> set[int]:
+    """Return the numbers of processes for which papers have results of a partition."""
+    return {int(keys["np"]) for keys in stated(partition, benchmark) if "np" in keys}
+
+
+def counts(*benchmarks: str) -> list[int]:
+    """Return the numbers of processes that any partition of this system is measured with."""
+    published = (published_counts(part, name) for part in partitions() for name in benchmarks)
+    return sorted(set(process_counts(largest_job())).union(*published))
 
 
 class PlacedCheck(JudgedCheck, Pinned):
@@ -26,6 +38,9 @@ class PlacedCheck(JudgedCheck, Pinned):
     (`launch/placement.py`; without them block and shared). It overrides `most_nodes()` where it
     needs fewer nodes than there are, and `takes()` where not every case makes sense.
     """
+
+    #: What the partition says of its simulation; None: it is measured.
+    simulated = None
 
     @run_after("init")
     def fit(self):
@@ -113,7 +128,8 @@ class PlacedCheck(JudgedCheck, Pinned):
             # A launcher of the site's own, which places ranks as it does.
             self.env_vars.update(self.needed_variables())
             return
-        if self.verified and self.layout.nodes > 1:
+        self.simulated = extras_of(part).simulated
+        if self.verified and self.layout.nodes > 1 and not self.simulated:
             variables["ACCEPTANCE_LINKS"] = LINKS
             variables["ACCEPTANCE_LINK_SCRIPT"] = str(link_report.SCRIPT)
             self.keep_files = [*self.keep_files, LINKS]
@@ -121,12 +137,24 @@ class PlacedCheck(JudgedCheck, Pinned):
         self.num_tasks_per_socket = launch.per_socket
         self.exports = placement.exported(self.family, (), variables)
         self.place_options = [*launch.options, *self.exports]
-        reporter = ["sh", str(rank_report.SCRIPT)] if self.verified else []
-        self.job.launcher.options = [*self.place_options, *reporter]
+        self.job.launcher.options = [*self.place_options, *self.reporter()]
+
+    def reporter(self):
+        """Return what runs in place of the program to say where a rank stands.
+
+        Of simulated ranks the launcher says it: they are no processes.
+        """
+        return ["sh", str(rank_report.SCRIPT)] if self.verified and not self.simulated else []
+
+    @run_before("run")
+    def write_platform(self):
+        """Write what a simulation runs on."""
+        if self.simulated:
+            simulated.write(self)
 
     @run_before("sanity")
     def tell_nodes(self):
-        """Tell ReFrame the nodes of a Slurm job.
+        """Tell ReFrame the nodes of a Slurm job, and those of a simulation.
 
         Of a short one `squeue` shows none, so that it would store a node called None, and `sacct`
         names the first one only for a second after its end.
@@ -134,6 +162,8 @@ class PlacedCheck(JudgedCheck, Pinned):
         if hasattr(self.job, "_nodespec"):
             nodes = ",".join(sorted(self.nodes_seen()))
             self.job._nodespec = nodes or self.job._nodespec or ""
+        if self.simulated:
+            self.job._nodelist = sorted(self.nodes_seen()) or self.job._nodelist
 
     def nodes_seen(self):
         """Return the nodes that ranks say they stood on."""
@@ -168,11 +198,17 @@ class PlacedCheck(JudgedCheck, Pinned):
             for what in rank_report.misplaced(ranks, self.layout)
         ]
         if self.layout.nodes > 1:
-            found += self.look_at_links({rank.node for rank in ranks})
+            nodes = {rank.node for rank in ranks}
+            found += self.look_at_links(nodes)
+            if hops := whole_fabric.hops_of(nodes, self.simulated is not None):
+                self.provenance["hops"] = hops
         return [*found, *self.beyond_the_wire()]
 
     def look_at_links(self, nodes):
         """Read what the links of these nodes said before and after the run; return the faults."""
+        if self.simulated:
+            self.provenance["bytes"] = "not known: simulated"
+            return []
         min_bytes = max(self.sizes_of_messages(), default=0) if self.is_bandwidth() else 0
         try:
             links = plausibility.evidence(Path(self.stagedir, LINKS), nodes, self.fabric, min_bytes)

@@ -26,9 +26,9 @@ from acceptance.core.paths import site_var
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm import half_made, marks
 
-from . import shared_machine
+from . import progress, shared_machine
 from .outputs import bound_message, bound_tail
-from .reframe_slurm import cancel_by_beginnings, distribute_over_up, end_preempted
+from .reframe_slurm import cancel_by_beginnings, distribute_over_up, end_preempted, keep_whole
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,7 @@ def stop_when_told(rest):
     """Rest before jobs are looked at again, unless the session was told to stop."""
 
     def snooze(controller):
+        progress.look()
         if not _SIGNALS:
             rest(controller)
         if _SIGNALS:
@@ -176,31 +177,6 @@ def make_anew(db_file):
     return db_file_or_new
 
 
-def tell_outcome(info):
-    """Add to the line that ends a case how long its build and its job took, and its main figure."""
-
-    def info_with_outcome(task):
-        text = info(task)
-        if task.aborted:
-            return text
-        phases = (task.duration(phase) for phase in ("compile_complete", "run_complete"))
-        times = [time for time in phases if time is not None]
-        figure = main_figure(task.check.perfvalues or {})
-        return f"{text}: {sum(times):.1f} s{figure and f', {figure}'}" if times else text
-
-    return info_with_outcome
-
-
-def main_figure(perfvalues):
-    """Return the metric that one line shows: the first that failed, a peak, or the first of all."""
-    metrics = [(key.split(":", 2)[-1], *values) for key, values in perfvalues.items()]
-    failed = (metric for metric in metrics if metric[-1] == "fail")
-    peaks = (metric for metric in metrics if metric[0].endswith("_peak"))
-    for name, value, *_, unit, _ in (*failed, *peaks, *metrics):
-        return f"{name} {value:.6g} {unit}"
-    return ""
-
-
 _KEPT = (
     "loses a stop for good, some one in fifty, and only SIGKILL, which loses the results, ends it: "
     "it answers SIGTERM and SIGHUP with an exception where it happens to be and ignores them from "
@@ -226,6 +202,12 @@ PATCHES = (
         before="reframe.frontend.testgenerators:filter_nodes_by_state",
     ),
     Patch(
+        "reframe.frontend.cli:distribute_tests",
+        keep_whole,
+        "looks at the whole fabric once a node with `--distribute`",
+        "a check says that it is not to be distributed",
+    ),
+    Patch(
         "reframe.core.schedulers.slurm:slurm_state_completed",
         end_preempted,
         "waits for ever for a job that was preempted",
@@ -237,6 +219,12 @@ PATCHES = (
         _KEPT,
         _KEPT_UNTIL,
         before="reframe.frontend.executors:_handle_sigterm",
+    ),
+    Patch(
+        "reframe.frontend.executors:Runner._runall",
+        progress.tell_progress,
+        "does not tell how long a run will still take, nor what runs now",
+        "it tells so by itself",
     ),
     Patch(
         "reframe.frontend.executors.policies:_PollController.snooze",
@@ -258,7 +246,7 @@ PATCHES = (
     ),
     Patch(
         "reframe.frontend.executors:RegressionTask.info",
-        tell_outcome,
+        progress.tell_outcome,
         "shows neither the time nor a figure of a case on the line that ends it",
         "its configuration has a form for that line",
     ),

@@ -89,3 +89,13 @@ def end_preempted(completed):
         return completed(state and state.replace("PREEMPTED", "CANCELLED"))
 
     return has_ended
+
+
+def keep_whole(distribute):
+    """Leave a check of the whole fabric one case: each node sees the same."""
+
+    def distribute_others(testcases, node_map):
+        whole = [case for case in testcases if getattr(case.check, "of_whole_fabric", False)]
+        return distribute([case for case in testcases if case not in whole], node_map) + whole
+
+    return distribute_others

@@ -15,6 +15,8 @@ from reframe.utility.osext import expandvars, osuser
 from acceptance.core.observations import SHARED, Observation
 from acceptance.launch.machine_use import FOLDER, Journal, MachineUseFault
 
+from .extras import extras_of
+
 _TOLD = []
 
 
@@ -58,6 +60,8 @@ def _tell(note, job):
 
 def sharing(check):
     """Return observations: which other runs had jobs here while the job of a check ran here."""
-    others = journal().others(int(check.job.jobid)) if check.is_local() else []
+    # Simulated time does not depend on what else runs.
+    real = check.is_local() and not extras_of(check.current_partition).simulated
+    others = journal().others(int(check.job.jobid)) if real else []
     text = f"measured while another run had a job on this machine: {'; '.join(others)}"
     return [Observation(SHARED, text, what="; ".join(others))] if others else []

@@ -12,6 +12,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from acceptance import simulation
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.storage import LOG_FORMAT
@@ -30,6 +31,9 @@ if marks.started_in():
     # configuration does it; ReFrame reads this variable after its configuration.
     _FORMAT = os.environ.get("RFM_TIMESTAMP_DIRS") or "%Y-%m-%dT%H%M%S"
     os.environ["RFM_TIMESTAMP_DIRS"] = f"{_FORMAT}-{RUN or os.getpid()}"
+# Who only reads this file need not load ReFrame.
+if "reframe.core.backends" in sys.modules:
+    runpy.run_path(str(Path(__file__).with_name("launchers.py")))
 CHECKS = str(WORKSPACE.root / "checks")
 FOLDERS = [
     Path(__file__).resolve().parent,
@@ -75,9 +79,12 @@ def load(path: Path) -> tuple[dict, list[dict]]:
     system = names["SYSTEM"]
     if not {"name", "hostnames", "partitions"} <= set(system):
         raise ValueError(f"{path}: SYSTEM needs a name, hostnames and partitions")
-    return system, [
-        {"target_systems": [system["name"]], **environment} for environment in names["ENVIRONMENTS"]
-    ]
+    return system, bound(system, names["ENVIRONMENTS"])
+
+
+def bound(system: dict, environments: list[dict]) -> list[dict]:
+    """Return environments of one system alone."""
+    return [{"target_systems": [system["name"]], **environment} for environment in environments]
 
 
 def side_by_side(system: dict, most: str) -> dict:
@@ -119,6 +126,11 @@ if "reframe.frontend.cli" in sys.modules and (_TOLD := half_made.set_aside(WORKS
     print(_TOLD, file=sys.stderr)
 
 LOADED = sorted(map(load, FILES), key=lambda loaded: catches_all(loaded[0]))
+# A system of a site is simulated by its own file alone (`acceptance faults`).
+_OF = os.environ.get(simulation.systems.DERIVED)
+if _OF and not any(system["name"] == f"simulated-{_OF}" for system, _ in LOADED):
+    _SYSTEM, _ENVIRONMENTS = simulation.simulated(_OF)
+    LOADED.insert(0, (_SYSTEM, bound(_SYSTEM, _ENVIRONMENTS)))
 
 _CASE = (
     "%(check_job_completion_time)s|%(version)s|%(check_unique_name)s|%(check_display_name)s|"
@@ -152,8 +164,8 @@ site_configuration = {
             "colorize": sys.stdout.isatty() and not os.environ.get("NO_COLOR"),
         }
     ],
-    # How much is measured; `reframe --mode=acceptance`. In maintenance only the links are looked
-    # at, with every check of that tag; the command line may name other files.
+    # How much is measured; `reframe --mode=acceptance`. In maintenance only links and pairs of
+    # nodes are looked at, by every check of that tag; the command line may name other files.
     "modes": [
         *(
             {"name": mode, "options": [f"-S mode={mode}", *ONLY_ASKED]}

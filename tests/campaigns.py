@@ -9,6 +9,7 @@ from pathlib import Path
 
 from acceptance.rfm.process import GRACE
 from tests.conftest import DATA
+from tests.places import PATIENCE
 
 #: Two cases, of one step.
 CASES = ("-n", "(Barrier|Allreduce)%np=2%placement=intra-node")
@@ -103,7 +104,7 @@ class Held:
 
     def kill(self, process, how=signal.SIGKILL):
         process.send_signal(how)
-        return process.wait(timeout=GRACE + 60)
+        return process.wait(timeout=GRACE + PATIENCE)
 
     def wait_for_lock(self):
         """Wait until no campaign, and no ReFrame of one, holds the lock."""
@@ -122,7 +123,7 @@ class Held:
 
     @staticmethod
     def wait_for(true):
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not true():
             assert time.monotonic() < end
             time.sleep(0.05)

@@ -1,5 +1,6 @@
 """What all tests share: recorded outputs, and a site of its own for each run of ReFrame."""
 
+import compileall
 import contextlib
 import json
 import os
@@ -18,7 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from acceptance.cli.main import main
 from acceptance.rfm import database as results
-from tests import netns
+from tests import netns, started
 from tests.places import ROOT, WHEELS
 
 DATA = ROOT / "tests/data"
@@ -26,6 +27,8 @@ BIN = Path(sys.executable).parent
 #: Sources for Spack.
 MIRROR = Path(os.environ.get("SPACK_MIRROR", "~/spack-mirror")).expanduser()
 
+#: Seconds that a program may take.
+TIMEOUT = 540
 
 # Programs that are started where a signal is ignored ignore it, too: behind nohup, or with &. Where
 # it is handled they do not.
@@ -63,10 +66,11 @@ class Site:
         return self.var / "results.db"
 
     def variables(self, **environment):
-        """Return the environment of a user in this clone."""
+        """Return the environment of a user in this clone, who has not sourced env.sh."""
+        path = [e for e in os.environ["PATH"].split(":") if e != str(ROOT / "utils/bin")]
         return {
             **{k: v for k, v in os.environ.items() if not k.startswith(("RFM_", "ACCEPT", "MAKE"))},
-            "PATH": f"{BIN}:{os.environ['PATH']}",
+            "PATH": ":".join([str(BIN), *path]),
             "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
             "RFM_COLORIZE": "0",
             "ACCEPTANCE_VAR": str(self.var),
@@ -81,7 +85,7 @@ class Site:
             [str(word) for word in command],
             capture_output=True,
             text=True,
-            timeout=540,
+            timeout=TIMEOUT,
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             env=self.variables(**environment),
@@ -89,7 +93,12 @@ class Site:
         return Result(done.returncode, done.stdout, done.stderr)
 
     def reframe(self, *arguments, **environment):
-        return self.run("reframe", *arguments, **environment)
+        """Run ReFrame; where nobody chose a Python, from a process that has loaded it."""
+        variables, own = self.variables(**environment), {*self.environment, *environment}
+        usual = shutil.which("reframe", path=variables["PATH"]) == str(started.REFRAME)
+        if not usual or any(name.startswith("PYTHON") for name in own):
+            return self.run("reframe", *arguments, **environment)
+        return Result(*started.reframe([str(word) for word in arguments], variables, ROOT, TIMEOUT))
 
     def acceptance(self, *arguments, **environment):
         """Call the command in this process: what it shows and returns is as if it were started.
@@ -214,6 +223,13 @@ GROUPS = {
 }
 
 
+def pytest_configure(config):
+    """Compile our modules once: where Python keeps no bytecode, each start of a program would."""
+    if not hasattr(config, "workerinput"):
+        for folder in ("utils", "checks", "config"):
+            compileall.compile_dir(ROOT / folder, quiet=1)
+
+
 def rank(path):
     """Return the place of a file in `GROUPS`."""
     places = (number for number, start in enumerate(GROUPS) if path.startswith(start))
@@ -252,8 +268,15 @@ def two_nodes(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """A site whose installed trees are shared by all tests: what one built, others reuse."""
-    return Site(tmp_path_factory.mktemp("spack"), {"SPACK_MIRROR": str(MIRROR)})
+    """A site whose installed trees are shared by all tests: what one built, others reuse.
+
+    Spack's own modules and the recipes, some thousands, are compiled once. What is built runs also
+    over TCP.
+    """
+    folder = tmp_path_factory.mktemp("spack")
+    kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    tcp = {"OMPI_MCA_btl_tcp_if_exclude": f"127.0.0.1/8,{netns.ADDRESSES}"}
+    return Site(folder, {"SPACK_MIRROR": str(MIRROR), **kept, **tcp})
 
 
 @pytest.fixture

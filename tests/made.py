@@ -48,6 +48,8 @@ class Case:
     fixture: bool = False
     plain: bool = False
     completed: float | None = None
+    #: Anything else that is stored with it.
+    more: dict = field(default_factory=dict)
 
     def data(self, uuid, number, end):
         """Return the case as ReFrame 4.10 stores it; `plain`: without what our checks log."""
@@ -91,6 +93,7 @@ class Case:
             "modules": [],
             "perfvalues": None if failed else perfvalues,
             **({} if self.plain else own),
+            **self.more,
         }
 
 

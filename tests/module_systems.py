@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.places import ROOT
+from tests.places import PATIENCE, ROOT
 
 LMOD = Path("/usr/share/lmod/lmod/libexec/lmod")
 #: Where the files of the package environment-modules are, if it is not installed.
@@ -22,7 +22,7 @@ def _tcl() -> Path | None:
         return next(iter(found), None)
     UNPACKED.mkdir(parents=True, exist_ok=True)
     script = "apt-get download -qq environment-modules && dpkg-deb -x environment-modules_*.deb ."
-    subprocess.run(["sh", "-c", script], cwd=UNPACKED, capture_output=True, timeout=120)
+    subprocess.run(["sh", "-c", script], cwd=UNPACKED, capture_output=True, timeout=PATIENCE)
     return next(iter((UNPACKED / "usr/lib").glob("*/modulecmd.tcl")), None)
 
 

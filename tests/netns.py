@@ -34,7 +34,7 @@ from pathlib import Path
 
 from acceptance.launch.topology import usable_memory
 from acceptance.software import externals
-from tests.places import WHEELS
+from tests.places import PATIENCE, WHEELS
 
 NAMES = ("node1", "node2")
 #: The interfaces of a node: for messages, and for control. Sysfs calls both 10 Gbit/s.
@@ -44,7 +44,9 @@ MEMORY = "memory"
 
 TOOLS = ("ip", "tc", "nsenter", "unshare", "taskset", "mount", "hostname")
 
-#: For measuring networks (RFC 2544): no machine should have other uses of these addresses.
+#: For measuring networks (RFC 2544): no machine should have other uses of these addresses. They
+#: come and go: an MPI of another test, over TCP, must not choose this machine's own one.
+ADDRESSES = "198.18.0.0/15"
 _MESSAGES, _CONTROL = (198 << 24) + (18 << 16), (198 << 24) + (19 << 16)
 _BLOCKS = 2**13
 _counter = itertools.count()
@@ -420,7 +422,7 @@ def _in(process, command):
 
 def _run(command):
     words = command.split() if isinstance(command, str) else command
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode:
         raise OSError(f"{shlex.join(words)}: {done.stderr.strip()}")
     return done.stdout

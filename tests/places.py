@@ -6,8 +6,11 @@ from acceptance.core.paths import ROOT, Workspace
 
 HERE = Workspace.of()
 REFERENCE, WHEELS = HERE.reference, HERE.wheels
+#: Seconds that a test waits for what takes one on an idle machine. Slurm itself may wait 60 s: for
+#: the output of other ranks where one fails at once.
+PATIENCE = 180
 
-__all__ = ["HERE", "REFERENCE", "ROOT", "WHEELS", "workspace"]
+__all__ = ["HERE", "PATIENCE", "REFERENCE", "ROOT", "WHEELS", "workspace"]
 
 
 def workspace(var, **others):

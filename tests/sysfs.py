@@ -7,13 +7,10 @@ from pathlib import Path
 from acceptance.core.paths import ROOT
 from acceptance.fabric import NodeLinks
 from acceptance.fabric.link_report import parse
+from acceptance.simulation import nodes
+from tests.places import PATIENCE
 
 SCRIPT = ROOT / "utils/acceptance/fabric/link.sh"
-
-ERRORS = (
-    "symbol_error link_error_recovery link_downed port_rcv_errors local_link_integrity_errors "
-    "excessive_buffer_overrun_errors port_xmit_discards"
-).split()
 
 
 def run(root, folder, shell=("sh",), name="node17"):
@@ -26,7 +23,7 @@ def run(root, folder, shell=("sh",), name="node17"):
         [*shell, SCRIPT, root],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
         env={"PATH": f"{hostname.parent}:{os.environ['PATH']}"},
     )
@@ -34,86 +31,16 @@ def run(root, folder, shell=("sh",), name="node17"):
     return done.stdout
 
 
-class Sysfs:
-    """A tree laid out as Linux does, with links between class, device and bus."""
+class Sysfs(nodes.Sysfs):
+    """A tree laid out as Linux does, in a folder, of a node with a name."""
 
     def __init__(self, folder: Path, name: str = "node17") -> None:
-        self.folder, self.root, self.name = folder, folder / "sys", name
-        self.add("class/net/lo", operstate="unknown", mtu=65536)
-        (self.root / "class/net/bonding_masters").write_text("\n")
+        super().__init__(folder / "sys")
+        self.folder, self.name = folder, name
 
-    def add(self, folder, **files):
-        """Write files with a value each into a folder of the tree."""
-        place = self.root / folder
-        place.mkdir(parents=True, exist_ok=True)
-        for file, value in files.items():
-            (place / file).write_text(f"{value}\n")
-        return place
-
-    def link(self, name, target):
-        """Make a relative link from a name in the tree to a target in the tree."""
-        place = self.root / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        (self.root / target).mkdir(parents=True, exist_ok=True)
-        if not place.is_symlink():
-            place.symlink_to(os.path.relpath(self.root / target, place.parent))
-
-    def slot(self, address, driver, speed="5.0 GT/s PCIe", width=8, most="5.0 GT/s PCIe", wide=8):
-        """Add a PCI device; a speed of None stands for a kernel before 4.13."""
-        place = f"devices/pci0000:00/{address}"
-        self.link(f"{place}/subsystem", "bus/pci")
-        self.link(f"{place}/driver", f"bus/pci/drivers/{driver}")
-        if speed is not None:
-            self.add(place, current_link_speed=speed, current_link_width=width)
-            self.add(place, max_link_speed=most, max_link_width=wide)
-        return place
-
-    def adapter(self, name="mlx5_0", address="0000:03:00.0", **slot):
-        """Add an adapter without ports."""
-        place = self.slot(address, "mlx5_core", **slot)
-        (self.root / place / "infiniband" / name / "ports").mkdir(parents=True)
-        self.link(f"class/infiniband/{name}", f"{place}/infiniband/{name}")
-        self.link(f"{place}/infiniband/{name}/device", place)
-
-    def port(
-        self,
-        number=1,
-        name="mlx5_0",
-        rate="40 Gb/sec (4X QDR)",
-        state="4: ACTIVE",
-        phys_state="5: LinkUp",
-        link_layer="InfiniBand",
-        **counters,
-    ):
-        """Add a port to an adapter; counters are zero unless given."""
-        place = f"class/infiniband/{name}/ports/{number}"
-        self.add(place, state=state, phys_state=phys_state, rate=rate, link_layer=link_layer)
-        words = {"port_xmit_data": 0, "port_rcv_data": 0}
-        self.add(f"{place}/counters", **{**dict.fromkeys(ERRORS, 0), **words, **counters})
-
-    def interface(
-        self,
-        name="eth2",
-        address="0000:05:00.0",
-        speed=10000,
-        duplex="full",
-        mtu=9000,
-        operstate="up",
-        type=1,
-        slot=None,
-        **counters,
-    ):
-        """Add an interface; one without an address has no device, as bridges have none."""
-        place = f"devices/virtual/net/{name}"
-        if address:
-            device = self.slot(address, "cxgb3", **(slot or {}))
-            place = f"{device}/net/{name}"
-            self.link(f"{place}/device", device)
-        self.add(place, operstate=operstate, duplex=duplex, mtu=mtu, type=type)
-        self.add(place, speed=speed, carrier_changes=counters.pop("carrier_changes", 1))
-        names = [f"{way}_{what}" for what in ("bytes", "errors", "dropped") for way in ("rx", "tx")]
-        self.add(f"{place}/statistics", **{**dict.fromkeys(names, 0), **counters})
-        self.link(f"class/net/{name}", place)
+    def interface(self, name="eth2", *others, operstate="up", **more):
+        """Add an interface; nobody can read the speed of one that is down."""
+        super().interface(name, *others, operstate=operstate, **more)
         if operstate == "down":
             self.spoil(f"class/net/{name}/speed")
             self.spoil(f"class/net/{name}/duplex")

@@ -28,8 +28,11 @@ ENVIRONMENTS = [
 ENVIRONMENTS += [
     {
         "name": f"vendor-{vendor}",
-        "features": ["mpi", "imb"],
-        "extras": {"suites": {"imb": f"/opt/{vendor}/imb/bin"}, "mpi": mpi},
+        "features": ["mpi", "imb", "patterns"],
+        "extras": {
+            "suites": {name: f"/opt/{vendor}/{name}/bin" for name in ("imb", "patterns")},
+            "mpi": mpi,
+        },
     }
     for vendor, mpi in {"sgi": "sgi-mpt", "cray": "cray-mpt"}.items()
 ]

@@ -1,5 +1,6 @@
 """`local`: whatever machine this is. The default; its topology is detected at every start."""
 
+import shutil
 from pathlib import Path
 
 from reframe.utility.cpuinfo import cpuinfo
@@ -16,12 +17,15 @@ ENVIRONMENTS = []
 # Open MPI refuses to run as root, as in a container, unless it is allowed twice.
 AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
+# Our own program is compiled with each MPI, where there is a compiler.
+COMPILED = ["patterns"] * bool(shutil.which("gcc"))
+
 # The real Intel MPI Benchmarks from Python wheels: `make run` installs them.
 if (WHEELS / "bin").is_dir():
     ENVIRONMENTS.append(
         {
             "name": "wheels",
-            "features": ["imb", "mpi"],
+            "features": ["imb", "mpi", *COMPILED],
             "extras": {"suites": {"imb": f"{WHEELS}/bin"}, "mpi": "intel-mpi"},
             "cc": f"{WHEELS}/bin/mpicc",
             "cxx": f"{WHEELS}/bin/mpicxx",
@@ -33,22 +37,21 @@ if (WHEELS / "bin").is_dir():
         }
     )
 
-# Debian has HPCC, too, built for its default MPI.
-if "openmpi" in externals.mpi_names() and Path("/usr/bin/hpcc").exists():
-    ENVIRONMENTS.append(
-        {
-            "name": "debian-openmpi",
-            "features": ["hpcc", "mpi"],
-            "extras": {"suites": {"hpcc": "/usr/bin"}, "mpi": "openmpi"},
-            "env_vars": [
-                ["PATH", f"{externals.launcher_of('openmpi', PREFIXES)}:$PATH"],
-                *AS_ROOT,
-            ],
-        }
-    )
-
 # MPICH 4.0 over UCX's TCP was seen to hang between processes of one node (its pull request 6596).
 WITHOUT_LOOPBACK = ("mpich",)
+
+# The MPIs of Debian's packages; it has HPCC, too, built for its default one.
+for mpi in externals.mpi_names():
+    HPCC = ["hpcc"] if mpi == "openmpi" and Path("/usr/bin/hpcc").exists() else []
+    if HPCC or COMPILED:
+        ENVIRONMENTS.append(
+            {
+                "name": f"debian-{mpi}",
+                "features": [*HPCC, "mpi", *COMPILED] + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
+                "extras": {"suites": dict.fromkeys(HPCC, "/usr/bin"), "mpi": mpi},
+                "env_vars": [["PATH", f"{externals.launcher_of(mpi, PREFIXES)}:$PATH"], *AS_ROOT],
+            }
+        )
 
 # Everything else is built by Spack, with each MPI that Debian's packages have put here.
 if Spack.find(WORKSPACE):

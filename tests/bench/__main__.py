@@ -12,7 +12,10 @@ import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
-BENCHES = ("harness", "builds", "history", "detection", "cluster")
+BENCHES = (
+    "harness", "builds", "history", "night", "equality", "detection", "families", "culprits",
+    "cables", "fabric", "simulation", "cluster",
+)  # fmt: skip
 
 
 def start(name: str) -> int:

@@ -126,7 +126,7 @@ def nights_of(flagged: NDArray[np.bool_]) -> list[list[int]]:
 
 
 def ours(values: Floats, threshold: float = constants.DEFAULT_THRESHOLD) -> list[list[int]]:
-    scans = changepoint.scan(values, np.zeros(values.shape[1], np.bool_), threshold)
+    scans, _ = changepoint.scan(values, np.zeros(values.shape[1], np.bool_), threshold)
     return [[change.detected for change in scan.changes if change.worse] for scan in scans]
 
 
@@ -277,7 +277,7 @@ def confirmed(count: int, shared: float, size: float, deviation: float) -> tuple
             samples = np.full((longest, len(waiting)), np.nan)
             for column, one in enumerate(waiting):
                 samples[: len(history[one]), column] = history[one]
-            scans = changepoint.scan(samples, np.zeros(len(waiting), np.bool_))
+            scans, _ = changepoint.scan(samples, np.zeros(len(waiting), np.bool_))
             suspects = []
             for one, scan in zip(waiting, scans, strict=True):
                 if any(change.worse and change.detected >= 99 for change in scan.changes):
@@ -355,10 +355,10 @@ def slow(common: Floats, rng: np.random.Generator, size: Floats | float = 0.0) -
     """Return the nights that stand out; `common` and `size` are (nights, 1)."""
     own = 0.01 * rng.standard_normal((len(common), 8))
     samples = np.maximum((1 + own + common) * (1 + size), 0.05)
-    off = common_mode.deviations(samples, np.zeros(samples.shape[1], np.bool_))
-    night, case = np.indices(samples.shape)
-    parts = (night, case, off.spreads, off.relative)
-    return [one.night for one in common_mode.outstanding(*(part.ravel() for part in parts))]
+    before = np.zeros((constants.NIGHT_WINDOW, samples.shape[1]))
+    off = common_mode.deviations(np.log(samples), before, np.zeros(samples.shape[1], np.intp))
+    parts = (part.ravel() for part in (*np.indices(samples.shape), *off))
+    return [one.night for one in common_mode.outstanding(common_mode.levels(*parts))]
 
 
 #: Sets of nodes that take turns, and the standard deviation of what they differ by.

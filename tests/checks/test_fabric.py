@@ -4,11 +4,14 @@ The hardware is made: a tree that stands for /sys of each node, and a launcher t
 ranks one after the other with a node's name and tree. All else is real.
 """
 
+import json
+import shutil
 import socket
 
 import pytest
 
 from acceptance.rfm import database as results
+from tests.places import ROOT
 from tests.sysfs import Sysfs
 
 QDR = '{"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}'
@@ -391,3 +394,34 @@ def test_nothing_is_measured_by_facts_that_nobody_knows(fabric, recorded, placem
     status, verdict = fabric.site.gate()
     assert status == 1
     assert "made:qdr: unknown rate of infiniband: 'WARP'; known: SDR" in problems(verdict)
+
+
+def test_swapped_cables_of_ethernet_are_told_against_what_was_accepted(fabric):
+    shutil.copytree(ROOT / "reference", fabric.folder / "reference")
+    fabric.site.environment["ACCEPTANCE_REFERENCE"] = str(fabric.folder / "reference")
+
+    def plug(**ports):
+        for name, port in ports.items():
+            fabric.nodes[name].interface("eth2", speed=10000)
+            script = fabric.folder / name / "bin/lldpctl"
+            answer = {"eth2": {"chassis": {"leaf01": {"id": {"type": "mac", "value": "0"}}},
+                               "port": {"id": {"type": "ifname", "value": port}}}}  # fmt: skip
+            script.write_text(
+                f"#!/bin/sh\necho '{json.dumps({'lldp': {'interface': [answer]}})}'\n"
+            )
+            script.chmod(0o755)
+
+    plug(node1="swp1", node2="swp2")
+    fabric.start(facts='{"technology": "ethernet", "rate": "10"}')
+    done, (status, verdict) = fabric.check_links()
+    assert (done.status, status) == (0, 0), done.output
+    assert any("cables of Ethernet: nothing accepted yet" in note for note in verdict["notes"])
+    accepted = fabric.site.acceptance("fabric", "accept", "--reason", "as built")
+    assert "2 cables of Ethernet: accepted" in accepted.output, accepted.errors
+    plug(node1="swp2", node2="swp1")
+    done, (status, verdict) = fabric.check_links()
+    assert (done.status, status) == (1, 1)
+    message = problems(verdict)
+    assert "node1 eth2 - leaf01[swp1]: at leaf01[swp2], the port of node2 eth2" in message
+    assert "node2 eth2 - leaf01[swp2]: at leaf01[swp1], the port of node1 eth2" in message
+    assert [alert["nodes"] for alert in verdict["alerts"]] == [["node1"], ["node2"]]

@@ -9,6 +9,7 @@ import pytest
 from acceptance.detection.constants import VANISHED_BEFORE
 from acceptance.launch.topology import process_counts, usable_cores
 from acceptance.rfm import database as results
+from acceptance.rfm import rows
 from acceptance.suites.imb import benchmarks as imb
 from tests.conftest import needs_wheels
 
@@ -124,10 +125,11 @@ def test_a_program_that_fails_after_a_complete_output_fails_the_case(site, recor
     assert "exited with status 3" in only_problem(verdict, "case-failed")
 
 
-def test_a_locked_database_fails_the_run_and_keeps_the_values(site, recorded):
+def test_a_locked_database_fails_the_run_and_keeps_the_values(site, recorded, monkeypatch):
     run_pingpong(site, recorded(PINGPONG))
-    # ReFrame waits so many seconds in place of the configuration's 20.
+    # ReFrame waits so many seconds in place of the configuration's 20, and the gate in place of 10.
     site.environment["RFM_SQLITE_CONN_TIMEOUT"] = "1"
+    monkeypatch.setattr(rows, "TIMEOUT", 1.0)
     lock = sqlite3.connect(site.database)
     lock.execute("BEGIN EXCLUSIVE")
     try:

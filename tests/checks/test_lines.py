@@ -1,12 +1,14 @@
 """What ReFrame shows of each case: a line, with its time and a figure; the log has all metrics."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from acceptance.core.storage import LogFiles
 from acceptance.rfm import run_log
-from checks.reframe_patches import main_figure
+from checks import progress
+from checks.progress import main_figure
 from tests.conftest import DATA
 from tests.terminal import on_terminal
 
@@ -43,6 +45,10 @@ def test_verbose_shows_the_metrics(site):
         ({"time": "pass", "energy": "pass"}, "time 1.25 us"),
         ({"latency_8": "pass", "bandwidth_peak": "pass"}, "bandwidth_peak 1.25 us"),
         ({"bandwidth_peak": "pass", "latency_8": "fail"}, "latency_8 1.25 us"),
+        (
+            {"latency_8": "pass", "bandwidth_peak.distance.1": "pass"},
+            "bandwidth_peak.distance.1 1.25 us",
+        ),
         ({"of:two": "pass"}, "of:two 1.25 us"),
     ],
 )
@@ -66,3 +72,61 @@ def test_reframe_colours_what_a_terminal_shows(site, variables, coloured):
 def test_reframe_colours_nothing_that_no_terminal_shows(site):
     words = ("env", "-u", "RFM_COLORIZE", "reframe", "--show-config=general/0/colorize")
     assert site.run(*words).output.strip() == "false"
+
+
+def test_a_run_tells_how_far_it_is_and_when_it_will_be_over(site):
+    site.replay((DATA / "imb/IMB-MPI1_PingPong.impi.txt").read_text())
+    two = ("-c", "checks", "-r", "-n", "ImbMpi1.*(PingPong|PingPing)%np=2%placement=intra-node")
+    first, second = (site.reframe(*two, PYTHONHASHSEED="1").output for _ in range(2))
+    begin = re.search(r"^\[-{10}\] (\d) cases and builds; (.*)$", first, re.MULTILINE)
+    assert begin, first
+    assert begin[2] == f"rest unknown: none of the {begin[1]} left ran here of late"
+    again = re.search(r"^\[-{10}\] \d cases and builds; about \d+ s left", second, re.MULTILINE)
+    assert again, second
+    run = run_log.last_ended(LogFiles(site.var / "log"))
+    assert run.ran == (int(begin[1]), int(begin[1]))
+    assert run.stored
+
+
+class Task:
+    """A task of ReFrame."""
+
+    def __init__(self, state):
+        self.state, self._timestamps = state, {}
+
+
+def test_a_line_comes_when_a_case_has_ended_or_none_has_for_long(monkeypatch):
+    clock, lines = [100.0], []
+    tasks = {name: Task("startup") for name in "ab"}
+    monkeypatch.setattr(progress, "_key", lambda case: (case, "s:p+e", ""))
+    monkeypatch.setattr(progress, "_known", lambda keys: {("b", "s:p+e", ""): 30.0})
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(progress, "getlogger", lambda: SimpleNamespace(info=lines.append))
+    told = progress.Told([*"ab"], tasks)
+    assert lines == ["[----------] 2 cases and builds; about 30 s left without 1 that did not run "
+                     "here of late"]  # fmt: skip
+    for seconds, name, state, count in (
+        (5, "a", "running", 1), (15, "a", "running", 1), (20, "a", "completed", 2),
+        (25, "b", "fail", 2), (31, "b", "running", 2), (85, "b", "running", 3),
+    ):  # fmt: skip
+        clock[0] = 100.0 + seconds
+        tasks[name].state = state
+        told.look()
+        assert len(lines) == count, seconds
+    assert lines[1] == "[----------] 1 of 2 done in 20 s; about 30 s left"
+    assert lines[2].endswith("; now b @s:p+e, for 1 s")
+    assert not any("\r" in line or "\x1b" in line for line in lines)
+
+
+def test_a_reframe_that_has_other_parts_runs_on_and_is_warned_of(monkeypatch):
+    warnings = []
+    monkeypatch.setattr(progress, "getlogger", lambda: SimpleNamespace(warning=warnings.append))
+    run_all = progress.tell_progress(lambda runner, cases: f"ran {len(cases)}")
+    assert run_all(SimpleNamespace(), ["a", "b"]) == "ran 2"
+    assert "how far the run is cannot be told: AttributeError" in warnings[0]
+    progress.look()
+    assert len(warnings) == 1
+
+
+def test_a_count_has_no_unit_in_the_figure():
+    assert main_figure({"s:p:nodes": (16, 0, None, None, "1", "pass")}) == "nodes 16"

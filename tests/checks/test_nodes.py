@@ -15,7 +15,7 @@ from tests import netns
 from tests.checks.test_two_nodes import MPIS, mpi
 from tests.conftest import needs_wheels, only_problem
 from tests.netns import DEVICE, MEMORY, Pair
-from tests.places import WHEELS
+from tests.places import PATIENCE, WHEELS
 
 __all__ = ["mpi"]
 
@@ -49,7 +49,7 @@ def test_each_launcher_puts_ranks_on_the_hosts_of_a_file_in_its_order(
     libraries = {"I_MPI_ROOT": str(WHEELS), "LD_LIBRARY_PATH": str(WHEELS / "lib")}
     done = subprocess.run(
         f"{before}{command} -n {len(names)} {' '.join(options)} sh {rank_report.SCRIPT} true",
-        shell=True, capture_output=True, text=True, timeout=60, cwd=tmp_path,
+        shell=True, capture_output=True, text=True, timeout=PATIENCE, cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         env={**os.environ, **known, **(libraries if mpi == "intel-mpi" else {})},
     )  # fmt: skip

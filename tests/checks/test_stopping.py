@@ -1,5 +1,6 @@
 """How ReFrame ends: by a stop that arrives while it writes its log, and with a preempted job."""
 
+import contextlib
 import functools
 import importlib
 import os
@@ -79,6 +80,8 @@ def test_reframe_stops_though_what_told_it_so_was_kept(site, name):
     session = results.session(site.database)
     assert session.aborted == 1
     assert [case.result for case in session.cases] == ["pass", "abort"]
+    (told,) = [each for each in site.gate()[1]["problems"] if each["kind"] == "unfinished"]
+    assert told["message"].startswith("1 case aborted, the first one ImbMpi1 %benchmark=Barrier ")
 
 
 def test_other_faults_of_a_log_are_told_and_stop_nothing(site):
@@ -105,9 +108,10 @@ def test_a_program_that_crashes_after_a_full_table_has_measured_nothing(site):
 
 def test_a_process_that_a_program_leaves_behind_holds_nothing_up(site):
     program = site.replay((DATA / "imb/IMB-MPI1_Barrier.impi.txt").read_text())
-    program.write_text(program.read_text() + f"sleep 300 & echo $! > {site.folder}/left\n")
+    program.write_text(program.read_text() + f"sleep 3000 & echo $! > {site.folder}/left\n")
     done = site.reframe(*CASE, "-S", "time_limit=120s")
-    os.kill(int((site.folder / "left").read_text()), signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(int((site.folder / "left").read_text()), signal.SIGKILL)
     assert done.status == 0, done.output
     assert site.gate()[0] == 0
 

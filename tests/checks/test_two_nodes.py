@@ -23,7 +23,7 @@ from acceptance.software import externals
 from acceptance.suites.imb import output as imb
 from tests.conftest import needs_wheels, only_problem
 from tests.netns import CONTROL, DEVICE, MEMORY, NAMES, TOOLS, Pair, why_not
-from tests.places import ROOT, WHEELS
+from tests.places import PATIENCE, ROOT, WHEELS
 
 RANK = ROOT / "utils/acceptance/launch/rank.sh"
 MPIS = ("openmpi", "mpich", "intel-mpi")
@@ -85,7 +85,7 @@ def launch(pair, mpi, layout, folder, program=("hostname",), **how):
                 [launcher, "-n", str(layout.processes), *options, "sh", RANK, *program],
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=PATIENCE,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, **environment},
@@ -136,7 +136,7 @@ def alive(processes):
 
 def wait_until(true):
     """Wait: the kernel removes namespaces some time after their last process."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not true() and time.monotonic() < end:
         time.sleep(0.05)
     return true()
@@ -179,7 +179,7 @@ def test_a_pair_leaves_nothing_behind_when_a_test_fails(two_nodes, tmp_path):
         )
         assert left.stdout.readline() == "in\n"
         raise ZeroDivisionError
-    left.communicate(timeout=60)
+    left.communicate(timeout=PATIENCE)
     assert left.returncode == -signal.SIGKILL
     assert alive(holders) == []
     assert wait_until(lambda: not link.exists())
@@ -250,7 +250,7 @@ def program(mpi, folder):
         return WHEELS / "bin/IMB-MPI1", "PingPong", "-iter", "20", "-msglog", "19:20"
     source = folder / "swing.c"
     source.write_text(SWING)
-    subprocess.run([f"mpicc.{mpi}", source, "-o", folder / "swing"], check=True, timeout=60)
+    subprocess.run([f"mpicc.{mpi}", source, "-o", folder / "swing"], check=True, timeout=PATIENCE)
     return (folder / "swing",)
 
 

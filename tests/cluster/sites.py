@@ -124,8 +124,15 @@ class ClusterSite:
             "prefix": str(self.site.var),
             "partitions": [*map(SETTINGS["on_slurm"], partitions)],
         }
-        found = {"systems": [system], "environments": [environment]}
-        self.site.add_system(f"site_configuration = {found!r}\n")
+        # Of a campaign's links many jobs run side by side, as `config/settings.py` lets them.
+        self.site.add_system(f"""
+            import os
+
+            system, most = {system!r}, os.environ.get("ACCEPTANCE_MAX_JOBS")
+            for partition in system["partitions"] if most else ():
+                partition["max_jobs"] = int(most)
+            site_configuration = {{"systems": [system], "environments": [{environment!r}]}}
+        """)
 
     def said(self, kind, status):
         """Return the exit status of a campaign and what each command says of it; and open alerts.

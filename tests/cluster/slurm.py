@@ -21,14 +21,14 @@ import sys
 import time
 from pathlib import Path
 
+from tests.places import PATIENCE
+
 KEEPER = Path(__file__).with_name("keeper.py")
 DAEMONS = ("munged", "mungekey", "slurmctld", "slurmd")
 CLIENTS = ("sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel", "sacct")
 ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db")
 #: Debian keeps daemons out of the path of users.
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-#: Seconds until a daemon answers; on an idle machine it takes less than one.
-PATIENCE = 60
 
 _CONF = """
 ClusterName=acceptance
@@ -348,6 +348,15 @@ class Cluster:
         """Return the jobs of the queue: number -> state."""
         lines = self.run("squeue", "-h", "-o", "%i %T").stdout.splitlines()
         return dict(line.split() for line in lines)
+
+    @contextlib.contextmanager
+    def drained(self, node):
+        """Keep a node from jobs for a while: its cable is bad."""
+        self.drain(node, "bad cable")
+        try:
+            yield
+        finally:
+            self.resume(node)
 
     def drain(self, node, reason="a test"):
         """Let a node take no more jobs."""

@@ -1,6 +1,5 @@
 """Nights and acceptances look at every node: one that is mistrained, and one that is away."""
 
-import contextlib
 import json
 
 import pytest
@@ -24,15 +23,6 @@ def four(measured, recorded):
     measured.configure(environment, part)
     with measured.cluster.nodes.trained(10000, "node3", "node4"):
         yield measured
-
-
-@contextlib.contextmanager
-def drained(cluster, node):
-    cluster.drain(node, "bad cable")
-    try:
-        yield
-    finally:
-        cluster.resume(node)
 
 
 def measure(four, *command):
@@ -77,13 +67,6 @@ def worst(data):
     return [one for one in data["findings"] if one["severity"] in ("critical", "major")]
 
 
-def test_a_night_looks_at_the_links_of_every_node(four):
-    done, state = measure(four, *NIGHT)
-    assert done.status == 0, done.output
-    assert looked_at(four, state) == dict.fromkeys(NODES, "pass")
-    assert {name: len(nodes) for name, nodes in state["nodes"].items()} == {"all": 4}
-
-
 def test_a_night_fails_for_a_node_that_no_benchmark_uses(four):
     with four.cluster.nodes.trained(1000, "node4"):
         done, state = measure(four, "nightly")
@@ -92,7 +75,7 @@ def test_a_night_fails_for_a_node_that_no_benchmark_uses(four):
     assert "node4 fast0: 1000 Mb/s full, expected 10000 Mb/s full" in done.output
 
 
-def test_benchmarks_take_turns_on_the_nodes(four):
+def test_a_night_looks_at_the_links_of_every_node_and_benchmarks_take_turns(four):
     dry = four.site.acceptance(*NIGHT, "--dry-run", "--", *CASES).output
     assert "cluster:all: benchmarks run on node1, node2; each of its 4 nodes is measured" in dry
     assert "-S pinned=all=node1,node2" in dry
@@ -100,6 +83,8 @@ def test_benchmarks_take_turns_on_the_nodes(four):
     for _ in range(3):
         done, state = measure(four, *NIGHT)
         assert done.status == 0, done.output
+        assert looked_at(four, state) == dict.fromkeys(NODES, "pass")
+        assert {name: len(each) for name, each in state["nodes"].items()} == {"all": 4}
         (imb,) = [step for step in state["steps"] if step["name"] == "imb"]
         scripts = (four.site.var / "output" / imb["attempts"][-1]["run"]).rglob("rfm_job.sh")
         nodes.append({line for path in scripts for line in asked_nodes(path)})
@@ -108,7 +93,7 @@ def test_benchmarks_take_turns_on_the_nodes(four):
 
 
 def test_a_night_lists_a_drained_node_and_passes(four):
-    with drained(four.cluster, "node3"):
+    with four.cluster.drained("node3"):
         dry = four.site.acceptance(*NIGHT, "--dry-run", "--", *CASES)
         done, state = measure(four, "nightly")
     assert agreed(four, "nightly", done, 0) == []
@@ -157,8 +142,8 @@ def test_a_busy_node_is_waited_for_and_then_told(four):
     assert "its job waited for 3 s and did not start" in failed["node4"].fail_reason
 
 
-def test_an_acceptance_rejects_a_drained_node_by_its_name(four):
-    with drained(four.cluster, "node3"):
+def test_an_acceptance_rejects_a_drained_and_a_mistrained_node_by_their_names(four):
+    with four.cluster.drained("node3"), four.cluster.nodes.trained(1000, "node4"):
         done, _ = measure(four, "accept")
     assert agreed(four, "accept", done, 1) == []
     data = protocol(four)
@@ -170,15 +155,8 @@ def test_an_acceptance_rejects_a_drained_node_by_its_name(four):
     assert "node3 is drained (bad cable [" in absent[0]["found"]
     problems = {problem["kind"] for problem in data["verdict"]["problems"]}
     assert "node-not-up" in problems
+    ids = {one["id"] for one in worst(data)}
+    assert "ETH-SPEED:node4:fast0" in ids
+    assert not [one for one in ids if "node1" in one or "node2" in one]
     path = next((four.site.var / "campaigns").glob("accept-*/protocol.json"))
     assert four.site.acceptance("protocol", "verify", path).status == 0
-
-
-def test_an_acceptance_rejects_a_mistrained_node_by_its_name(four):
-    with four.cluster.nodes.trained(1000, "node4"):
-        done, _ = measure(four, "accept")
-    assert agreed(four, "accept", done, 1) == []
-    assert protocol(four)["outcome"] == "rejected"
-    ids = {one["id"] for one in worst(protocol(four))}
-    assert "ETH-SPEED:node4:fast0" in ids
-    assert not [one for one in ids if "node3" in one]

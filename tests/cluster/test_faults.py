@@ -201,8 +201,9 @@ def test_a_node_drained_in_the_middle_ends_what_waits_for_it_and_is_named(at, an
 def reach_the_limit(cluster):
     """Let the one job of a cluster come to its time limit."""
     (job,) = cluster.jobs()
-    # Slurm counts limits in minutes, but takes the second when a job shall end.
-    end = datetime.now() + timedelta(seconds=2)
+    # Slurm counts limits in minutes, but takes the second when a job shall end; that has to be
+    # in the future still when a busy machine tells it.
+    end = datetime.now() + timedelta(seconds=5)
     cluster.run("scontrol", "update", f"JobId={job}", f"EndTime={end:%FT%T}")
     cluster.wait_for(lambda: job not in cluster.jobs(), "the end of the job")
 

@@ -13,7 +13,7 @@ from tests.checks.test_two_nodes import SWING
 from tests.cluster.sites import STARTS, programs_of
 from tests.conftest import needs_wheels
 from tests.netns import CONTROL, DEVICE, MEMORY, messages
-from tests.places import ROOT, WHEELS
+from tests.places import PATIENCE, ROOT, WHEELS
 
 RANK = ROOT / "utils/acceptance/launch/rank.sh"
 LAYOUTS = {kind: Layout(4, 2, "inter-node", kind) for kind in ("block", "cyclic")}
@@ -85,7 +85,7 @@ def program(mpi, folder):
     subprocess.run(
         [programs_of(mpi, folder) / "mpicc", folder / "swing.c", "-o", folder / "swing"],
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     return (folder / "swing",), {}
 

@@ -107,14 +107,12 @@ def verify(measured):
 def test_a_healthy_cluster_is_accepted_and_every_node_was_benchmarked(signed):
     with throttled(signed.cluster):
         done, data = accept(signed)
-        said, alerts = a_night(signed)
     assert done.status == 0, done.output
     assert data["outcome"] != "rejected"
     assert "benchmarked 4 of 4 nodes" in " ".join(done.output.split())
     assert "4 compared with each other" in " ".join(done.output.split())
     assert not [each for each in data["findings"] if each["severity"] in ("critical", "major")]
     assert verify(signed).status == 0
-    assert (said, alerts) == (dict.fromkeys(said, 0), [])
 
 
 def test_a_throttled_node_is_named_and_nobody_else(signed):

@@ -13,12 +13,13 @@ import pytest
 from acceptance.core.paths import ROOT
 from tests.cluster import slurm
 from tests.cluster.keeper import descendants
+from tests.places import PATIENCE
 
 SLEEP = "#!/bin/sh\nexec sleep 600\n"
 
 
 def wait_until(true):
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not true() and time.monotonic() < end:
         time.sleep(0.05)
     return true()

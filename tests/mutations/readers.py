@@ -6,6 +6,7 @@ run reads one: `read(text)` -> {metric: (value, unit)}. Both raise ParseError fo
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from acceptance.core import metrics
 from acceptance.core.errors import ParseError
@@ -18,6 +19,8 @@ from acceptance.suites.npb import benchmarks as npb
 from acceptance.suites.npb import output as npb_output
 from acceptance.suites.osu import benchmarks as osu
 from acceptance.suites.osu import output as osu_output
+from acceptance.suites.patterns import benchmarks as patterns
+from acceptance.suites.patterns import output as patterns_output
 
 #: Metric -> value and unit.
 Values = dict[str, tuple[float, str]]
@@ -131,6 +134,20 @@ def npb_reader(text: str) -> Reader:
     return read
 
 
+def patterns_reader(text: str) -> Reader:
+    """Ask for the pattern, the ranks and the message sizes of an output of our own program."""
+    header = patterns_output.parse(text).header
+    name, ranks = header["pattern"], int(header["ranks"])
+    (row,) = (row for row in patterns.BENCHMARKS.values() if row.program == name)
+    row = replace(row, sizes=tuple(map(int, header.get("sizes", "0").split(","))))
+
+    def read(text: str) -> Values:
+        output = patterns_output.parse(text, pattern=name, ranks=ranks)
+        return patterns.metrics(row, ranks, output)
+
+    return read
+
+
 def name_of(stem: str, size: int | None) -> str:
     return stem if size is None else metrics.sized(stem, size)
 
@@ -140,4 +157,5 @@ SUITES: dict[str, Callable[[str], Reader]] = {
     "osu": osu_reader,
     "hpcc": hpcc_reader,
     "npb": npb_reader,
+    "patterns": patterns_reader,
 }

@@ -60,6 +60,8 @@ class Environment:
                 "PATH": f"{self.venv}/bin:" + os.environ["PATH"].replace(f"{BIN}:", ""),
                 "HOME": str(self.folder),
                 "RFM_COLORIZE": "0",
+                # uv compiles nothing: what is started again and again keeps what it compiled.
+                "PYTHONDONTWRITEBYTECODE": "",
                 **self.variables,
             },
         )

@@ -96,7 +96,9 @@ def test_the_wheel_has_what_stands_beside_the_package(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     for folder in ("checks", "config", "reference", "spack-envs"):
         for path in (ROOT / folder).glob("**/*"):
-            if path.suffix in (".py", ".csv", ".yaml") and "__pycache__" not in path.parts:
+            kinds = (".py", ".csv", ".yaml", ".c", ".h")
+            ours = path.suffix in kinds or path.name == "Makefile"
+            if ours and "__pycache__" not in path.parts:
                 assert f"acceptance/_tree/{path.relative_to(ROOT)}" in names
     assert not [name for name in names if name.endswith(".pyc") or "/var/" in name]
 

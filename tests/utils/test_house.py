@@ -18,20 +18,35 @@ FLOORS = {
     "references": 2,
     "rfm": 2,
     "software": 2,
-    "claims": 3,
-    "coverage": 4,
+    "claims": 4,
+    "comparison": 5,
+    "coverage": 5,
     "guidelines": 3,
     "nodes": 3,
-    "regressions": 3,
+    "regressions": 4,
+    "simulation": 3,
     "site": 3,
-    "verdict": 4,
-    "campaigns": 5,
-    "cli": 6,
+    "store": 3,
+    "verdict": 5,
+    "campaigns": 6,
+    "drills": 6,
+    "report": 6,
+    "cli": 7,
 }
 #: Outside of the package: what each folder may import of it.
 OUTSIDE = {
-    "checks": {"core", "fabric", "launch", "references", "rfm", "software", "suites"},
-    "config": {"core", "launch", "rfm", "software"},
+    "checks": {
+        "core",
+        "fabric",
+        "launch",
+        "nodes",
+        "references",
+        "rfm",
+        "simulation",
+        "software",
+        "suites",
+    },
+    "config": {"core", "launch", "rfm", "simulation", "software"},
 }
 #: Programs that are started as a process of their own, and answer on their standard output.
 PROCESSES = {PACKAGE / "alerts/apprise_process.py"}
@@ -165,5 +180,7 @@ def test_no_file_is_longer_than_a_room():
 
 
 def test_every_folder_of_the_package_is_installed():
+    #: What no module is in: pages are filled from these, or copied.
+    data = ("__pycache__", "templates", "static")
     assert all((path / "__init__.py").exists() for path in PACKAGE.rglob("*") if path.is_dir()
-               and path.name != "__pycache__")  # fmt: skip
+               and path.name not in data)  # fmt: skip

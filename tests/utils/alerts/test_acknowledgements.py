@@ -12,6 +12,7 @@ from acceptance.alerts import acknowledgements, notify
 from acceptance.alerts.acknowledgements import AckFault
 from acceptance.core.paths import ROOT
 from tests.alerted import ALERT, DAY, NOW, OTHER, update
+from tests.places import PATIENCE
 
 SECOND = timedelta(seconds=1)
 END = "2026-12-01"
@@ -250,7 +251,7 @@ def test_many_at_once_lose_none(folder):
     )
     names = [f"latency_{number}" for number in range(4)]
     running = [subprocess.Popen([sys.executable, "-c", script, name], cwd=ROOT) for name in names]
-    assert [process.wait(timeout=60) for process in running] == [0] * len(names)
+    assert [process.wait(timeout=PATIENCE) for process in running] == [0] * len(names)
     assert sorted(ack.what for ack in acknowledgements.load(folder)) == [
         f"*{name}" for name in names
     ]

@@ -17,7 +17,7 @@ from acceptance.rfm.environment import reframe_environment
 from tests import endpoints
 from tests.alerted import ALERT, DAY, NOW, OTHER, named, update
 from tests.endpoints import PASSWORD
-from tests.places import HERE
+from tests.places import HERE, PATIENCE
 
 
 @pytest.fixture
@@ -374,7 +374,7 @@ def start(folder, http, patch=""):
 )
 def test_a_kill_loses_no_alert(folder, http, patch, copies, in_process):
     killed = start(folder, http, patch)
-    killed.communicate(timeout=60)
+    killed.communicate(timeout=PATIENCE)
     assert killed.returncode == -signal.SIGKILL
     for _ in range(2):
         update(folder, [ALERT], http.url)
@@ -385,7 +385,7 @@ def test_a_kill_loses_no_alert(folder, http, patch, copies, in_process):
 
 def test_two_processes_at_once_send_an_alert_once(folder, http):
     both = [start(folder, http) for _ in range(2)]
-    assert [process.communicate(timeout=60) and process.returncode for process in both] == [0, 0]
+    assert [one.communicate(timeout=PATIENCE) and one.returncode for one in both] == [0, 0]
     assert len(http.posts) == 1
 
 
@@ -465,7 +465,7 @@ def test_a_kill_while_a_spool_is_read_sends_its_messages_once(folder, http, patc
     spool(folder, 1, "hook", "kept")
     spool(folder, 2, "hook", "kept, too")
     killed = start(folder, http, patch)
-    killed.communicate(timeout=60)
+    killed.communicate(timeout=PATIENCE)
     assert killed.returncode == -signal.SIGKILL
     assert sorted(path.name[:8] for path in folder.glob("spool/*")) == ["00000001", "00000002"]
     for _ in range(2):

@@ -16,12 +16,14 @@ def node(number, state="idle", reason=""):
     return SlurmNode(f"node{number}", state, reason, state in ("idle", "allocated"))
 
 
-def case(number, metrics=("nodes",), findings=(), nodes=None, suite="fabric"):
+def case(
+    number, metrics=("nodes",), findings=(), nodes=None, suite="fabric", benchmark="fabric.link"
+):
     name = f"LinkCheck %.nid=node{number} %part=ten"
     nodes = (f"node{number}",) if nodes is None else nodes
     return SimpleNamespace(
         name=name, system="made", partition="ten", suite=suite, metrics=metrics,
-        findings=findings, nodes=nodes,
+        findings=findings, nodes=nodes, benchmark=benchmark,
     )  # fmt: skip
 
 
@@ -56,8 +58,9 @@ def test_a_node_without_an_answer_was_not_looked_at(judged):
 
 
 def test_a_benchmark_is_no_look_at_the_links(judged):
-    problems, _ = judged(*map(case, (1, 2, 3)), case(4, suite="imb"))
-    assert "not: node4" in problems["nodes-not-looked-at"]
+    for other in (case(4, suite="imb"), case(4, benchmark="fabric.view")):
+        problems, _ = judged(*map(case, (1, 2, 3)), other)
+        assert "not: node4" in problems["nodes-not-looked-at"]
 
 
 def test_a_node_that_is_not_up_is_noted_and_fails_an_acceptance(judged):

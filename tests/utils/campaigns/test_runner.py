@@ -11,6 +11,7 @@ import pytest
 from acceptance.campaigns import state as campaign
 from tests.campaigns import CASES, NAMES, Held
 from tests.conftest import Site
+from tests.places import PATIENCE
 
 NIGHT = ("nightly", "--no-alerts")
 
@@ -21,6 +22,10 @@ def held(site):
 
 
 def test_a_night_runs_in_order_and_says_what_came_of_it(held):
+    # What stands where the report belongs stays, and changes no verdict.
+    mine = held.site.var / "report/mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
     done = held.run(*NIGHT)
     assert done.status == 0, done.output
     (state,) = held.states
@@ -28,17 +33,22 @@ def test_a_night_runs_in_order_and_says_what_came_of_it(held):
         ("links", "done"),
         # This system does not tell where ranks stood.
         ("nodes", "not provided"),
+        ("all_pairs", "not provided"),
         ("osu+balance", "not provided"),
         ("hpcc", "not provided"),
         ("imb", "done"),
         ("npb", "not provided"),
+        ("patterns", "not provided"),
     ]
     assert (state["status"], state["summary"][:8]) == (0, "nightly-")
     assert sorted(held.ran) == sorted(NAMES)
-    last = done.output.strip().rpartition("\n\n")[2].replace("\n", " ")
+    *_, last, told = done.output.strip().split("\n\n")
+    assert told.startswith(f"report: not made: {mine.parent}: holds something that is no report")
+    assert mine.read_text() == "mine"
+    last = last.replace("\n", " ")
     assert last == state["summary"]
     assert "3 of 3 cases run: 3 passed, 0 failed" in last
-    assert "not provided here: nodes, osu+balance, hpcc, npb" in last
+    assert "not provided here: nodes, all_pairs, osu+balance, hpcc, npb, patterns" in last
     # All that was printed is in the log.
     assert held.log.read_text() == done.output
     # It has ended: there is nothing to go on with.
@@ -112,7 +122,7 @@ def test_what_a_reframe_leaves_that_was_killed_alone_is_ended_and_the_night_is_r
     process = held.start(*NIGHT)
     stage = held.site.var / "stage"
     os.kill(held.reframe_of(process), signal.SIGKILL)
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=PATIENCE) == 1
     assert not working_in(stage)
     assert " was still there: killed" in held.log.read_text()
     assert "never ended: it was killed" in held.states[0]["summary"]
@@ -189,7 +199,7 @@ def test_with_nohup_it_outlives_its_terminal(held):
     process = held.start(*NIGHT, before=["nohup"])
     process.send_signal(signal.SIGHUP)
     (held.folder / "go").touch()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     assert [len(held.step(name)["attempts"]) for name in ("links", "imb")] == [1, 1]
 
 
@@ -213,14 +223,18 @@ def test_dry_it_runs_nothing(held):
     assert not (held.site.var / "campaigns").exists()
     lines = [line for line in done.output.splitlines() if not line.startswith(" ")]
     assert [line.partition(":")[0] for line in lines] == [
-        *("links", "nodes", "osu+balance", "hpcc", "imb", "npb", "all")
+        *("links", "nodes", "all_pairs", "osu+balance", "hpcc", "imb", "npb", "patterns", "all")
     ]
 
 
-def test_maintenance_looks_at_the_links_only(held):
+def test_maintenance_looks_at_links_and_at_pairs_of_nodes_where_there_are_any(held):
     done = held.run("nightly", "--no-alerts", "--mode=maintenance")
     assert (done.status, held.ran) == (0, []), done.output
-    assert [step["name"] for step in held.states[0]["steps"]] == ["links"]
+    steps = held.states[0]["steps"]
+    assert [(step["name"], step["state"]) for step in steps] == [
+        ("links", "done"), ("all_pairs", "not provided"),
+    ]  # fmt: skip
+    assert "Communication patterns" in steps[1]["reason"]
 
 
 def test_the_mode_maintenance_of_reframe_looks_at_the_links_only_and_is_green(held):

@@ -42,13 +42,15 @@ def configuration(*features):
 
 
 def test_every_check_file_is_in_one_step_and_the_links_come_first():
-    plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb"))
+    plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb", "patterns"))
     files = [path for step in plan for path in step.files]
     assert sorted(files) == checkfiles.check_files([ROOT / "checks"], recursive=False)
-    assert [step.name for step in plan[:2]] == ["links", "nodes"]
-    assert plan[0].arguments[2:] == ("-r", "--mode=maintenance")
+    assert [step.name for step in plan[:3]] == ["links", "nodes", "all_pairs"]
+    assert plan[0].arguments[2:] == ("-r", "--mode=maintenance", "-x", "^AllPairs")
     assert all("--mode=nightly" in step.arguments for step in plan[1:])
-    assert all(step.reason == "" for step in plan)
+    assert {step.name: step.reason for step in plan if step.reason} == {
+        "all_pairs": "it measures pairs of nodes, and it has one"
+    }
 
 
 def test_what_waits_for_results_of_another_file_is_in_its_step():
@@ -101,20 +103,28 @@ def test_options_of_reframe_are_for_the_benchmarks_only():
     plan = steps.plan(
         "nightly", configuration("imb"), system="made", pinned="p=node1", extra=("-n", "x y")
     )
-    assert plan[0].arguments[-2:] == ("--mode=maintenance", "--system=made")
+    assert plan[0].arguments[-3:] == ("-x", "^AllPairs", "--system=made")
     assert (plan[1].name, plan[1].arguments[-2:]) == ("nodes", ("-S", "pinned=p=node1"))
-    ends = {step.arguments[-5:] for step in plan[2:]}
+    # All pairs are of all nodes, unless the operator limits it to some.
+    assert plan[2].arguments[-2:] == ("--mode=nightly", "--system=made")
+    limited = steps.plan("nightly", configuration(), pinned="p=node1", limited="p=node1,node2")
+    assert limited[2].arguments[-2:] == ("-S", "pinned=p=node1,node2")
+    ends = {step.arguments[-5:] for step in plan[3:]}
     assert ends == {("--system=made", "-S", "pinned=p=node1", "-n", "x y")}
 
 
 def test_the_nodes_are_measured_whatever_is_chosen_and_as_their_own_variables_say():
-    extra = ("-n", "x", "-S", "NodePairs.repetitions=1", "-S", "ImbMpi1.np=2", "-SNodePairs.a=b")
+    extra = (
+        *("-n", "x", "-S", "NodePairs.repetitions=1", "-S", "ImbMpi1.np=2", "-SNodePairs.a=b"),
+        *("-S", "AllPairs.limit=9"),
+    )
     plan = steps.plan("acceptance", configuration("imb"), extra=extra, excluded="node3")
     assert plan[0].arguments[-2:] == ("-J", "exclude=node3")
     assert plan[1].arguments[-4:] == (
         "--mode=acceptance", "-S", "NodePairs.repetitions=1", "-SNodePairs.a=b",
     )  # fmt: skip
-    assert plan[2].arguments[-len(extra) :] == extra
+    assert plan[2].arguments[-3:] == ("--mode=acceptance", "-S", "AllPairs.limit=9")
+    assert plan[3].arguments[-len(extra) :] == extra
 
 
 @pytest.mark.parametrize(
@@ -156,6 +166,8 @@ def test_the_link_check_has_many_jobs_at_once_but_never_on_this_machine(monkeypa
         (part["scheduler"] == "local", part["max_jobs"])
         for system in found
         for part in system["partitions"]
+        # Simulated time does not depend on what else runs.
+        if "simulated" not in part["extras"]
     }
     assert most == {(True, 1), (False, LINK_JOBS)}
 
@@ -164,7 +176,7 @@ def test_templates_of_clusters_have_their_nodes_alone(monkeypatch, tmp_path):
     monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path))
     found = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["systems"]
     partitions = [part for system in found for part in system["partitions"]]
-    assert all(part["max_jobs"] == 1 for part in partitions)
+    assert all(part["max_jobs"] == 1 for part in partitions if "simulated" not in part["extras"])
     assert all(
         "--exclusive" in part["access"] for part in partitions if part["scheduler"] != "local"
     )

@@ -19,7 +19,7 @@ from tests.utils.claims.second_reading import (
 )
 
 #: What a suite as a whole, and a benchmark without a metric, is tried with.
-PROGRAMS = {"imb": "imb.Bcast", "dense": "dense.aapc", "npb": "npb.mg"}
+PROGRAMS = {"imb": "imb.Bcast", "patterns": "patterns.aapc", "npb": "npb.mg"}
 
 
 def cases(row, *, holds):

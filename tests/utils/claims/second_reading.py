@@ -140,7 +140,7 @@ def comparable(own, left, right):
     if "message_size" not in own and left[4] != right[4]:
         return False
     mine, others = left[5], right[5]
-    if "np" not in own and mine.get("np") != others.get("np"):
+    if any(key not in own and mine.get(key) != others.get(key) for key in ("np", "pattern")):
         return False
     return all(
         mine[key] == others[key]

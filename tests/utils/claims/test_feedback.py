@@ -20,6 +20,8 @@ def printed(library, renamed=()):
         if row.relation not in ("=", "~") or not row.partition:
             continue
         keys = {key: text for key, text in row.parameters.items() if key != "message_size"}
+        if "np" in keys and (per_node := keys.pop("per_node", "")):
+            keys["nodes"] = str(int(keys["np"]) // int(per_node))
         size = row.parameters.get("message_size")
         name = row.metric if size is None else sized(row.metric, int(size))
         partition = dict(renamed).get(row.partition, row.partition)

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from acceptance import claims, references
-from acceptance.claims import FAILS, HOLDS, figures
+from acceptance.claims import FAILS, HOLDS
 from acceptance.references import PARAMETERS, RELATIONS
 from acceptance.rfm import database as results
 from tests.made import Database
@@ -92,7 +92,7 @@ def test_the_pair_that_decides_gives_the_figure_that_is_shown(evaluated):
 
 def test_table_1_of_fatoohi2006_bears_out_what_its_text_says_of_it(evaluated):
     """The published values themselves; the notes of `claims.csv` have the quotients."""
-    rings = [outcome for outcome in evaluated if outcome.claim.benchmark == "b_eff"]
+    rings = [outcome for outcome in evaluated if outcome.claim.benchmark == "patterns.b_eff"]
     assert {outcome.claim.paper for outcome in rings} == {"fatoohi2006"}
     # They are the first claims of that paper; the lines are those below the header.
     states = {
@@ -130,13 +130,13 @@ def test_every_claim_of_the_papers_can_hold_and_can_fail(tmp_path, library):
 
 
 def test_the_message_sizes_of_words_cover_all_and_are_the_keys_of_the_references():
-    assert all(PARAMETERS["sizes"].match(word) for word in figures.SIZES)
-    assert len(figures.SIZES) == len(WORDS)
+    assert all(PARAMETERS["sizes"].match(word) for word in references.SIZES)
+    assert len(references.SIZES) == len(WORDS)
     for word, takes in WORDS.items():
-        low, high = figures.SIZES[word]
+        low, high = references.SIZES[word]
         assert [low <= size <= high for size in SIZES] == [takes(size) for size in SIZES], word
     text = (REFERENCE / "README.md").read_text()
-    for word in figures.SIZES:
+    for word in references.SIZES:
         assert f"\n| `{word}` |" in text
 
 

@@ -1,9 +1,12 @@
-"""The verdict on a terminal."""
+"""The verdict on a terminal, and what it says of a database that is damaged."""
+
+import random
 
 import pytest
 
 from acceptance.cli.output import painter
 from acceptance.verdict import Status
+from tests import made
 from tests.terminal import on_terminal
 
 RED = "VERDICT: \x1b[1;31mFAIL\x1b[0m, 1 problem"
@@ -38,3 +41,15 @@ def test_each_status_has_a_colour(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert len({painter()(status, "word") for status in Status}) == len(Status)
+
+
+def test_a_page_that_is_damaged_is_told_once_with_what_can_be_read(site, tmp_path):
+    path = tmp_path / "results.db"
+    made.nights(path, 12, cases=8).connection.close()
+    data, size = path.read_bytes(), 4096
+    at = 18 * size  # in the middle of a session
+    path.write_bytes(data[:at] + random.Random(1).randbytes(size) + data[at + size :])
+    status, verdict = site.gate("--db", path)
+    (problem,) = verdict["problems"]
+    assert (status, problem["kind"]) == (2, "unreadable-database")
+    assert "malformed; 11 of 12 sessions can be read, not: 00000003-" in problem["message"]

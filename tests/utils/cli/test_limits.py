@@ -142,7 +142,7 @@ def test_tcp_in_packets_of_1500_bytes_is_what_kandadai2009_measured(systems, lib
         ("imb.Allreduce", 2, "block", None),
         ("osu.alltoall", 2, "block", None),
         ("hpcc", 2, "block", None),
-        ("b_eff", 2, "block", None),
+        ("patterns.b_eff", 2, "block", None),
         ("cbr.bw", 2, "block", None),
     ],
 )

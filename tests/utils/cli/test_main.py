@@ -244,14 +244,17 @@ def test_make_mirror_without_a_place_says_so(site):
 
 
 @needs_wheels
-def test_make_run_ends_with_a_verdict(site):
-    """The whole walk: ReFrame, real IMB, the database and the gate."""
+def test_make_run_ends_with_a_verdict_and_a_report(site):
+    """The whole walk: ReFrame, real IMB, the database, the gate and the report."""
     result = site.run(
         "make", "run",
         "ARGS=-p wheels -n 'PingPong|Barrier' -S ImbMpi1.msglog=0:4",
     )  # fmt: skip
     assert result.status == 0, result.output + result.errors
-    assert result.output.rstrip().splitlines()[-1].startswith("VERDICT: pass")
+    *_, verdict, _, last = result.output.rstrip().splitlines()
+    assert verdict.startswith("VERDICT: pass")
+    assert last.startswith(f"report: {site.var}/report/index.html (")
+    assert "pass, nothing judged" in (site.var / "report/index.html").read_text()
     assert (
         "suite       imb (IMB 2021.11): 2 cases, provided by local:default+wheels" in result.output
     )
@@ -261,6 +264,8 @@ def test_make_run_fails_when_nothing_matches(site):
     result = site.run("make", "run", "ARGS=-n nothing")
     assert result.status == 2, "make's own status for a failed recipe"
     assert "VERDICT: FAIL" in result.output
+    last = result.output.rstrip().splitlines()[-1]
+    assert last.startswith(f"report: not made: {site.database}: no such file")
 
 
 def test_make_run_is_no_earlier_run_when_reframe_does_not_start(site, recorded):
@@ -269,7 +274,11 @@ def test_make_run_is_no_earlier_run_when_reframe_does_not_start(site, recorded):
     assert site.gate()[0] == 0
     result = site.run("make", "run", "ARGS=--no-such-option")
     assert result.status == 2
-    assert "it did not start" in result.output
+    assert "ended before it left a mark" in result.output
+    # What is on the first page is on this run, not on the one before that passed.
+    first = (site.var / "report/index.html").read_text()
+    assert "ended before it left a mark" in first
+    assert '<p class="said">FAIL</p>' in first
 
 
 def test_the_tree_names_no_machine_and_no_registry():

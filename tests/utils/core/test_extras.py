@@ -29,11 +29,12 @@ def test_what_a_partition_states():
         ({"node": 2}, "unknown key 'node' in the extras of a partition; known: nodes, cores, "),
         (
             {"guideline": "fail"},
-            "verify_placement, packed, inferred, fabric, and whatever begins with site_",
+            "verify_placement, packed, simulated, inferred, fabric, and whatever begins with site_",
         ),
         ({1: 2}, "unknown key 1 in the extras of a partition"),
         ({"nodes": 0}, "nodes is 0; it has to be a whole number from 1 on"),
-        ({"nodes": True}, "nodes is True; it has to be a whole number from 1 on"),
+        ({"nodes": True}, "nodes is True; it has to be a whole number from 1 on, or 'all'"),
+        ({"nodes": "ALL"}, "nodes is 'ALL'; it has to be a whole number from 1 on, or 'all'"),
         ({"cores": "8"}, "cores is '8'; it has to be a whole number from 1 on"),
         ({"memory": 16e9}, "memory is 16000000000.0; it has to be a whole number from 0 on"),
         ({"memory_bandwidth": "204800"}, "memory_bandwidth is '204800'; it has to be a number"),
@@ -55,6 +56,9 @@ def test_what_nobody_reads_is_refused_with_its_place(extras, said):
 def test_a_number_of_nodes_that_every_check_refuses_is_none():
     assert [node_count({"nodes": nodes}) for nodes in (4, "4", True, 0)] == [4, None, None, None]
     assert (node_count({}), node_count({}, None)) == (1, None)
+    # How many are all of them the scheduler knows.
+    assert node_count({"nodes": "all"}) is None
+    assert PartitionExtras.read({"nodes": "all"}).nodes == "all"
 
 
 def environment(extras, features=("imb",)):

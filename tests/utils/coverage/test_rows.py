@@ -93,3 +93,11 @@ def test_a_baseline_of_a_metric_that_its_benchmark_lacks_says_so(folder):
         Why.METRIC,
         "imb.PingPong has no metric bandwidth_top",
     )
+
+
+def test_a_row_judges_the_model_of_its_system_where_the_model_can_say_it(folder):
+    library = load(folder)
+    judged = case(folder, [("latency_0", 2), ("bandwidth_peak", 3)])
+    latency, peak, _ = cover_rows(library.values, library, [judged], {"koop"})
+    assert (latency.simulated, peak.simulated) == (False, True)
+    assert not any(each.simulated for each in cover_rows(library.values, library, [judged]))

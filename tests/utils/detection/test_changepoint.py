@@ -18,7 +18,7 @@ def noisy(nights: int, count: int, seed: int, deviation: float = 0.02) -> Floats
 
 def latency(values: Floats, threshold: float = DEFAULT_THRESHOLD) -> list[Scan]:
     """Scan series of which higher values are worse."""
-    return scan(values, np.zeros(values.shape[1], np.bool_), threshold)
+    return scan(values, np.zeros(values.shape[1], np.bool_), threshold)[0]
 
 
 def one(values: Floats) -> Scan:
@@ -50,7 +50,7 @@ def test_direction_decides_what_is_worse() -> None:
     down = up.copy()
     up[90:] *= 1.1
     down[90:] /= 1.1
-    scans = scan(np.column_stack([up, up, down, down]), np.array([False, True, False, True]))
+    scans, _ = scan(np.column_stack([up, up, down, down]), np.array([False, True, False, True]))
     assert [change.worse for found in scans for change in found.changes] == [
         True,
         False,
@@ -70,7 +70,7 @@ def test_exact_values() -> None:
 def test_change_below_the_smallest_of_interest() -> None:
     values = np.array([50.0] * 40 + [50.4] * 100).reshape(-1, 1)
     assert not latency(values)[0].changes
-    assert scan(values, np.array([False]), smallest=0.005)[0].changes
+    assert scan(values, np.array([False]), smallest=0.005)[0][0].changes
 
 
 @pytest.mark.parametrize("size", [1.2, 2.0, 1000.0, 0.5, 1e-6])
@@ -186,7 +186,7 @@ def test_only_the_past_decides() -> None:
     values = shifted_twice(12, 12)
     full = latency(values)
     assert sum(len(found.changes) for found in full) >= 20
-    for until in range(5, 150):
+    for until in (5, 20, 63, 75, 104, 149):
         for found, prefix in zip(full, latency(values[:until]), strict=True):
             assert decisions(prefix, until) == decisions(found, until)
 
@@ -196,12 +196,10 @@ def test_series_do_not_influence_each_other() -> None:
     values[100:, 1] = math.nan
     values[:, 2] = math.nan
     values[7, 3] = math.nan
-    together = scan(values, np.arange(9) % 2 == 0)
+    together, _ = scan(values, np.arange(9) % 2 == 0)
     for number, found in enumerate(together):
-        alone = scan(values[:, [number]], np.array([number % 2 == 0]))[0]
-        assert decisions(alone, 150) == decisions(found, 150)
-        assert alone.level == pytest.approx(found.level, nan_ok=True)
-        assert alone.suspicion == pytest.approx(found.suspicion)
+        alone, _ = scan(values[:, [number]], np.array([number % 2 == 0]))
+        assert repr(alone) == repr([found])
 
 
 def test_more_series_than_are_watched_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,12 +213,7 @@ def test_more_series_than_are_watched_together(monkeypatch: pytest.MonkeyPatch) 
 def test_missing_samples_are_as_if_never_taken(missing: float) -> None:
     values = shifted_twice(1, 15)[:, 0]
     gaps = np.concatenate([[missing], np.insert(values, [20, 61, 61, 103], missing), [missing]])
-    kept = np.flatnonzero(np.isfinite(gaps) & (gaps > 0))
-    plain, holed = one(values), one(gaps)
-    assert [(kept[c.start], kept[c.detected]) for c in plain.changes] == [
-        (c.start, c.detected) for c in holed.changes
-    ]
-    assert holed.level == pytest.approx(plain.level)
+    assert one(gaps) == one(values)
 
 
 @pytest.mark.parametrize("value", [0.0, math.nan, math.inf, -3.0])
@@ -254,8 +247,8 @@ def test_constant_series() -> None:
 
 
 def test_no_series() -> None:
-    assert scan(np.empty((0, 0)), np.empty(0, np.bool_)) == []
-    assert scan(np.empty((30, 0)), np.empty(0, np.bool_)) == []
+    assert scan(np.empty((0, 0)), np.empty(0, np.bool_))[0] == []
+    assert scan(np.empty((30, 0)), np.empty(0, np.bool_))[0] == []
 
 
 @pytest.mark.parametrize(("shape", "directions"), [((5,), 5), ((5, 2), 3)])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from acceptance.detection import changepoint
-from acceptance.detection.constants import SUSPICIOUS
-from acceptance.detection.node_sets import comparable
+from acceptance.detection.constants import SET_WINDOW, SUSPICIOUS
+from acceptance.detection.node_sets import HELD_OF_SETS, Before, comparable
 
 NIGHTS, COUNT = 160, 40
 
@@ -19,7 +19,7 @@ def made(kinds, between, nights=NIGHTS, noise=0.01, seed=1):
 
 
 def scan(logs):
-    return changepoint.scan(np.exp(logs), np.zeros(logs.shape[1], np.bool_))
+    return changepoint.scan(np.exp(logs), np.zeros(logs.shape[1], np.bool_))[0]
 
 
 def alarms(logs):
@@ -108,3 +108,20 @@ def test_a_change_of_all_that_happened_is_no_effect_of_sets_that_came_later():
     same = comparable(logs, sets)
     assert np.median(same[100:] - logs[100:]) == pytest.approx(0, abs=0.03)
     assert all(any(c.worse and abs(c.start - 80) <= 1 for c in one.changes) for one in scan(same))
+
+
+@pytest.mark.parametrize("kinds", [2, 10, 300])
+def test_going_on_is_as_from_the_beginning(kinds):
+    logs, sets = made(kinds, 0.03, nights=330)
+    whole = comparable(logs, sets)
+    assert (whole != logs).any() == (kinds < 300)
+    rng, first, rows = np.random.default_rng(3), 0, []
+    while first < len(logs):
+        part = slice(first, first + rng.choice([1, 1, 4, 40]))
+        held = slice(max(0, first - HELD_OF_SETS), first)
+        same = np.vstack([logs[:0], *rows])[max(0, first - SET_WINDOW) :]
+        before = Before(first, logs[held].astype(np.float32), sets[held], same)
+        rows.append(comparable(logs[part], sets[part], before))
+        first = part.stop
+    assert (np.vstack(rows) == whole).all()
+    assert (comparable(logs[:, 3:4], sets) == whole[:, 3:4]).all()

@@ -9,6 +9,7 @@ import pytest
 from acceptance.core.errors import ParseError
 from acceptance.fabric.link_report import parse, parse_all
 from acceptance.fabric.rates import Rate
+from tests.places import PATIENCE
 from tests.sysfs import SCRIPT, Sysfs, run
 
 SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "ash"]]
@@ -18,7 +19,8 @@ SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "ash"]]
 def tree(tmp_path):
     """A node with an adapter of two ports, two interfaces with a device and one without."""
     made = Sysfs(tmp_path)
-    made.adapter()
+    made.adapter(guid="9803:9b03:0050:00C0")
+    made.adapter("mlx5_1", "0000:07:00.0", guid="0000:0000:0000:0000")
     made.port(symbol_error=3, port_xmit_data=12)
     made.port(2, state="1: DOWN", phys_state="2: Polling", rate="2.5 Gb/sec (1X)")
     made.interface(rx_bytes=2**40)
@@ -37,13 +39,14 @@ def test_what_the_script_says_arrives_in_every_shell(tree, shell):
     assert node.name == "node17" or shell[0] == "busybox"
     adapter = node.adapters["mlx5_0"]
     assert (adapter.device, adapter.driver, adapter.pci) == ("pci", "mlx5_core", "0000:03:00.0")
+    assert (adapter.guid, node.adapters["mlx5_1"].guid) == ("0x98039b03005000c0", "")
     one, two = node.ports.values()
     assert (one.name, one.state, one.phys_state) == ("mlx5_0/1", "4: ACTIVE", "5: LinkUp")
     assert (one.rate, one.infiniband) == (Rate(40, 4, "QDR"), True)
     assert len(one.counters) == 9
     assert (one.counters["symbol_error"], one.counters["port_xmit_data"]) == (3, 12)
     assert (str(two.rate), two.down, two.active) == ("2.5 Gb/sec (1X SDR)", True, False)
-    assert node.slots.keys() == {"0000:03:00.0", "0000:05:00.0", "0000:06:00.0"}
+    assert node.slots.keys() == {f"0000:0{number}:00.0" for number in (3, 5, 6, 7)}
     assert str(node.slots["0000:03:00.0"]) == "5 GT/s x8 (2.0)"
     bridge, eth2, eth3, _ = node.interfaces.values()
     assert (eth2.driver, eth2.pci, eth2.type) == ("cxgb3", "0000:05:00.0", 1)
@@ -53,6 +56,23 @@ def test_what_the_script_says_arrives_in_every_shell(tree, shell):
     assert (eth3.up, eth3.speed, eth3.duplex) == (False, None, "")
     assert (bridge.name, bridge.physical, bridge.speed) == ("br0", False, None)
     assert node.unreadable == ["class/net/eth3/speed", "class/net/eth3/duplex"]
+
+
+def test_what_lldpd_knows_of_the_other_ends(tree, tmp_path, recorded):
+    assert tree.node().neighbours is None
+    (tmp_path / "lldp.json").write_text(recorded("lldp/lldpctl-two.json").replace("leaf01", "l *"))
+    program = tmp_path / "bin/lldpctl"
+    program.write_text(f"#!/bin/sh\n[ \"$*\" = '-f json' ] && cat {tmp_path}/lldp.json\n")
+    program.chmod(0o755)
+    assert [str(each) for each in tree.node().neighbours] == [
+        "eth1 at l *[Ethernet1/7]",
+        "eth2 at l *[swp8]",
+    ]
+    program.write_text("#!/bin/sh\necho '{}'\n")
+    assert tree.node().neighbours is None
+    assert tree.node().no_neighbours.startswith("this is no output of `lldpctl -f json`")
+    program.write_text("#!/bin/sh\nexit 1\n")
+    assert tree.node().no_neighbours.startswith("lldpd does not run")
 
 
 def test_an_adapter_and_its_interface_share_a_slot_that_is_told_once(tree):
@@ -136,7 +156,9 @@ def test_a_node_without_a_name_says_nothing(tmp_path, name):
 
 
 def test_this_machine():
-    done = subprocess.run(["sh", SCRIPT], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        ["sh", SCRIPT], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
     node = parse(done.stdout)
     assert not done.stderr
     assert node.name.split(".")[0] == socket.gethostname().split(".")[0]
@@ -196,6 +218,7 @@ def test_an_empty_output(text):
         ("n class net listed", "n net eth2 mtu 1500", "not all classes"),
         ("n adapter mlx5_0 device pci", "n adapter mlx5_0 colour red", "has no 'colour'"),
         ("n adapter mlx5_0 device pci", "n adapter mlx5_1 device pci", "no line `adapter`"),
+        ("n adapter mlx5_0 device pci", "n adapter mlx5_0 node_guid 98:zz", "is no GUID"),
         ("n port mlx5_0 1 state 4: ACTIVE", "n port mlx5_0 1 state ACTIVE", "no state"),
         ("n port mlx5_0 1 state 4: ACTIVE", "n port mlx5_0 1 rate fast", "no rate"),
         ("n port mlx5_0 1 state 4: ACTIVE", "n port mlx5_0 one state 4: ACTIVE", "no integer"),

@@ -22,6 +22,9 @@ def judged(benchmark, measured, memory=NODE, layout=ONE):
         # Two buffers of 4 MiB, of which 3 MiB may be in caches: each byte moved 5/8 times.
         ("osu.bw", ONE, 100_000 / 2 * 8 / 5),
         ("imb.PingPong", ONE, 100_000 / 2 * 8 / 5),
+        # What is said of each pair is one way of it.
+        ("patterns.distance", ONE, 100_000 / 2 * 8 / 5),
+        ("patterns.aapc", Layout(8, 8, "intra-node"), 100_000 / 2 * 8 / 5),
         # Two ways have four buffers.
         ("osu.bibw", ONE, 100_000 * 16 / 13),
         ("imb.Sendrecv", ONE, 100_000 * 16 / 13),

@@ -129,6 +129,34 @@ def test_the_pairs_of_hpcc_are_held_against_the_wire(layout, measured, said):
     assert said is None or (said in found[0] and "not measured over this fabric" in found[0])
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "per_node", "name", "value", "true"),
+    [
+        ("distance", 2, "bandwidth_peak.distance.1", 9000, True),
+        ("distance", 2, "bandwidth_peak.distance.2", 9000, False),
+        ("distance", 2, "bandwidth.distance.4_1024", 3200, True),
+        ("distance", 1, "bandwidth.distance.1_1024", 9000, False),
+        ("aapc", 2, "bandwidth.pattern.nearest_1024", 9000, True),
+        ("aapc", 1, "bandwidth.pattern.nearest_1024", 9000, False),
+        ("cumulative_pairwise", 1, "bandwidth_max.pairs.2_1024", 9000, False),
+        ("b_eff", 1, "bandwidth_pingpong", 9000, False),
+    ],
+)
+def test_of_patterns_each_pair_that_crosses_the_wire_is_held_against_it(
+    benchmark, per_node, name, value, true
+):
+    layout = Layout(8, per_node, "inter-node")
+    of = find(f"patterns.{benchmark}")
+    assert (implausible(of, {name: (value, "MB/s")}, Facts.read(QDR), layout) == []) == true
+
+
+@pytest.mark.parametrize(("distance", "true"), [(1, True), (2, False)])
+def test_a_latency_at_a_distance_inside_a_node_has_no_floor(distance, true):
+    layout, name = Layout(8, 2, "inter-node"), f"latency.distance.{distance}_8"
+    of = find("patterns.distance")
+    assert (implausible(of, {name: (0.3, "us")}, Facts.read(QDR), layout) == []) == true
+
+
 def test_facts_without_a_formula_bound_nothing():
     measured = {"bandwidth_peak": (1e9, "MB/s"), "latency_8": (1e-9, "us")}
     assert implausible(find("osu.bw"), measured, Facts.read({"technology": "cray"}), TWO) == []

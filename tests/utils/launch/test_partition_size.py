@@ -2,21 +2,25 @@
 
 import pytest
 
-from acceptance.core.extras import PartitionExtras
-from acceptance.launch import Size, partition_size, scontrol, size_of
+from acceptance.core.extras import ExtrasFault, PartitionExtras
+from acceptance.launch import Size, partition_size, scontrol, size_of, stated_of
 
 NODE = (
     "NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUEfctv={cpus} CPUTot=4 NodeAddr={name} "
-    "RealMemory={memory} Sockets=2 State=IDLE ThreadsPerCore=1 Partitions=batch"
+    "RealMemory={memory} Sockets=2 State={state} ThreadsPerCore=1 Partitions=batch"
 )
+EVERY = PartitionExtras.read({"nodes": "all"})
 NOTHING = PartitionExtras()
 PROCESSOR = {"num_cpus": 16, "num_cpus_per_core": 2}
 
 
 @pytest.fixture
 def slurm(monkeypatch):
-    """Answer as scontrol does of six nodes, the last one smaller; return how often it is asked."""
-    asked = []
+    """Answer as scontrol does of six nodes, the last one smaller; return how often it is asked.
+
+    Also returned are the largest job, and the states of nodes that are not idle.
+    """
+    asked, states = [], {}
 
     def show(what, *_):
         asked.append(what)
@@ -24,18 +28,19 @@ def slurm(monkeypatch):
             return f"PartitionName=batch Default=YES State=UP MaxNodes={most[0]}"
         nodes = [(4, 1000)] * 5 + [(2, 900)]
         return "\n".join(
-            NODE.format(name=f"node{n}", cpus=c, memory=m) for n, (c, m) in enumerate(nodes)
+            NODE.format(name=f"node{n}", cpus=c, memory=m, state=states.get(n, "IDLE"))
+            for n, (c, m) in enumerate(nodes)
         )
 
     most = ["UNLIMITED"]
     partition_size._of_slurm.cache_clear()
     monkeypatch.setattr(scontrol, "show", show)
-    yield asked, most
+    yield asked, most, states
     partition_size._of_slurm.cache_clear()
 
 
 def test_slurm_is_asked_once_for_what_nobody_states(slurm):
-    asked, _ = slurm
+    asked, *_ = slurm
     assert size_of(NOTHING, "squeue") == Size(4, 2, 900 * 2**20)
     assert size_of(PartitionExtras(cores=4), "squeue") == Size(4, 4, 900 * 2**20)
     assert asked.count("node") == 1
@@ -44,6 +49,37 @@ def test_slurm_is_asked_once_for_what_nobody_states(slurm):
 def test_no_job_is_larger_than_a_partition_of_slurm_allows(slurm):
     slurm[1][0] = "3"
     assert size_of(NOTHING, "slurm", ["--partition=batch"]).nodes == 3
+
+
+def test_all_nodes_are_those_that_are_up_and_the_others_are_told(slurm):
+    memory = 900 * 2**20
+    assert size_of(EVERY, "squeue") == Size(6, 2, memory, there=6)
+    partition_size._of_slurm.cache_clear()
+    slurm[2].update({5: "IDLE+DRAIN", 1: "ALLOCATED"})
+    told = "5 of 6 nodes are up; not: node5 is drained"
+    assert size_of(EVERY, "slurm", [], PROCESSOR) == Size(5, 8, 1000 * 2**20, there=6, told=told)
+    # Of any other partition a job may come to stand on nodes that are down now.
+    assert size_of(NOTHING, "slurm") == Size(4, 2, memory)
+
+
+def test_all_nodes_are_no_more_than_a_job_may_have(slurm):
+    slurm[1][0] = "3"
+    size = size_of(EVERY, "slurm")
+    assert (size.nodes, size.told) == (3, "a job may have 3 of 6 nodes (MaxNodes)")
+
+
+def test_of_a_partition_without_a_node_that_is_up_nobody_knows_the_size(slurm):
+    slurm[2].update(dict.fromkeys(range(6), "DOWN"))
+    unknown = size_of(EVERY, "slurm", [], PROCESSOR).unknown
+    assert unknown.startswith("none of its 6 nodes is up: node0 is down, ")
+
+
+def test_only_who_lists_nodes_can_be_asked_for_all():
+    assert size_of(stated_of({"nodes": "all", "cores": 2}, "local"), "local").nodes == 1
+    assert stated_of({"nodes": 4}, "pbs").nodes == 4
+    with pytest.raises(ExtrasFault) as fault:
+        stated_of({"nodes": "all"}, "pbs", "made.py: made:batch")
+    assert str(fault.value).startswith("made.py: made:batch: nodes is 'all', and nothing here can ")
 
 
 def test_slurm_is_not_asked_for_what_is_known(slurm):

@@ -23,7 +23,7 @@ from acceptance.launch.rank_report import misplaced, read
 from acceptance.launch.topology import usable_cores
 from acceptance.software import externals
 from tests.conftest import needs_wheels
-from tests.places import ROOT, WHEELS
+from tests.places import PATIENCE, ROOT, WHEELS
 
 RANK = ROOT / "utils/acceptance/launch/rank.sh"
 LINKS = {
@@ -245,7 +245,7 @@ def launch(command, program, environment=None):
         [*command, *program],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         env={**os.environ, **AS_ROOT, **(environment or {})},
     )
     assert done.returncode == 0, done.stderr
@@ -299,7 +299,7 @@ def test_open_mpi_maps_a_node_of_two_sockets_like_this(layout, cores):
     done = subprocess.run(
         [own("openmpi"), "-n", str(layout.processes), "--host", "localhost:8", "--do-not-launch",
          "--display-map", *place("openmpi", layout).options, "true"],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=PATIENCE,
         env={**os.environ, **AS_ROOT, **TWO_SOCKETS},
     )  # fmt: skip
     assert [int(n) for n in re.findall(r"Bound: socket \d\[core (\d)", done.stdout)] == cores
@@ -439,7 +439,7 @@ def test_the_first_rank_of_a_node_tells_of_its_links(tmp_path, local, said):
 def test_links_are_read_before_and_after_by_one_rank_of_a_node(tmp_path):
     done = subprocess.run(
         [str(WHEELS / "bin/mpiexec"), "-n", "2", "sh", str(RANK), "true"],
-        capture_output=True, text=True, timeout=60, cwd=tmp_path,
+        capture_output=True, text=True, timeout=PATIENCE, cwd=tmp_path,
         env={**os.environ, **LINKS, "I_MPI_ROOT": str(WHEELS),
              "LD_LIBRARY_PATH": str(WHEELS / "lib")},
     )  # fmt: skip

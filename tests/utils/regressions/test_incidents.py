@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from acceptance.detection.changepoint import LevelChange
-from acceptance.detection.common_mode import deviations, outstanding, unusual
-from acceptance.detection.constants import NIGHT_CASES
+from acceptance.detection.common_mode import deviations, levels, outstanding, unusual
+from acceptance.detection.constants import NIGHT_CASES, NIGHT_WINDOW
 from acceptance.detection.spells import begin, in_a_row, spells, within
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history.nights import Nights, night
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import PastSession
 from acceptance.regressions.incidents import group
+from acceptance.regressions.progress import update
 from tests.made import FIRST, NIGHT, nights
 
 COUNT = 40
@@ -37,7 +38,8 @@ def finding(history, number, start=20, decided=25, **fields):
 
 
 def grouped(history, *findings):
-    incidents = group(findings, [], history.series, Nights(history.sessions))
+    recent = update(history, None, []).recent
+    incidents = group(findings, [], history.series, Nights(history.sessions), recent)
     return tuple(incident.alert for incident in incidents)
 
 
@@ -164,7 +166,7 @@ def level_shift(size, count=60, start=30, spread=0.01, seed=0):
 
 
 def change(start=30, detected=35, before=1.0, after=1.1):
-    return LevelChange(start, detected, before, after, score=15.0, worse=True)
+    return LevelChange(start, detected, before, after, score=15.0, worse=True, spread=0.02)
 
 
 @pytest.mark.parametrize("said", [26, 28, 30, 33])
@@ -225,14 +227,19 @@ def machine(count=30, cases=10, slow=(), size=0.05, together=0.0, seed=1):
         random.normal(0, 0.01, (count, cases)) + random.normal(0, together, (count, 1))
     )
     samples[list(slow)] *= 1 + size
-    found = deviations(samples, np.zeros(cases, bool))
-    night, case = np.indices(samples.shape)
-    return [
-        slow.night
-        for slow in outstanding(
-            night.ravel(), case.ravel(), found.spreads.ravel(), found.relative.ravel()
-        )
-    ]
+    return slow_nights(samples)
+
+
+def lying_off(samples):
+    """Return how far samples of new series lie from those before them; higher is worse."""
+    count = samples.shape[1]
+    return deviations(np.log(samples), np.zeros((NIGHT_WINDOW, count)), np.zeros(count, np.intp))
+
+
+def slow_nights(samples):
+    """Return the nights that stand out, (nights, cases)."""
+    parts = (*np.indices(samples.shape), *lying_off(samples))
+    return [one.night for one in outstanding(levels(*(part.ravel() for part in parts)))]
 
 
 def test_nights_that_stand_out():
@@ -267,11 +274,7 @@ def test_heavy_tails_of_what_all_have_in_common_are_seldom_slow_nights(noise):
             "gaussian": lambda: random.standard_normal((365, 1)),
         }[noise]()
         samples = np.maximum(1 + 0.03 * common + random.normal(0, 0.01, (365, 8)), 0.05)
-        off = deviations(samples, np.zeros(8, bool))
-        night, case = np.indices(samples.shape)
-        found += len(
-            outstanding(night.ravel(), case.ravel(), off.spreads.ravel(), off.relative.ravel())
-        )
+        found += len(slow_nights(samples))
     assert found <= {"student": 8, "lognormal": 16, "gaussian": 2}[noise]
 
 
@@ -292,10 +295,7 @@ def test_half_of_the_cases_are_not_the_machine():
     random = np.random.default_rng(2)
     samples = np.exp(random.normal(0, 0.01, (30, 12)))
     samples[20, :6] *= 1.2
-    found = deviations(samples, np.zeros(12, bool))
-    night, case = np.indices(samples.shape)
-    arrays = (night.ravel(), case.ravel(), found.spreads.ravel(), found.relative.ravel())
-    assert outstanding(*arrays) == []
+    assert slow_nights(samples) == []
 
 
 def test_few_cases_are_no_machine():
@@ -307,11 +307,14 @@ def test_a_night_is_decided_from_the_nights_before_it():
     assert machine(count=21, slow=(20,)) == machine(count=40, slow=(20, 30))[:1]
 
 
-def test_deviations_of_series_of_different_lengths():
+def test_deviations_are_those_from_the_samples_before():
     samples = np.array([[1.0, 2.0]] * 10)
     samples[9] = (1.1, 1.8)
-    samples[8:, 1] = np.nan
-    found = deviations(samples, np.array([False, True]))
-    assert found.relative[9, 0] == pytest.approx(np.log(1.1))
-    assert np.isnan(found.relative[8:, 1]).all()
-    assert np.isnan(found.spreads[:6]).all()
+    spreads, relative = lying_off(samples)
+    assert relative[9] == pytest.approx(np.log([1.1, 0.9]))
+    assert np.isnan(spreads[:6]).all()
+    # The first four were measured before; of the second series none was.
+    before = np.log(np.vstack([np.full((NIGHT_WINDOW - 4, 2), 9.0), samples[:4]]))
+    spreads, later = deviations(np.log(samples[4:]), before, np.array([4, 0]))
+    assert np.array_equal(later[:, 0], relative[4:, 0], equal_nan=True)
+    assert np.isnan(spreads[:, 1]).all()

@@ -9,7 +9,8 @@ from acceptance import references
 from acceptance.core.paths import ROOT
 from acceptance.detection.constants import FEWEST, SERIES
 from acceptance.regressions.history.reader import load
-from acceptance.regressions.judge import for_gate, judge, threshold
+from acceptance.regressions.judge import for_gate, judge
+from acceptance.regressions.threshold import threshold
 from acceptance.rfm.database import ResultsFault
 from tests.made import (
     COMMAND,
@@ -267,6 +268,8 @@ def test_a_night_on_which_everything_was_slow_is_the_machine_and_over_when_it_is
         datetime.fromisoformat(alert.since).timestamp() // NIGHT == (FIRST + NIGHT * BAD) // NIGHT
     )
     assert set(found.values()) == {()}
+    # The night stays known: histories show it.
+    assert [each.night for each in judged(path).slow] == [BAD]
 
 
 def test_a_machine_of_two_weeks_of_history_has_slow_nights(path):

@@ -2,11 +2,14 @@
 
 import random
 
+import numpy as np
 import pytest
 
+from acceptance.regressions.history import columns
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.judge import judge
-from acceptance.regressions.node_sets import make_comparable
+from acceptance.regressions.node_sets import on_same_nodes
+from acceptance.regressions.progress import update
 from tests.made import nights
 
 KINDS = 4
@@ -46,17 +49,18 @@ def test_a_drop_of_all_nodes_is_an_incident_of_its_night(path):
 
 def test_values_of_one_set_of_nodes_and_of_none_are_what_was_measured(path):
     nights(path, 30)
-    history = load(path)
-    make_comparable(history.series)
-    assert all(one.compared is one.values for one in history.series)
+    samples = columns.of(load(path).series)
+    assert (on_same_nodes(samples) == samples.value).all()
 
 
-def test_values_are_drawn_together_and_those_measured_stay(path):
+def test_values_are_drawn_together_and_are_those_that_detection_goes_on_from(path):
     nights(path, 60, differing, change=turns)
     history = load(path)
-    before = [list(one.values) for one in history.series]
-    make_comparable(history.series)
-    for one, values in zip(history.series, before, strict=True):
-        assert list(one.values) == values
-        late = one.compared[30:]
-        assert max(late) / min(late) < max(values[30:]) / min(values[30:])
+    samples = columns.of(history.series)
+    values = on_same_nodes(samples)
+    recent = update(history, None, []).recent(history.series)
+    for one in history.series:
+        (those,) = np.nonzero(samples.series == one.number)
+        late, measured = values[those[30:]], samples.value[those[30:]]
+        assert max(late) / min(late) < max(measured) / min(measured)
+        assert recent[id(one)].values == pytest.approx(values[those], rel=1e-12)

@@ -22,7 +22,7 @@ from acceptance.software import (
     spack_sources,
 )
 from tests import fake_spack
-from tests.places import workspace
+from tests.places import PATIENCE, workspace
 
 IDENTITY = {"spack": "1.1.0", "spack_commit": "abc", "packages_commit": "def"}
 
@@ -241,7 +241,7 @@ def test_who_makes_the_prefix_of_an_mpi_at_the_same_moment_does_not_trip_over_th
 
     def link(_):
         for number in range(100):
-            start.wait(timeout=60)
+            start.wait(timeout=PATIENCE)
             try:
                 externals.prefix_of("mpich", tmp_path / f"prefix/{number}", root)
             except BaseException:

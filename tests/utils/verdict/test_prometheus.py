@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from acceptance.alerts import acknowledgements, notify
 from acceptance.core.observations import Observation
 from acceptance.core.paths import ROOT
+from acceptance.fabric.view import kinds
 from acceptance.rfm.records import Case, Metric, Session
 from acceptance.verdict import prometheus as export
 from acceptance.verdict.model import Verdict
@@ -332,7 +333,11 @@ def test_the_variables_are_filled_from_what_is_exported(dashboard):
 
 def test_what_the_exporter_writes_answers_the_dashboard(dashboard):
     """Every family that the dashboard asks for is written for a session that has everything."""
-    found = exported(CASE)
+    place = "leaf02[40] - spine08[2]"
+    lost = kinds.observation(kinds.LOST, place, found="no link", expected="4x HDR, as accepted")
+    found = exported(CASE, replace(CASE, name="FabricView", result="fail", findings=(lost,)))
+    ((labels, value),) = found["acceptance_fabric_finding"]
+    assert (labels["kind"], labels["place"], value) == ("fabric-lost", place, 1)
     for _, expression, _ in expressions(dashboard):
         for name in families_of(expression, set(export.LABELS)):
             assert name in found

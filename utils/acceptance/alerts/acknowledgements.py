@@ -75,7 +75,11 @@ class Ack:
         """
         if self.what == alert.id:
             return opened is None or opened <= datetime.fromisoformat(self.when)
-        return fnmatch.fnmatchcase(alert.name, self.what.replace("[", "[[]"))
+        return self.fits(alert.name)
+
+    def fits(self, name: str) -> bool:
+        """Tell whether it is a pattern that a name `system:partition+environ check metric` fits."""
+        return fnmatch.fnmatchcase(name, self.what.replace("[", "[[]"))
 
     @property
     def text(self) -> str:

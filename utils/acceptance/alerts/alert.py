@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from acceptance.core.simulated import is_simulated
 from acceptance.core.units import Direction
 
 #: Kind of an incident of the history -> what one and several of them are called.
@@ -42,8 +43,8 @@ class Alert:
     What is wrong in a run by itself has no metric but a `text`; `check` is a node, a benchmark or
     the kind of a problem. It ends when its `cases` have passed on its `nodes`, or where it has
     neither when a run of the same `sort` (nightly, accept; empty: by hand) is without it; where
-    nodes are slow, when they are `compared` again in each of these quantities. `parts` are the ids
-    of the alerts that it stands for.
+    nodes are slow, when they are `compared` again in each of these quantities, `fabric` where it is
+    of that. `parts` are the ids of the alerts that it stands for.
 
     Raises ValueError for an unknown kind, an empty id and for numbers that are none.
     """
@@ -99,6 +100,11 @@ class Alert:
     def subject(self) -> str:
         """Return what is wrong there: check and metric, or what takes their place."""
         return f"{self.check} {self.metric}".strip()
+
+    @property
+    def simulated(self) -> bool:
+        """Tell whether it is of a simulated system."""
+        return is_simulated(self.system)
 
     @property
     def of_history(self) -> bool:

@@ -75,7 +75,8 @@ def subject(news: News) -> str:
     first = everything[0]
     what = " ".join(filter(None, (first.subject, first.extent if alerts else "")))
     more = f" and {len(everything) - 1} more" if len(everything) > 1 else ""
-    head, tail = f"{', '.join(parts)} on {systems}: ", more
+    marked = "SIMULATED: " if _all_simulated(news) else ""
+    head, tail = f"{marked}{', '.join(parts)} on {systems}: ", more
     room = max(LONGEST - len(head) - len(tail), 20)
     return one_line(head + (what if len(what) <= room else what[: room - 3] + "...") + tail)
 
@@ -84,11 +85,19 @@ def body(news: News, now: datetime) -> str:
     """Return the text: a paragraph an alert, with how to see more and how to acknowledge it."""
     stamp = now.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     lines = [f"Found on {stamp} by {socket.gethostname()}."]
+    if _all_simulated(news):
+        lines.append("All of this is SIMULATED: no machine was measured, and none is at fault.")
     lines += _section("New", news.new, [_steps(alert) for alert in news.new])
     lapsed = [(f"was {who}", *_steps(alert)) for alert, who in news.lapsed]
     lines += _section("Still open, no longer acknowledged", [a for a, _ in news.lapsed], lapsed)
     lines += _section("Ended", news.ended, [() for _ in news.ended])
     return "\n".join(lines) + "\n"
+
+
+def _all_simulated(news: News) -> bool:
+    """Tell whether all of it is of simulated systems; a run has no other system than its own."""
+    alerts = (*news.new, *(alert for alert, _ in news.lapsed), *news.ended)
+    return all(alert.simulated for alert in alerts)
 
 
 def _section(

@@ -1,6 +1,7 @@
 """Nights and acceptances: several runs of ReFrame that survive a kill, and their protocol."""
 
 from acceptance.campaigns import (
+    accepted_fabric,
     conclusion,
     limit,
     lock,
@@ -25,6 +26,7 @@ __all__ = [
     "Runner",
     "State",
     "Step",
+    "accepted_fabric",
     "conclusion",
     "limit",
     "lock",

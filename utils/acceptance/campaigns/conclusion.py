@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from acceptance import verdict
 from acceptance.campaigns import lock
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns import verdict as campaign_verdict
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, State
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
-from acceptance.rfm import last_run, marks
+from acceptance.rfm import database, last_run, marks
 from acceptance.rfm.last_run import LastRun
 from acceptance.verdict import Repetition, Verdict, VerdictFault, is_repetition, stored
 
@@ -76,6 +77,29 @@ def nights(workspace: Workspace, config_files: Sequence[Path], now: datetime) ->
             newest[system] = state
     for state in newest.values():
         yield of_campaign(state, workspace, config_files, now)
+
+
+def last_measured(
+    workspace: Workspace, config_files: Sequence[Path], now: datetime
+) -> Verdict | None:
+    """Return the verdict on what was measured last, whatever was simulated since; None: nothing.
+
+    Raises ResultsFault and VerdictFault where it, or its session, cannot be read.
+    """
+    for uuid in reversed(database.ids(workspace.results)):
+        session = database.session(workspace.results, uuid)
+        if all(case.simulated for case in session.cases):
+            continue
+        if key := campaign.id_of(session.label):
+            return _asked(workspace, key, config_files, now)
+        if given := stored.read(workspace, uuid):
+            stored.reconsider(given, workspace, now)
+            return given
+        where, files = workspace.results, config_files
+        return verdict.conclude(
+            workspace, database=where, session=uuid, config_files=files, keep=False, now=now
+        )
+    return None
 
 
 def send(given: Verdict, workspace: Workspace, now: datetime) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.text import shortened
+from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.rfm import Case
 from acceptance.rfm.session_schema import node_of_case
 from acceptance.verdict import Nodes, Verdict, place_of
@@ -53,7 +54,7 @@ def looked_at(cases: Iterable[Case]) -> set[str]:
     return {
         node
         for case in cases
-        if case.suite == LINK_SUITE
+        if case.suite == LINK_SUITE and case.benchmark != VIEW
         if case.metrics or any(finding.node for finding in case.findings)
         for node in (*case.nodes, node_of_case(case.name))
     }

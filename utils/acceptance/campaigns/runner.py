@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from acceptance.campaigns import pace
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.state import (
     DONE,
@@ -125,6 +126,7 @@ class Runner:
         self.state.save()
         again = f", without {len(done)} tests that were over" if done else ""
         self.say(f"=== {attempt.started} {self.state.id}: {step.name}{again}")
+        self.say(f"=== {pace.told(self.state, step)}")
         attempt.status = self._reframe(
             command, reframe_environment(self.workspace, many_jobs=step.name == LINKS)
         )

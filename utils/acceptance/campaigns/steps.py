@@ -22,7 +22,11 @@ LINK_CHECK = f"{LINK_SUITE}.py"
 #: The step that measures all nodes in pairs, its check file and its test, and the step that
 #: measures again those that were slow.
 NODES, NODES_CHECK, NODES_TEST, NODES_AGAIN = "nodes", "nodes.py", "NodePairs", "nodes-again"
-#: The mode of ReFrame that runs the link check only.
+#: The step that measures all pairs of nodes, and those of them that are slow once more by itself.
+ALL_PAIRS, ALL_PAIRS_CHECK, ALL_PAIRS_TEST = "all_pairs", "all_pairs.py", "AllPairs"
+#: Of the checks that maintenance runs the one that is a step of its own.
+WITHOUT_PAIRS = ("-x", f"^{ALL_PAIRS_TEST}")
+#: The mode of ReFrame that runs the link check and all pairs only.
 MAINTENANCE = "maintenance"
 
 
@@ -47,6 +51,7 @@ def plan(
     *,
     system: str | None = None,
     pinned: str = "",
+    limited: str = "",
     excluded: str = "",
     extra: Sequence[str] = (),
     checks: Path = ROOT / "checks",
@@ -54,32 +59,38 @@ def plan(
     """Return the steps of a campaign in a mode; every check file that defines tests is in one.
 
     The link check is a case for each node of Slurm that is up and not `excluded`. `pinned` are the
-    nodes that the benchmarks run on (`launch/pins.py`), `extra` further arguments of ReFrame; links
-    do not get them, and nodes only what sets their own variables, for most of them choose
-    benchmarks. Raises SiteFault for a system,
-    and a mode, that there is none of.
+    nodes that the benchmarks run on (`launch/pins.py`), `limited` those of which all pairs are
+    measured, empty for all that are up. `extra` are further arguments of ReFrame; links do not get
+    them, and nodes and pairs only what sets their own variables, for most of them choose
+    benchmarks. Raises SiteFault for a system, and a mode, that there is none of.
     """
     chosen = configuration.system(system)
     common = [f"--system={system}"] if system else []
     distribute = ["--distribute=up"] if site.lists_nodes(chosen) else []
     left_out = ["-J", f"exclude={excluded}"] if excluded else []
-    pins = ["-S", f"pinned={pinned}"] if pinned else []
     words = mode_options(mode, configuration)
     look = mode_options(MAINTENANCE, configuration)
     planned = [
         Step(
             LINKS,
             (checks / LINK_CHECK,),
-            ("-c", str(checks), "-r", *look, *distribute, *left_out, *common),
+            ("-c", str(checks), "-r", *look, *WITHOUT_PAIRS, *distribute, *left_out, *common),
         )
     ]
-    if mode == MAINTENANCE:
-        return planned
     files = check_files.check_files([checks], recursive=False)
     groups = together(path for path in files if path.name != LINK_CHECK)
-    for group in sorted(groups, key=lambda group: group[0].name != NODES_CHECK):
+    if mode == MAINTENANCE:
+        groups = [group for group in groups if group[0].name == ALL_PAIRS_CHECK]
+    first = {NODES_CHECK: NODES_TEST, ALL_PAIRS_CHECK: ALL_PAIRS_TEST}
+    order = [*first]
+    for group in sorted(groups, key=lambda group: (*order, group[0].name).index(group[0].name)):
+        name = group[0].name
         paths = [word for path in group for word in ("-c", str(path))]
-        options = settings(extra, NODES_TEST) if group[0].name == NODES_CHECK else extra
+        if mode == MAINTENANCE:  # which names the folder itself, and ReFrame refuses a file twice
+            paths = ["-c", str(checks), "-n", f"^{ALL_PAIRS_TEST}"]
+        options = settings(extra, first[name]) if name in first else extra
+        of = limited if name == ALL_PAIRS_CHECK else pinned
+        pins = ["-S", f"pinned={of}"] if of else []
         planned.append(
             Step(
                 "+".join(path.stem for path in group),

@@ -10,7 +10,7 @@ from acceptance.campaigns.known_nodes import of_campaign
 from acceptance.campaigns.links import judge_links
 from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
-from acceptance.campaigns.steps import LINK_SUITE, LINKS
+from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS
 from acceptance.core.paths import Workspace
 from acceptance.rfm import ResultsFault, Session, SiteFault, configuration, database
 from acceptance.verdict import (
@@ -129,7 +129,7 @@ def _judge_part(session: Session) -> Verdict:
 
 def _judge_whole(given: Verdict, state: State) -> None:
     """Take back, and add, what only all steps together show."""
-    suites = [step for step in state.steps if step.name != LINKS]
+    suites = [step for step in state.steps if step.name not in (LINKS, ALL_PAIRS)]
     if any(use.suite != LINK_SUITE for use in given.suites):
         # The extra options of the campaign left out all of one suite, not of every one.
         given.problems = [
@@ -137,7 +137,8 @@ def _judge_whole(given: Verdict, state: State) -> None:
             for problem in given.problems
             if not (problem.kind == "no-cases" and problem.about)
         ]
-    if suites and not any(step.last or step.kept for step in suites):
+    of_pairs = [step for step in state.steps if step.name == ALL_PAIRS]
+    if suites and not any(step.last or step.kept for step in (*suites, *of_pairs)):
         fail_without_suite(given)
     for step in state.steps:
         if step.state not in (DONE, NOT_PROVIDED):

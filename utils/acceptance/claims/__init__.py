@@ -1,7 +1,8 @@
-"""Whether a relation that a paper or a site states holds in the results."""
+"""Whether a relation that a paper or a site states holds in the results, and HPCC's ratios."""
 
-from acceptance.claims import report
+from acceptance.claims import hpcc_ratios, report
 from acceptance.claims.evaluate import (
+    BEYOND_MODEL,
     FAILS,
     HOLDS,
     NOT_MEASURED,
@@ -15,6 +16,7 @@ from acceptance.claims.results import Value
 from acceptance.claims.wording import described
 
 __all__ = [
+    "BEYOND_MODEL",
     "FAILS",
     "HOLDS",
     "NOT_MEASURED",
@@ -25,5 +27,6 @@ __all__ = [
     "Value",
     "described",
     "evaluate",
+    "hpcc_ratios",
     "report",
 ]

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from acceptance.claims.figures import Figure, Incomparable, better, gain, times_as_good
-from acceptance.claims.pairs import FOLLOWING, Pair
-from acceptance.claims.results import Measurements, Value
+from acceptance.claims.pairs import Pair
+from acceptance.claims.results import FOLLOWING, Measurements, Value
 from acceptance.references import Claim, bounds
 
 #: Two results of a curve that decide, their figure, and by how much it is as claimed.

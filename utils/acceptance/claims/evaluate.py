@@ -18,6 +18,8 @@ from acceptance.rfm import Session
 WINDOW = 30.0
 
 HOLDS, FAILS, NOT_MEASURED = "holds", "fails", "not measured"
+#: Of the model of a system: what it lacks is the reason.
+BEYOND_MODEL = "cannot be said"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class ClaimResult:
     detail: str = ""
     note: str = ""
     points: tuple[Value, ...] = ()
+    #: Of the model of a system: the results are an input of the model.
+    of_input: bool = False
 
     @property
     def fails_expected(self) -> bool:

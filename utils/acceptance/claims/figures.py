@@ -13,19 +13,6 @@ from acceptance import suites
 from acceptance.core.units import UNITS, Direction
 from acceptance.references import RELATIONS
 
-#: A paper's word for message sizes -> the smallest and the largest one (bytes), both inclusive.
-#: Small ones end where koop2008 sees the effect of inlining end, "below 64 bytes" (Section 5.1).
-#: Large ones are those that OMB repeats less often than the others, because each fills the pipe by
-#: itself: above LARGE_MESSAGE_SIZE, 8192 (osu_util.h); MPIs change to rendezvous about there, too.
-SIZES: dict[str, tuple[int, float]] = {
-    "small": (0, 63),
-    "small-medium": (0, 8192),
-    "medium": (64, 8192),
-    "medium-large": (64, math.inf),
-    "large": (8193, math.inf),
-    "all": (0, math.inf),
-}
-
 #: Relations that a figure fulfils only by more than nothing.
 STRICT = ("better", "best", "slightly-better", "differs", "peak", "step")
 

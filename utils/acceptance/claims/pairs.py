@@ -6,16 +6,13 @@ The rules are documented in `reference/README.md`, "How a claim is evaluated".
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from acceptance.claims.figures import SIZES, Incomparable, better, times_as_good
-from acceptance.claims.results import Measurements, Places, Value, is_of
-from acceptance.references import Claim, Side, agrees, with_derived
+from acceptance.claims.figures import Incomparable, better, times_as_good
+from acceptance.claims.results import FOLLOWING, Measurements, Places, Value, is_of
+from acceptance.references import SIZES, Claim, Side, agrees
 
-#: They follow from the number of processes and the machine: two machines seldom agree in them, and
-#: a claim that requires them states them.
-FOLLOWING = ("nodes", "order")
 #: They are the same in both results, or in neither. Other keys agree where both results have them:
 #: messages inside a node have no path where each node has one process.
-STRICT = ("np", "message_size")
+STRICT = ("np", "message_size", "pattern")
 
 
 @dataclass(frozen=True)
@@ -38,16 +35,7 @@ class Pair:
     @property
     def point(self) -> tuple[object, ...]:
         """Return what is compared here, whenever it was measured."""
-        return tuple(
-            (
-                value.partition,
-                value.benchmark,
-                value.stem,
-                value.unit,
-                frozenset(item for item in value.keys.items() if item[0] not in FOLLOWING),
-            )
-            for value in (self.left, self.right)
-        )
+        return self.left.point, self.right.point
 
     def differing(self, varied: Collection[str]) -> list[str]:
         """Return the keys of `FOLLOWING` that differ though the sides, but for `varied`, agree."""
@@ -107,8 +95,7 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
             if metric not in ("", series.stem):
                 continue
             size = series.keys.get("message_size")
-            keys = {**with_derived(series.keys), "environment": series.environment}
-            if all(agrees(value, keys.get(key)) for key, value in stated.items()) and (
+            if all(agrees(value, series.stated.get(key)) for key, value in stated.items()) and (
                 word is None if size is None else low <= int(size) <= high
             ):
                 results.series.append(series)
@@ -202,6 +189,7 @@ def quotient(pair: Pair) -> Measurements:
         left.stem,
         {**right.keys, **left.keys},
         "x",
+        left.metric,
         [(pair.older, left.session, factor)],
         parts=(left, right),
     )

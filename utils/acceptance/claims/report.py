@@ -2,11 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from acceptance.claims import stored
 from acceptance.claims.evaluate import (
+    BEYOND_MODEL,
     FAILS,
     HOLDS,
     NOT_MEASURED,
@@ -14,11 +17,14 @@ from acceptance.claims.evaluate import (
     check_partitions,
     evaluate,
 )
-from acceptance.claims.results import Value
+from acceptance.claims.results import Value, Wanted
+from acceptance.claims.simulated import evaluate_on_model, of_model
 from acceptance.claims.wording import described
 from acceptance.core.errors import Fault
-from acceptance.references import Library
+from acceptance.core.simulated import is_simulated
+from acceptance.references import Claim, Library
 from acceptance.rfm import Session, configuration, database
+from acceptance.store import open_store, reading
 
 
 class UnknownSystem(Fault):
@@ -26,28 +32,37 @@ class UnknownSystem(Fault):
 
 
 def evaluate_database(
-    library: Library, path: Path, files: Iterable[Path], system: str | None, window: float
+    library: Library,
+    path: Path,
+    files: Iterable[Path],
+    system: str | None,
+    window: float,
+    store: Path | None = None,
 ) -> list[ClaimResult]:
     """Evaluate the claims of a library on a database.
 
-    Of a `system`, those that name it. `files` are ReFrame's configuration files. Claims of a site
-    may name what is in systems.csv, in the configuration, and what results exist of: a partition
-    that an upgrade has replaced is in no configuration any more. Raises UnknownSystem for a system
-    that none of these knows, and the faults of what is read.
+    Of a `system`, those that name it; of a simulated one, those of the system that it models.
+    `files` are ReFrame's configuration files; `store` is the file that keeps the samples, without
+    which all sessions are decoded. Claims of a site may name what is in systems.csv, in
+    the configuration, and what results exist of: a partition that an upgrade has replaced is in no
+    configuration any more. Raises UnknownSystem for a system that none of these knows, and the
+    faults of what is read.
     """
+    simulated = system is not None and is_simulated(system)
+    if system is not None and simulated:
+        claims = of_model(library.claims, system)
+    else:
+        claims = [
+            claim
+            for claim in library.claims
+            if system in (None, *(side.system for side in claim.sides))
+        ]
     measured: set[str] = set()
-
-    def sessions() -> Iterator[Session]:
-        for session in database.sessions(path):
-            measured.update(f"{case.system}:{case.partition}" for case in session.cases)
-            yield session
-
-    claims = [
-        claim
-        for claim in library.claims
-        if system in (None, *(side.system for side in claim.sides))
-    ]
-    results = evaluate(claims, sessions(), library.tolerances, window)
+    with _sessions(path, store, claims, measured) as sessions:
+        if simulated:
+            results = evaluate_on_model(claims, sessions, library, window)
+        else:
+            results = evaluate(claims, sessions, library.tolerances, window)
     known = {*library.partitions, *measured}
     systems = {name.partition(":")[0] for name in known}
     named = {
@@ -70,11 +85,37 @@ def evaluate_database(
     return results
 
 
+@contextmanager
+def _sessions(
+    path: Path, store: Path | None, claims: Sequence[Claim], measured: set[str]
+) -> Iterator[Iterator[Session]]:
+    """Give the sessions of a database, and note their partitions in `measured`."""
+
+    def noted() -> Iterator[Session]:
+        for session in database.sessions(path):
+            measured.update(f"{case.system}:{case.partition}" for case in session.cases)
+            yield session
+
+    if store is None:
+        yield noted()
+        return
+    kept = open_store(path, store)
+    try:
+        places = reading.places(kept, reading.ALL, None)
+        measured.update(f"{place.system}:{place.partition}" for place in places)
+        yield stored.sessions(kept, path, Wanted(claims))
+    finally:
+        kept.release()
+
+
 def as_data(results: Sequence[ClaimResult]) -> dict[str, Any]:
     """Return all results, and their counts, as plain data."""
     states = Counter(result.state for result in results)
     return {
-        "counts": {state: states[state] for state in (HOLDS, FAILS, NOT_MEASURED)},
+        "counts": {
+            **{state: states[state] for state in (HOLDS, FAILS, NOT_MEASURED)},
+            **({BEYOND_MODEL: states[BEYOND_MODEL]} if BEYOND_MODEL in states else {}),
+        },
         "failed_expected": sum(result.fails_expected for result in results),
         "claims": [_data(result) for result in results],
     }
@@ -106,6 +147,7 @@ def _data(result: ClaimResult) -> dict[str, Any]:
         "reason": result.reason,
         "detail": result.detail,
         "note": result.note,
+        "of_input": result.of_input,
     }
 
 

@@ -2,11 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
-from acceptance.core.metrics import sized, split
+from acceptance.core.metrics import read
 from acceptance.core.units import is_measured
-from acceptance.references import Claim
+from acceptance.references import Claim, with_derived
 from acceptance.rfm import Case, Session
+
+#: They follow from the number of processes and the machine: two machines seldom agree in them, and
+#: a claim that requires them states them.
+FOLLOWING = ("nodes", "order")
 
 
 @dataclass(frozen=True)
@@ -19,8 +24,13 @@ class _Measured:
     stem: str
     keys: Mapping[str, str]
     unit: str
+    #: The metric, with its message size.
+    metric: str
     #: Of a quotient: the two results above and below the line.
     parts: "tuple[Value, ...]" = field(default=(), kw_only=True)
+
+
+_SHARED = tuple(field.name for field in fields(_Measured))
 
 
 @dataclass(frozen=True)
@@ -32,16 +42,16 @@ class Value(_Measured):
     time: float
 
     @property
-    def metric(self) -> str:
-        """Return the name of the metric, with its message size."""
-        size = self.keys.get("message_size")
-        return self.stem if size is None else sized(self.stem, int(size))
-
-    @property
     def order(self) -> int:
         """Return the order of HPCC's matrix; 0 where there is none."""
         order = self.keys.get("order", "")
         return int(order) if order.isdecimal() else 0
+
+    @cached_property
+    def point(self) -> tuple[object, ...]:
+        """Return what was measured here, whenever that was."""
+        keys = frozenset(item for item in self.keys.items() if item[0] not in FOLLOWING)
+        return self.partition, self.benchmark, self.stem, self.unit, keys
 
 
 @dataclass(frozen=True)
@@ -52,12 +62,21 @@ class Measurements(_Measured):
     results: list[tuple[float, str, float]] = field(default_factory=list)
     #: Values that nothing can have measured: zero, negative, not finite.
     impossible: list[float] = field(default_factory=list)
+    #: What `at` has returned.
+    _values: dict[tuple[float, str, float], Value] = field(default_factory=dict, compare=False)
 
     def at(self, number: int) -> Value:
         """Return one of the results."""
-        time, session, value = self.results[number]
-        shared = {field.name: getattr(self, field.name) for field in fields(_Measured)}
-        return Value(**shared, value=value, session=session, time=time)
+        result = time, session, value = self.results[number]
+        if result not in self._values:
+            shared = {name: getattr(self, name) for name in _SHARED}
+            self._values[result] = Value(**shared, value=value, session=session, time=time)
+        return self._values[result]
+
+    @cached_property
+    def stated(self) -> dict[str, str]:
+        """Return what a claim may state of it: its keys, what follows from them, environment."""
+        return {**with_derived(self.keys), "environment": self.environment}
 
 
 _Key = tuple[str, str, str, str, frozenset[tuple[str, str]]]
@@ -81,12 +100,14 @@ class PartitionResults:
             self.failed.append((session.end, case.benchmark, keys))
             return
         for metric in case.metrics:
-            stem, size = split(metric.name)
-            keys = {**case.keys, **({} if size is None else {"message_size": str(size)})}
+            stem, own = read(metric.name)
+            keys = {**case.keys, **own}
             key = case.environment, case.benchmark, stem, metric.unit, frozenset(keys.items())
             if key not in self.series:
                 place = f"{case.system}:{case.partition}"
-                series = self.series[key] = Measurements(place, *key[:3], keys, metric.unit)
+                series = self.series[key] = Measurements(
+                    place, *key[:3], keys, metric.unit, metric.name
+                )
                 self.of_benchmark.setdefault(case.benchmark, []).append(series)
             if is_measured(metric.value):
                 self.series[key].results.append((session.end, session.uuid, metric.value))
@@ -102,22 +123,39 @@ def is_of(benchmark: str, name: str) -> bool:
     return benchmark == name or benchmark.startswith(f"{name}.")
 
 
+class Wanted:
+    """Which cases the sides of claims ask for."""
+
+    def __init__(self, claims: Iterable[Claim]) -> None:
+        self.names: dict[tuple[str, str], set[str]] = {}
+        for claim in claims:
+            for side in claim.sides:
+                names = self.names.setdefault((side.system, side.partition), set())
+                names.add(claim.stated(side)[0])
+
+    def asks(self, system: str, partition: str) -> bool:
+        """Tell whether a claim asks for anything of a partition."""
+        return (system, partition) in self.names or (system, "") in self.names
+
+    def has(self, system: str, partition: str, benchmark: str) -> bool:
+        """Tell whether a claim asks for a benchmark of a partition."""
+        places = (system, partition), (system, "")
+        names = (name for place in places for name in self.names.get(place, ()))
+        return any(is_of(benchmark, name) for name in names)
+
+
 def gather(claims: Iterable[Claim], sessions: Iterable[Session]) -> Places:
     """Return what the sessions have of the sides of claims, by system and partition.
 
     Each session is looked at once, and nothing else of it is kept.
     """
-    names: dict[tuple[str, str], set[str]] = {}
-    for claim in claims:
-        for side in claim.sides:
-            names.setdefault((side.system, side.partition), set()).add(claim.stated(side)[0])
+    wanted = Wanted(claims)
     places: Places = {}
     for session in sessions:
         # Of several runs in a session the last one counts.
         for case in reversed(session.cases):
-            place, anywhere = (case.system, case.partition), (case.system, "")
-            asked = names.get(place, set()) | names.get(anywhere, set())
-            if not case.fixture and any(is_of(case.benchmark, name) for name in asked):
+            if not case.fixture and wanted.has(case.system, case.partition, case.benchmark):
+                place = (case.system, case.partition)
                 places.setdefault(place, PartitionResults()).add(session, case)
     for place_results in places.values():
         for series in place_results.series.values():

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acceptance.claims.pairs import FOLLOWING, Pair, SideResults
-from acceptance.claims.results import Value
+from acceptance.claims.pairs import Pair, SideResults
+from acceptance.claims.results import FOLLOWING, Value
 from acceptance.references import PARAMETERS, Claim, Side, write_parameters
 
 

@@ -1,6 +1,7 @@
 """Arguments that several subcommands have, and types of their values."""
 
 import argparse
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,6 +28,14 @@ def _stated(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError(_EMPTY)
     return text
+
+
+def day_of(text: str) -> date:
+    """Read a day as `YYYY-MM-DD`."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date; write it like 2026-11-22") from None
 
 
 def add_command(

@@ -13,6 +13,7 @@ from acceptance.campaigns import (
     Runner,
     State,
     Step,
+    accepted_fabric,
     conclusion,
     limit,
     lock,
@@ -24,7 +25,7 @@ from acceptance.campaigns import (
     verdict,
 )
 from acceptance.campaigns import state as campaign
-from acceptance.cli import preview
+from acceptance.cli import preview, report
 from acceptance.cli import protocol as protocol_cli
 from acceptance.cli.arguments import (
     CONFIG_FILE,
@@ -174,7 +175,8 @@ def _accept(options: argparse.Namespace) -> int:
         "acceptance",
         configuration,
         system=options.system,
-        pinned=limit.pinned(limited, known),
+        pinned=(pinned := limit.pinned(limited, known)),
+        limited=pinned,
         excluded=limit.exclusion(limited, known, system["partitions"]),
         extra=tuple(options.reframe),
     )
@@ -195,7 +197,8 @@ def _accept(options: argparse.Namespace) -> int:
     def finish(state: State, given: Verdict) -> str:
         data = protocol.decide(state, given, options.workspace, options.config_files, state.people)
         written = protocol.write(data, options.output or state.folder)
-        return protocol_cli.last_lines(data, written)
+        told = accepted_fabric.store(data, options.workspace)
+        return "\n".join([protocol_cli.last_lines(data, written), *told])
 
     return _campaign("accept", asked, plan, known, [], resumed, finish, False, options)
 
@@ -263,6 +266,9 @@ def _campaign(
         state.ended, state.status = campaign.stamp(campaign.now()), given.status
         state.summary = summary
         state.save()
+        output = getattr(options, "output", None)
+        written = output and protocol.path_of(output)
+        runner.say(f"\n{report.after(workspace, options.config_files, written)}")
         return given.status
 
 

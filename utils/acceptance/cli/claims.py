@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from acceptance import references
 from acceptance.claims import (
+    BEYOND_MODEL,
     FAILS,
     HOLDS,
     NOT_MEASURED,
@@ -18,6 +19,7 @@ from acceptance.claims import (
 )
 from acceptance.cli.arguments import Commands, add_command, add_database, add_format
 from acceptance.cli.output import emit
+from acceptance.core.simulated import NO_EVIDENCE, is_simulated, model_of
 from acceptance.core.table import table
 from acceptance.references import write_parameters
 from acceptance.verdict import Status
@@ -63,30 +65,43 @@ def run(options: argparse.Namespace) -> int:
     db = options.db or options.workspace.results
     library = references.load(options.workspace.reference)
     results = report.evaluate_database(
-        library, db, options.config_files, options.system, options.window
+        library,
+        db,
+        options.config_files,
+        options.system,
+        options.window,
+        options.workspace.store_of(db),
     )
     emit(
         options.format,
         lambda: report.as_data(results),
-        lambda: as_text(results, options.all),
+        lambda: as_text(results, options.all, options.system or ""),
     )
     fails = any(result.fails_expected for result in results)
     return Status.FAILED if fails else Status.PASSED
 
 
-def as_text(results: Sequence[ClaimResult], everything: bool = False) -> str:
+def as_text(results: Sequence[ClaimResult], everything: bool = False, system: str = "") -> str:
     """Return a table, and below it how many claims hold, fail and are not measured."""
-    rows = [_cells(result) for result in results if everything or result.state != NOT_MEASURED]
-    lines = [table(HEADER, rows), ""] if rows else []
+    shown = [result for result in results if everything or result.state in (HOLDS, FAILS)]
+    lines = [table(HEADER, map(_cells, shown)), ""] if shown else []
     states = Counter(result.state for result in results)
-    lines.append(
-        f"{len(results)} claims: {states[HOLDS]} hold, {states[FAILS]} fail, "
-        f"{states[NOT_MEASURED]} not measured"
-    )
-    reasons = Counter(result.reason for result in results if result.state == NOT_MEASURED)
-    if reasons:
-        said = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        lines.append(f"not measured: {said}" + ("" if everything else " (--all lists them)"))
+    counts = [
+        f"{states[HOLDS]} hold",
+        f"{states[FAILS]} fail",
+        f"{states[NOT_MEASURED]} not measured",
+    ]
+    if is_simulated(system):
+        counts.append(f"{states[BEYOND_MODEL]} the model cannot say")
+        lines.append(f"SIMULATED: {system} is {NO_EVIDENCE.format(model_of(system))}")
+    lines.append(f"{len(results)} claims: {', '.join(counts)}")
+    for state in (NOT_MEASURED, BEYOND_MODEL):
+        reasons = Counter(result.reason for result in results if result.state == state)
+        if reasons:
+            said = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+            lines.append(f"{state}: {said}" + ("" if everything else " (--all lists them)"))
+    if of_input := sum(result.of_input and result.state in (HOLDS, FAILS) for result in results):
+        lines.append(f"{of_input} of them by an input of the model: small latencies")
     for result in results:
         claim = result.claim
         if result.fails_expected:

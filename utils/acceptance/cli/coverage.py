@@ -9,6 +9,7 @@ from typing import Any
 
 from acceptance.cli.output import emit
 from acceptance.core.extras import MODES
+from acceptance.core.simulated import SIMULATED, is_simulated, model_of
 from acceptance.core.table import table
 from acceptance.coverage import (
     CoveredClaim,
@@ -22,7 +23,7 @@ from acceptance.references import Library, Reference, tables
 from acceptance.rfm import ListedCase, configuration, list_cases
 
 _SHORT = ("row", "benchmark", "metric", "parameters", "judges in")
-_HEADER = ("partition", *tables.SHORT_COLUMNS, "check", "modes", "why not", "detail")
+_HEADER = ("partition", *tables.SHORT_COLUMNS, "check", "modes", SIMULATED, "why not", "detail")
 
 
 def show(options: argparse.Namespace, library: Library, rows: Sequence[Reference]) -> None:
@@ -33,9 +34,11 @@ def show(options: argparse.Namespace, library: Library, rows: Sequence[Reference
     if whole:
         systems |= {side.system for claim in claims for side in claim.sides}
     known = {system["name"] for system in configuration.load(options.config_files).systems}
+    # A simulated system runs the cases of the one that it models: they are listed once.
+    models = {model_of(name) for name in known if is_simulated(name)}
     cases = list_cases(options.workspace, systems & known)
-    covered = cover_rows(rows, library, cases)
-    covered_claims = cover_claims(claims, library, cases) if whole else []
+    covered = cover_rows(rows, library, cases, models)
+    covered_claims = cover_claims(claims, library, cases, models) if whole else []
     if options.format == "csv":
         csv.writer(sys.stdout, lineterminator="\n").writerows([_HEADER, *map(_cells, covered)])
         return
@@ -61,6 +64,7 @@ def _cells(covered: CoveredRow) -> list[str]:
         *(tables.fields(row)[name] for name in tables.SHORT_COLUMNS),
         covered.check,
         " ".join(covered.modes),
+        "yes" if covered.simulated else "",
         covered.why.value if covered.why else "",
         covered.detail,
     ]
@@ -74,7 +78,9 @@ def _short(covered: CoveredRow) -> list[str]:
         row.benchmark,
         row.metric,
         tables.fields(row)["parameters"],
-        covered.why.value if covered.why else " ".join(covered.modes),
+        covered.why.value
+        if covered.why
+        else " ".join([*covered.modes, *([SIMULATED] if covered.simulated else [])]),
     ]
 
 
@@ -109,10 +115,15 @@ def _case_lines(judged: Iterable[Judged]) -> list[str]:
 def _summaries(rows: Sequence[CoveredRow], claims: Sequence[CoveredClaim]) -> list[str]:
     """Write a table of the rows, and one of the claims, by paper or site."""
     both = {
-        "rows": [(each.row.origin, each.modes, each.why) for each in rows],
-        "claims": [(each.claim.paper, each.modes, each.why) for each in claims],
+        "rows": [(each.row.origin, _runs(each), each.why) for each in rows],
+        "claims": [(each.claim.paper, _runs(each), each.why) for each in claims],
     }
     return [_summary(kind, covered) for kind, covered in both.items() if covered]
+
+
+def _runs(covered: CoveredRow | CoveredClaim) -> tuple[str, ...]:
+    """Return the modes, and whether a simulated system is judged by it, too."""
+    return (*covered.modes, *([SIMULATED] if covered.simulated else []))
 
 
 _Covered = tuple[str, tuple[str, ...], Why | None]
@@ -125,15 +136,16 @@ def _summary(kind: str, covered: Sequence[_Covered]) -> str:
     groups = {origin: [each for each in covered if each[0] == origin] for origin in origins}
     if len(groups) > 1:
         groups["all"] = list(covered)
-    header = (kind, "all", "judged", *MODES, *(why.value for why in reasons))
+    header = (kind, "all", "judged", *MODES, SIMULATED, *(why.value for why in reasons))
     return table(header, [[name, *_counts(group, reasons)] for name, group in groups.items()])
 
 
 def _counts(covered: Sequence[_Covered], reasons: Sequence[Why]) -> list[str]:
-    run = Counter(mode for _, modes, _ in covered for mode in modes)
+    run = Counter(mode for _, runs, _ in covered for mode in runs)
     whys = Counter(why for _, _, why in covered)
-    judged = sum(bool(modes) for _, modes, _ in covered)
-    numbers = (len(covered), judged, *(run[mode] for mode in MODES), *(whys[w] for w in reasons))
+    judged = sum(bool(runs) for _, runs, _ in covered)
+    counts = (*(run[mode] for mode in (*MODES, SIMULATED)), *(whys[why] for why in reasons))
+    numbers = (len(covered), judged, *counts)
     return [str(number) for number in numbers]
 
 
@@ -146,6 +158,7 @@ def _row_data(covered: CoveredRow) -> dict[str, Any]:
         "line": f"{row.path}:{row.line}",
         "check": covered.check or None,
         "modes": list(covered.modes),
+        "simulated": covered.simulated,
         "judges": [_case_data(judged.case, judged.metrics) for judged in covered.judged],
         "why": covered.why.value if covered.why else None,
         "detail": covered.detail,
@@ -170,6 +183,7 @@ def _claim_data(covered: CoveredClaim) -> dict[str, Any]:
         "line": f"{claim.path}:{claim.line}",
         "expected": claim.expected,
         "modes": list(covered.modes),
+        "simulated": covered.simulated,
         "why": covered.why.value if covered.why else None,
         "detail": covered.detail,
     }

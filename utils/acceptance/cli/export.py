@@ -1,4 +1,4 @@
-"""`acceptance export`: the last results, for monitoring."""
+"""`acceptance export`: the last results for monitoring, or all samples for other programs."""
 
 import argparse
 import sys
@@ -9,9 +9,15 @@ from acceptance.alerts import notify
 from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_database
 from acceptance.cli.output import warn
+from acceptance.cli.sources import read
 from acceptance.core.errors import Fault
+from acceptance.core.text import plural
+from acceptance.regressions import history
 from acceptance.rfm import ResultsFault
-from acceptance.verdict import Status, Verdict, conclude, prometheus
+from acceptance.verdict import Status, Verdict, VerdictFault, conclude, prometheus
+
+#: The file of all samples, in the folder where the command was called.
+SAMPLES = Path("samples.parquet")
 
 
 def add(commands: Commands) -> None:
@@ -19,22 +25,29 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "export",
-        "the last results, for monitoring",
-        "Write metrics, verdict and alerts in the text format of Prometheus.",
-        failed="as the verdict that is written says",
+        "the last results for monitoring, or all samples",
+        "Write metrics, verdict and alerts in the text format of Prometheus; or all samples of the "
+        "past, with keys, units, software and sessions, as a Parquet file (config/README.md).",
+        failed="as the verdict that is written says; sessions cannot be read, and are left out",
     )
-    command.add_argument("form", choices=("prometheus",))
-    command.add_argument("--output", type=Path, metavar="FILE.prom", help="default: print them")
+    command.add_argument("form", choices=("prometheus", "parquet"))
+    command.add_argument(
+        *("-o", "--output"), type=Path, metavar="FILE",
+        help=f"default: prometheus is printed, parquet goes into {SAMPLES}",
+    )  # fmt: skip
     add_database(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, system=None, perflogs=None)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write what Prometheus is to read; the exit status is that of the verdict.
 
     The verdict is that of `acceptance gate`, history and acknowledgements included. Beside one on
-    something else than the last night of a system stands the one on that: it hides none.
+    something else than the last night of a system stands the one on that: it hides none. What was
+    simulated stands beside what was measured last, and its verdict is not the status.
     """
+    if options.form == "parquet":
+        return _samples(options)
     workspace, config_files = options.workspace, options.config_files
     now = datetime.now(timezone.utc)
     verdicts: list[Verdict] = []
@@ -48,19 +61,40 @@ def run(options: argparse.Namespace) -> int:
         verdicts = [
             conclude(workspace, database=options.db, config_files=config_files, keep=False, now=now)
         ]
-    verdicts += [night for night in others if night.campaign != verdicts[0].campaign]
-    sessions, status = [], verdicts[0].status
+    sessions, beside, measured = [], [], None
     try:
+        if verdicts[0].simulated and options.db is None:
+            measured = conclusion.last_measured(workspace, config_files, now)
+        if measured:  # no simulation takes its place
+            beside = [(verdicts[0], prometheus.sessions_of(verdicts[0], workspace.results))]
+            verdicts = [measured]
+        status = verdicts[0].status
         sessions = prometheus.sessions_of(verdicts[0], options.db or workspace.results)
-    except ResultsFault as err:
+    except (ResultsFault, VerdictFault) as err:
         warn(options, err)
         status = Status.CANNOT_JUDGE
+    verdicts += [night for night in others if night.campaign != verdicts[0].campaign]
     kept = notify.listing(now, workspace.alerts)
     for note in kept.notes:
         warn(options, note)
     try:
-        text = prometheus.prometheus(verdicts, sessions, kept, options.output)
+        text = prometheus.prometheus(verdicts, sessions, kept, options.output, beside)
     except OSError as err:
         raise Fault(err.strerror or str(err), where=str(options.output)) from None
     sys.stdout.buffer.write(text.encode())  # the format is UTF-8, whatever the terminal has
     return status
+
+
+def _samples(options: argparse.Namespace) -> int:
+    import duckdb
+
+    past = read(options)
+    file = options.output or SAMPLES
+    try:
+        count = history.to_parquet(past, file)
+    except (duckdb.Error, OSError) as err:
+        raise Fault(str(err).splitlines()[0], where=str(file)) from None
+    for note in past.notes:
+        warn(options, note)
+    print(f"{file}: {plural(count, 'sample')}")
+    return Status.FAILED if past.faults else Status.PASSED

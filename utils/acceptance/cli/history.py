@@ -2,23 +2,23 @@
 
 import argparse
 import math
-import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from acceptance.alerts import HISTORY, Alert
+from acceptance.cli import curves
 from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.cli.sources import add_sources, read
 from acceptance.cli.sparkline import sparkline
 from acceptance.core.errors import Fault
+from acceptance.core.simulated import is_simulated
 from acceptance.core.table import table
 from acceptance.core.text import WIDTH, plural, wrapped
 from acceptance.detection import Scan
-from acceptance.regressions import Change, Judgement, judge, scan_series
+from acceptance.regressions import Change, Judgement, judge
 from acceptance.regressions.history import Series, day, software_text
 from acceptance.verdict import Status
 
@@ -43,6 +43,9 @@ def add(commands: Commands) -> None:
     )
     add_sources(command)
     command.add_argument("--values", action="store_true", help="all samples, not a line of them")
+    command.add_argument(
+        "--plot", action="store_true", help="draw each as a curve; one alone on a terminal is"
+    )
     add_format(command, "text", "json")
     command.set_defaults(run=run)
 
@@ -70,17 +73,25 @@ def run(options: argparse.Namespace) -> int:
         why = f"; {history.left_out}" if history.left_out else ""
         raise Fault(f"no series fits {' '.join(options.metric) or 'anything'}{why}")
     # By the same judge as the gate: what that alarms is shown here.
-    judgement = judge.with_references(history, options.workspace.reference)
-    scans = scan_series(chosen, judgement.level)
-    past = [
-        Past(series, scan, _alarms(series, judgement))
-        for series, scan in zip(chosen, scans, strict=True)
-    ]
-    notes = [*history.notes, *([judgement.fault] if judgement.fault else [])]
+    past: list[Past] = []
+    notes = [*history.notes]
+    for simulated in (False, True):
+        alike = [series for series in chosen if is_simulated(series.case.key.system) == simulated]
+        if not alike:
+            continue
+        judgement = judge.part_with_references(
+            history,
+            options.workspace.reference,
+            options.workspace.detection_of(options.db or options.workspace.results),
+            simulated=simulated,
+        )
+        assert judgement.progress is not None  # there are series
+        past += [Past(one, judgement.progress.scan(one), _alarms(one, judgement)) for one in alike]
+        notes += [judgement.fault] if judgement.fault and judgement.fault not in notes else []
     emit(
         options.format,
         lambda: [as_data(one) for one in past],
-        lambda: _listing(past, notes, options.values),
+        lambda: _listing(past, notes, options),
     )
     return Status.FAILED if history.faults else Status.PASSED
 
@@ -94,11 +105,12 @@ def _alarms(series: Series, judgement: Judgement) -> list[tuple[Alert, Change]]:
     ]
 
 
-def _listing(past: list[Past], notes: Iterable[str], everything: bool) -> str:
+def _listing(past: list[Past], notes: Iterable[str], options: argparse.Namespace) -> str:
     lines = [f"note     {note}\n" for note in notes]
     # A table of one series is what was asked for, and of all of them only on demand.
-    last = None if everything else SAMPLES if len(past) == 1 else 0
-    lines.append("\n\n".join(_text(one, last) for one in past[:SHOWN]))
+    last = None if options.values else SAMPLES if len(past) == 1 else 0
+    plot = options.plot or (len(past) == 1 and curves.wanted(options))
+    lines.append("\n\n".join(_text(one, last, plot=plot) for one in past[:SHOWN]))
     if len(past) > SHOWN:
         lines.append(f"\n\n... and {len(past) - SHOWN} more series: --format json has all")
     return "".join(lines)
@@ -133,6 +145,7 @@ def as_data(past: Past) -> dict[str, Any]:
     key = series.case.key
     return {
         "system": key.system,
+        "simulated": is_simulated(key.system),
         "partition": key.partition,
         "environ": key.environment,
         "check": key.check,
@@ -187,16 +200,15 @@ def _iso(time: float) -> str:
     return datetime.fromtimestamp(time).astimezone().isoformat(timespec="seconds")
 
 
-def _text(past: Past, last: int | None) -> str:
+def _text(past: Past, last: int | None, *, plot: bool) -> str:
     series, scan, alarms = past
     better = f"{series.direction} is better" if series.direction else "which way is better: unknown"
-    lines = [f"{series.name} ({series.unit or 'no unit'}, {better})"]
+    simulated = ", simulated" if is_simulated(series.case.key.system) else ""
+    lines = [f"{series.name} ({series.unit or 'no unit'}, {better}{simulated})"]
     if series.case.key.keys:
         keys = " ".join(f"{name}={value}" for name, value in series.case.key.keys)
         lines += wrapped("", keys, 2)
-    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    width = min(shutil.get_terminal_size().columns, WIDTH)
-    lines.append(f"  {sparkline(series.values, max(width - 4, 20), utf8=utf8)}")
+    lines += _drawn(series) if plot else [_sparkline(series)]
     spread = "" if math.isnan(scan.spread) else f", spread {100 * scan.spread:.2g} %"
     begin, end = day(series.samples[0].time), day(series.samples[-1].time)
     lines.append(
@@ -211,6 +223,27 @@ def _text(past: Past, last: int | None) -> str:
     if last != 0:
         lines += ["", *_samples(series, scan, last)]
     return "\n".join(lines)
+
+
+def _sparkline(series: Series) -> str:
+    utf8 = curves.signs() is curves.UTF8
+    return f"  {sparkline(series.values, max(curves.columns() - 4, 20), utf8=utf8)}"
+
+
+def _drawn(series: Series) -> list[str]:
+    """Return the curve of a series over time."""
+    first, last = (
+        datetime.fromtimestamp(series.samples[place].time).strftime("%Y-%m-%d %H:%M")
+        for place in (0, -1)
+    )
+    curve = curves.Curve(
+        f"{series.metric} ({series.unit or 'no unit'}) over time",
+        series.times,
+        series.values,
+        first,
+        last,
+    )
+    return [f"  {line}" for line in curves.draw(curve, curves.columns() - 2, curves.signs())]
 
 
 def _changes(series: Series, scan: Scan) -> Iterable[str]:

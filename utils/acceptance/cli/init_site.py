@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 
 from acceptance.cli.arguments import Commands, add_command, positive
+from acceptance.core.extras import ALL
 from acceptance.core.paths import INSTALLED, Workspace
 from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, Facts
@@ -32,9 +33,9 @@ def add(commands: Commands) -> None:
     )
     command.add_argument(
         "--nodes",
-        type=positive,
+        type=lambda text: ALL if text == ALL else positive(text),
         default=init.NODES,
-        help="nodes of a partition that the checks use at most (default: %(default)s)",
+        help="nodes of a partition that the checks use at most, or all (default: %(default)s)",
     )
     command.add_argument("--local", action="store_true", help="this machine alone, without Slurm")
     command.add_argument("--force", action="store_true", help="write files anew that are there")

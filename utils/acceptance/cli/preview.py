@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from acceptance.campaigns import Preview, Step, preview
 from acceptance.cli.output import warn
-from acceptance.core.text import plural, wrapped
+from acceptance.core.text import plural, time_text, wrapped
 from acceptance.verdict import Status
 
 
@@ -44,15 +44,7 @@ def _amount(each: Preview) -> str:
     words = f"{plural(each.cases, 'case')}{builds}, "
     if each.unknown == count:
         return f"{words}time not known: never run here in this mode"
-    words += f"about {_time(each.seconds)}"
+    words += f"about {time_text(each.seconds)}"
     if each.unknown:
         words += f" without {each.unknown} that never ran here in this mode"
     return words
-
-
-def _time(seconds: float) -> str:
-    """Return a time to two digits or so, in the unit that people would take."""
-    if seconds < 100:
-        return f"{max(seconds, 1):.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

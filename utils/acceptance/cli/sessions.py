@@ -1,11 +1,11 @@
 """`acceptance sessions`: what the results database holds, to be named in other commands."""
 
 import argparse
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from acceptance.campaigns import state
-from acceptance.cli.arguments import Commands, add_command, add_database, add_format
+from acceptance.cli.arguments import Commands, add_command, add_database, add_format, day_of
 from acceptance.cli.output import emit, warn
 from acceptance.core.errors import Fault
 from acceptance.core.table import table
@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
         failed="a session cannot be read, or is not what was stored",
     )
     command.add_argument("--system", help="only those with cases of this system")
-    command.add_argument("--since", metavar="DATE", type=_date, help="only those that ended since")
+    command.add_argument("--since", metavar="DATE", type=day_of, help="only those that ended since")
     command.add_argument(
         "--forget",
         nargs="+",
@@ -42,13 +42,6 @@ def add(commands: Commands) -> None:
     add_database(command)
     add_format(command, "table", "json")
     command.set_defaults(run=run)
-
-
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date; write it like 2026-11-22") from None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -86,6 +79,7 @@ def _row(session: Session) -> dict[str, Any]:
         "end": datetime.fromtimestamp(session.end).isoformat(timespec="seconds"),
         "host": session.host,
         "systems": sorted({case.system for case in session.cases}),
+        "simulated": sorted({case.simulated for case in session.cases if case.simulated}),
         "label": session.label,
         "campaign": state.id_of(session.label),
         "passed": passed,

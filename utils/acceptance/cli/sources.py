@@ -29,7 +29,7 @@ def read(options: argparse.Namespace, *, whole: bool = False) -> History:
     workspace = options.workspace
     if gone := lost.why_gone(db, workspace.verdicts, None if options.db else workspace.witnesses):
         raise ResultsFault(gone)
-    history = load(db, perflogs, None if whole else options.system)
+    history = load(db, perflogs, None if whole else options.system, store=workspace.store_of(db))
     for fault in history.faults:
         warn(options, fault)
     systems = (series.case.key.system for series in history.series)

@@ -17,10 +17,24 @@ MODES = ("smoke", "nightly", "acceptance")
 GUIDELINES = ("show", "fail")
 #: How the keys begin that are a site's own.
 OWN = "site_"
+#: What `nodes` of a partition may be in place of a number: all that the scheduler has up.
+ALL = "all"
 
 
 class ExtrasFault(Fault, ValueError):
     """A key that nothing reads, or a value that cannot be; `where` is file and partition."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """That a partition is simulated, of which system; and the fat tree, if it is one.
+
+    `leaf` nodes hang on a leaf switch, `spines` switches are above all leaves; 0: no tree.
+    """
+
+    of: str
+    leaf: int = 0
+    spines: int = 0
 
 
 @dataclass(frozen=True)
@@ -29,11 +43,11 @@ class PartitionExtras:
 
     `nodes`, `cores`, `memory` (bytes of a node), `cache` (bytes) and `peak` (Gflop/s of a node) are
     0 and `mode` is empty where nothing is stated; `acceptance.launch.size_of` finds the first three
-    elsewhere. `packed`: jobs also stand on as few nodes as have the cores. `inferred` names what is
-    stated, here or of the fabric, though no source prints it.
+    elsewhere, and how many are `ALL` nodes. `packed`: jobs also stand on as few nodes as have the
+    cores. `inferred` names what is stated, here or of the fabric, though no source prints it.
     """
 
-    nodes: int = 0
+    nodes: int | str = 0
     cores: int = 0
     memory: int = 0
     memory_bandwidth: float = 0.0
@@ -43,6 +57,8 @@ class PartitionExtras:
     guidelines: str = GUIDELINES[0]
     verify_placement: bool = True
     packed: bool = False
+    #: None: measured.
+    simulated: Simulated | None = None
     inferred: tuple[str, ...] = ()
 
     @classmethod
@@ -61,10 +77,11 @@ class PartitionExtras:
 def node_count(extras: Mapping[str, object], default: int | None = 1) -> int | None:
     """Return how many nodes the extras of a partition state, or the default where they do not.
 
-    None where what they state is no number of nodes: every check there refuses that.
+    None where they state `ALL`, which the scheduler knows, and where what they state is no number
+    of nodes: every check there refuses that.
     """
     try:
-        return _PARTITION["nodes"]("nodes", extras.get("nodes", default))  # type: ignore[return-value]
+        return _whole(1)("nodes", extras.get("nodes", default))  # type: ignore[return-value]
     except ValueError:
         return None
 
@@ -78,12 +95,14 @@ def read_environment(
 ) -> None:
     """Check what an environment states; raises ExtrasFault for the first thing that is wrong.
 
-    Of `suites` and `versions` the keys are known `suites`, or features of this environment.
+    Of `sources`, `suites` and `versions` the keys are known `suites`, or features of this
+    environment.
     """
     named = _mapping_of(_text, [*suites, *(name for name in features if name not in suites)])
     known = {
         "mpi": _word(mpis),
         "spack": _mapping_of(_text, ["mpi"], required=True),
+        "sources": named,
         "suites": named,
         "versions": named,
     }
@@ -125,6 +144,13 @@ def _whole(least: int) -> _Check:
         return value
 
     return check
+
+
+def _nodes(key: str, value: object) -> object:
+    try:
+        return value if value == ALL else _whole(1)(key, value)
+    except ValueError as err:
+        raise ValueError(f"{err}, or {ALL!r}") from None
 
 
 def _positive(key: str, value: object) -> object:
@@ -176,8 +202,15 @@ def _mapping_of(check: _Check, keys: Collection[str], *, required: bool = False)
     return check_all
 
 
+def _simulated(key: str, value: object) -> object:
+    known = {"of": _text, "leaf": _whole(1), "spines": _whole(1)}
+    if not isinstance(value, Mapping) or "of" not in value:
+        raise ValueError(f'{key} is {value!r}; it has to be a dictionary with the key "of"')
+    return Simulated(**_checked(value, known, key, ""))  # type: ignore[arg-type]
+
+
 _PARTITION: dict[str, _Check] = {
-    "nodes": _whole(1),
+    "nodes": _nodes,
     "cores": _whole(1),
     "memory": _whole(0),
     "memory_bandwidth": _positive,
@@ -187,5 +220,6 @@ _PARTITION: dict[str, _Check] = {
     "guidelines": _word(GUIDELINES),
     "verify_placement": _truth,
     "packed": _truth,
+    "simulated": _simulated,
     "inferred": _names,
 }

@@ -12,6 +12,8 @@ STORED = 4000
 
 #: The kind of what was measured while another run used the machine: no sample of its history.
 SHARED = "shared-machine"
+#: The kind of what is not judged since another simulator, or suite, gave what was recorded.
+RECORDED_OTHERWISE = "recorded-otherwise"
 
 
 @dataclass(frozen=True)

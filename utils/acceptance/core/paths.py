@@ -18,6 +18,8 @@ ROOT = _TREE if INSTALLED else Path(__file__).resolve().parents[3]
 _VAR = os.path.expanduser("~/.reframe/reports/acceptance") if INSTALLED else ROOT / "var"
 #: How a person gets Spack, and where environments are described: make is for the clone.
 GET_SPACK = "acceptance spack" if INSTALLED else "make spack"
+#: How a person gets SimGrid, which simulated systems run on.
+GET_SIMGRID = "Debian: libsimgrid-dev; or spack install simgrid, and its bin/ on PATH"
 CONFIGURED = "ReFrame's configuration" if INSTALLED else "config/systems/"
 #: The variable with the URLs that alerts are sent to. They are secret: no program inherits it.
 ALERT_TARGETS = "ACCEPTANCE_ALERTS"
@@ -107,6 +109,14 @@ class Workspace:
         """Tell whether a database is that of the configuration in force."""
         own = self.var / "results.db" if self.storage is None else self.storage.database
         return database.resolve() == own.resolve()
+
+    def detection_of(self, database: Path) -> Path | None:
+        """Return the folder of what detection goes on from; None for somebody else's database."""
+        return self.var / "store/detection" if self.keeps(database) else None
+
+    def store_of(self, database: Path) -> Path | None:
+        """Return the file that keeps the samples of a database; None of one of somebody else."""
+        return self.var / "store/samples.duckdb" if self.keeps(database) else None
 
     @property
     def logs(self) -> LogFiles:

@@ -1,6 +1,7 @@
 """Words for people: counts with their nouns, lines without codes, lists that end."""
 
 import os
+import re
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
@@ -69,6 +70,12 @@ def wrapped(label: str, text: str, indent: int, most: int = 0, rest: str = " ...
     return lines or [label]
 
 
+def natural(name: str) -> list[int | str]:
+    """Return what sorts names as people count: n2 before n10."""
+    # Digits and others take turns, so that equal places hold the same type.
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+
+
 def plural(number: int, noun: str) -> str:
     """Count things: `1 case`, `3 cases`."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
@@ -84,6 +91,14 @@ def shortened(names: Iterable[str], most: int = 5) -> str:
 def legal_name(text: str) -> str:
     """Return text as a name that ReFrame takes: letters, digits, `-` and `_`."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in text)
+
+
+def time_text(seconds: float) -> str:
+    """Return a time (s) to two digits or so, in the unit that people would take."""
+    if seconds < 100:
+        return f"{max(seconds, 1):.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def bytes_text(size: int) -> str:

@@ -80,3 +80,23 @@ def is_measured(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return 0 < value <= sys.float_info.max
+
+
+#: Units of one quantity as multiples of its smallest, decimal.
+_QUANTITIES: tuple[dict[str, float], ...] = (
+    {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9},
+    {"B/s": 8, "KB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9, "Mbit/s": 1e6, "Gbit/s": 1e9},
+    {"1/s": 1, "1/ms": 1e3, "1/us": 1e6},
+    {"Mflop/s": 1, "Gflop/s": 1e3, "Tflop/s": 1e6},
+    {"MHz": 1, "GHz": 1e3},
+)
+
+
+def factor(unit: str, into: str) -> float | None:
+    """Return what a value in `unit` is multiplied by to be one in `into`; None: not convertible."""
+    if unit == into:
+        return 1.0
+    for multiples in _QUANTITIES:
+        if unit in multiples and into in multiples:
+            return multiples[unit] / multiples[into]
+    return None

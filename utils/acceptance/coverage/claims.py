@@ -3,7 +3,8 @@
 The claims' own rules decide: they are evaluated on a session in which every case has passed.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from acceptance.claims import NOT_MEASURED, evaluate
@@ -11,32 +12,47 @@ from acceptance.core.extras import MODES
 from acceptance.coverage.why import Why
 from acceptance.references import Claim, Library
 from acceptance.rfm import Case, ListedCase, Metric, Session
+from acceptance.simulation import beyond
 from acceptance.suites import check_of, has_check
 
 
 @dataclass(frozen=True)
 class CoveredClaim:
-    """A claim with the modes whose cases measure both of its sides; else why none does."""
+    """A claim with the modes whose cases measure both of its sides; else why none does.
+
+    `simulated`: the model of its system can say whether it holds.
+    """
 
     claim: Claim
     modes: tuple[str, ...]
     why: Why | None = None
     detail: str = ""
+    simulated: bool = False
 
 
 def cover_claims(
-    claims: Sequence[Claim], library: Library, cases: Sequence[ListedCase]
+    claims: Sequence[Claim],
+    library: Library,
+    cases: Sequence[ListedCase],
+    models: Collection[str] = (),
 ) -> list[CoveredClaim]:
-    """Return each claim with the modes that measure it, or why none does."""
+    """Return each claim with the modes that measure it, or why none does.
+
+    `models` are the systems that have a simulated one, which runs the same cases.
+    """
+    passed = [(case.modes, _passed(case)) for case in cases]
     results = {
-        mode: evaluate(claims, [_session(mode, cases)], library.tolerances) for mode in MODES
+        mode: evaluate(claims, [_session(mode, passed)], library.tolerances) for mode in MODES
     }
     covered = []
     for number, claim in enumerate(claims):
         modes = [mode for mode in MODES if results[mode][number].state != NOT_MEASURED]
         most = results[MODES[-1]][number]
-        reason = (None, "") if modes else _reason(claim, most.detail)
-        covered.append(CoveredClaim(claim, tuple(modes), *reason))
+        why, detail = (None, "") if modes else _reason(claim, most.detail)
+        simulated = bool(modes) and all(
+            side.system in models and not beyond(*claim.stated(side)) for side in claim.sides
+        )
+        covered.append(CoveredClaim(claim, tuple(modes), why, detail, simulated))
     return covered
 
 
@@ -50,17 +66,20 @@ def _reason(claim: Claim, detail: str) -> tuple[Why, str]:
     return Why.KEY, detail
 
 
-def _session(mode: str, cases: Sequence[ListedCase]) -> Session:
-    """Return a session in which all cases of a mode have passed, each metric being 1."""
-    passed = tuple(_passed(case) for case in cases if mode in case.modes)
-    return Session("listed", 0.0, 0.0, "", "", "", 0, passed)
+def _session(mode: str, passed: Sequence[tuple[tuple[str, ...], Case]]) -> Session:
+    """Return a session in which all cases of a mode have passed."""
+    cases = tuple(case for modes, case in passed if mode in modes)
+    return Session("listed", 0.0, 0.0, "", "", "", 0, cases)
+
+
+@functools.cache
+def _metric(name: str, unit: str) -> Metric:
+    return Metric(name, 1.0, unit, None, None, None, "", passed=True)
 
 
 def _passed(case: ListedCase) -> Case:
-    metrics = tuple(
-        Metric(name, 1.0, unit, None, None, None, "", passed=True)
-        for name, unit in case.metrics.items()
-    )
+    """Return a case that has passed, each metric being 1."""
+    metrics = tuple(_metric(name, unit) for name, unit in case.metrics.items())
     return Case(
         name=case.name,
         system=case.system,

@@ -1,14 +1,15 @@
 """The cases that each row judges, and why a row judges none."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acceptance.core.extras import MODES
-from acceptance.core.metrics import split
+from acceptance.core.metrics import read
 from acceptance.coverage.why import Why
 from acceptance.references import PARAMETERS, Library, Reference
 from acceptance.rfm import ListedCase
+from acceptance.simulation import judged_as_published
 from acceptance.suites import check_of, has_check
 
 #: More values than these are not listed in a reason.
@@ -25,12 +26,16 @@ class Judged:
 
 @dataclass(frozen=True)
 class CoveredRow:
-    """A row with what it judges; where that is nothing, `why` and `detail` say the reason."""
+    """A row with what it judges; where that is nothing, `why` and `detail` say the reason.
+
+    `simulated`: it judges results of the model of its system, too.
+    """
 
     row: Reference
     judged: tuple[Judged, ...]
     why: Why | None = None
     detail: str = ""
+    simulated: bool = False
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -45,9 +50,15 @@ class CoveredRow:
 
 
 def cover_rows(
-    rows: Iterable[Reference], library: Library, cases: Sequence[ListedCase]
+    rows: Iterable[Reference],
+    library: Library,
+    cases: Sequence[ListedCase],
+    models: Collection[str] = (),
 ) -> list[CoveredRow]:
-    """Return each row with what it judges of the cases, or why it judges nothing."""
+    """Return each row with what it judges of the cases, or why it judges nothing.
+
+    `models` are the systems that have a simulated one, which runs the same cases.
+    """
     judging: dict[tuple[str, int], list[Judged]] = defaultdict(list)
     places: dict[tuple[str, ...], list[ListedCase]] = defaultdict(list)
     for case in cases:
@@ -60,11 +71,19 @@ def cover_rows(
     covered = []
     for row in rows:
         if judged := judging.get((str(row.path), row.line)):
-            covered.append(CoveredRow(row, tuple(judged)))
+            simulated = row.system in models and any(_of_model(row, each.case) for each in judged)
+            covered.append(CoveredRow(row, tuple(judged), simulated=simulated))
         else:
             there = places[row.system, row.partition, row.benchmark]
             covered.append(CoveredRow(row, (), *_reason(row, library, there)))
     return covered
+
+
+def _of_model(row: Reference, case: ListedCase) -> bool:
+    """Tell whether a row judges such a case of the model, which has an environment of its own."""
+    return "environment" not in row.parameters and judged_as_published(
+        row.benchmark, row.metric, case.keys
+    )
 
 
 def _reason(row: Reference, library: Library, cases: Sequence[ListedCase]) -> tuple[Why, str]:
@@ -103,10 +122,9 @@ def _results(
     """Yield each case with the keys of its results of a metric, one for each message size."""
     for case in cases:
         for name in case.metrics:
-            stem, size = split(name)
+            stem, own = read(name)
             if stem == metric:
-                sized = {} if size is None else {"message_size": str(size)}
-                yield case, {**case.keys, "environment": case.environment, **sized}
+                yield case, {**case.keys, "environment": case.environment, **own}
 
 
 def _never_run(row: Reference, results: Sequence[Mapping[str, str]]) -> str:

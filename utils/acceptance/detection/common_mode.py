@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from acceptance.core.robust import middle_and_spread
+from acceptance.core.robust import MAD_TO_STD
 from acceptance.detection.constants import (
     NIGHT_CASES,
     NIGHT_LEAST,
@@ -27,24 +27,12 @@ from acceptance.detection.constants import (
     NIGHT_SPREADS,
     NIGHT_STEADIEST,
     NIGHT_TAIL,
+    NIGHT_WIDEST,
     NIGHT_WINDOW,
     NIGHT_WINDOW_FEWEST,
 )
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Deviations:
-    """How each sample lies to those before it: shape (n, m), NaN where too few are before it.
-
-    `spreads` is positive where the sample is worse; `relative` is the natural logarithm of how
-    much; `usual` the median that it was compared with.
-    """
-
-    spreads: Floats
-    relative: Floats
-    usual: Floats
 
 
 @dataclass(frozen=True)
@@ -56,50 +44,90 @@ class Night:
     confidence: float
 
 
-def deviations(samples: Floats, higher_is_better: NDArray[np.bool_]) -> Deviations:
-    """Compare every sample of m series, shape (n, m), with the samples before it."""
-    samples = np.log(samples)
-    usual = np.full_like(samples, np.nan)
-    spread = np.full_like(samples, np.nan)
-    for number in range(NIGHT_WINDOW_FEWEST, min(NIGHT_WINDOW, len(samples))):
-        usual[number], spread[number] = middle_and_spread(samples[:number].T)
-    if len(samples) > NIGHT_WINDOW:
-        before = sliding_window_view(samples[:-1], NIGHT_WINDOW, axis=0)
-        usual[NIGHT_WINDOW:], spread[NIGHT_WINDOW:] = middle_and_spread(before)
-    relative = np.where(higher_is_better, usual - samples, samples - usual)
-    return Deviations(relative / np.maximum(spread, NIGHT_STEADIEST), relative, np.exp(usual))
+def deviations(values: Floats, before: Floats, counts: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Compare samples of m series with those before them: by how many spreads, and by how much.
+
+    All are logarithms, up is worse: `values` (n, m), `before` the `NIGHT_WINDOW` newest ones before
+    these, of which each series has its `counts`. NaN where too few are before a sample.
+    """
+    rows = np.arange(len(values))[:, None]
+    known = np.minimum(counts + rows, NIGHT_WINDOW)
+    windows = sliding_window_view(np.vstack([before, values])[:-1], NIGHT_WINDOW, axis=0)
+    there = np.arange(NIGHT_WINDOW) >= NIGHT_WINDOW - known[:, :, None]
+    usual = _median(np.where(there, windows, np.inf), known)
+    with np.errstate(invalid="ignore"):
+        off = np.where(there, np.abs(windows - usual[:, :, None]), np.inf)
+        spread = MAD_TO_STD * _median(off, known)
+        relative = np.where(known < NIGHT_WINDOW_FEWEST, np.nan, values - usual)
+    return relative / np.fmax(spread, NIGHT_STEADIEST), relative
 
 
-def outstanding(
+def _median(values: Floats, counts: NDArray[np.intp]) -> Floats:
+    """Return the median of the smallest `counts` values along the last axis."""
+    ordered, last = np.sort(values, axis=-1), np.maximum(counts - 1, 0)[:, :, None]
+    low, high = (np.take_along_axis(ordered, at, axis=-1) for at in (last // 2, (last + 1) // 2))
+    return np.asarray((low + high)[:, :, 0] / 2, np.float64)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How far most cases of a partition moved on each night, in the order of the nights."""
+
+    nights: NDArray[np.int64]
+    out: Floats
+    moved: Floats
+
+
+def levels(
     nights: NDArray[np.int64], cases: NDArray[np.int64], spreads: Floats, relative: Floats
-) -> list[Night]:
-    """Return the nights on which a partition was slow, in the order of `nights`.
+) -> Levels:
+    """Return the levels of the nights on which enough cases were measured.
 
     The four arrays have an entry for each sample: the number of its night, that of its case, and
-    its deviations. Only the nights before a night decide on it.
+    its deviations.
     """
     valid = np.isfinite(spreads)
     nights, cases = nights[valid], cases[valid]
     spreads, relative = spreads[valid], relative[valid]
     if not len(nights):
-        return []
-    both = nights * (int(cases.max()) + 1) + cases
-    _, first = np.unique(both, return_index=True)
-    by_case = nights[first]
-    count, out = _quantile(by_case, _quantile(both, spreads, 0.5)[1], 1 - NIGHT_SHARE)
-    _, moved = _quantile(by_case, _quantile(both, relative, 0.5)[1], 1 - NIGHT_SHARE)
-    enough = count >= NIGHT_CASES
-    return list(_decide(np.unique(by_case)[enough], out[enough], moved[enough]))
+        return Levels(nights, spreads, relative)
+    both = _Groups(nights * (int(cases.max()) + 1) + cases)
+    by_case = _Groups(nights[both.order[both.first]])
+    out, moved = (
+        by_case.quantiles(both.quantiles(values, 0.5), 1 - NIGHT_SHARE)
+        for values in (spreads, relative)
+    )
+    enough = by_case.count >= NIGHT_CASES
+    return Levels(by_case.names[enough], out[enough], moved[enough])
 
 
-def _quantile(
-    groups: NDArray[np.int64], values: Floats, fraction: float
-) -> tuple[NDArray[np.int64], Floats]:
-    """Return size and (lower) quantile of the values of each group, the groups in their order."""
-    order = np.lexsort((values, groups))
-    _, first, count = np.unique(groups[order], return_index=True, return_counts=True)
-    at = first + np.floor(fraction * (count - 1)).astype(np.int64)
-    return count, values[order][at]
+def outstanding(found: Levels) -> list[Night]:
+    """Return the nights on which a partition was slow: only the nights before one decide on it."""
+    return list(_decide(found.nights, found.out, found.moved))
+
+
+class _Groups:
+    """Values in groups: the `names` of these, in their order, and how many values each has."""
+
+    def __init__(self, groups: NDArray[np.int64]) -> None:
+        self.order = np.argsort(groups, kind="stable")
+        self.names, self.first, self.count = np.unique(
+            groups[self.order], return_index=True, return_counts=True
+        )
+
+    def quantiles(self, values: Floats, fraction: float) -> Floats:
+        """Return the (lower) quantile of the values of each group."""
+        at = np.floor(fraction * (self.count - 1)).astype(np.int64)
+        group = np.repeat(np.arange(len(self.count)), self.count)
+        ordered, most = values[self.order], int(self.count.max())
+        if most * len(self.count) > NIGHT_WIDEST * len(
+            values
+        ):  # few groups are far larger than others
+            return np.asarray(ordered[np.lexsort((ordered, group))][self.first + at], np.float64)
+        table = np.full((len(self.count), most), np.inf)
+        table[group, np.arange(len(values)) - self.first[group]] = ordered
+        table.sort(axis=1)
+        return np.asarray(table[np.arange(len(table)), at], np.float64)
 
 
 def _decide(nights: NDArray[np.int64], out: Floats, moved: Floats) -> list[Night]:

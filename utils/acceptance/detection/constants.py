@@ -28,8 +28,8 @@ SMALLEST_SEEN = SMALLEST / 2
 #: [tuned] all families: a series without changes has one in 23 to 62 samples.
 SUSPICIOUS = 4.0
 #: Series that are watched together, samples that are held at once. [chosen] the arrays of a block
-#: fit a processor's cache, a batch stays below 100 MB.
-BLOCK, BATCH = 500, 1_000_000
+#: fit a processor's cache, a batch stays below 1 GB.
+BLOCK, BATCH = 500, 4_000_000
 
 # ---- The sequential detector (detector.py, evidence.py)
 
@@ -134,9 +134,11 @@ YOUNG_BACK = 0.3
 #: rotating nodes, with a shift of all: wider windows hold more of the shift, narrower ones fewer
 #: sets.
 SET_WINDOW = 15
-#: Samples before anything is known of the effects of sets. [chosen] half as many repetitions give a
-#: standard deviation within a third.
-SET_FEWEST = 10
+#: Samples that tell the effects of sets. [chosen] as those that are held of a series.
+SET_PAST = 240
+#: Samples before anything is known of the effects of sets, half as many of them repetitions, which
+#: give a standard deviation within a third; and those that are worked on at once. [chosen]
+SET_FEWEST, SETS_AT_ONCE = 10, 2000
 
 # ---- From when to when (spells.py)
 
@@ -156,8 +158,9 @@ START_WITHIN, START_FARTHEST = 11.0, 10
 #: Samples before a sample that it is compared with, and the fewest. [chosen] two weeks; a median
 #: absolute deviation of fewer than 6 says nothing.
 NIGHT_WINDOW, NIGHT_WINDOW_FEWEST = 15, 6
-#: The share of the cases that must have moved, and how many cases make a machine. [chosen]
-NIGHT_SHARE, NIGHT_CASES = 0.6, 6
+#: The share of the cases that must have moved, and how many cases make a machine; how many places
+#: a table may have for each of their samples. [chosen]
+NIGHT_SHARE, NIGHT_CASES, NIGHT_WIDEST = 0.6, 6, 4
 #: Spreads that this share must be worse by, and relative change that it must have.
 #: [tuned] the bench's table of slow nights, all families; the second is `SMALLEST`.
 NIGHT_SPREADS, NIGHT_LEAST = 2.0, SMALLEST
@@ -208,7 +211,8 @@ DRIFT_SPREADS, DRIFT_SHARE = 3.0, 0.5
 #: The drift is over when the median is back within this share of what it takes to be one. [chosen]
 DRIFT_BACK = 0.5
 #: Samples that a baseline takes at least, and the nights that it is made of by default. [chosen]
-BASELINE_FEWEST, BASELINE_NIGHTS = 5, 14
+#: Samples of a simulation that show that it repeats. [derived] one cannot.
+BASELINE_FEWEST, BASELINE_NIGHTS, RECORDING_FEWEST = 5, 14, 2
 #: Significant digits of a baseline's value. [chosen] more than any program prints of a time.
 BASELINE_DIGITS = 6
 #: A sample's spread must fit this many times into the tolerance. [derived] else more than 0.3 % of
@@ -229,6 +233,9 @@ RECENT = 10 * 86400.0
 VANISHED_BEFORE = 3
 #: Sessions after which what vanished is how things are, and no alert any more. [chosen] a week.
 VANISHED_FORGOTTEN = 7
+#: Samples of a history that are read at once, how many such blocks stay, and so few that all are
+#: read together; samples whose times are held; bytes of progress in memory. [chosen]
+READ_BLOCK, READ_BLOCKS, READ_FEW, TIMES_HELD, IN_MEMORY = 400_000, 4, 20_000, 20, 64_000_000
 #: Seconds that a session may end before the one that was stored before it. [chosen] sessions run
 #: side by side, and wait for each other when they are stored.
 CLOCK_SLACK = 3600.0

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.detection.constants import (
+    LASTING,
     LEVEL_FEWEST,
+    MAYBE_OUTLIERS,
     OWN_VARIANCE_FROM,
     REMEMBERED,
     SCORE_OFFSET,
@@ -87,3 +89,30 @@ class Evidence:
         skew = np.maximum(sign * self.skew, 1e-3)
         evidence = 4 / skew**2 * (skew * t / 2 - np.log1p(skew * t / 2)) - WINDOW_PENALTIES[:, None]
         return np.where(self.possible, np.maximum(SCORE_OFFSET + SCORE_SLOPE * evidence, 0.0), 0.0)
+
+
+def may_be_outliers(values: Floats, before: float, after: float, spread: float) -> bool:
+    """Tell whether it is too early to call so large a change a lasting one.
+
+    Two outliers and a sample of the old level have as much evidence as three of a small change.
+    """
+    if len(values) >= LASTING or abs(after - before) < MAYBE_OUTLIERS * spread:
+        return False
+    return len(values) < 3 or bool((abs(values - before) < abs(values - after)).any())
+
+
+def begin(values: Floats, before: float, spread: float) -> int:
+    """Return the first sample of a change: where two levels leave the least (bounded) rest.
+
+    The window with most evidence may begin too early: bounded samples of a large change carry
+    some others with them.
+    """
+
+    def rest(level: float, some: Floats) -> float:
+        return float(np.minimum((some - level) ** 2, 9 * spread**2).sum())
+
+    rests = [
+        rest(before, values[:first]) + rest(float(np.median(values[first:])), values[first:])
+        for first in range(len(values) - 1)
+    ]
+    return int(np.argmin(rests))

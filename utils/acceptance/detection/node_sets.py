@@ -8,107 +8,97 @@ off. What remains unknown of it has a variance of its own, and the sample is dra
 until it scatters no more than noise does: where sets differ, a set that is new says little; where
 they do not, it says all.
 
-Each sample is made comparable from those before it, so that decisions of the past stay. The level
-may change: a set is compared with the mean over the sets that were measured around the same time.
+Each sample is made comparable from those before it, so that decisions of the past stay; from the
+newest `SET_PAST` of them, so that what is held is bounded. More tell hardly more: where each of 50
+sets takes its turn, these are five samples of a set, and no set of a year ago is what it was. The
+level may change: a set is compared with the mean over the sets that were measured around the same
+time (`set_effects.py`).
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.robust import MAD_TO_STD
 from acceptance.detection.constants import (
-    BOUND,
     LEARN_EACH,
     LEARN_FIFTH,
     SET_FEWEST,
+    SET_PAST,
     SET_WINDOW,
-    STEADIEST,
 )
+from acceptance.detection.set_effects import Codes, Effects, Floats
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+#: Samples that are held: those that effects are learnt from, and those since.
+HELD_OF_SETS = SET_PAST + 9
 
 
-def comparable(logs: Floats, sets: Ints) -> Floats:
-    """Return samples as if all were of one set of nodes; `logs` is (n, m), `sets` (n,) from 0 on.
+@dataclass(frozen=True)
+class Before:
+    """What was measured before: `count` samples of m series, of which the newest are held.
 
-    The m series were measured by the same n cases, the oldest first. Where the sets of a series
-    show no differences, none repeats, or there is but one, its samples are what they were.
+    `logs` (up to `HELD_OF_SETS`, m) are as measured, of single precision, `sets` (as many,) name
+    their sets, `same` (up to `SET_WINDOW`, m) are the newest ones made comparable. Of g groups of
+    series they are (..., g, m), (..., g) and (..., g, m).
     """
-    same: Floats = logs.copy()
-    if len(set(sets.tolist())) < 2:
-        return same
-    centres = _centres(logs, sets, 0)
-    effects: _Effects | None = None
-    for now in range(SET_FEWEST, len(logs)):
-        if now <= LEARN_EACH or now % (5 if now <= LEARN_FIFTH else 10) == 0:
-            tail = max(0, now - SET_WINDOW)
-            past = logs[:now] - np.vstack([centres[:tail], _centres(logs[:now], sets, tail)])
-            effects = _Effects.learnt(past, sets[:now])
+
+    count: int
+    logs: NDArray[np.float32]
+    sets: Codes
+    same: Floats
+
+
+def comparable(logs: Floats, sets: Codes, before: Before | None = None) -> Floats:
+    """Return samples as if all were of one set of nodes; `logs` is (n, m), `sets` (n,) names.
+
+    The m series were measured by the same n cases, the oldest first, after those of `before`. Where
+    the sets of a series show no differences, none repeats, or there is but one, its samples are
+    what they were. Each series counts alone, to the last bit.
+    """
+    if before is not None:
+        before = Before(
+            before.count, before.logs[:, None], before.sets[:, None], before.same[:, None]
+        )
+    return comparable_groups(logs[:, None], sets[:, None], before)[:, 0]
+
+
+def comparable_groups(logs: Floats, sets: Codes, before: Before | None = None) -> Floats:
+    """Return samples as `comparable` does, of g groups of as many series: (n, g, m) and (n, g).
+
+    The series of a group were measured by the same cases.
+    """
+    if before is None:
+        none = np.empty((0, *logs.shape[1:]))
+        before = Before(0, none.astype(np.float32), none[:, :, 0].astype(sets.dtype), none)
+    names = np.concatenate([before.sets, sets])
+    if not len(names) or (names == names[0]).all():
+        return np.array(logs)
+    held = _rows(before.logs, logs.astype(np.float32))
+    same = _rows(before.same, logs)
+    effects: Effects | None = None
+    learnt = -1
+    for row in range(len(logs)):
+        now = before.count + row
+        if now < SET_FEWEST:
+            continue
+        each = 1 if now <= LEARN_EACH else 5 if now <= LEARN_FIFTH else 10
+        if learnt != now - now % each:
+            learnt = now - now % each
+            end = len(before.logs) + row - now % each
+            part = slice(max(0, end - SET_PAST), end)
+            effects = Effects.learnt(held[part], names[part])
         if effects is not None:
-            level = same[max(0, now - SET_WINDOW) : now].mean(axis=0)
-            same[now] = effects.taken_off(logs[now], int(sets[now]), level)
-    return same
+            at = len(before.same) + row
+            level = same[max(0, at - SET_WINDOW) : at].mean(axis=0)
+            effects.take_off(same[at], names[len(before.logs) + row], level)
+    return np.asarray(same[len(before.same) :, :, :-1].copy(), np.float64)
 
 
-def _centres(logs: Floats, sets: Ints, first: int) -> Floats:
-    """Return the mean over the sets that were measured around each sample from `first` on."""
-    oldest = max(0, first - SET_WINDOW)
-    columns = np.arange(oldest, len(logs))
-    near = np.abs(np.arange(first, len(logs))[:, None] - columns) <= SET_WINDOW
-    equal = (sets[columns, None] == sets[columns]).astype(np.float64)
-    # Each set counts once, however often it was measured.
-    weights = near / np.maximum(near @ equal, 1)
-    weights /= weights.sum(axis=1, keepdims=True)
-    return np.asarray(weights @ logs[oldest:], np.float64)
+def _rows(before: NDArray[np.floating], new: NDArray[np.floating]) -> Floats:
+    """Return all rows, with a column more, in the order of C.
 
-
-class _Effects:
-    """What is known of the effects of sets: `means` and counts of each, and two variances."""
-
-    def __init__(self, means: Floats, counts: Ints, between: Floats, within: Floats) -> None:
-        self.means, self.counts, self.between, self.within = means, counts, between, within
-
-    @classmethod
-    def learnt(cls, past: Floats, sets: Ints) -> "_Effects | None":
-        """Learn from deviations of past samples; None where there are too few for two variances.
-
-        A set that was measured on end and never again may as well have been another time.
-        """
-        begun = sets[np.flatnonzero(np.append(True, sets[1:] != sets[:-1]))]
-        again = (np.bincount(begun, minlength=int(sets.max()) + 1) > 1)[sets]
-        past, sets = past[again], sets[again]
-        if not len(sets):
-            return None
-        member = (sets == np.arange(sets.max() + 1)[:, None]).astype(np.float64)
-        counts = member.sum(axis=1)
-        seen = int((counts > 0).sum())
-        freedom = len(sets) - seen
-        if seen < 2 or freedom < SET_FEWEST // 2:
-            return None
-        share = member / np.maximum(counts, 1)[:, None]
-        means = share @ past
-        rest = past - means[sets]
-        # One outlier is no effect of its set.
-        bound = BOUND * MAD_TO_STD * np.median(np.abs(rest), axis=0) * np.sqrt(len(sets) / freedom)
-        bounded = means[sets] + np.clip(rest, -bound, bound)
-        means = share @ bounded
-        within = ((bounded - means[sets]) ** 2).sum(axis=0) / freedom
-        within = np.maximum(within, STEADIEST**2)
-        means = means - bounded.mean(axis=0)
-        squares = (counts[:, None] * means**2).sum(axis=0)
-        # What chance alone may show between sets that do not differ is none of theirs.
-        chance = (seen - 1) * within * (1 + np.sqrt(2 / (seen - 1) + 2 / freedom))
-        between = np.maximum(squares - chance, 0) / (len(sets) - (counts**2).sum() / len(sets))
-        return cls(means, counts, between, within)
-
-    def taken_off(self, logs: Floats, which: int, level: Floats) -> Floats:
-        """Return samples of a set without its effect, and no farther from `level` than noise."""
-        count = self.counts[which] if which < len(self.counts) else 0
-        mean = self.means[which] if count else np.zeros(len(logs))
-        known = count * self.between + self.within
-        effect = count * self.between / known * mean
-        unknown = self.between * self.within / known
-        drawn = np.sqrt(self.within / (self.within + unknown))
-        same = level + drawn * (logs - effect - level)
-        return np.where(self.between > 0, same, logs)
+    In another order, or of a single column, numpy would not add up one row after the other.
+    """
+    rows = np.zeros((len(before) + len(new), new.shape[1], new.shape[2] + 1))
+    rows[: len(before), :, :-1], rows[len(before) :, :, :-1] = before, new
+    return rows

@@ -42,16 +42,20 @@ class Noise:
     skew: Floats
     dof: Floats
 
-    @classmethod
-    def unknown(cls, count: int) -> "Noise":
-        """Return the noise of series of which nothing is known."""
-        return cls(*(np.ones(count) for _ in fields(cls)))
+    def take(self, other: "Noise", those: slice) -> None:
+        """Replace the noise of some series by that of `other`."""
+        for part in fields(self):
+            getattr(self, part.name)[those] = getattr(other, part.name)
 
 
-def learn(values: Floats, kept: Flags) -> tuple[Noise, NDArray[np.intp]]:
+def learn(
+    values: Floats, kept: Flags, pairs: Flags, bounds: tuple[float, float] = (BOUND, BOUND_ROUGH)
+) -> tuple[Noise, NDArray[np.intp]]:
     """Return the noise of the samples `kept` of `values`, both (n, m), and their numbers.
 
-    The oldest sample is the first row. Where none is kept, the result means nothing.
+    The oldest sample is the first row; `pairs` (n - 1, m) are those kept that have one before them.
+    Where none is kept, the result means nothing. `bounds` are those of a sample, in standard
+    deviations: of a history without outliers, and of one with them.
     """
     count = kept.sum(axis=0)
     ranked = np.sort(np.where(kept, values, np.inf), axis=0)
@@ -63,9 +67,9 @@ def learn(values: Floats, kept: Flags) -> tuple[Noise, NDArray[np.intp]]:
         wide = np.fmax((high - low) / DECILES * (1 + 1 / np.maximum(count, 1)), STEADIEST)
     values = np.where(kept, values - centre, 0.0)
     rough = np.abs(values).max(axis=0) > OUTLIER * wide
-    half = wide * np.where(rough, BOUND_ROUGH, BOUND)
+    half = wide * np.where(rough, bounds[1], bounds[0])
 
-    total, pairs = np.maximum(count, 2), kept[1:]
+    total = np.maximum(count, 2)
     bounded = np.clip(values, -half, half)
     bounded = np.where(kept, bounded - bounded.sum(axis=0) / total, 0.0)
     variance = np.maximum((bounded**2).sum(axis=0) / (total - 1), STEADIEST**2)

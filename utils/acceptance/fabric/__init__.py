@@ -7,8 +7,10 @@ from acceptance.fabric import (
     memory,
     plausibility,
     rates,
+    topology,
+    view,
 )
-from acceptance.fabric.facts import FabricFault, Facts, facts_of, not_judged
+from acceptance.fabric.facts import FabricFault, Facts, facts_of, is_viewed, not_judged, not_viewed
 from acceptance.fabric.limits import Limit, exceeds, latency_floor, limit
 from acceptance.fabric.link_check import deviations
 from acceptance.fabric.node import Deviation, Interface, NodeLinks, Port, Slot, slot_text
@@ -26,13 +28,17 @@ __all__ = [
     "deviations",
     "exceeds",
     "facts_of",
+    "is_viewed",
     "latency_floor",
     "limit",
     "link_check",
     "link_report",
     "memory",
     "not_judged",
+    "not_viewed",
     "plausibility",
     "rates",
     "slot_text",
+    "topology",
+    "view",
 ]

@@ -11,6 +11,8 @@ from acceptance.core.errors import Fault
 from acceptance.core.technologies import TECHNOLOGIES
 from acceptance.fabric import rates
 
+#: Who may look at the whole fabric: the machine that runs ReFrame, or the nodes of the partition.
+VIEWS = ("here", "node")
 Number = TypeVar("Number", int, float)
 
 
@@ -27,7 +29,7 @@ class Facts:
     those of a node that a message may use at once. `device` has the names of the fabric's links on
     a node, with commas: `mlx5_0/1`, `mlx5_0` for all its ports, `eth2`. `cable` is the metres of
     all cables on the shortest way between two nodes, `hops` the switches on it (no limit follows
-    from them).
+    from them). `view`: who looks at the whole fabric, of `VIEWS`.
     """
 
     technology: str
@@ -41,6 +43,7 @@ class Facts:
     device: str | None = None
     cable: float | None = None
     hops: int | None = None
+    view: str | None = None
 
     @classmethod
     def read(cls, mapping: Mapping[str, object]) -> "Facts":
@@ -70,7 +73,10 @@ class Facts:
             device=",".join(devices) or None,
             cable=_metres(given),
             hops=_number(given, "hops", range(100)),
+            view=_word(given, "view", VIEWS),
         )
+        if facts.view and facts.technology != "infiniband":
+            raise FabricFault(f"view is of infiniband: nobody sees all of {facts.technology}")
         if devices and facts.ports > len(devices):
             raise FabricFault(f"ports is {facts.ports}, but device names {len(devices)}")
         return facts
@@ -160,6 +166,26 @@ def not_judged(extras: Mapping[str, object]) -> str:
     if not facts.shown:
         return f"Linux shows no links of {facts.technology}"
     return f"{facts.text}, no rate is stated" if facts.rate is None else ""
+
+
+def is_viewed(extras: Mapping[str, object]) -> bool:
+    """Tell whether the facts of a partition name who looks at its whole fabric."""
+    try:
+        facts = facts_of(extras, "")
+    except FabricFault:
+        return False
+    return facts is not None and facts.view is not None
+
+
+def not_viewed(extras: Mapping[str, object]) -> str:
+    """Say why nobody looks at a partition's whole fabric; empty where it is stated, or is none."""
+    try:
+        facts = facts_of(extras, "")
+    except FabricFault:
+        return ""
+    if facts is None or facts.technology != "infiniband" or facts.view:
+        return ""
+    return 'its facts name nobody who may (fabric: "view": "here" or "node")'
 
 
 def _names(text: object) -> list[str]:

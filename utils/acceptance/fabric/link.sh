@@ -5,7 +5,7 @@
 # usage: link.sh [sysfs]    (default /sys; the tests give a made tree)
 #
 # For nodes that have nothing but a POSIX shell: of other programs it uses cat, ls and hostname or
-# uname. Every line begins with the name of the node, because a launcher mixes the lines of its
+# uname, and lldpctl where it is there. Every line begins with the name of the node, because a launcher mixes the lines of its
 # nodes; the last one gives the number of those before it, so that a missing line shows.
 # Source of the files: Linux, Documentation/ABI, sysfs-class-infiniband, sysfs-class-net*,
 # sysfs-bus-pci.
@@ -121,6 +121,7 @@ has_folder() {
 
 adapter() {
     device "adapter ${1##*/}" "$1"
+    facts "adapter ${1##*/}" "$1" node_guid
     is_there "$1/ports" || return 0
     if ! can_list "$1/ports"; then
         unreadable "$1/ports"
@@ -143,6 +144,21 @@ interface() {
         rx_bytes tx_bytes rx_errors tx_errors rx_dropped tx_dropped
 }
 
+# neighbours: say in one line what lldpd knows of the other ends of the cables, as JSON.
+neighbours() {
+    PATH=$PATH:/usr/sbin:/sbin
+    if ! command -v lldpctl >/dev/null 2>&1; then
+        say lldp none
+        return 0
+    fi
+    limit=$(command -v timeout) || limit=
+    value=$(${limit:+"$limit" 10} lldpctl -f json 2>/dev/null) || value=unreadable
+    set -f # its words are no patterns
+    # shellcheck disable=SC2086 # one space is enough between them
+    say lldp ${value:-unreadable}
+    set +f
+}
+
 say link 1
 if look infiniband; then
     for path in "$root"/class/infiniband/*; do
@@ -154,4 +170,5 @@ if look net; then
         has_folder "$path" && interface "$path"
     done
 fi
+neighbours
 say end "$lines"

@@ -8,6 +8,7 @@ node are in order. `link` gives the version of the form, `end` the number of lin
     node17 adapter mlx5_0 device pci
     node17 adapter mlx5_0 driver mlx5_core
     node17 adapter mlx5_0 pci 0000:03:00.0
+    node17 adapter mlx5_0 node_guid 9803:9b03:0050:0000
     node17 slot 0000:03:00.0 current_link_speed 5.0 GT/s PCIe
     node17 slot 0000:03:00.0 current_link_width 8
     node17 port mlx5_0 1 state 4: ACTIVE
@@ -17,9 +18,12 @@ node are in order. `link` gives the version of the form, `end` the number of lin
     node17 net eth2 device pci
     node17 net eth2 speed 10000
     node17 unreadable class/net/eth3/speed
-    node17 end 14
+    node17 lldp {"lldp": {"interface": {"eth2": {"chassis": ..., "port": ...}}}}
+    node17 end 16
 
-A class is `listed`, `none` (the kernel has no such class: no adapter) or `unreadable` (nobody could
+`lldp` has what `lldpctl -f json` prints, in one line (`lldp.py`); `none`: it is not installed,
+`unreadable`: lldpd does not run, or does not answer this user. A class is `listed`,
+`none` (the kernel has no such class: no adapter) or `unreadable` (nobody could
 look). The values are those of Linux: `rate` in Gb/s (10^9 bits), `speed` in Mb/s, GT/s a lane for a
 slot, `mtu` and `rx_bytes`, `tx_bytes` in bytes, `port_xmit_data`, `port_rcv_data` in words of 4
 bytes, `type` a number of `linux/if_arp.h`. Sources: Linux, Documentation/ABI (sysfs-class-net,
@@ -31,6 +35,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from acceptance.core.errors import ParseError
+from acceptance.fabric import lldp
+from acceptance.fabric.guids import NO_GUID, guid_text
 from acceptance.fabric.node import Adapter, Interface, NodeLinks, Port, Slot
 from acceptance.fabric.rates import Rate
 
@@ -41,6 +47,10 @@ SCRIPT = Path(__file__).with_name("link.sh")
 _NO_SPEED = {-1, 0, 0xFFFF, 0xFFFFFFFF}
 _NO_WIDTH = {0, 0xFF}
 
+_NO_LLDP = {
+    "none": "lldpd is not installed",
+    "unreadable": "lldpd does not run, or does not answer this user",
+}
 _NODE = re.compile(r"(?P<node>\S+) (?P<kind>[a-z]+) (?P<rest>\S.*)\Z")
 _RATE = re.compile(r"(?P<gb>\d+(\.\d+)?) Gb/sec \((?P<lanes>\d+)X ?(?P<word>\w*)\)\Z", re.ASCII)
 _GT = re.compile(r"(?P<gt>\d+(\.\d+)?) GT/s( PCIe)?\Z", re.ASCII)
@@ -136,6 +146,12 @@ def _rate(text: str) -> Rate:
     return Rate(gbps, lanes, word or ("SDR" if gbps == 2.5 * lanes else ""))
 
 
+def _guid(text: str) -> str:
+    if not (guid := guid_text(text)):
+        raise ValueError(f"{text!r} is no GUID")
+    return "" if guid == NO_GUID else guid
+
+
 def _state(text: str) -> str:
     if not _STATE.match(text):
         raise ValueError(f"{text!r} is no state of a port")
@@ -144,7 +160,10 @@ def _state(text: str) -> str:
 
 #: Kind of line -> key -> field, and the reader of its value.
 _FIELDS: dict[str, dict[str, tuple[str, Callable[[str], object]]]] = {
-    "adapter": {key: (key, str) for key in ("device", "driver", "pci")},
+    "adapter": {
+        **{key: (key, str) for key in ("device", "driver", "pci")},
+        "node_guid": ("guid", _guid),
+    },
     "port": {
         "state": ("state", _state),
         "phys_state": ("phys_state", _state),
@@ -197,6 +216,9 @@ class _Reader:
             self.node.unreadable.append(rest)
         elif kind == "class":
             self.read_class(rest)
+        elif kind == "lldp":
+            self.once(kind)
+            self.read_neighbours(rest)
         elif kind in _FIELDS:
             self.read_fact(kind, rest)
         else:
@@ -221,6 +243,16 @@ class _Reader:
             raise ValueError("a class, or what became of it, that is not known")
         self.once("class", name)
         self.node.classes[name] = how
+
+    def read_neighbours(self, rest: str) -> None:
+        """Take what lldpd knows; what it prints otherwise is no reason to know nothing else."""
+        if rest in _NO_LLDP:
+            self.node.no_neighbours = _NO_LLDP[rest]
+            return
+        try:
+            self.node.neighbours = lldp.parse(rest, self.node.name)
+        except ParseError as error:
+            self.node.no_neighbours = error.message
 
     def read_fact(self, kind: str, rest: str) -> None:
         words = rest.split(" ", 3 if kind == "port" else 2)

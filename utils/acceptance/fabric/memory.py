@@ -9,7 +9,7 @@ W - C go through the memory. Sizes of which nothing is left are not compared.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from acceptance.core.metrics import split
+from acceptance.core.metrics import read, split
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS, Benchmark
 from acceptance.fabric.limits import exceeds
 from acceptance.launch import Layout
@@ -36,12 +36,11 @@ class Memory:
         """Return the most MB/s that a benchmark may report; None where caches may hold it all.
 
         Of a pair the buffers are those of what it sends and receives: two of one message, four of
-        two ways. Of two ways a benchmark may send twice from one buffer and receive twice in one
-        (IMB's Exchange), so that memory moves no more bytes than it reports.
+        two ways; what is said of each pair (`pair_bandwidth`) is one way. Of two ways a benchmark
+        may send twice from one buffer and receive twice in one (IMB's Exchange), so that memory
+        moves no more bytes than it reports.
         """
-        ways = benchmark.link_factor
-        if not ways:
-            return None
+        ways = benchmark.link_factor or 1
         pairs = layout.processes // 2 if benchmark.pair_sum else 1
         buffers, caches = 2 * ways * size * pairs, CACHES * self.cache
         if buffers <= caches:
@@ -64,9 +63,9 @@ def beyond(
     sizes = {
         name: size
         for name, (_, unit) in measurements.items()
-        if (size := split(name)[1]) and split(name)[0] in METRICS and unit in UNITS
+        if (size := split(name)[1]) and read(name)[0] in METRICS and unit in UNITS
     }
-    if benchmark.link_factor is None or not sizes:
+    if not (benchmark.link_factor or benchmark.pair_bandwidth) or not sizes:
         return [], ""
     if missing := memory.missing():
         return [], f"not compared: {missing}"

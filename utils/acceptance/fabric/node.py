@@ -6,6 +6,7 @@
 from dataclasses import dataclass, field
 
 from acceptance.core.observations import Observation
+from acceptance.fabric.lldp import Neighbour
 from acceptance.fabric.rates import GENERATIONS, Rate
 
 
@@ -90,17 +91,22 @@ class Interface:
 
 @dataclass
 class Adapter:
-    """A device of the class infiniband, and where it sits."""
+    """A device of the class infiniband, where it sits, and its node GUID, as in `guids.py`."""
 
     name: str
     device: str = "none"
     driver: str = ""
     pci: str = ""
+    guid: str = ""
 
 
 @dataclass
 class NodeLinks:
-    """All that one node said; `unreadable` are paths below /sys, ports have names like mlx5_0/1."""
+    """All that one node said; `unreadable` are paths below /sys, ports have names like mlx5_0/1.
+
+    `neighbours` are what its Ethernet interfaces are plugged into; None where lldpd did not tell,
+    and `no_neighbours` says why.
+    """
 
     name: str
     classes: dict[str, str] = field(default_factory=dict)
@@ -109,6 +115,8 @@ class NodeLinks:
     slots: dict[str, Slot] = field(default_factory=dict)
     interfaces: dict[str, Interface] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
+    neighbours: tuple[Neighbour, ...] | None = None
+    no_neighbours: str = ""
 
 
 @dataclass(frozen=True)

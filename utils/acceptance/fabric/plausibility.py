@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from acceptance.core.errors import read_whole
-from acceptance.core.metrics import split
+from acceptance.core.metrics import read, split
 from acceptance.core.observations import Observation
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS, Benchmark, factor
 from acceptance.fabric.counters import bytes_moved, error_growth
@@ -63,8 +63,12 @@ def implausible(
 
 
 def _of_pairs(name: str, prefix: str, layout: Layout) -> bool:
-    """Tell whether a metric is of pairs in a benchmark of all, each of them between nodes."""
-    return bool(prefix) and name.startswith(prefix) and layout.per_node == 1
+    """Tell whether a metric is of pairs in a benchmark of all, each of them between nodes.
+
+    Ranks stand in blocks: at a `distance` of so many as a node has, they are on two nodes.
+    """
+    distance = int(read(name)[1].get("distance", 1))
+    return bool(prefix) and name.startswith(prefix) and distance >= layout.per_node
 
 
 def _too_fast(
@@ -79,7 +83,7 @@ def _too_fast(
     of_all = factor(benchmark, layout.nodes, layout.mapping, pairs)
     over = {}
     for name, (value, unit) in measurements.items():
-        links = of_all if split(name)[0] in METRICS else None
+        links = of_all if read(name)[0] in METRICS else None
         if _of_pairs(name, benchmark.pair_bandwidth, layout):
             links = 1
         if links is not None and unit in UNITS:
@@ -108,7 +112,7 @@ def _too_soon(
         stem, size = split(name)
         size = size if stem == "latency" and benchmark.one_message else None
         if _of_pairs(name, benchmark.pair_latency, layout):
-            size = benchmark.pair_size
+            size = benchmark.pair_size or split(name)[1]
         if size and unit == "us":
             floor = latency_floor(facts, size)
             if value < floor / (1 + SLACK):

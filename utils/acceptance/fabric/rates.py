@@ -253,6 +253,11 @@ def slot_time(pcie: str | None, lanes: int | None, slots: int, size: int) -> flo
     """Return how long (us) a slot needs for the bits of a message (bytes); 0 if not known."""
     if pcie is None or lanes is None:
         return 0.0
+    return (size + packet_overhead(pcie)) / encoded_slot(pcie, lanes, slots)
+
+
+def encoded_slot(pcie: str, lanes: int, slots: int = 1) -> float:
+    """Return what the slots of a node carry (MB/s) of packets and all that is around them."""
     lane = PCIE[pcie]
-    wire = _bound([(lanes, "lanes"), (slots, "slots")], lane.speed, "GT/s", lane.encoding)
-    return (size + packet_overhead(pcie)) / wire.value
+    counts = [(lanes, "lanes"), (slots, "slots")]
+    return _bound(counts, lane.speed, "GT/s", lane.encoding).value

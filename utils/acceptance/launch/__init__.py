@@ -9,7 +9,7 @@ from acceptance.launch import (
     scontrol,
     slurm_jobs,
 )
-from acceptance.launch.partition_size import NODES, Size, size_of
+from acceptance.launch.partition_size import NODES, Size, size_of, stated_of
 from acceptance.launch.pins import PinFault
 from acceptance.launch.placement import MPIS, Launch, Layout, PlacementFault, place
 from acceptance.launch.rank_report import Rank, misplaced
@@ -62,6 +62,7 @@ __all__ = [
     "scontrol",
     "size_of",
     "slurm_jobs",
+    "stated_of",
     "usable_cores",
     "usable_memory",
 ]

@@ -4,9 +4,10 @@
 #     sh hosts.sh FILE
 #
 # Slurm's own names where it has given the nodes, else what the ranks said of themselves in FILE
-# (`rank.sh`), of which each node had one.
+# (`rank.sh`), or SimGrid of them (`smpirun -map`), of which each node had one.
 if [ -n "$SLURM_JOB_NODELIST" ] && command -v scontrol > /dev/null; then
     scontrol show hostnames "$SLURM_JOB_NODELIST"
 else
-    sed -n 's/^placement rank=\([0-9]*\) node=\([^ ]*\) .*/\1 \2/p' "$1" | sort -n | cut -d ' ' -f 2
+    sed -n -e 's/^placement rank=\([0-9]*\) node=\([^ ]*\) .*/\1 \2/p' \
+        -e 's/^.*\[rank \([0-9]*\)\] -> \([^ ]*\)$/\1 \2/p' "$1" | sort -n | cut -d ' ' -f 2
 fi

@@ -1,42 +1,70 @@
 """How many nodes, cores and how much memory of a partition jobs take, also where it states none.
 
 What its extras state counts. Else cores are those of ReFrame's own processor information. Without
-nodes or cores Slurm is asked, which may take as long as its controller does; where jobs run on this
-machine it is looked at.
+nodes or cores, and of `all` nodes, Slurm is asked, which may take as long as its controller does;
+where jobs run on this machine it is looked at.
 """
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from acceptance.core.extras import PartitionExtras
+from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
+from acceptance.core.simulated import mismatch
+from acceptance.core.text import shortened
 from acceptance.launch import scontrol
 from acceptance.launch.scontrol import SlurmFault
 from acceptance.launch.slurm_jobs import SLURM
-from acceptance.launch.slurm_nodes import node_records
+from acceptance.launch.slurm_nodes import node_records, partition_nodes
 from acceptance.launch.topology import usable_cores, usable_memory
 
 #: Nodes that are used of a partition of Slurm which does not say how many: enough for a first
 #: verdict that does not wait long.
 NODES = 4
+#: Names of nodes that a line shows.
+_SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Size:
     """What jobs take of a partition: nodes, cores of each, bytes of memory of each, 0 if not known.
 
-    `unknown` says why nobody knows nodes or cores; it then has one node without cores.
+    `unknown` says why nobody knows nodes or cores; it then has one node without cores. Of a
+    partition that states `all`, `there` is how many nodes there are, up or not, and `told` says
+    which take no part, and why; both are empty of any other.
     """
 
     nodes: int
     cores: int
     memory: int = 0
     unknown: str = ""
+    there: int = 0
+    told: str = ""
 
     @property
     def processes(self) -> int:
         """Return the largest number of processes that a job has."""
         return self.nodes * self.cores
+
+
+def stated_of(
+    extras: Mapping[str, object], scheduler: str, where: str = "", system: str = ""
+) -> PartitionExtras:
+    """Read what a partition states; raises ExtrasFault, also for `all` nodes that nobody can list.
+
+    `scheduler` is ReFrame's; `where` are file and partition. With its `system` also for one that is
+    simulated and not called so, or the other way round.
+    """
+    stated = PartitionExtras.read(extras, where)
+    if system and (wrong := mismatch(system, stated.simulated)):
+        raise ExtrasFault(wrong, where=where)
+    if stated.nodes == ALL and scheduler not in (*SLURM, "local"):
+        raise ExtrasFault(
+            f"nodes is {ALL!r}, and nothing here can ask the scheduler {scheduler} "
+            "for its nodes; write how many there are",
+            where=where,
+        )
+    return stated
 
 
 def size_of(
@@ -51,14 +79,17 @@ def size_of(
         known = _of_this_machine()
         # What a site, or ReFrame, says of the processor may be more than this process may use.
         cores = stated.cores or min(cores or known.cores, known.cores)
+    elif scheduler in SLURM and stated.nodes == ALL:
+        known = _of_slurm(tuple(access), every=True)
     elif scheduler in SLURM and not (stated.nodes and cores):
         known = _of_slurm(tuple(access))
     elif not cores:
         known = Size(1, 0, unknown=f"nothing here can ask the scheduler {scheduler}")
-    nodes, cores = stated.nodes or known.nodes, cores or known.cores
+    nodes = stated.nodes if isinstance(stated.nodes, int) and stated.nodes else known.nodes
+    cores = cores or known.cores
     if not (nodes and cores):
         return Size(1, 0, stated.memory, known.unknown)
-    return Size(nodes, cores, stated.memory or known.memory)
+    return replace(known, nodes=nodes, cores=cores, memory=stated.memory or known.memory)
 
 
 def _cores(processor: Mapping[str, object]) -> int:
@@ -72,13 +103,28 @@ def _of_this_machine() -> Size:
 
 
 @functools.cache
-def _of_slurm(access: tuple[str, ...]) -> Size:
-    """Ask Slurm for the nodes that these options choose; a node has what the least of them has."""
+def _of_slurm(access: tuple[str, ...], *, every: bool = False) -> Size:
+    """Ask Slurm for the nodes that these options choose; a node has what the least of them has.
+
+    Of `every` node those count that are up.
+    """
     try:
         nodes = node_records(access)
         names = frozenset.intersection(*(node.partitions for node in nodes))
         limits = [p.most_nodes for p in scontrol.all_partitions() if p.name in names]
+        standing = partition_nodes(access) if every else ()
     except SlurmFault as err:
         return Size(0, 0, unknown=str(err))
-    most = min([NODES, len(nodes), *(limit for limit in limits if limit)])
-    return Size(most, min(n.cores for n in nodes), min(n.memory for n in nodes))
+    away = {node.name: node.text for node in standing if not node.up}
+    there, nodes = len(nodes), [node for node in nodes if node.name not in away]
+    told = shortened(away.values(), _SHOWN)
+    if not nodes:
+        return Size(0, 0, unknown=f"none of its {there} nodes is up: {told}")
+    limit = min([len(nodes), *(limit for limit in limits if limit)])
+    size = Size(min(limit, NODES), min(n.cores for n in nodes), min(n.memory for n in nodes))
+    if not every:
+        return size
+    texts = [f"{len(nodes)} of {there} nodes are up; not: {told}"] if away else []
+    if limit < len(nodes):
+        texts.append(f"a job may have {limit} of {len(nodes)} nodes (MaxNodes)")
+    return replace(size, nodes=limit, there=there, told="; ".join(texts))

@@ -24,7 +24,10 @@ _LAUNCHERS = {
     "mpich": "hydra",
     "mvapich2": "hydra",
     "intel-mpi": "intel-mpi",
+    "simgrid": "smpirun",
 }
+#: The platform of a simulation, and the host of each rank, in the folder of the job.
+PLATFORM_FILE, HOST_FILE = "platform.xml", "ranks.hosts"
 #: What an environment may say that its MPI is: those above, those that only Slurm's srun starts
 #: here, and any other one, of which nothing is known.
 MPIS = (*_LAUNCHERS, "sgi-mpt", "cray-mpt", "nec-mpi", "other")
@@ -107,9 +110,18 @@ def place(launcher: str, layout: Layout) -> Launch:
         raise PlacementFault(f"{layout.placement} on {layout.nodes} nodes")
     if layout.placement == "inter-socket" and layout.processes % 2:
         raise PlacementFault(f"{layout.processes} ranks cannot be halved over two sockets")
-    return {"srun": _srun, "openmpi": _openmpi, "hydra": _hydra, "intel-mpi": _intel}[launcher](
-        layout
-    )
+    return {
+        "srun": _srun,
+        "openmpi": _openmpi,
+        "hydra": _hydra,
+        "intel-mpi": _intel,
+        "smpirun": _smpirun,
+    }[launcher](layout)
+
+
+def _smpirun(layout: Layout) -> Launch:
+    # The file of hosts has the layout.
+    return Launch(("-platform", PLATFORM_FILE, "-hostfile", HOST_FILE))
 
 
 def _srun(layout: Layout) -> Launch:
@@ -179,6 +191,8 @@ def on_hosts(launcher: str, hosts: str, number: int) -> tuple[str, tuple[str, ..
         return f"SLURM_HOSTFILE={hosts} ", (*count, "--distribution=arbitrary", "--cpu-bind=cores")
     if launcher == "openmpi":
         return "", ("--hostfile", hosts, "--map-by", "seq", "--bind-to", "core")
+    if launcher == "smpirun":
+        return "", ("-platform", PLATFORM_FILE, "-hostfile", hosts)
     if launcher == "hydra":
         return "", ("-f", hosts, "-bind-to", "core", "-map-by", "core", "-ppn", "1")
     # With hosts of its own Intel MPI takes ssh, also in a job of Slurm.
@@ -192,7 +206,7 @@ def takes_any_order(launcher: str, in_slurm: bool) -> bool:
     In a job of Slurm, Hydra and Intel MPI have Slurm start their proxies, which it does in its own
     order of the hosts.
     """
-    return launcher in ("srun", "openmpi") or not in_slurm
+    return launcher in ("srun", "openmpi", "smpirun") or not in_slurm
 
 
 def exported(launcher: str, options: tuple[str, ...], variables: dict[str, str]) -> list[str]:
@@ -235,6 +249,8 @@ def path(mpi: str, way: str, technology: str = "") -> dict[str, str]:
         "mpich": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": ucx},
         "mvapich2": {"MV2_USE_SHARED_MEM": "0"},
         "intel-mpi": {"I_MPI_FABRICS": "ofi", **({} if rdma else {"FI_PROVIDER": "tcp"})},
+        # Its platform has the way.
+        "simgrid": {},
     }
     try:
         return variables[mpi]

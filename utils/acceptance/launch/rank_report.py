@@ -1,4 +1,4 @@
-"""Where the ranks of a job stood, as `launch/rank.sh` printed it, compared with what was asked."""
+"""Where the ranks of a job stood, as they, or SimGrid, said it, compared with what was asked."""
 
 import re
 from collections import Counter
@@ -28,20 +28,29 @@ _LINE = re.compile(
     r"sockets=(?P<sockets>[\d,?]+) cores=(?P<cores>[\d,:?]+)\Z"
 )
 
+#: What `smpirun -map` prints of SimGrid's log: `[0.000000] [smpi/INFO] [rank 3] -> n1`.
+_SIMULATED = re.compile(r"(?:\[[^]]*\] )*\[rank (?P<rank>\d+)\] -> (?P<node>\S+)\Z")
+
 
 def is_line(line: str) -> bool:
-    """Tell whether a line of standard error is one of `rank.sh`."""
-    return line.startswith("placement rank=")
+    """Tell whether a line of standard error is one of `rank.sh`, or of SimGrid's map."""
+    return line.startswith("placement rank=") or _SIMULATED.match(line) is not None
 
 
 def read(text: str, source: str = "stderr") -> list[Rank]:
-    """Read the lines of `launch/rank.sh` among others; sorted by rank.
+    """Read the lines of `launch/rank.sh`, or of `smpirun -map`, among others; sorted by rank.
 
-    Raises ParseError, with file and line, for a line that is cut or garbled, or has no rank.
+    A simulated node has no sockets, and each rank of it a core of its own. Raises ParseError, with
+    file and line, for a line that is cut or garbled, or has no rank.
     """
-    ranks = []
+    ranks: list[Rank] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not is_line(line.strip()):
+            continue
+        if match := _SIMULATED.match(line.strip()):
+            core = str(sum(rank.node == match["node"] for rank in ranks))
+            place = frozenset({"0"}), frozenset({f"0:{core}"})
+            ranks.append(Rank(int(match["rank"]), match["node"], core, *place))
             continue
         match = _LINE.match(line.strip())
         if not match:

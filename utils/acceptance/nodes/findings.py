@@ -83,6 +83,11 @@ class NodeFinding:
         return tuple(filter(None, (self.place, self.round, *self.nodes)))
 
     @property
+    def compared(self) -> str:
+        """Name the quantity, as a later comparison has to have it in order to end an alert."""
+        return compared_in(self.environment, self.where, self.size)
+
+    @property
     def reason(self) -> str:
         """Say what is to blame, in words."""
         names = " and ".join(self.nodes)
@@ -125,6 +130,11 @@ class NodeFinding:
         """Return what `as_data` made; TypeError or KeyError for anything else."""
         names = {"nodes": tuple(data["nodes"]), "partners": tuple(data["partners"])}
         return cls(**{**data, **names})
+
+
+def compared_in(environment: str, where: str, size: int) -> str:
+    """Name a quantity that nodes are compared in."""
+    return f"{environment} {where} {size}"
 
 
 def quantity_text(where: str, size: int, unit: str) -> str:

@@ -1,6 +1,6 @@
 """Published values, baselines, tolerances and claims: read, validated as a whole, looked up."""
 
-from acceptance.references import tables
+from acceptance.references import recordings, tables
 from acceptance.references.library import Ambiguous, Library, load
 from acceptance.references.misses import misses_text, outside
 from acceptance.references.records import (
@@ -14,13 +14,22 @@ from acceptance.references.records import (
     with_derived,
     write_parameters,
 )
-from acceptance.references.relations import RANGED, RELATIONS, agrees, bounds
-from acceptance.references.tolerances import SOURCES, Tolerances, failing
+from acceptance.references.relations import (
+    RANGED,
+    RELATIONS,
+    SIZES,
+    agrees,
+    bounds,
+    stated_sizes,
+)
+from acceptance.references.tolerances import RECORDED, SOURCES, Tolerances, failing
 
 __all__ = [
     "PARAMETERS",
     "RANGED",
+    "RECORDED",
     "RELATIONS",
+    "SIZES",
     "SOURCES",
     "Ambiguous",
     "Claim",
@@ -36,7 +45,9 @@ __all__ = [
     "load",
     "misses_text",
     "outside",
+    "recordings",
     "source_of",
+    "stated_sizes",
     "tables",
     "with_derived",
     "write_parameters",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from acceptance.core.simulated import is_simulated
 from acceptance.core.units import UNITS
 from acceptance.references.fields import Row, known, number, parameters, refuse, require, rows
 from acceptance.references.records import CLAIM_COLUMNS, Claim, Partition, Side
@@ -86,6 +87,8 @@ def _check_form(claim: Claim) -> None:
         refuse(side.over == replace(side, over=None), "above and below the line is the same")
     systems = [side.system for side in claim.sides]
     refuse(claim.paper not in systems, f"neither side is of {claim.paper}")
+    kinds = {is_simulated(system) for system in systems}
+    refuse(len(kinds) > 1, "what is simulated is not compared with what is measured")
     refuse((kind.shape == "curve") != (right is None), _FORMS[kind.shape].format(relation))
     if kind.shape == "curve":
         ranges = [key for key in RANGED if bounds(left.keys.get(key, ""))]

@@ -4,17 +4,18 @@ The columns, keys and words are documented in `reference/README.md`. Nothing is 
 malformed row anywhere is a `ReferenceFault` with its file and line.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from acceptance.core.simulated import is_simulated
 from acceptance.core.units import UNITS
-from acceptance.references import claim_rows, csv_rows
+from acceptance.references import claim_rows, csv_rows, recordings
 from acceptance.references.csv_rows import RELATIONS
 from acceptance.references.records import Claim, Partition, Reference, ReferenceFault
 from acceptance.references.relations import RANGED
-from acceptance.references.tolerances import SOURCES, Tolerances
+from acceptance.references.tolerances import RECORDED, SOURCES, Tolerances
 
 
 class Ambiguous(LookupError):
@@ -37,11 +38,23 @@ class Library:
 
     @cached_property
     def _index(self) -> dict[tuple[str, ...], list[Reference]]:
-        index: dict[tuple[str, ...], list[Reference]] = {}
-        for row in (*self.baselines, *self.values):
-            key = (row.source, row.system, row.partition, row.benchmark, row.metric)
-            index.setdefault(key, []).append(row)
-        return index
+        return _indexed((*self.baselines, *self.values))
+
+    @cached_property
+    def _recordings(self) -> dict[str, tuple[Reference, ...]]:
+        return {}
+
+    def recorded(self, system: str) -> tuple[Reference, ...]:
+        """Return what a simulated system gave when it was recorded; read when it is asked for.
+
+        Raises ReferenceFault as `load`.
+        """
+        if system not in self._recordings:
+            rows = recordings.read(recordings.recording_of(self.folder, system))
+            _check_duplicates(rows)
+            self._recordings[system] = tuple(rows)
+            self._index.update(_indexed(rows))
+        return self._recordings[system]
 
     def look_up(
         self,
@@ -60,6 +73,8 @@ class Library:
         two rows fit equally well, and ValueError when the row that judges has another unit than the
         result.
         """
+        if RECORDED in sources:
+            self.recorded(system)
         for source in sources:
             rows = self._index.get((source, system, partition, benchmark, metric), [])
             if matches := [row for row in rows if row.fits(parameters)]:
@@ -75,23 +90,35 @@ class Library:
         tolerances = self.tolerances_of(row.system)
         return tolerances.thresholds(row.source, row.relation, row.unit)
 
-    def stated(self, system: str, partition: str, benchmark: str) -> Iterator[dict[str, str]]:
-        """Yield the parameters under which values and claims name results of a benchmark.
+    def stated(self, system: str, partition: str, benchmark: str) -> list[dict[str, str]]:
+        """Return the parameters under which values and claims name results of a benchmark.
 
         A range is no value that a check could take.
         """
+        return self._stated.get((system, partition, benchmark), [])
+
+    @cached_property
+    def _stated(self) -> dict[tuple[str, str, str], list[dict[str, str]]]:
+        index: dict[tuple[str, str, str], list[dict[str, str]]] = {}
         for row in self.values:
-            if (row.system, row.partition, row.benchmark) == (system, partition, benchmark):
-                yield row.parameters
+            place = row.system, row.partition, row.benchmark
+            index.setdefault(place, []).append(row.parameters)
         for claim in self.claims:
             for side in claim.sides:
                 name, _, keys = claim.stated(side)
-                if (side.system, side.partition, name) == (system, partition, benchmark):
-                    yield {
-                        key: text
-                        for key, text in keys.items()
-                        if key not in RANGED or ".." not in text
-                    }
+                single = {
+                    key: text for key, text in keys.items() if key not in RANGED or ".." not in text
+                }
+                index.setdefault((side.system, side.partition, name), []).append(single)
+        return index
+
+
+def _indexed(rows: Iterable[Reference]) -> dict[tuple[str, ...], list[Reference]]:
+    index: dict[tuple[str, ...], list[Reference]] = {}
+    for row in rows:
+        key = (row.source, row.system, row.partition, row.benchmark, row.metric)
+        index.setdefault(key, []).append(row)
+    return index
 
 
 def _best(matches: list[Reference], unit: str) -> Reference:
@@ -140,8 +167,10 @@ def load(folder: Path) -> Library:
     ]
     of_sites = {
         path.stem: tolerances.overridden(path)
-        for path in sorted((folder / "sites/tolerances").glob("*.yaml"))
+        for place in ("sites/tolerances", "simulated")
+        for path in sorted((folder / place).glob("*.yaml"))
     }
+    _check_apart(folder)
     for row in baselines:
         if ("baseline", row.unit) not in of_sites.get(row.system, tolerances).table:
             raise ReferenceFault(
@@ -157,6 +186,17 @@ def load(folder: Path) -> Library:
         claims += claim_rows.claims(path, (path.stem,), None)
     rows = tuple(values), tuple(claims), tolerances, tuple(baselines)
     return Library(folder, papers, partitions, *rows, of_sites)
+
+
+def _check_apart(folder: Path) -> None:
+    """Refuse files of simulated systems among those of real ones, and the other way round."""
+    real, models = ("sites/*.csv", "sites/tolerances/*.yaml"), ("simulated/*.*",)
+    for pattern in (*real, *models):
+        simulated = pattern in models
+        for path in sorted(folder.glob(pattern)):
+            if is_simulated(path.stem) != simulated:
+                what = "are not simulated" if simulated else "are simulated: that is in simulated/"
+                raise ReferenceFault(f"no place for systems that {what}", where=str(path))
 
 
 def _check_duplicates(references: list[Reference]) -> None:

@@ -52,7 +52,7 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
 
 
 #: A result with one of these, and one without, are not of the same quantity.
-OTHERS = ("message_size", "block", "repetitions")
+OTHERS = ("message_size", "block", "repetitions", "pattern")
 
 
 class ReferenceFault(Fault):

@@ -3,6 +3,8 @@
 Their meanings are the table "Kinds of relation" of `reference/README.md`.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,12 +52,33 @@ RELATIONS: dict[str, Relation] = {
 RANGED = ("np", "message_size", "pairs", "distance")
 
 
+#: A paper's word for message sizes -> the smallest and the largest one (bytes), both inclusive.
+#: Small ones end where koop2008 sees the effect of inlining end, "below 64 bytes" (Section 5.1).
+#: Large ones are those that OMB repeats less often than the others, because each fills the pipe by
+#: itself: above LARGE_MESSAGE_SIZE, 8192 (osu_util.h); MPIs change to rendezvous about there, too.
+SIZES: dict[str, tuple[int, float]] = {
+    "small": (0, 63),
+    "small-medium": (0, 8192),
+    "medium": (64, 8192),
+    "medium-large": (64, math.inf),
+    "large": (8193, math.inf),
+    "all": (0, math.inf),
+}
+
+
 def bounds(text: str) -> tuple[float, float] | None:
     """Return the ends of a range of whole numbers, both inclusive; None: it is no range."""
     low, dots, high = text.partition("..")
     if not dots:
         return None
     return int(low), int(high) if high else float("inf")
+
+
+def stated_sizes(keys: Mapping[str, str]) -> tuple[float, float]:
+    """Return the smallest and the largest message size that keys state (bytes), both inclusive."""
+    if size := keys.get("message_size"):
+        return bounds(size) or (int(size), int(size))
+    return SIZES[keys.get("sizes", "all")]
 
 
 def agrees(stated: str, measured: str | None) -> bool:

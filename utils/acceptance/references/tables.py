@@ -22,14 +22,15 @@ def select(
 ) -> list[Reference]:
     """Return published values and baselines, narrowed down.
 
-    `partition` is `system:partition`; `benchmark` is `suite.program`, or a suite for all of its
-    programs. Raises ReferenceFault for a paper or partition that the references do not have, with
-    the names that they have.
+    `partition` is `system:partition`; of a simulated one it is what was recorded. `benchmark` is
+    `suite.program`, or a suite for all of its programs. Raises ReferenceFault for a paper or
+    partition that the references do not have, with the names that they have.
     """
-    rows = [*library.values, *library.baselines]
+    system = (partition or "").partition(":")[0]
+    rows = [*library.values, *library.baselines, *library.recorded(system)]
     if paper is not None and paper not in library.papers:
         raise ReferenceFault(f"no paper {paper!r}; there are {', '.join(sorted(library.papers))}")
-    known = {*library.partitions, *(f"{row.system}:{row.partition}" for row in library.baselines)}
+    known = {*library.partitions, *(f"{row.system}:{row.partition}" for row in rows)}
     if partition is not None and partition not in known:
         raise ReferenceFault(f"no partition {partition!r}; there are {', '.join(sorted(known))}")
     return [

@@ -17,6 +17,10 @@ from acceptance.references.relations import RELATIONS
 
 #: What a reference can come from, in the order in which it judges.
 SOURCES = ("baseline", "published", "limit")
+#: What a simulated system gave before, which judges it exactly: it is deterministic.
+RECORDED = "recorded"
+#: The rounding of a number that is written and read again, as a fraction.
+_ROUNDING = 1e-9
 #: Metrics of which a fraction of the limit says something; the other sources go by the unit.
 LIMITED = ("bandwidth_peak",)
 
@@ -161,8 +165,11 @@ class Tolerances:
         cannot judge: no tolerance is stated for its unit, or the bound points to the better side
         ("up to 900 MB/s" says nothing about 850). Of a unit without direction, such as that of a
         communication balance ratio, neither side is the better one: both are bounded by `worse`.
-        Of `~`, a number that is only about so, it is `ABOUT` times as much.
+        Of `~`, a number that is only about so, it is `ABOUT` times as much. What was `RECORDED` is
+        the same again.
         """
+        if source == RECORDED:
+            return -_ROUNDING, _ROUNDING
         tolerance = self.table.get((source, metric if source == "limit" else unit))
         way = direction(unit)
         if tolerance is None or (relation, way) in ((">=", "lower"), ("<=", "higher")):

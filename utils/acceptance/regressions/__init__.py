@@ -1,10 +1,9 @@
 """What became worse: series of samples, changes in them, grouped into incidents."""
 
-from acceptance.regressions import history, judge, new_baseline
+from acceptance.regressions import history, judge, new_baseline, recording
 from acceptance.regressions.changes import Change
 from acceptance.regressions.judge import Judgement
 from acceptance.regressions.new_baseline import BaselineFault, Proposal
-from acceptance.regressions.scan import scan_series
 
 __all__ = [
     "BaselineFault",
@@ -14,5 +13,5 @@ __all__ = [
     "history",
     "judge",
     "new_baseline",
-    "scan_series",
+    "recording",
 ]

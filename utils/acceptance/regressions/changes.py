@@ -13,7 +13,8 @@ class Change:
     `session` is the first one after the change and `time` (s since the epoch) that of its sample;
     `decided` is the session whose sample was the evidence. It is `over` with a session, or still
     open (None). `before` and `after` are in the series' unit, None where there are no numbers.
-    `within` is how many nights the beginning may be off.
+    `within` is how many nights the beginning may be off. With a `node` it is a change of what was
+    measured on this node.
     """
 
     series: Series
@@ -27,6 +28,7 @@ class Change:
     over: PastSession | None = None
     text: str = ""
     within: int = 0
+    node: str = ""
 
     @property
     def partition(self) -> tuple[str, str]:

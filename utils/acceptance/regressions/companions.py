@@ -5,7 +5,7 @@ one partition, at the one time when something did happen there, less tells that 
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -21,21 +21,26 @@ from acceptance.detection.constants import (
 )
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import PastSession, Series
+from acceptance.regressions.progress import Recent
+
+#: Gives the newest samples of series, by their identity.
+RecentOf = Callable[[Iterable[Series]], dict[int, Recent]]
 
 
-def companions(series: Iterable[Series], anchor: PastSession) -> Iterator[Change]:
+def companions(series: Sequence[Series], anchor: PastSession, recent: RecentOf) -> Iterator[Change]:
     """Yield the series whose last samples are worse than those before a session were."""
+    newest = recent(series)
     for one in series:
-        found = _companion(one, anchor)
+        found = _companion(one, anchor, newest[id(one)])
         if found is not None:
             yield found
 
 
-def _companion(series: Series, anchor: PastSession) -> Change | None:
-    samples, at = series.samples, series.index(anchor)
-    if at < COMPANION_FEWEST or at == len(samples):
+def _companion(series: Series, anchor: PastSession, recent: Recent) -> Change | None:
+    at = int(np.searchsorted(recent.sessions, anchor.number))
+    if at < COMPANION_FEWEST or at == len(recent.sessions):
         return None
-    values = np.log(np.array(series.compared[max(at - COMPANION_BEFORE, 0) :]))
+    values = np.log(recent.values[max(at - COMPANION_BEFORE, 0) :])
     split = at - max(at - COMPANION_BEFORE, 0)
     # The newest ones tell whether it goes on.
     before, after = values[:split], values[split:][-COMPANION_AFTER:]
@@ -45,6 +50,7 @@ def _companion(series: Series, anchor: PastSession) -> Change | None:
     error = MEDIAN_ERROR * spread * math.sqrt(1 / len(before) + 1 / len(after))
     if worse < NIGHT_LEAST or worse < COMPANION_APART * error:
         return None
+    samples, at = series.samples, series.index(anchor)
     return Change(
         series,
         "regression",

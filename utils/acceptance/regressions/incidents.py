@@ -8,6 +8,7 @@ whatever joins later, and the incident's identity is that of its anchor.
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +17,7 @@ from acceptance.alerts import Alert
 from acceptance.detection.constants import INCIDENT_BACK, INCIDENT_NEAR, NIGHT_CASES, NIGHT_SHARE
 from acceptance.regressions.causes import common
 from acceptance.regressions.changes import Change, OpenIncident, SlowNight
-from acceptance.regressions.companions import companions
+from acceptance.regressions.companions import RecentOf, companions
 from acceptance.regressions.history.nights import Nights, Partition
 from acceptance.regressions.history.series import PastSession, Series
 
@@ -38,12 +39,16 @@ class _Incident:
 
 
 def group(
-    changes: Iterable[Change], slow: Iterable[SlowNight], judged: Sequence[Series], nights: Nights
+    changes: Iterable[Change],
+    slow: Iterable[SlowNight],
+    judged: Sequence[Series],
+    nights: Nights,
+    recent: RecentOf,
 ) -> tuple[OpenIncident, ...]:
     """Return every incident that is not over, with its alert, the largest first.
 
     `slow` are the nights on which a partition as a whole was slow, `judged` all series that were
-    judged: they tell what sets an incident apart from the rest.
+    judged: they tell what sets an incident apart from the rest, by their `recent` samples.
     """
     incidents: list[_Incident] = []
     events: list[Change | SlowNight] = [*changes, *slow]
@@ -53,7 +58,7 @@ def group(
     still: list[OpenIncident] = []
     for incident in incidents:
         free = [one for one in judged if _partition(one) == incident.partition]
-        found = _open(incident, free, taken, nights)
+        found = _open(incident, free, taken, nights, recent)
         still += [found] if found is not None else []
     return tuple(sorted(still, key=lambda one: (-len(one.alert.metrics), one.alert.id)))
 
@@ -102,7 +107,11 @@ def _partition(series: Series) -> Partition:
 
 
 def _open(
-    incident: _Incident, here: Sequence[Series], taken: set[int], nights: Nights
+    incident: _Incident,
+    here: Sequence[Series],
+    taken: set[int],
+    nights: Nights,
+    recent: RecentOf,
 ) -> OpenIncident | None:
     """Return an incident with its alert; None if it is over.
 
@@ -116,9 +125,9 @@ def _open(
         # Of those with evidence of their own it was decided whether they still belong to it.
         decided = taken | {id(one.series) for one in incident.changes}
         free = [one for one in here if id(one) not in decided]
-        still += companions(free, incident.anchor)
-    wide = incident.family == "regression" and _is_wide(still, here)
-    if wide and not slow and _recovered(still):
+        still += companions(free, incident.anchor, recent)
+    wide = incident.family == "regression" and _is_wide(still, here) and not _of_one_node(still)
+    if wide and not slow and _recovered(still, recent):
         still = []
     # What has evidence of its own tells more than one night does.
     known = {id(one.series) for one in still}
@@ -173,20 +182,27 @@ def _is_wide(changes: Sequence[Change], here: Sequence[Series]) -> bool:
     )
 
 
+def _of_one_node(changes: Sequence[Change]) -> bool:
+    """Tell whether it is one node of which most became worse: what others show says nothing."""
+    nodes = Counter(one.node for one in changes if one.node)
+    return any(2 * count > len(changes) for count in nodes.values())
+
+
 def _weight(change: Change) -> float:
     if change.before is None or change.after is None:
         return 0.0
     return abs(math.log(change.after / change.before)) * change.confidence
 
 
-def _recovered(changes: Sequence[Change]) -> bool:
+def _recovered(changes: Sequence[Change], recent: RecentOf) -> bool:
     """Tell whether the newest samples are back, taken together.
 
     Of one metric a sample says little, and its own evidence takes nights; of a whole machine the
     median of all says it at once.
     """
+    newest = recent({id(one.series): one.series for one in changes}.values())
     places = sorted(
-        math.log(one.series.compared[-1] / one.before) / math.log(one.after / one.before)
+        math.log(newest[id(one.series)].values[-1] / one.before) / math.log(one.after / one.before)
         for one in changes
         if one.before and one.after and one.before != one.after
     )

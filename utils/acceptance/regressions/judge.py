@@ -1,44 +1,42 @@
 """What became worse, of all that was ever measured, as of the newest session.
 
-The whole site is watched for about one false alarm a year. A threshold of `changepoint` is the
-natural logarithm of the mean number of samples between two false alarms of one series; its default
-serves `SERIES` series that are sampled every night. With m of them the union would raise m / SERIES
-times as many, so ln(m / SERIES) is added. m is rounded up to a power of two, that a new series
-does not move decisions of the past.
-
-What was found in the past is decided again in the same way on every following night, from the
-samples of that time: so an incident keeps its identity, and no state is kept.
+What was found in the past was decided from what there was at that time (`progress/`), and is not
+decided again: so an incident keeps its identity. The samples of the past are read only of series
+that changed, that have a baseline, or that an open incident asks about.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acceptance import references
 from acceptance.alerts import Alert
 from acceptance.core.text import plural
 from acceptance.detection import changepoint
-from acceptance.detection.constants import (
-    DEFAULT_THRESHOLD,
-    RECENT,
-    SERIES,
-    STALE,
-    STALE_TIMES,
-    SUSPICIOUS,
-)
+from acceptance.detection.changepoint import Floats
+from acceptance.detection.constants import FEWEST, SUSPICIOUS
 from acceptance.detection.spells import spells, undone_by, within
 from acceptance.references import Library, Reference
-from acceptance.regressions.changes import Change, OpenIncident
+from acceptance.regressions.changes import Change, OpenIncident, SlowNight
 from acceptance.regressions.drift import baseline_of, drifted, unmet
+from acceptance.regressions.families import Together, Told, joined, shared, together
+from acceptance.regressions.history import columns
 from acceptance.regressions.history.nights import Nights
+from acceptance.regressions.history.parts import part
 from acceptance.regressions.history.reader import load
-from acceptance.regressions.history.series import CaseHistory, History, Series, day
+from acceptance.regressions.history.series import (
+    History,
+    PastSession,
+    Series,
+)
 from acceptance.regressions.incidents import group
-from acceptance.regressions.scan import scan_series
+from acceptance.regressions.judged_notes import impossible, moved
+from acceptance.regressions.node_sets import on_same_nodes
+from acceptance.regressions.progress import Progress, Shared, is_old, update
 from acceptance.regressions.slow_nights import slow_nights
 from acceptance.regressions.vanished import vanished
 from acceptance.rfm import SessionFault
@@ -48,16 +46,17 @@ from acceptance.rfm import SessionFault
 class Judgement:
     """The open incidents of the whole site, and what could not be judged.
 
-    `level` is the threshold by which its series were scanned.
+    `progress` is what is known of its series.
     `judged` counts the series that were; `waiting` has runs still missing -> number of series;
     `stale` counts those that are no longer measured. `suspected` are those whose newest sample is
     worth a repeated measurement, `newest` is the end of the newest session (s since the epoch).
-    `systems` are those of the sessions, `fault` is why there are no references to find drifts by.
-    `unmet` are baselines of a site's own checks that nothing has ever met.
+    `systems` are those of the sessions; `apart` are those that are not judged with them: they are
+    simulated and these are not, or the other way round. `fault` is why there are no references to
+    find drifts by, `unmet` are baselines of a site's own checks that nothing has ever met.
     """
 
     incidents: tuple[OpenIncident, ...] = ()
-    level: float = 0.0
+    progress: Progress | None = None
     notes: list[str] = field(default_factory=list)
     judged: int = 0
     waiting: dict[int, int] = field(default_factory=dict)
@@ -65,8 +64,13 @@ class Judgement:
     suspected: tuple[Series, ...] = ()
     newest: float = 0.0
     systems: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     fault: str = ""
     unmet: tuple[Reference, ...] = ()
+    #: What of the series was judged with others, and what could not be.
+    together: Together = field(default_factory=Together)
+    #: All nights on which a whole partition was slow, also those that are over.
+    slow: tuple[SlowNight, ...] = ()
     #: The sessions that could not be read.
     faults: list[SessionFault] = field(default_factory=list)
 
@@ -87,112 +91,175 @@ class Judgement:
 
 
 def for_gate(
-    database: Path, reference: Path, perflogs: Path | None = None, session: str | None = None
+    database: Path,
+    reference: Path,
+    perflogs: Path | None = None,
+    session: str | None = None,
+    *,
+    simulated: bool = False,
+    kept: Path | None = None,
+    store: Path | None = None,
 ) -> Judgement:
     """Judge a results database as of a session (UUID), else as of the newest one.
 
+    Judged is what was measured, or what was `simulated`, never both.
+
     Baselines are those of `sites/` in the folder `reference`; where the references cannot be
-    read, the judgement says so. Raises ResultsFault when the database cannot be read.
+    read, the judgement says so. `kept` is the folder of what is known from one night to the next,
+    `store` the file that keeps the samples. Raises ResultsFault when the database cannot be read.
     """
-    return with_references(load(database, perflogs, until=session), reference)
+    history = load(database, perflogs, until=session, store=store)
+    judgement = part_with_references(history, reference, kept, simulated=simulated)
+    judgement.apart = part(history, simulated=not simulated).systems
+    return judgement
 
 
-def with_references(history: History, reference: Path) -> Judgement:
+def part_with_references(
+    history: History, reference: Path, kept: Path | None, *, simulated: bool
+) -> Judgement:
+    """Judge the part of a history that was measured, or simulated; `kept` is a folder."""
+    place = kept and kept / ("simulated" if simulated else "measured")
+    return with_references(part(history, simulated=simulated), reference, place)
+
+
+def with_references(history: History, reference: Path, kept: Path | None = None) -> Judgement:
     """Judge a history by the baselines of a folder of references, as far as it can be read."""
     try:
-        return judge(history, references.load(reference))
+        return judge(history, references.load(reference), kept)
     except references.ReferenceFault as err:
-        judgement = judge(history)
+        judgement = judge(history, None, kept)
         judgement.fault = f"no drift can be found: {err}"
         return judgement
 
 
-def judge(history: History, library: Library | None = None) -> Judgement:
-    """Judge all series of a history as of its last session."""
+def judge(history: History, library: Library | None = None, kept: Path | None = None) -> Judgement:
+    """Judge all series of a history as of its last session.
+
+    `kept` is the file that keeps what is known from one night to the next; it is the same without.
+    """
     judgement = Judgement(notes=list(history.notes), faults=list(history.faults))
     if not history.sessions:
         return judgement
-    series = [one for one in history.series if one.samples]
+    progress = judgement.progress = update(history, kept, judgement.notes)
+    rows, slots = progress.series, progress.slots
     now = history.sessions[-1].end
-    fresh = [one for one in series if not is_stale(one, now)]
+    stale = progress.stale(now)
+    series = progress.all
+    fresh = [one for one in series if not stale[slots[id(one)]]]
     judgement.stale = len(series) - len(fresh)
     if judgement.stale:
         judgement.notes.append(
             f"{judgement.stale} series have no sample of late and are not judged any more"
         )
-    _note_impossible(judgement, history.cases)
+    judgement.notes += impossible(history.cases)
     judgement.unmet = tuple(unmet(history, library)) if library is not None else ()
     nights = Nights(history.sessions)
     directed = [one for one in fresh if one.direction is not None]
-    level = judgement.level = threshold(len(directed))
-    scans = scan_series(directed, level)
     judgement.newest = now
-    judgement.systems = tuple(
-        sorted({system for session in history.sessions for system, _ in session.partitions})
-    )
-    judgement.suspected = tuple(
-        one
-        for one, found in zip(directed, scans, strict=True)
-        if found.enough and found.suspicion > SUSPICIOUS
-    )
-    changes: list[Change] = []
+    judgement.systems = history.systems
     judged: list[Series] = []
-    for one, found in zip(directed, scans, strict=True):
-        if not found.enough:
-            judgement.waiting[found.needed] = judgement.waiting.get(found.needed, 0) + 1
-            continue
-        judged.append(one)
-        drifts = drifted(one, library, found.spread) if library is not None else []
-        changes += _first(list(_changes(one, found, len(directed), library)), drifts)
+    for one in directed:
+        needed = FEWEST - int(rows["count"][slots[id(one)]])
+        if needed > 0:
+            judgement.waiting[needed] = judgement.waiting.get(needed, 0) + 1
+        else:
+            judged.append(one)
     judgement.judged = len(judged)
-    slow = list(slow_nights(directed, nights))
-    changes += vanished(history, lambda usual, last: _is_old(usual, last, now))
-    judgement.incidents = group(changes, slow, judged, nights)
-    _note_unknown(judgement, [one for one in fresh if one.direction is None], level, now)
+    judgement.together = together(progress, judged)
+    judgement.suspected = tuple(
+        one for one in judged if rows["suspicion"][slots[id(one)]] > SUSPICIOUS
+    )
+    changes = _of_series(judged, progress, library)
+    slow = list(slow_nights(directed, nights, progress))
+    judgement.slow = tuple(slow)
+    changes += vanished(history, progress, lambda usual, last: is_old(usual, last, now))
+    judgement.incidents = group(changes, slow, judged, nights, progress.recent)
+    judgement.notes += moved([one for one in fresh if one.direction is None], progress, now)
     return judgement
 
 
-def threshold(count: int) -> float:
-    """Return the evidence that a change needs among so many series."""
-    rounded = 2 ** math.ceil(math.log2(max(count, 1)))
-    return float(DEFAULT_THRESHOLD) + max(0.0, math.log(rounded / SERIES))
-
-
-def is_stale(series: Series, now: float) -> bool:
-    """Tell whether a series has had no sample for so long that it is no longer measured."""
-    times = [sample.time for sample in series.samples[-20:]]
-    usual = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-    return _is_old(usual, times[-1], now)
-
-
-def _is_old(usual: float, last: float, now: float) -> bool:
-    return now - last > max(STALE, STALE_TIMES * usual)
+def _of_series(
+    judged: Iterable[Series], progress: Progress, library: Library | None
+) -> list[Change]:
+    """Return the changes of each series, by itself and with its family, and how it drifted."""
+    judged, others = list(judged), shared(progress)
+    worse = [
+        one
+        for one in judged
+        if id(one) in others or any(each.worse for each in progress.changes(one))
+    ]
+    own: dict[int, list[Change]] = {id(one): [] for one in worse}
+    for change in _changes(worse, progress, others, library):
+        own[id(change.series)].append(change)
+    drifts = drifted(judged, library, progress) if library is not None else {}
+    return [
+        change for one in judged for change in _first(own.get(id(one), []), drifts.get(id(one), []))
+    ]
 
 
 def _changes(
-    series: Series, scan: changepoint.Scan, count: int, library: Library | None
+    series: Sequence[Series],
+    progress: Progress,
+    others: dict[int, list[Shared]],
+    library: Library | None,
 ) -> Iterator[Change]:
     """Yield the changes for the worse, and with which session those that are over were over."""
-    worse = [change for change in scan.changes if change.worse]
-    values = np.array(series.compared) if worse else np.empty(0)
-    samples = series.samples
-    for change in worse:
-        back = undone_by(change, scan.changes[scan.changes.index(change) + 1 :])
-        accepted = back is None and _accepted(series, change, library)
-        for spell in spells(values, change, scan.spread, back.detected if back else None):
-            over = samples[spell.end].session if spell.end is not None else None
-            yield Change(
-                series,
-                "regression",
-                samples[spell.start].session,
-                samples[spell.decided].session,
-                samples[spell.start].time,
-                before=float(change.before),
-                after=float(change.after),
-                confidence=confidence(change.score, count),
-                over=samples[-1].session if accepted and over is None else over,
-                within=within(change, scan.spread),
-            )
+    if not series:
+        return
+    samples = columns.of(series)
+    values = on_same_nodes(samples)
+    sessions = {session.number: session for session in progress.history.sessions}
+    for one in series:
+        first, last = np.searchsorted(samples.series, (one.number, one.number + 1))
+        when = [sessions[number] for number in samples.session[first:last].tolist()]
+        sets = samples.nodes[first:last]
+
+        def on_node(node: str, sets: NDArray[np.uint32] = sets) -> NDArray[np.bool_]:
+            return np.array([node in samples.runs.named[each] for each in sets.tolist()])
+
+        numbers = samples.session[first:last]
+        found = joined(one, numbers, progress, others.get(id(one), ()), on_node)
+        for number, told in enumerate(found):
+            if told.change.worse:
+                # What is told of a node counts what was measured on it.
+                own = np.flatnonzero(on_node(told.node)) if told.node else np.arange(len(numbers))
+                later = [each.change for each in found[number + 1 :] if each.node == told.node]
+                yield from _spells(
+                    one, values[first:last][own], samples.time[first:last][own],
+                    [when[at] for at in own.tolist()], progress, told, later, library,
+                )  # fmt: skip
+
+
+def _spells(
+    series: Series,
+    values: Floats,
+    times: Floats,
+    sessions: Sequence[PastSession],
+    progress: Progress,
+    told: Told,
+    later: Sequence[changepoint.LevelChange],
+    library: Library | None,
+) -> Iterator[Change]:
+    change = told.change
+    back = undone_by(change, later)
+    accepted = back is None and _accepted(series, change, library)
+    count = progress.watched(sessions[change.detected])
+    for spell in spells(values, change, change.spread, back.detected if back else None):
+        over = sessions[spell.end] if spell.end is not None else None
+        yield Change(
+            series,
+            "regression",
+            sessions[spell.start],
+            sessions[spell.decided],
+            float(times[spell.start]),
+            before=float(change.before),
+            after=float(change.after),
+            confidence=confidence(change.score, count),
+            over=sessions[-1] if accepted and over is None else over,
+            text=told.text,
+            within=within(change, change.spread),
+            node=told.node,
+        )
 
 
 def _first(changes: list[Change], drifts: list[Change]) -> list[Change]:
@@ -222,41 +289,3 @@ def _accepted(series: Series, change: changepoint.LevelChange, library: Library 
 def confidence(score: float, count: int) -> float:
     """Return 1 less the false alarms a night that so much evidence gives among so many series."""
     return round(min(max(1 - count * math.exp(-score), 0.0), 0.9999), 4)
-
-
-def _note_impossible(judgement: Judgement, cases: Iterable[CaseHistory]) -> None:
-    never: list[str] = []
-    partly: Counter[str] = Counter()
-    for case in cases:
-        for series in case.series:
-            if series.impossible and not series.values:
-                never.append(series.name)
-            elif series.impossible:
-                partly[series.name] = series.impossible
-    if never:
-        more = f" and {len(never) - 1} more" if len(never) > 1 else ""
-        judgement.notes.append(
-            f"never more than 0, or no numbers, and not judged: {never[0]}{more}"
-        )
-    if partly:
-        name, count = partly.most_common(1)[0]
-        more = f", and {len(partly) - 1} more series have some" if len(partly) > 1 else ""
-        judgement.notes.append(
-            f"values that are no measurement (0, below, or no number) are left out: {count} of "
-            f"{name}{more}"
-        )
-
-
-def _note_unknown(judgement: Judgement, series: Sequence[Series], level: float, now: float) -> None:
-    """Tell what moved of the series of which nobody said what is better; that is no alert."""
-    moved = []
-    for one, found in zip(series, scan_series(series, level), strict=True):
-        for change in found.changes[-1:]:
-            if now - one.samples[change.start].time < RECENT:
-                when = day(one.samples[change.start].time)
-                moved.append(
-                    f"{one.name}: {change.before:.4g} -> {change.after:.4g} {one.unit} since {when}"
-                )
-    if moved:
-        more = f"; and {len(moved) - 1} more" if len(moved) > 1 else ""
-        judgement.notes.append(f"moved, though nothing says which way is better: {moved[0]}{more}")

@@ -17,9 +17,10 @@ import numpy as np
 
 from acceptance import references
 from acceptance.core.errors import Fault
-from acceptance.core.metrics import split
+from acceptance.core.metrics import read
 from acceptance.core.paths import INSTALLED, ROOT
 from acceptance.core.robust import middle_and_spread
+from acceptance.core.simulated import is_simulated
 from acceptance.core.units import UNITS
 from acceptance.detection.constants import (
     BASELINE_DIGITS,
@@ -28,8 +29,17 @@ from acceptance.detection.constants import (
     BASELINE_SPREADS,
     BASELINE_STRAYS,
 )
-from acceptance.references import PARAMETERS, Library, Reference, tables, write_parameters
+from acceptance.references import (
+    PARAMETERS,
+    Library,
+    Reference,
+    recordings,
+    tables,
+    write_parameters,
+)
+from acceptance.regressions import recording
 from acceptance.regressions.drift import baseline_of, parameters_of
+from acceptance.regressions.history.parts import part
 from acceptance.regressions.history.series import (
     History,
     PastSession,
@@ -38,8 +48,7 @@ from acceptance.regressions.history.series import (
     day,
     software_text,
 )
-from acceptance.regressions.judge import threshold
-from acceptance.regressions.scan import scan_series
+from acceptance.regressions.progress import update
 
 
 class BaselineFault(Fault):
@@ -121,7 +130,12 @@ def propose(
     Rows of the present baseline stay where nothing was measured. Raises BaselineFault where the
     sessions have no sample of the system.
     """
-    path = library.folder / "sites" / f"{system}.csv"
+    simulated = is_simulated(system)
+    path = (
+        recordings.recording_of(library.folder, system)
+        if simulated
+        else library.folder / "sites" / f"{system}.csv"
+    )
     proposal = Proposal(system, path, notes=[*history.notes])
     numbers = {session.number for session in sessions}
     series = [
@@ -135,23 +149,28 @@ def propose(
         raise BaselineFault(f"these sessions hold no result of the system {system!r}{why}")
     keys = [_key(one) for one in series]
     counts = Counter(keys)
-    scans = scan_series(series, threshold(len(series)))
-    for one, key, found in zip(series, keys, scans, strict=True):
-        starts = [one.samples[change.start].session.number for change in found.changes]
+    progress = update(part(history, simulated=simulated), None, proposal.notes)
+    for one, key in zip(series, keys, strict=True):
+        starts = [one.samples[change.start].session.number for change in progress.changes(one)]
         reason = _unfit(one) or (
             "another series has the same parameters, too" if counts[key] > 1 else ""
         )
-        row = None if reason else _row(proposal, one, numbers, starts, library)
+        row: Reference | str | None = None
+        if not reason and simulated:
+            row = recording.row_of(one, numbers, path)
+        elif not reason:
+            row = _row(proposal, one, numbers, starts, library)
         if isinstance(row, Reference):
-            old = baseline_of(one, library)
+            old = (recording.recorded_of if simulated else baseline_of)(one, library)
             same = old is not None and old.key == row.key
             proposal.changes.append(ChangedRow(row, old if same else None))
         else:
             proposal.refused.setdefault(reason or row or "", []).append(one.name)
     replaced = {change.new.key for change in proposal.changes}
+    known = library.recorded(system) if simulated else library.baselines
     proposal.kept = [
         row
-        for row in library.baselines
+        for row in known
         if row.system == system and (row.key not in replaced or row.relation != "=")
     ]
     return proposal
@@ -159,7 +178,7 @@ def propose(
 
 def _key(series: Series) -> tuple[str, ...]:
     parameters = sorted(f"{key}={value}" for key, value in parameters_of(series).items())
-    return series.case.key.partition, series.case.subject, split(series.metric)[0], *parameters
+    return series.case.key.partition, series.case.subject, read(series.metric)[0], *parameters
 
 
 def _unfit(series: Series) -> str:
@@ -221,7 +240,7 @@ def _row(
         system=proposal.system,
         partition=series.case.key.partition,
         benchmark=series.case.subject,
-        metric=split(series.metric)[0],
+        metric=read(series.metric)[0],
         parameters={key: parameters[key] for key in PARAMETERS if key in parameters},
         relation="=",
         value=float(printed),
@@ -258,17 +277,19 @@ def write(proposal: Proposal, library: Library) -> None:
             f"nothing is written into an installed copy; copy {library.folder} to a folder of your "
             "own, and name that in ACCEPTANCE_REFERENCE"
         )
-    text = tables.as_csv(proposal.rows)
+    simulated = is_simulated(proposal.system)
+    text = (recordings.as_text if simulated else tables.as_csv)(proposal.rows)
     try:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder, "reference")
             shutil.copytree(library.folder, copy)
-            (copy / "sites").mkdir(exist_ok=True)
-            (copy / "sites" / proposal.path.name).write_text(text, encoding="utf-8")
-            references.load(copy)
+            place = copy / proposal.path.relative_to(library.folder)
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+            references.load(copy).recorded(proposal.system)
         proposal.path.parent.mkdir(parents=True, exist_ok=True)
-        part = proposal.path.with_name(f".{proposal.path.name}.{os.getpid()}")
-        part.write_text(text, encoding="utf-8")
-        part.replace(proposal.path)
+        unfinished = proposal.path.with_name(f".{proposal.path.name}.{os.getpid()}")
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(proposal.path)
     except (OSError, references.ReferenceFault) as err:
         raise BaselineFault(f"{proposal.path} was not written: {err}") from None

@@ -1,33 +1,34 @@
-"""Series whose samples are of different sets of nodes, made comparable before they are judged."""
-
-from array import array
-from collections.abc import Iterable
+"""Samples of different sets of nodes, made comparable before they are judged."""
 
 import numpy as np
 
-from acceptance.detection.node_sets import comparable
-from acceptance.regressions.history.series import Sample, Series
+from acceptance.detection.changepoint import Floats
+from acceptance.detection.node_sets import comparable_groups
+from acceptance.store import Samples
 
 
-def make_comparable(series: Iterable[Series]) -> None:
-    """Set what the values of series would be on the same nodes; most have but one set of them."""
-    groups: dict[tuple[int, ...], list[Series]] = {}
-    for one in series:
-        one.on_same_nodes = None
-        if len({sample.nodes for sample in one.samples}) > 1:
+def on_same_nodes(samples: Samples) -> Floats:
+    """Return what the values of whole series would be on the same nodes.
+
+    Most have but one set of them.
+    """
+    values = samples.value.copy()
+    ends = np.flatnonzero(np.diff(samples.series, append=-1)) + 1
+    groups: dict[bytes, list[tuple[int, int]]] = {}
+    for first, last in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+        sets = samples.nodes[first:last]
+        if (sets != sets[0]).any():
             # The metrics of a case were measured by the same jobs, most of them in all.
-            groups.setdefault(tuple(map(id, one.samples)), []).append(one)
+            groups.setdefault(sets.tobytes(), []).append((first, last))
+    # Groups of as many samples and series go through their steps together.
+    alike: dict[tuple[int, int], list[list[tuple[int, int]]]] = {}
     for members in groups.values():
-        sets = _numbered(members[0].samples)
-        logs = np.log(np.array([one.values for one in members]).T)
-        changes = comparable(logs, sets) - logs
-        for one, change in zip(members, changes.T, strict=True):
-            if change.any():
-                one.on_same_nodes = array("d", (np.array(one.values) * np.exp(change)).tolist())
-
-
-def _numbered(samples: Iterable[Sample]) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Number the sets of nodes of samples, in the order in which they came."""
-    numbers: dict[frozenset[str], int] = {}
-    sets = [numbers.setdefault(frozenset(each.nodes), len(numbers)) for each in samples]
-    return np.array(sets, np.intp)
+        first, last = members[0]
+        alike.setdefault((last - first, len(members)), []).append(members)
+    for (length, _), several in alike.items():
+        begins = np.array([[first for first, _ in members] for members in several])
+        rows = np.arange(length)[:, None, None] + begins
+        logs = np.log(values[rows])
+        same = comparable_groups(logs, samples.nodes[rows[:, :, 0]])
+        values[rows] = np.where(same == logs, values[rows], np.exp(same))
+    return np.asarray(values, np.float64)

@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from acceptance.detection.constants import VANISHED_BEFORE, VANISHED_FORGOTTEN
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history.series import CaseHistory, History, PastSession, Series
+from acceptance.regressions.progress import Progress
 from acceptance.rfm.session_schema import node_of_case
 
 
-def vanished(history: History, is_old: Callable[[float, float], bool]) -> Iterator[Change]:
+def vanished(
+    history: History, progress: Progress, is_old: Callable[[float, float], bool]
+) -> Iterator[Change]:
     """Yield every series that the last sessions with the same command measured and these did not.
 
     Same command: apart from labels and folders (`PastSession.selection`). A case that failed, was
@@ -27,23 +30,26 @@ def vanished(history: History, is_old: Callable[[float, float], bool]) -> Iterat
         recent = sessions[-VANISHED_BEFORE - VANISHED_FORGOTTEN :]
         usual = (recent[-1].end - recent[0].end) / (len(recent) - 1)
         if not is_old(usual, recent[-1].end):
-            yield from _missing(history, recent)
+            yield from _missing(history, recent, progress)
 
 
-def _missing(history: History, sessions: list[PastSession]) -> Iterator[Change]:
+def _missing(history: History, sessions: list[PastSession], progress: Progress) -> Iterator[Change]:
     first, last = sessions[0].number, sessions[-1].number
+    missing = {
+        id(series): series
+        for case in history.cases
+        for series in case.series
+        if first <= progress.last(series) < last
+    }
+    recent = progress.recent(missing.values())
     for case in history.cases:
         if node_of_case(case.key.check):
             continue
         name = (case.key.where, case.key.check)
         for series in case.series:
-            if not series.samples or not first <= series.samples[-1].session.number < last:
+            if id(series) not in missing:
                 continue
-            measured = set()
-            for sample in reversed(series.samples):
-                if sample.session.number < first:
-                    break
-                measured.add(sample.session.number)
+            measured = {each for each in recent[id(series)].sessions.tolist() if each >= first}
             fit = [session for session in sessions if name not in session.unfit]
             without = 0
             while without < len(fit) and fit[-1 - without].number not in measured:
@@ -53,20 +59,26 @@ def _missing(history: History, sessions: list[PastSession]) -> Iterator[Change]:
                 # A sample of another selection's session says that it is there.
                 since = fit[-without]
                 if all(one.number in measured for one in before) and (max(measured) < since.number):
-                    change = _change(history, series, since)
+                    change = _change(history, series, since, progress)
                     if change is not None:
                         yield change
 
 
-def _change(history: History, series: Series, since: PastSession) -> Change | None:
+def _change(
+    history: History, series: Series, since: PastSession, progress: Progress
+) -> Change | None:
     kind, subject, text = "vanished", series, ""
     if series.last is not None and series.last.number >= since.number:
         text = "it is 0, below, or no number now"
     for other in series.case.series:
-        if other.metric == series.metric and other is not series and _goes_on(other, since):
+        if (
+            other.metric == series.metric
+            and other is not series
+            and progress.last(other) >= since.number
+        ):
             kind, subject, text = "unit", other, f"was in {series.unit or 'no unit'}"
     if kind == "vanished" and not text:
-        for case in _under_other_keys(history, series, since):
+        for case in _under_other_keys(history, series, since, progress):
             new, old = case.key.keys, series.case.key.keys
             if set(old) < set(new):
                 # The check only says more of the same than an earlier release of it did.
@@ -75,19 +87,16 @@ def _change(history: History, series: Series, since: PastSession) -> Change | No
     return Change(subject, kind, since, since, since.start, None, None, confidence=1.0, text=text)
 
 
-def _goes_on(series: Series, since: PastSession) -> bool:
-    return bool(series.samples) and series.samples[-1].session.number >= since.number
-
-
 def _under_other_keys(
-    history: History, series: Series, since: PastSession
+    history: History, series: Series, since: PastSession, progress: Progress
 ) -> Iterator[CaseHistory]:
     """Yield the cases that are the same but for their keys, another problem size say."""
     key = series.case.key
     for case in history.cases:
         same = case.key._replace(keys=key.keys) == key and case is not series.case
         if same and any(
-            one.metric == series.metric and _goes_on(one, since) for one in case.series
+            one.metric == series.metric and progress.last(one) >= since.number
+            for one in case.series
         ):
             yield case
 

@@ -1,6 +1,7 @@
 """The only code that reads what ReFrame writes, or starts it."""
 
 from acceptance.rfm import (
+    archive,
     check_files,
     checksums,
     configuration,
@@ -13,7 +14,9 @@ from acceptance.rfm import (
     lost,
     marks,
     perflogs,
+    rows,
     run_log,
+    run_progress,
     session_schema,
     witness,
 )
@@ -22,9 +25,9 @@ from acceptance.rfm.environment import reframe_environment, reframe_program
 from acceptance.rfm.listing import ListedCase, ListingFault, list_cases
 from acceptance.rfm.process import Interrupted, ReframeProcess
 from acceptance.rfm.records import Case, Metric, Session
-from acceptance.rfm.rows import ResultsFault, SessionFault
 from acceptance.rfm.run_log import LoggedRun
 from acceptance.rfm.selection import SelectedCase, SelectionFault, select
+from acceptance.rfm.stored import ResultsFault, SessionFault, StoredSession
 
 __all__ = [
     "Case",
@@ -40,6 +43,8 @@ __all__ = [
     "Session",
     "SessionFault",
     "SiteFault",
+    "StoredSession",
+    "archive",
     "check_files",
     "checksums",
     "configuration",
@@ -55,7 +60,9 @@ __all__ = [
     "perflogs",
     "reframe_environment",
     "reframe_program",
+    "rows",
     "run_log",
+    "run_progress",
     "select",
     "session_schema",
     "witness",

@@ -16,10 +16,11 @@ from acceptance.core import state_files
 
 #: What a line says: the sum of a session as the first verdict met it, or as a person takes it; that
 #: it differs from the perflogs; that it counts nowhere; that it is no longer in the database, and
-#: nobody misses it. `SEEN`: that it once was there, without a sum.
+#: nobody misses it. `SEEN`: that it once was there, without a sum. `ARCHIVED`: that it was moved
+#: into the archive, so that no line of a log explains why it is nowhere.
 STORED, TRUSTED, DISPUTED = "stored", "trusted", "disputed"
-FORGOTTEN, DELETED, SEEN = "forgotten", "deleted", "seen"
-_KINDS = (STORED, TRUSTED, DISPUTED, FORGOTTEN, DELETED, SEEN)
+FORGOTTEN, DELETED, SEEN, ARCHIVED = "forgotten", "deleted", "seen", "archived"
+_KINDS = (STORED, TRUSTED, DISPUTED, FORGOTTEN, DELETED, SEEN, ARCHIVED)
 #: Where no sum is known.
 NO_SUM = "-"
 #: Seconds to wait for another verdict that writes.
@@ -44,7 +45,7 @@ class Entry:
     @property
     def protects(self) -> bool:
         """Tell whether the session can be compared with a sum."""
-        return self.sum != NO_SUM and self.kind in (STORED, TRUSTED, DELETED)
+        return self.sum != NO_SUM and self.kind in (STORED, TRUSTED, DELETED, ARCHIVED)
 
 
 @dataclass

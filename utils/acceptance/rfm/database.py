@@ -1,16 +1,20 @@
 """ReFrame's results database, read-only: sessions, their cases, and the metrics of these."""
 
-from collections.abc import Collection, Iterator
+import sqlite3
+import sys
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from acceptance.core.errors import MESSAGE
 from acceptance.core.observations import observations
 from acceptance.core.pairs import pair_results
 from acceptance.core.text import clipped
 from acceptance.rfm import checksums, rows
+from acceptance.rfm.archive import files as archive
 from acceptance.rfm.records import Case, Metric, Session
-from acceptance.rfm.rows import ResultsFault, SessionFault, StoredSession
+from acceptance.rfm.rows import refusal as refusal
 from acceptance.rfm.session_schema import (
     PerfValue,
     StoredCase,
@@ -21,6 +25,7 @@ from acceptance.rfm.session_schema import (
     decode,
     metric_name,
 )
+from acceptance.rfm.stored import ResultsFault, Row, SessionFault, StoredSession
 
 
 def session(database: Path, uuid: str | None = None) -> Session:
@@ -29,20 +34,17 @@ def session(database: Path, uuid: str | None = None) -> Session:
     The one that ended last need not be the newest: a clock may have been wrong. Raises ResultsFault
     when the database or the session cannot be had, or is not what was stored.
     """
-    query = "SELECT rowid, uuid FROM sessions"
-    if uuid is None:
-        found = list(rows.query(database, f"{query} ORDER BY rowid DESC LIMIT 1"))
-    else:
-        found = list(rows.query(database, f"{query} WHERE uuid = ?", uuid))
+    found = rows.listed(database)
+    found = found[-1:] if uuid is None else [row for row in found if row.uuid == uuid]
     if not found:
         missing = "holds no session yet" if uuid is None else f"holds no session {uuid}"
         raise ResultsFault(f"{database}: {missing}")
-    ((number, uuid),) = found
-    if checksums.read(database).kind(uuid) == checksums.FORGOTTEN:
-        raise SessionFault(database, uuid, "was left out")
-    for stored in rows.each(database, [(number, uuid)]):
+    row = found[-1]
+    if checksums.read(database).kind(row.uuid) == checksums.FORGOTTEN:
+        raise SessionFault(database, row.uuid, "was left out")
+    for stored in rows.each(database, [row]):
         return _session(database, *stored)
-    raise ResultsFault(f"{database}: holds no session {uuid}")
+    raise ResultsFault(f"{database}: holds no session {row.uuid}")
 
 
 def ids(database: Path) -> list[str]:
@@ -50,7 +52,7 @@ def ids(database: Path) -> list[str]:
 
     Raises ResultsFault when the database cannot be read.
     """
-    return [uuid for (uuid,) in rows.query(database, "SELECT uuid FROM sessions ORDER BY rowid")]
+    return [row.uuid for row in rows.listed(database)]
 
 
 def full_id(database: Path, beginning: str) -> str:
@@ -62,14 +64,24 @@ def full_id(database: Path, beginning: str) -> str:
     return beginning if beginning in found else found[0]
 
 
-def sessions(database: Path, faults: list[SessionFault] | None = None) -> Iterator[Session]:
+def last_first(database: Path) -> list[str]:
+    """Return the UUIDs of all sessions, that which ended last first; raises ResultsFault."""
+    return [row.uuid for row in _last_first(rows.listed(database))]
+
+
+def sessions(
+    database: Path,
+    faults: list[SessionFault] | None = None,
+    only: Collection[str] | None = None,
+) -> Iterator[Session]:
     """Yield all sessions, that which ended last first, each read when it is asked for.
 
-    With `faults` a session that cannot be read is reported there and left out. Raises ResultsFault
-    when the database, or without `faults` a session, cannot be read.
+    With `faults` a session that cannot be read is reported there and left out; with `only` none but
+    these (UUID) are read. Raises ResultsFault when the database, or without `faults` a session,
+    cannot be read.
     """
-    found = rows.query(database, "SELECT rowid, uuid FROM sessions ORDER BY session_end_unix DESC")
-    for uuid, blob in rows.each(database, list(found), faults):
+    found = (row for row in rows.listed(database) if only is None or row.uuid in only)
+    for uuid, blob in rows.each(database, _last_first(found), faults):
         try:
             session = _session(database, uuid, blob)
         except SessionFault as err:
@@ -87,11 +99,11 @@ def sessions_of_check(database: Path, check: str, before: float) -> Iterator[Ses
     out. Raises ResultsFault when the database cannot be read.
     """
     # Sums protect no index: the tables themselves are searched.
-    query = (
-        "SELECT rowid, uuid FROM sessions NOT INDEXED WHERE session_start_unix < ? AND uuid IN "
-        "(SELECT session_uuid FROM testcases WHERE name LIKE ?) ORDER BY session_end_unix DESC"
-    )
-    found = list(rows.query(database, query, before, f"{check}%"))
+    query = "SELECT DISTINCT session_uuid FROM testcases NOT INDEXED WHERE name LIKE ?"
+    of_check = {uuid for (uuid,) in rows.query(database, query, f"{check}%")}
+    of_check |= archive.of_check(database, check)
+    listed = (row for row in rows.listed(database) if row.uuid in of_check)
+    found = _last_first(row for row in listed if _number(row.start) < before)
     for uuid, blob in rows.each(database, found, faults=[]):
         with suppress(SessionFault):
             yield _session(database, uuid, blob)
@@ -106,8 +118,8 @@ def blobs(
     `until` the session of this UUID is the last one. One that is not what was stored is reported
     in `faults` and left out. Raises ResultsFault when the database or that session cannot be had.
     """
-    found = list(rows.query(database, "SELECT rowid, uuid FROM sessions ORDER BY rowid"))
-    uuids = [uuid for _, uuid in found]
+    found = rows.listed(database)
+    uuids = [row.uuid for row in found]
     if until is not None:
         if until not in uuids:
             raise ResultsFault(f"{database}: holds no session {until}")
@@ -117,8 +129,7 @@ def blobs(
 
 def times(database: Path, uuids: Collection[str]) -> list[tuple[float, float]]:
     """Return start and end (s since the epoch) of sessions, as their rows say; or ResultsFault."""
-    found = rows.query(database, "SELECT uuid, session_start_unix, session_end_unix FROM sessions")
-    return [(start, end) for uuid, start, end in found if uuid in uuids]
+    return [(row.start, row.end) for row in rows.listed(database) if row.uuid in uuids]
 
 
 def stored_sessions(database: Path, uuids: Collection[str]) -> Iterator[StoredSession]:
@@ -126,8 +137,50 @@ def stored_sessions(database: Path, uuids: Collection[str]) -> Iterator[StoredSe
 
     Raises ResultsFault when the database cannot be read.
     """
-    found = rows.query(database, "SELECT rowid, uuid FROM sessions ORDER BY rowid")
-    yield from rows.stored_rows(database, [row for row in found if row[1] in uuids])
+    found = rows.listed(database)
+    yield from rows.stored_rows(database, [row for row in found if row.uuid in uuids])
+
+
+def _last_first(found: Iterable[Row]) -> list[Row]:
+    return sorted(found, key=lambda row: -_number(row.end))
+
+
+def _number(time: object) -> float:
+    """Return a time, of which a fault of the disk need not have left a number."""
+    return time if isinstance(time, int | float) else 0.0
+
+
+def listing(database: Path) -> list[tuple[str, int | None]]:
+    """Return UUID and bytes of all sessions that nobody has forgotten, in the order of storing.
+
+    The bytes are None where it is not the database that holds a session. None of them is read.
+    Raises ResultsFault when the database cannot be read.
+    """
+    sums, sizes = checksums.read(database), _sizes(database)
+    return [
+        (uuid, sizes.get(uuid)) for uuid in ids(database) if sums.kind(uuid) != checksums.FORGOTTEN
+    ]
+
+
+def _sizes(database: Path) -> dict[str, int]:
+    """Return the bytes of each session's JSON in the database itself, without reading it."""
+    with rows.opened(database) as connection:
+        if sqlite3.sqlite_version_info >= (3, 43):
+            size = "octet_length(json_blob)"
+        elif sys.version_info >= (3, 11):
+            found = connection.execute("SELECT rowid, uuid FROM sessions").fetchall()
+            return {uuid: _size(connection, number) for number, uuid in found}
+        else:  # an old SQLite without the blobs of Python 3.11 has to read it
+            size = "length(CAST(json_blob AS BLOB))"
+        return dict(connection.execute(f"SELECT uuid, {size} FROM sessions").fetchall())
+
+
+def _size(connection: Any, number: int) -> int:
+    try:
+        with connection.blobopen("sessions", "json_blob", number, readonly=True) as blob:
+            return len(blob)
+    except sqlite3.OperationalError:  # nothing, or a number, as a fault of the disk may leave
+        return -1
 
 
 def decoded(database: Path, stored: StoredSession) -> Session:
@@ -187,6 +240,9 @@ def _case(stored: StoredCase) -> Case:
         ),
         pairs=pair_results(stored.pairs),
         seconds=as_seconds(stored.time_total),
+        all_pairs=stored.all_pairs if isinstance(stored.all_pairs, dict) else {},
+        folder=as_text(stored.outputdir if stored.result == "pass" else stored.stagedir),
+        output=as_text(stored.job_stdout),
     )
 
 

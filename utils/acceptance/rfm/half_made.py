@@ -34,7 +34,9 @@ def is_half_made(database: Path) -> bool:
             return False
         if _is_blank(database):
             return True
-        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=rw", uri=True)) as opened:
+        # Who holds its lock is writing it: there is nothing to wait for.
+        uri = f"{database.resolve().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(uri, uri=True, timeout=0)) as opened:
             query = "SELECT name FROM sqlite_master WHERE type = 'table'"
             tables = {name for (name,) in opened.execute(query)}
             return tables < _FIRST and not any(
@@ -60,7 +62,7 @@ def set_aside(database: Path) -> str:
     """
     if not is_half_made(database):
         return ""
-    with _locked(database.with_name(".db.lock")):
+    with reframe_lock(database):
         if not is_half_made(database):
             return ""
         try:
@@ -75,10 +77,10 @@ def set_aside(database: Path) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def reframe_lock(database: Path) -> Iterator[None]:
     """Hold the lock that ReFrame holds while it makes or writes a database (fasteners: POSIX)."""
     try:
-        file = path.open("a")
+        file = database.with_name(".db.lock").open("a")
     except OSError:  # a run that cannot write here makes no database here
         yield
         return

@@ -14,8 +14,8 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.rfm import database, marks, run_log
 from acceptance.rfm.marks import Mark
-from acceptance.rfm.rows import ResultsFault
 from acceptance.rfm.run_log import LoggedRun
+from acceptance.rfm.stored import ResultsFault
 
 #: How long ReFrame may take from its mark to its first line, and how far times are rounded.
 _START, _ROUNDING = timedelta(hours=1), timedelta(seconds=1)

@@ -5,9 +5,19 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from acceptance.core.storage import LogFiles
 from acceptance.core.text import plural
-from acceptance.rfm import checksums, database, perflogs
-from acceptance.rfm.checksums import DELETED, DISPUTED, FORGOTTEN, NO_SUM, SEEN, STORED, TRUSTED
+from acceptance.rfm import checksums, database, perflogs, run_log
+from acceptance.rfm.checksums import (
+    ARCHIVED,
+    DELETED,
+    DISPUTED,
+    FORGOTTEN,
+    NO_SUM,
+    SEEN,
+    STORED,
+    TRUSTED,
+)
 
 #: What names all sessions that a database lacks.
 GONE = "gone"
@@ -33,10 +43,18 @@ def lost_sessions(results: Path, verdicts: Path) -> list[str]:
 
 def missed(sums: checksums.Sums, held: Collection[str]) -> list[str]:
     """Return the sessions that have a checksum and are not held, though nobody gave them up."""
-    kinds = (STORED, TRUSTED, DISPUTED, SEEN)
+    kinds = (STORED, TRUSTED, DISPUTED, SEEN, ARCHIVED)
     return [
         uuid for uuid, entry in sums.entries.items() if entry.kind in kinds and uuid not in held
     ]
+
+
+def deleted(logs: LogFiles, sums: checksums.Sums, uuids: Collection[str]) -> list[str]:
+    """Return those of some sessions that ReFrame was told to delete, by its log.
+
+    None that was archived: ReFrame has deleted it then, and it still was to be had.
+    """
+    return run_log.deleted(logs, [uuid for uuid in uuids if sums.kind(uuid) != ARCHIVED])
 
 
 def _is_on(verdict: Path, results: Path) -> bool:

@@ -71,7 +71,12 @@ class Perflogs:
 
 def names_of(display_name: str) -> set[str]:
     """Return what perflogs may call a case."""
-    return {display_name, _IMPLICIT.sub("", display_name)}
+    return {display_name, plain_name(display_name)}
+
+
+def plain_name(display_name: str) -> str:
+    """Return the name of a case without what ReFrame adds to it."""
+    return _IMPLICIT.sub("", display_name)
 
 
 #: From when to when (s since the epoch).
@@ -100,32 +105,69 @@ def files(folder: Path) -> list[Path]:
 
 
 def _read(path: Path, found: Perflogs, period: Period) -> None:
+    part = read_on(path, Part(), period)
+    found.rows += [row for _, row in part.rows]
+    found.faults += fault_texts(path, part.faults)
+
+
+@dataclass
+class Part:
+    """What stands in a perflog from some line on.
+
+    `lines` and `size` (bytes) count what is complete up to its end: whoever reads on begins there.
+    Rows and faults have the numbers of their lines.
+    """
+
+    header: str = ""
+    lines: int = 0
+    size: int = 0
+    rows: list[tuple[int, PerflogLine]] = field(default_factory=list)
+    faults: list[tuple[int, str]] = field(default_factory=list)
+
+
+def read_on(path: Path, before: Part, period: Period = _ALWAYS) -> Part:
+    """Read a perflog from the end of a part on; all of it where it begins otherwise now."""
+    part = Part()
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        with path.open("rb") as file:
+            part.header = "".join(file.readline().decode(errors="replace").splitlines()[:1])
+            if before.lines and before.header == part.header:
+                part.lines, part.size = before.lines, before.size
+            file.seek(part.size)
+            content = file.read()
     except OSError as err:
-        found.faults.append(f"{path}: cannot be read: {err}")
-        return
-    if not lines:
-        return
-    header = lines[0].split("|")
+        part.faults.append((0, f"cannot be read: {err}"))
+        return part
+    complete = content.rfind(b"\n") + 1
+    lines = content[:complete].decode(errors="replace").splitlines()
+    cut = content[complete:].decode(errors="replace").splitlines()
+    first = part.lines + 1
+    part.lines, part.size = part.lines + len(lines), part.size + complete
+    header = part.header.split("|")
+    if not part.header:
+        return part
     missing = [name for name in NEEDED if name not in header]
     name = next((name for name in NAMES if name in header), None)
     if missing or name is None:
         lacks = ", ".join(missing) or "the name of the case"
-        found.faults.append(f"{path}:1: the header lacks {lacks}; this perflog is left out")
-        return
+        part.faults.append((1, f"the header lacks {lacks}; this perflog is left out"))
+        return part
     form = _Form(header, name)
-    malformed: list[str] = []
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in enumerate((*lines, *cut), first):
         try:
             fields = line.split("|")
-            if form.is_of(fields, period):
-                found.rows.append(form.row(fields))
+            if number > 1 and form.is_of(fields, period):
+                part.rows.append((number, form.row(fields)))
         except ValueError as err:
-            malformed.append(f"{path}:{number}: {err}")
-    found.faults += malformed[:_REPORTED]
-    if len(malformed) > _REPORTED:
-        found.faults.append(f"{path}: {len(malformed) - _REPORTED} more malformed lines")
+            part.faults.append((number, str(err)))
+    return part
+
+
+def fault_texts(path: Path, faults: list[tuple[int, str]]) -> list[str]:
+    """Return what is wrong with a perflog, the first ones of its lines one by one."""
+    texts = [f"{path}:{number}: {what}" if number else f"{path}: {what}" for number, what in faults]
+    more = len(texts) - _REPORTED
+    return texts[:_REPORTED] + ([f"{path}: {more} more malformed lines"] if more > 0 else [])
 
 
 class _Form:

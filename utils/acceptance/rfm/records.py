@@ -1,9 +1,11 @@
 """What a results database of ReFrame holds: sessions, their cases, and the metrics of these."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from acceptance.core.observations import Observation
 from acceptance.core.pairs import PairResult
+from acceptance.core.simulated import SIMULATED, is_simulated
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,10 @@ class Case:
     """One execution of a check on a partition and an environment.
 
     `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`; `pairs`
-    are the single results of which they are aggregates, where there are such. `seconds` is how long
-    it took, waiting included; None where that was not stored.
+    are the single results of which they are aggregates, where there are such, and `all_pairs` what
+    became of a matrix of them (`nodes.AllPairs`). `seconds` is how long it took, waiting included;
+    None where that was not stored. `folder` is where its files were left, `output` the name of
+    what its job printed in there; both are empty where that was not stored.
     """
 
     name: str
@@ -49,11 +53,20 @@ class Case:
     metrics: tuple[Metric, ...]
     pairs: tuple[PairResult, ...] = ()
     seconds: float | None = None
+    all_pairs: dict[str, Any] = field(default_factory=dict)
+    folder: str = ""
+    output: str = ""
 
     @property
     def plain(self) -> bool:
         """Tell whether its check is plain ReFrame, and none of this library."""
         return not self.suite and not self.benchmark
+
+    @property
+    def simulated(self) -> str:
+        """Return what simulated it (`SimGrid 3.32`), empty where it was measured."""
+        known = self.provenance.get(SIMULATED, "")
+        return known or (SIMULATED if is_simulated(self.system) else "")
 
     @property
     def subject(self) -> str:

@@ -26,6 +26,10 @@ class SessionInfo(msgspec.Struct):
     run: str = ""
 
 
+#: What stands for the data of a session that cannot be read.
+NO_SESSION = SessionInfo("", 0.0, 0.0)
+
+
 class PerfValue(msgspec.Struct, array_like=True):
     """A metric; `value` is None in a case that failed before its metrics were read."""
 
@@ -67,6 +71,11 @@ class StoredCase(msgspec.Struct):
     time_compile: float | None = None
     time_run: float | None = None
     pairs: Any = None
+    all_pairs: Any = None
+    #: Where its files are: of a case that failed in the second one.
+    outputdir: Any = None
+    stagedir: Any = None
+    job_stdout: Any = None
     #: By "system:partition:metric".
     perfvalues: dict[str, PerfValue] | None = None
 

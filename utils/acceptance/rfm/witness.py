@@ -9,8 +9,8 @@ from pathlib import Path
 from acceptance.core.text import plural
 from acceptance.rfm import perflogs
 from acceptance.rfm.perflogs import PerflogLine
-from acceptance.rfm.rows import StoredSession
 from acceptance.rfm.session_schema import PerfValue, StoredCase, decode, metric_name
+from acceptance.rfm.stored import StoredSession
 
 #: Seconds by which the time of a line, which has no fractions, may differ from that of its case.
 _APART = 1

@@ -11,23 +11,29 @@ from typing import Any
 
 from acceptance import references
 from acceptance.core import release
-from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
-from acceptance.core.paths import GET_SPACK, Workspace
+from acceptance.core.extras import ALL, ExtrasFault, read_environment
+from acceptance.core.paths import GET_SIMGRID, GET_SPACK, Workspace
 from acceptance.fabric import FabricFault, facts_of
-from acceptance.launch import MPIS, SLURM, slurm_jobs, usable_cores
+from acceptance.launch import MPIS, SLURM, slurm_jobs, stated_of, usable_cores
 from acceptance.rfm import configuration
 from acceptance.site.storage import places
 from acceptance.site.to_paste import to_paste
 from acceptance.site.unmet import unmet_rows
+from acceptance.site.unprovided import partition_size
 from acceptance.software import (
     Spack,
     broken_promise,
     builds,
+    compiler_of,
+    compiles,
     folder_of,
     launch_fault,
     missing,
+    not_simulated,
+    prepared,
     program_of,
     software_of,
+    source_of,
 )
 from acceptance.suites import SUITES, Suite
 
@@ -79,13 +85,13 @@ def examine(
         rows.append(Examined("configuration", BROKEN, str(err), "fix the file, or source env.sh"))
         return rows
     rows.append(Examined("system", OK, f"{chosen['name']}: {chosen.get('descr', '')}"))
-    rows += _schedulers(chosen)
+    rows += [*_schedulers(chosen), *_simgrid(chosen)]
     wrong = [*_extras(chosen, site, workspace)]
     rows += [*wrong, *_fabrics(chosen, workspace)]
     rows += _unmet(chosen, site, workspace)
     for suite in () if wrong else SUITES.values():
         rows += _suite(suite, chosen, site, spack)
-    rows += [] if wrong else _launchers(chosen, site)
+    rows += [] if wrong else [*_every_node(chosen), *_launchers(chosen, site)]
     for text in () if wrong else to_paste(workspace, site, chosen, ask_nodes=ask_nodes):
         found = f"does not state {', '.join(text.keys)}"
         rows.append(Examined(text.what, MISSING, found, f"{text.into}:", text.lines))
@@ -118,6 +124,19 @@ def _spack(spack: Spack | None) -> Examined:
         return Examined("Spack", MISSING, "none", _GET_SPACK)
     recipes = spack.packages or "its own package repository, from the network"
     return Examined("Spack", OK, f"{spack.root} {spack.identity()['spack']}, {recipes}")
+
+
+def _is_simulated(system: dict[str, Any]) -> bool:
+    return any("simulated" in part.get("extras", {}) for part in system["partitions"])
+
+
+def _simgrid(system: dict[str, Any]) -> Iterator[Examined]:
+    """Look for SimGrid where a system is simulated."""
+    if _is_simulated(system):
+        lacking = [name for name in ("smpirun", "smpicc") if not shutil.which(name)]
+        found = f"no {' and no '.join(lacking)} on PATH" if lacking else shutil.which("smpirun")
+        state = MISSING if lacking else OK
+        yield Examined("SimGrid", state, str(found), GET_SIMGRID if lacking else "")
 
 
 def _references(folder: Path) -> Examined:
@@ -157,7 +176,13 @@ def _extras(
     for partition in system["partitions"]:
         place = workspace.place_of(system["name"], partition["name"])
         states: dict[str, Callable[[], object]] = {
-            partition["name"]: partial(PartitionExtras.read, partition.get("extras", {}), place)
+            partition["name"]: partial(
+                stated_of,
+                partition.get("extras", {}),
+                partition.get("scheduler", "local"),
+                place,
+                system["name"],
+            )
         }
         for environment in site.environments_of(partition, system):
             states[f"{partition['name']}+{environment['name']}"] = partial(
@@ -174,6 +199,16 @@ def _extras(
             except ExtrasFault as err:
                 remedy = "fix it: no check runs there until then"
                 yield Examined(f"extras of {name}", BROKEN, str(err), remedy)
+
+
+def _every_node(system: dict[str, Any]) -> Iterator[Examined]:
+    """Tell how many nodes are `all` of a partition, and which of them are not up."""
+    for partition in system["partitions"]:
+        if partition.get("extras", {}).get("nodes") == ALL and (size := partition_size(partition)):
+            found = size.unknown or f"all: {size.nodes}{size.told and f'; {size.told}'}"
+            state = MISSING if size.unknown else OK
+            remedy = "no check runs there until then" if size.unknown else ""
+            yield Examined(f"nodes of {partition['name']}", state, found, remedy)
 
 
 def _unmet(
@@ -233,7 +268,8 @@ def _suite(
                 where = f"{environment['name']} on {system['name']}:{partition['name']}"
                 yield _provided(suite, environment, where, spack)
     if not provided:
-        yield Examined(suite.title, MISSING, *missing(suite))
+        lacking = not_simulated(suite) if _is_simulated(system) else missing(suite)
+        yield Examined(suite.title, MISSING, *lacking)
 
 
 def _provided(
@@ -245,6 +281,11 @@ def _provided(
         return Examined(suite.title, OK, f"{where}: built by Spack when it is needed")
     if builds(environment):
         return Examined(suite.title, MISSING, f"{where}: no Spack to build it", _GET_SPACK)
+    if source := source_of(environment, suite.key):
+        return Examined(suite.title, OK, f"{where}: built from {source} when it is needed")
+    if compiles(environment, suite):
+        compiler = prepared(environment).program(compiler_of(environment, suite))
+        return Examined(suite.title, OK, f"{where}: compiled by {compiler} when it is needed")
     try:
         programs = [program_of(environment, suite.key, program) for program in suite.programs]
     except FileNotFoundError as err:

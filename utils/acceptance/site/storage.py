@@ -8,7 +8,7 @@ from typing import NamedTuple
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
-from acceptance.rfm import ResultsFault, checksums, database, half_made, lost, run_log
+from acceptance.rfm import ResultsFault, checksums, database, half_made, lost
 
 
 class Place(NamedTuple):
@@ -61,7 +61,7 @@ def _sessions(workspace: Workspace, results: Path) -> Iterator[Place]:
     except (ResultsFault, StoredFault) as err:
         yield Place("sessions", False, str(err), "restore the database from a backup")
         return
-    deleted = run_log.deleted(workspace.logs, missed)
+    deleted = lost.deleted(workspace.logs, sums, missed)
     if missed := [uuid for uuid in missed if uuid not in deleted]:
         found = f"{results}: no longer has {plural(len(missed), 'session')}, as {missed[-1]}"
         yield Place("sessions", False, found, f"{restore} --forget {lost.GONE}")

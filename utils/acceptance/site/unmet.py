@@ -6,7 +6,7 @@ of a site's own checks are not known here, and are taken as they are.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acceptance.references import Claim, Library, Reference
@@ -100,8 +100,9 @@ def _reasons(
 
 def _of_benchmark(benchmark: str, metric: str) -> Iterator[str]:
     suite = SUITES.get(benchmark.partition(".")[0])
-    if suite and benchmark not in suite.benchmarks:
-        yield f"no check runs {benchmark}; known: {', '.join(suite.benchmarks)}"
+    known = [name for rows in suite.checks.values() for name in rows] if suite else []
+    if suite and benchmark not in known:
+        yield f"no check runs {benchmark}; known: {', '.join(known)}"
     stems = find(benchmark).stems
     if metric and has_check(benchmark) and metric not in stems:
         yield f"{benchmark} has no metric {metric!r}; known: {', '.join(stems)}"
@@ -127,6 +128,8 @@ def _of_place(
     size, processor = partition_size(part), part.get("processor", {})
     if size is None or size.unknown:  # told by itself
         return
+    # Of `all` nodes those that are not up will be.
+    size = replace(size, nodes=size.there or size.nodes)
     processes, nodes = (int(keys.get(key, 0)) for key in ("np", "nodes"))
     if size.cores and processes > size.processes:
         yield f"np={processes} is more than the {size.nodes} x {size.cores} cores of {name}"
@@ -143,13 +146,21 @@ def _of_place(
 
 
 def _of_size(benchmark: str, metric: str, keys: Mapping[str, str]) -> Iterator[str]:
-    each_size = find(benchmark).sized and metric in [c.stem for c in find(benchmark).columns]
+    row = find(benchmark)
+    # Of pairs each quantity is one of a single size, which its name has.
+    each_size = any(
+        column.stem == metric and (row.sized or (row.sizes and column.unit != "1"))
+        for column in row.columns
+    )
     size = keys.get("message_size")
     if each_size and size is None:
         yield f"{metric} of {benchmark} is one for each message size, and it has no message_size"
     if not each_size and size is not None:
         yield f"{metric} of {benchmark} has no message_size"
-    if size is not None and int(size).bit_count() > 1:
+    measured = row.sizes
+    if measured and each_size and size is not None and int(size) not in measured:
+        yield f"message_size={size} is none of {', '.join(map(str, measured))}"
+    if not measured and size is not None and int(size).bit_count() > 1:
         yield f"message_size={size} is no power of two"
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from acceptance.core.extras import ExtrasFault, PartitionExtras
-from acceptance.launch import Size, size_of
+from acceptance.core.extras import ExtrasFault
+from acceptance.launch import Size, size_of, stated_of
 from acceptance.rfm.configuration import Site
 from acceptance.software import NoCase, no_case
 
@@ -22,6 +22,7 @@ def without_case(
             partition_size(partition) or Size(1, 2),
             site.environments_of(partition, system),
             bool(partition.get("extras", {}).get("verify_placement", True)),
+            "simulated" in partition.get("extras", {}),
         )
         for partition in system["partitions"]
         if only in ("", partition["name"])
@@ -58,13 +59,14 @@ def partition_size(partition: dict[str, Any]) -> Size | None:
 
     None where its extras are wrong, which is told by itself: every check refuses them.
     """
+    scheduler = partition.get("scheduler", "")
     try:
-        stated = PartitionExtras.read(partition.get("extras", {}))
+        stated = stated_of(partition.get("extras", {}), scheduler)
     except ExtrasFault:
         return None
     return size_of(
         stated,
-        partition.get("scheduler", ""),
+        scheduler,
         partition.get("access", ()),
         partition.get("processor"),
     )

@@ -12,11 +12,14 @@ from acceptance.software.no_case import (
     NoCase,
     broken_promise,
     builds,
+    compiler_of,
+    compiles,
     folder_of,
     launch_fault,
     missing,
     no_case,
     not_provided,
+    not_simulated,
     program_of,
     software_of,
 )
@@ -32,6 +35,7 @@ from acceptance.software.spack_environments import (
     spack_features,
 )
 from acceptance.software.spack_sources import clone_spack, fill_mirror
+from acceptance.software.suite_sources import find_sources, source_of
 
 __all__ = [
     "InstalledMpi",
@@ -42,6 +46,8 @@ __all__ = [
     "broken_promise",
     "builds",
     "clone_spack",
+    "compiler_of",
+    "compiles",
     "complaint",
     "compose_environment",
     "environment_for",
@@ -49,6 +55,7 @@ __all__ = [
     "fill_mirror",
     "find_mpis",
     "find_program",
+    "find_sources",
     "folder_of",
     "keep_lock",
     "launch_fault",
@@ -56,11 +63,13 @@ __all__ = [
     "mpi_on_path",
     "no_case",
     "not_provided",
+    "not_simulated",
     "pinned_version",
     "plugin",
     "prepared",
     "program_of",
     "read_lock",
     "software_of",
+    "source_of",
     "spack_features",
 ]

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acceptance.core.paths import CONFIGURED
+from acceptance.core.paths import CONFIGURED, GET_SIMGRID
 from acceptance.launch import PlacementFault, Size, placement
 from acceptance.software import mpi_versions
 from acceptance.software.prepared import loads_modules, prepared
 from acceptance.software.programs import find_program
+from acceptance.software.suite_sources import how_to_name, source_of
 from acceptance.suites import Suite, suite_of
 
 Environment = Mapping[str, Any]
@@ -43,13 +44,33 @@ class NoCase:
         return f"{self.check}.py: no case on {self.partition}: {self.reason}{todo}"
 
 
+#: Check files (their stems) that give no case on a simulated partition.
+_NOT_SIMULATED = {
+    "hpcc": "SimGrid does not get past its RandomAccess",
+    "npb": "its Mop/s say nothing where no computation is simulated",
+}
+#: MPI -> what compiles for it, if it is not what a suite names.
+_COMPILERS = {"simgrid": "smpicc"}
+
+
 def no_case(
-    check: str, partition: str, size: Size, environments: Collection[Environment], verified: bool
+    check: str,
+    partition: str,
+    size: Size,
+    environments: Collection[Environment],
+    verified: bool,
+    simulated: bool = False,
 ) -> NoCase | None:
     """Say why a check file gives no case on a partition; None where nothing keeps it from that.
 
-    `verified`: ranks can tell there where they stand (`verify_placement`).
+    `verified`: ranks can tell there where they stand (`verify_placement`). `simulated`: SimGrid
+    runs its jobs.
     """
+    if simulated and not any(mpi_of(each) == "simgrid" for each in environments):
+        reason = f"it is simulated, and there is no SimGrid here ({GET_SIMGRID})"
+        return NoCase(check, partition, reason)
+    if simulated and check in _NOT_SIMULATED:
+        return NoCase(check, partition, _NOT_SIMULATED[check])
     if not environments:
         return NoCase(check, partition, "it has no environment", 'name one in its "environs"', True)
     suite = suite_of(check)
@@ -57,7 +78,8 @@ def no_case(
         return None
     having = [each for each in environments if suite.key in each.get("features", ())]
     if not having:
-        return NoCase(check, partition, *not_provided(suite))
+        lacking = not_simulated(suite) if simulated else not_provided(suite)
+        return NoCase(check, partition, *lacking)
     names = ", ".join(each["name"] for each in having)
     reason, remedy, promised = _of_size(size), "", True
     if size.unknown:
@@ -87,9 +109,19 @@ def _of_kind(
     if check in suite.derived and size.nodes == 1 and alone:
         reason = "on a single node it requires an MPI that takes the network's loopback, and "
         return f"{reason}{names} cannot (no-loopback)"
+    if size.nodes == 1 and all(row.several_nodes for row in suite.checks[check].values()):
+        return "it measures pairs of nodes, and it has one"
     if check in suite.further and not verified:
         return f"it must know where ranks stood, and of {names} nobody tells (verify_placement)"
     return ""
+
+
+def not_simulated(suite: Suite) -> tuple[str, str]:
+    """Return why a suite does not run on simulated systems, and what to do if anything helps."""
+    if suite.key in _NOT_SIMULATED:
+        return _NOT_SIMULATED[suite.key], ""
+    how = how_to_name(suite.key) or GET_SIMGRID
+    return f"the source of {suite.title} is not here, from which it is built for SimGrid", how
 
 
 def not_provided(suite: Suite) -> tuple[str, str]:
@@ -122,6 +154,24 @@ def builds(environment: Environment) -> bool:
     return "spack" in environment.get("features", ())
 
 
+def mpi_of(environment: Environment) -> str:
+    """Return the MPI that an environment states; empty where it states none."""
+    return str(environment.get("extras", {}).get("mpi", ""))
+
+
+def compiler_of(environment: Environment, suite: Suite) -> str:
+    """Return what compiles the sources of a suite for the MPI of an environment; empty: nothing."""
+    return suite.compiler and _COMPILERS.get(mpi_of(environment), suite.compiler)
+
+
+def compiles(environment: Environment, suite: Suite) -> bool:
+    """Tell whether a suite of our own is compiled with the MPI of an environment that names it."""
+    named = suite.key in environment.get("features", ())
+    return bool(named and suite.compiler) and not (
+        builds(environment) or folder_of(environment, suite.key)
+    )
+
+
 def folder_of(environment: Environment, suite: str) -> str:
     """Return where an environment says that a suite is; empty where it says nothing readable."""
     folders = environment.get("extras", {}).get("suites")
@@ -150,7 +200,9 @@ def software_of(environment: Environment, suite: str, program: Path) -> dict[str
     """
     if not _is_prepared(environment, suite):
         return {}
-    ready, stated = prepared(environment), environment.get("extras", {}).get("mpi", "")
+    ready, stated = prepared(environment), mpi_of(environment)
+    if stated == "simgrid":
+        return {"program": str(program)}  # no launcher on PATH is its MPI
     unknown = f"{stated}, as stated: no launcher on PATH tells" if stated else ""
     found = {
         "modules": " ".join(ready.modules),
@@ -170,7 +222,7 @@ def _other_mpi(environment: Environment) -> str:
 
     Where no launcher of an MPI starts the ranks, one that was on PATH before says nothing.
     """
-    stated, mpi = environment.get("extras", {}).get("mpi"), prepared(environment).mpi
+    stated, mpi = mpi_of(environment), prepared(environment).mpi
     if stated not in mpi_versions.NAMES or not mpi or mpi.name == stated:
         return ""
     launchers = (layer.get("launcher", "") for layer in environment.get("before", ()))
@@ -194,9 +246,12 @@ def broken_promise(environment: Environment, suite: Suite) -> str:
         return f"{says}, but {fault}"
     if builds(environment):
         return ""
+    if source := source_of(environment, suite.key):
+        return "" if os.path.exists(source) else f"{says}, but there is no source {source}"
     folder = folder_of(environment, suite.key)
     faults = []
-    for program in suite.programs:
+    ours = compiles(environment, suite)
+    for program in (compiler_of(environment, suite),) if ours else suite.programs:
         try:
             program_of(environment, suite.key, program)
         except FileNotFoundError as err:
@@ -204,7 +259,7 @@ def broken_promise(environment: Environment, suite: Suite) -> str:
         else:
             other = _other_mpi(environment) if looked_at else ""
             return other and f"{says}, but {other}"
-    if not folder:
+    if not folder and not ours:
         return (
             f'{says}, but not in its `extras` where {suite.title} is: "suites": '
             f'{{"{suite.key}": "<folder>"}}{"".join(f"; {each}" for each in faults[:1])}'
@@ -221,7 +276,7 @@ def launch_fault(environment: Environment, launcher: str, verified: bool) -> str
     """
     extras = environment.get("extras", {})
     try:
-        placement.family(launcher, str(extras.get("mpi", "")))
+        placement.family(launcher, mpi_of(environment))
     except PlacementFault as err:
         lacks = "" if "mpi" in extras else ' states no "mpi" in its `extras`'
         return f"the environment {environment['name']}{lacks}: {err}" if verified else ""

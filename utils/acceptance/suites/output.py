@@ -32,6 +32,7 @@ class LineReader:
     def __init__(self, text: str, source: str) -> None:
         self.text, self.source = text, source
         self.number, self.line = 0, ""
+        self.whole_lines = text.count("\n")
         self.benchmark = ""
         #: Where the columns end in the header; None: the column is one that begins the line.
         self.edges: list[int | None] = []
@@ -67,7 +68,7 @@ class LineReader:
 
     def require_whole_line(self) -> None:
         """Raise ParseError when the reader stands on a last line that is cut."""
-        if self.number == self.text.count("\n") + 1:
+        if self.number > self.whole_lines:
             self.require_last_line()
 
     def integer(self, token: str) -> int:

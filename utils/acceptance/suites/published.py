@@ -11,13 +11,6 @@ _SPECMPI = (
     *("126.lammps", "127.wrf2", "128.GAPgeofem", "129.tera_tf", "130.socorro", "132.zeusmp2"),
     "137.lu",
 )
-_B_EFF = (
-    "b_eff",
-    "b_eff_per_process",
-    "bandwidth_lmax",
-    "bandwidth_lmax_per_process",
-    "bandwidth_pingpong",
-)
 
 
 def _row(name: str, unit: str, *stems: str, link_factor: int | None = None) -> Benchmark:
@@ -33,13 +26,6 @@ PUBLISHED = {
     "netperf.UDP_STREAM": _row("UDP_STREAM", "Mbit/s", "throughput"),
     "netperf.TCP_RR": _row("TCP_RR", "1/s", "transactions"),
     "netperf.UDP_RR": _row("UDP_RR", "1/s", "transactions"),
-    "b_eff": Benchmark(
-        "b_eff",
-        (
-            *(Column(stem, stem, "MB/s") for stem in _B_EFF),
-            Column("latency_pingpong", "latency_pingpong", "us"),
-        ),
-    ),
     "himeno": _row("himeno", "Gflop/s", "performance"),
     "hardware": Benchmark(
         "hardware",
@@ -49,10 +35,6 @@ PUBLISHED = {
             Column("peak_per_node", "peak_per_node", "Gflop/s"),
         ),
     ),
-    **{
-        f"dense.{name}": _row(name, "MB/s", "bandwidth")
-        for name in ("aapc", "simple_pairwise", "cumulative_pairwise", "random_pairwise")
-    },
     **{
         name: _row(name, "s", "time")
         for name in (

@@ -34,8 +34,12 @@ class Benchmark:
     processes: Literal["any", "two", "even"] = field(default="any", kw_only=True)
     #: Messages go between pairs of processes; an empty one is a message, too.
     point_to_point: bool = field(default=False, kw_only=True)
+    #: It measures between nodes, and requires several.
+    several_nodes: bool = field(default=False, kw_only=True)
     #: Its table has a row for each message size.
     sized: bool = field(default=True, kw_only=True)
+    #: Its message sizes (bytes), where some are no powers of two.
+    sizes: tuple[int, ...] = field(default=(), kw_only=True)
     #: It adds up vectors of floats.
     reduction: bool = field(default=False, kw_only=True)
     #: The message size is the part of one process, so that a buffer holds one for each.
@@ -119,6 +123,9 @@ class Suite:
     further: Mapping[str, Mapping[str, Benchmark]] = field(default_factory=dict)
     #: Its times are the average of the processes, not that of the slowest one.
     averages: bool = False
+    #: What compiles its sources, which this project has, on the PATH of an environment. Empty:
+    #: they are upstream's, so that an environment has the suite, or Spack builds it.
+    compiler: str = ""
 
     @property
     def checks(self) -> dict[str, Mapping[str, Benchmark]]:

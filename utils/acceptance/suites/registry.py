@@ -5,6 +5,8 @@ from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.npb import benchmarks as npb
 from acceptance.suites.osu import benchmarks as osu
+from acceptance.suites.patterns import all_pairs
+from acceptance.suites.patterns import benchmarks as patterns
 from acceptance.suites.published import PUBLISHED
 from acceptance.suites.records import Benchmark, Suite
 
@@ -50,6 +52,18 @@ SUITES = {
             {f"osu.{name}": row for name, row in osu.BENCHMARKS.items()},
             {"balance": osu.BALANCE},
             averages=True,
+        ),
+        Suite(
+            "patterns",
+            "Communication patterns",
+            (patterns.PROGRAM,),
+            f"a C compiler (Debian: gcc libc6-dev) and an MPI with mpicc ({_WHEELS}; or Debian: "
+            f"openmpi-bin libopenmpi-dev), then {'run them' if INSTALLED else 'make run'}",
+            {f"patterns.{name}": row for name, row in patterns.BENCHMARKS.items()},
+            further={
+                "all_pairs": {f"patterns.{name}": row for name, row in all_pairs.BENCHMARKS.items()}
+            },
+            compiler="mpicc",
         ),
     )
 }

@@ -1,10 +1,12 @@
 """One verdict on a run: complete, passed, no worse than before; as text, JUnit, Prometheus."""
 
 from acceptance.verdict import prometheus, stored
-from acceptance.verdict.cases import judge_cases
+from acceptance.verdict.asked_nodes import Nodes
+from acceptance.verdict.cases import judge_cases, of_culprits
 from acceptance.verdict.conclude import compare_with_guidelines, conclude, examine
 from acceptance.verdict.coverage import fail_without_suite
 from acceptance.verdict.junit import junit
+from acceptance.verdict.merged import merged
 from acceptance.verdict.model import (
     LEFT_OUT,
     CaseResult,
@@ -13,10 +15,8 @@ from acceptance.verdict.model import (
     SuiteUse,
     Unprovided,
     Verdict,
-    merged,
 )
 from acceptance.verdict.nodes import (
-    Nodes,
     compare,
     coverage_text,
     judge_nodes,
@@ -63,6 +63,7 @@ __all__ = [
     "node_lines",
     "not_benchmarked",
     "not_compared",
+    "of_culprits",
     "place_of",
     "prometheus",
     "stated_nodes",

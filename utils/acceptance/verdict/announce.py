@@ -6,16 +6,19 @@ Three hundred nodes behind one broken switch are one alert. Who reads it asks th
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from acceptance.alerts import Alert, alert
 from acceptance.core.text import one_line, plural, shortened
-from acceptance.nodes import FAILING, NodeFinding
+from acceptance.fabric.view.kinds import BENCHMARK as VIEW
+from acceptance.nodes import FAILING, compared_in, finding_of
+from acceptance.verdict.all_pairs import has_ended
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
 from acceptance.verdict.nodes import short_name
 
 #: New alerts of a partition beyond which one stands for all of them.
 MOST = 10
+#: What stands for the whole fabric among the quantities that an alert is compared in.
+_FABRIC = "fabric"
 #: Characters of what an alert says.
 _LONGEST = 300
 
@@ -84,13 +87,13 @@ def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> 
         system, _, name = partition.partition(":")
         findings = [
             each
-            for each in verdict.nodes[partition]["findings"]
-            if each["kind"] == problem.kind and NodeFinding.of_data(each).about == problem.about
+            for each in map(finding_of, verdict.nodes[partition]["findings"])
+            if each.kind == problem.kind and each.about == problem.about
         ]
-        names = [node for each in findings for node in each["nodes"]]
+        names = [node for each in findings for node in each.nodes]
         place = (system, name, "", " ".join((problem.kind, *what)))
         given = _alert(alert.FAILURE, place, since, problem.message, nodes=names)
-        return [replace(given, compared=tuple(dict.fromkeys(map(_quantity, findings))))]
+        return [replace(given, compared=tuple(dict.fromkeys(each.compared for each in findings)))]
     if case is None or problem.kind in UNMEASURED:
         kind = alert.UNMEASURED if problem.kind in UNMEASURED else alert.FAILURE
         check = " ".join((problem.kind, *problem.about))
@@ -98,6 +101,20 @@ def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> 
         return [_alert(kind, place, since, problem.message, sort=verdict.sort)]
     system, _, where = case.where.partition(":")
     partition, _, environ = where.partition("+")
+    if problem.kind == "case-failed" and case.culprits:
+        return [
+            each
+            for told in verdict.problems
+            if told.kind in FAILING and told.about[0] == f"{system}:{partition}"
+            for each in _of_problem(told, None, verdict)
+            if any(what.startswith(f"{environ} all-pairs ") for what in each.compared)
+        ]
+    if problem.kind == "case-failed" and case.fabric:
+        found = (
+            _alert(alert.FAILURE, (system, partition, "", what), since, text)
+            for what, text in case.fabric.items()
+        )
+        return [replace(each, compared=(_FABRIC,)) for each in found]
     if problem.kind == "case-failed" and case.faults:
         return [
             _alert(
@@ -115,11 +132,6 @@ def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> 
     place = (system, partition, environ, check)
     text = problem.message.removeprefix(f"{case.place}: ")
     return [_alert(alert.FAILURE, place, since, text, cases=[case.place], nodes=case.nodes)]
-
-
-def _quantity(data: Mapping[str, Any]) -> str:
-    """Return what names a quantity that nodes are compared in, or that a finding is of."""
-    return f"{data['environment']} {data['where']} {data['size']}"
 
 
 def _alert(
@@ -197,24 +209,26 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
 
     An alert that nobody looked for has not ended. Nodes were looked at when their links were read,
     a benchmark when the cases that had failed passed, with all of their nodes; a slow node when it
-    was compared with others in the quantities that it was slow in; anything else when a run of the
-    same sort was judged.
+    was compared with others in the quantities that it was slow in, a fault of the fabric when that
+    was looked at; anything else when a run of the same sort was judged.
     """
     links: set[str] = set()
+    viewed: set[str] = set()
     passed: dict[str, set[str]] = {}
     for case in verdict.cases:
-        if case.measured and case.suite == "fabric":
+        if case.measured and case.benchmark == VIEW:
+            viewed.add(case.where.partition("+")[0])
+        elif case.measured and case.suite == "fabric":
             links.update(map(short_name, case.nodes))
         if case.measured and case.passed:
             passed.setdefault(case.place, set()).update(map(short_name, case.nodes))
 
-    compared: dict[tuple[str, str], set[str]] = {}
+    compared: dict[tuple[str, str], set[str]] = {(place, _FABRIC): set() for place in viewed}
     for place, entry in verdict.nodes.items():
         for kind in entry["compared"]:
             if not kind["reason"]:
-                compared.setdefault((place, _quantity(kind)), set()).update(
-                    map(short_name, kind["nodes"])
-                )
+                what = compared_in(kind["environment"], kind["where"], kind["size"])
+                compared.setdefault((place, what), set()).update(map(short_name, kind["nodes"]))
 
     def looked(each: Alert) -> bool:
         if each.system not in systems:
@@ -223,8 +237,15 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
             return True
         nodes = {short_name(node) for node in each.nodes}
         place = f"{each.system}:{each.partition}"
-        if not all(compared.get((place, what), set()) >= nodes for what in each.compared):
+        entry = verdict.nodes.get(place, {})
+        if not all(
+            ((place, what) in compared and compared[place, what] >= nodes)
+            or has_ended(entry, what, each.nodes)
+            for what in each.compared
+        ):
             return False
+        if _FABRIC in each.compared and not each.nodes:
+            return True
         if each.nodes and not each.cases and each.kind == alert.FAILURE:
             return bool(each.compared)
         if each.nodes or each.cases:

@@ -4,15 +4,20 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from acceptance.core.observations import SHARED
+from acceptance.core.observations import RECORDED_OTHERWISE, SHARED
+from acceptance.core.text import plural
 from acceptance.core.units import is_measured
 from acceptance.fabric.link_check import STANDING
+from acceptance.fabric.view import kinds
 from acceptance.launch import slurm_jobs
+from acceptance.nodes import FAILING
 from acceptance.rfm import Case, Session
 from acceptance.verdict.model import LEFT_OUT, CaseResult, SuiteUse, Verdict
 
 #: What ReFrame stores as the result of a case that it neither ended nor aborted.
 _UNFINISHED = "<unknown>"
+#: That of a case that it aborted, as it was told to stop, or had enough failures.
+_ABORTED = "abort"
 #: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
 EXPECTED = "xfail"
 
@@ -30,6 +35,7 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
     verdict.check_files = sorted({Path(case.filename).name for case in tests if case.filename})
     passed_later = {_place(case) for case in tests if case.run_index and case.passed}
     verdict.cases += map(_result, session.cases)
+    verdict.simulators = sorted({case.simulated for case in tests if case.simulated})
     for case in session.cases:
         if case.result == "skip":
             verdict.skipped += 1
@@ -37,14 +43,16 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
             _note_expected(verdict, case)
         elif not case.passed:
             verdict.failed += not case.fixture
-            if case.result not in (LEFT_OUT, _UNFINISHED):
+            if case.result not in (LEFT_OUT, _UNFINISHED, _ABORTED):
                 _fail_case(verdict, case, _place(case) in passed_later)
         elif not case.fixture:
             verdict.passed += 1
             _judge_metrics(verdict, case)
     _judge_not_run(verdict, session.cases)
     _note_links(verdict, session.cases)
+    _note_fabric(verdict, tests)
     _note_shared(verdict, tests)
+    _note_recorded_otherwise(verdict, tests)
     verdict.suites = _suites(tests)
 
 
@@ -54,8 +62,12 @@ def _place(case: Case) -> str:
 
 def _result(case: Case) -> CaseResult:
     faults: dict[str, str] = {}
+    fabric: dict[str, str] = {}
     for finding in case.findings:
-        if finding.fails and finding.node:
+        if finding.fails and finding.kind in kinds.KINDS:
+            told = fabric.get(finding.device)
+            fabric[finding.device] = "; ".join(filter(None, (told, kinds.said(finding))))
+        elif finding.fails and finding.node and finding.kind not in FAILING:
             faults.setdefault(finding.node, finding.text)
     return CaseResult(
         where=case.where,
@@ -67,8 +79,16 @@ def _result(case: Case) -> CaseResult:
         seconds=case.seconds,
         nodes=case.nodes,
         faults=faults,
+        fabric=fabric,
         measured=any(is_measured(metric.value) for metric in case.metrics),
+        culprits=of_culprits(case),
     )
+
+
+def of_culprits(case: Case) -> bool:
+    """Tell whether all that failed a case is told as findings of nodes."""
+    kinds = {each.kind for each in case.findings if each.fails}
+    return bool(case.all_pairs and kinds) and kinds <= {*FAILING}
 
 
 def _note_expected(verdict: Verdict, case: Case) -> None:
@@ -103,6 +123,14 @@ def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
         )
     if any(slurm_jobs.lacks_accounting(case.fail_reason) for case in cases):
         verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
+    # One line for all: whoever stops a run of hundreds of cases does not read what each says of it.
+    if aborted := [case for case in cases if case.result == _ABORTED]:
+        first = aborted[0]
+        verdict.fail(
+            "unfinished",
+            f"{plural(len(aborted), 'case')} aborted, the first one {_place(first)}: "
+            f"{' '.join(first.fail_reason.split())}",
+        )
     if unfinished := [case for case in cases if case.result == _UNFINISHED]:
         verdict.fail(
             "unfinished",
@@ -141,10 +169,23 @@ def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
         finding.text
         for case in cases
         for finding in case.findings
-        if not finding.fails and finding.kind not in (STANDING, SHARED)
+        if not finding.fails
+        and finding.kind not in (STANDING, SHARED, RECORDED_OTHERWISE, *kinds.KINDS)
     )
     for text, count in seen.items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
+
+
+def _note_fabric(verdict: Verdict, cases: Iterable[Case]) -> None:
+    """Tell what the whole fabric showed beside what fails, and what there is of it."""
+    for case in cases:
+        if case.benchmark == kinds.BENCHMARK:
+            said = case.provenance.get("fabric", "") if case.metrics else ""
+            told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"
+            verdict.fabric[f"{case.system}:{case.partition}"] = told
+        seen = (each for each in case.findings if each.kind in kinds.KINDS and not each.fails)
+        notes = dict.fromkeys(f"fabric: {each.text}" for each in seen)
+        verdict.notes += [text for text in notes if text not in verdict.notes]
 
 
 def _note_shared(verdict: Verdict, cases: Sequence[Case]) -> None:
@@ -157,6 +198,21 @@ def _note_shared(verdict: Verdict, cases: Sequence[Case]) -> None:
             f"{sum(map(bool, shared))} of {len(cases)} cases were measured while another run had "
             f"jobs on this machine, and are no samples of their history: "
             f"{'; '.join(dict.fromkeys(runs))}"
+        )
+
+
+def _note_recorded_otherwise(verdict: Verdict, cases: Iterable[Case]) -> None:
+    """Tell how many simulated cases nothing judges since they were recorded with something else."""
+    found = Counter(
+        finding.what
+        for case in cases
+        for finding in case.findings
+        if finding.kind == RECORDED_OTHERWISE
+    )
+    for what, count in found.items():
+        verdict.notes.append(
+            f"{plural(count, 'case')} not judged as recorded: that was with {what}; record them "
+            "with what is here by `acceptance baseline`"
         )
 
 

@@ -19,10 +19,12 @@ from acceptance.rfm import ResultsFault, Session, SiteFault, configuration
 from acceptance.rfm import database as results
 from acceptance.verdict import remeasure, stored, stored_values
 from acceptance.verdict import session as gate
+from acceptance.verdict.asked_nodes import Nodes
 from acceptance.verdict.counters import standing_counters
 from acceptance.verdict.coverage import judge_references, note_links
-from acceptance.verdict.model import Problem, Status, Verdict, merged
-from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
+from acceptance.verdict.merged import merged
+from acceptance.verdict.model import Problem, Status, Verdict
+from acceptance.verdict.nodes import judge_nodes, stated_nodes, tolerance_of
 from acceptance.verdict.plain_checks import compare_with_baselines
 from acceptance.verdict.remeasure import Repetition
 
@@ -139,7 +141,15 @@ def _measure_again(
 ) -> None:
     """Measure again what is suspected."""
     try:
-        judgement = regressions.for_gate(database, workspace.reference, workspace.perflogs, newest)
+        judgement = regressions.for_gate(
+            database,
+            workspace.reference,
+            workspace.perflogs,
+            newest,
+            simulated=verdict.simulated,
+            kept=workspace.detection_of(database),
+            store=workspace.store_of(database),
+        )
     except ResultsFault:  # reported when the history is judged
         return
     suspected = remeasure.suspects(judgement.suspected, judgement.newest)
@@ -174,7 +184,10 @@ def compare_with_guidelines(
     try:
         earlier = guidelines.earlier(database, session)
         report, failing = guidelines.judge(session, configuration.load(config_files), earlier)
-    except (SiteFault, ResultsFault, ExtrasFault) as err:
+    except ResultsFault as err:
+        verdict.fail("unreadable-database", str(err), str(database))
+        return
+    except (SiteFault, ExtrasFault) as err:
         verdict.fail("guidelines", str(err))
         return
     known = verdict.guidelines or {"compared": 0, "single": 0, "skipped": {}, "findings": []}
@@ -213,7 +226,15 @@ def _compare_with_history(
     """Add what became worse on these systems; `whole`: on all those of the database."""
     perflogs = workspace.perflogs if workspace.keeps(database) else None
     try:
-        judgement = regressions.for_gate(database, workspace.reference, perflogs, uuid)
+        judgement = regressions.for_gate(
+            database,
+            workspace.reference,
+            perflogs,
+            uuid,
+            simulated=verdict.simulated,
+            kept=workspace.detection_of(database),
+            store=workspace.store_of(database),
+        )
     except ResultsFault as err:
         verdict.cannot_judge("unreadable-database", str(err), str(database))
         return
@@ -226,6 +247,11 @@ def _compare_with_history(
             f"of {', '.join(others)} the history was judged, no session: --session UUID judges one"
         )
         systems.update(others)
+    if whole and judgement.apart:
+        verdict.notes.append(
+            f"the history of {', '.join(judgement.apart)} was not judged: simulated and measured "
+            "results are judged apart; --session UUID judges one of them"
+        )
     for row in (row for row in judgement.unmet if row.system in systems):
         place = f"{row.path}:{row.line}"
         what = f"no {row.metric} of {row.benchmark} was ever measured on {row.system}"
@@ -233,6 +259,7 @@ def _compare_with_history(
     verdict.history = {
         "judged": judgement.judged,
         "cannot_judge": judgement.cannot_judge,
+        "together": str(judgement.together),
         "stale": judgement.stale,
         "systems": sorted(systems),
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from acceptance import references
 from acceptance.core.extras import node_count
-from acceptance.fabric import not_judged
+from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
 from acceptance.rfm.session_schema import node_of_case
 from acceptance.site import in_words, unmet_rows, without_case
@@ -78,16 +78,24 @@ def judge_references(
 def note_links(
     verdict: Verdict, config_files: Iterable[Path], partitions: Collection[tuple[str, str]]
 ) -> None:
-    """Note which of these partitions (system, name) nobody could judge the links of, and why."""
+    """Note of which of these partitions (system, name) nobody judges the links, or sees the fabric.
+
+    One that looks at the fabric of a system does so for all partitions of it.
+    """
     try:
         site = configuration.load(config_files)
     except SiteFault:  # told where the guidelines are judged
         return
     for system in site.systems:
+        viewed = any(is_viewed(part.get("extras", {})) for part in system["partitions"])
         for part in system["partitions"]:
-            measured = (system["name"], part["name"]) in partitions
-            if measured and (reason := not_judged(part.get("extras", {}))):
-                verdict.links_not_judged[f"{system['name']}:{part['name']}"] = reason
+            place, extras = f"{system['name']}:{part['name']}", part.get("extras", {})
+            if (system["name"], part["name"]) not in partitions:
+                continue
+            if reason := not_judged(extras):
+                verdict.links_not_judged[place] = reason
+            if (reason := not_viewed(extras)) and not viewed:
+                verdict.fabric_not_viewed[place] = reason
 
 
 def fail_without_suite(verdict: Verdict) -> None:

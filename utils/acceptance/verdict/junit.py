@@ -12,6 +12,7 @@ from datetime import datetime
 from xml.etree import ElementTree as xml
 
 from acceptance.alerts import HISTORY
+from acceptance.core.simulated import SIMULATED
 from acceptance.core.text import printable
 from acceptance.nodes import FAILING
 from acceptance.verdict.model import LEFT_OUT, CaseResult, Problem, Status, Verdict
@@ -46,7 +47,10 @@ def junit(verdict: Verdict) -> str:
     """Return a verdict as XML."""
     suite = xml.Element(
         "testsuite",
-        name=_text(f"interconnect acceptance of {verdict.system or 'no system'}"),
+        name=_text(
+            f"interconnect acceptance of {verdict.system or 'no system'}"
+            + (", SIMULATED" if verdict.simulated else "")
+        ),
         hostname=_text(verdict.host or "unknown"),
         time=f"{verdict.elapsed:.3f}",
         timestamp=verdict.time or datetime.now().isoformat(timespec="seconds"),
@@ -54,6 +58,8 @@ def junit(verdict: Verdict) -> str:
     properties = xml.SubElement(suite, "properties")
     for name in ("campaign", "session", "command", "database", "outcome"):
         xml.SubElement(properties, "property", name=name, value=_text(getattr(verdict, name)))
+    if verdict.simulated:
+        xml.SubElement(properties, "property", name=SIMULATED, value=_text(verdict.no_evidence))
     _add_questions(suite, verdict)
     _add_cases(suite, verdict.cases)
     suite.set("tests", str(len(suite.findall("testcase"))))

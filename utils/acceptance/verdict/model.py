@@ -1,6 +1,6 @@
 """A verdict as data: what was measured, what judged it, and what is wrong."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from acceptance.alerts import Ack, Alert
+from acceptance.core.simulated import NO_EVIDENCE, is_simulated, model_of
 
 
 class Status(IntEnum):
@@ -84,8 +85,9 @@ class CaseResult:
     """What became of a case: `seconds` is None where ReFrame did not store it.
 
     `result` is ReFrame's word; `reason` says why a case did not pass, empty where it did. `nodes`
-    are those that it ran on, `faults` what the links of nodes showed that failed it. `measured`:
-    it has metrics.
+    are those that it ran on, `faults` what the links of nodes showed that failed it, `fabric` what
+    is wrong in the whole fabric, by its place there. `measured`: it has metrics. `culprits`: it
+    failed for findings of nodes only, which are told by themselves.
     """
 
     where: str
@@ -98,6 +100,8 @@ class CaseResult:
     nodes: tuple[str, ...] = ()
     faults: dict[str, str] = field(default_factory=dict)
     measured: bool = False
+    culprits: bool = False
+    fabric: dict[str, str] = field(default_factory=dict)
 
     @property
     def place(self) -> str:
@@ -108,6 +112,10 @@ class CaseResult:
     def passed(self) -> bool:
         """Tell whether it passed; nothing else counts as success."""
         return self.result == "pass"
+
+
+#: What `Verdict.as_data` has beside the fields, and nothing reads back.
+_DERIVED = ("verdict", "simulated")
 
 
 @dataclass
@@ -157,13 +165,30 @@ class Verdict:
     nodes: dict[str, Any] = field(default_factory=dict)
     #: Partition that was measured -> why nothing judged the rate of its links.
     links_not_judged: dict[str, str] = field(default_factory=dict)
+    #: Partition that looks at a whole fabric -> what is there, or why nobody looked; and partition
+    #: with InfiniBand that was measured -> why nobody is to look at its fabric.
+    fabric: dict[str, str] = field(default_factory=dict)
+    fabric_not_viewed: dict[str, str] = field(default_factory=dict)
     #: Counters of errors that stand above zero (`verdict/counters.py`).
     counters: list[dict[str, Any]] = field(default_factory=list)
+    #: What simulated the cases (`SimGrid 3.32`); empty where machines were measured.
+    simulators: list[str] = field(default_factory=list)
 
     @property
     def sort(self) -> str:
         """Return what kind of campaign it is on; empty for a run by hand."""
         return self.campaign.partition("-")[0]
+
+    @property
+    def simulated(self) -> bool:
+        """Tell whether it is on a simulated system: then it says nothing of a machine."""
+        return bool(self.simulators) or is_simulated(self.system)
+
+    @property
+    def no_evidence(self) -> str:
+        """Say of a simulated system what it is no evidence about, and what simulated it."""
+        by = f" ({', '.join(self.simulators)})" if self.simulators else ""
+        return f"{self.system} is {NO_EVIDENCE.format(model_of(self.system))}{by}"
 
     @property
     def known(self) -> list[tuple[str, str]]:
@@ -180,8 +205,9 @@ class Verdict:
         return sum(case.result == LEFT_OUT for case in self.cases)
 
     def fail(self, kind: str, message: str, *about: str) -> None:
-        """Add a problem; the verdict is red from now on."""
-        self.problems.append(Problem(kind, message, about))
+        """Add a problem, unless it was told; the verdict is red from now on."""
+        if (problem := Problem(kind, message, about)) not in self.problems:
+            self.problems.append(problem)
         self.status = max(self.status, Status.FAILED)
 
     def cannot_judge(self, kind: str, message: str, *about: str) -> None:
@@ -204,7 +230,7 @@ class Verdict:
 
     def as_data(self) -> dict[str, Any]:
         """Return the verdict as plain data, `verdict` being pass, fail or cannot-judge."""
-        return {"verdict": self.status.word, **asdict(self)}
+        return {"verdict": self.status.word, "simulated": self.simulated, **asdict(self)}
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any]) -> "Verdict":
@@ -213,7 +239,7 @@ class Verdict:
         Raises ValueError for a field that nobody knows, and for values that are none.
         """
         try:
-            verdict = msgspec.convert({key: data[key] for key in data if key != "verdict"}, cls)
+            verdict = msgspec.convert({key: data[key] for key in data if key not in _DERIVED}, cls)
             if unknown := _unknown(data, verdict.as_data()):
                 raise ValueError(f"unknown fields {', '.join(sorted(unknown))}")
             if data["verdict"] != verdict.status.word:
@@ -232,54 +258,3 @@ def _unknown(data: Mapping[str, Any], known: Mapping[str, Any]) -> set[str]:
                 if isinstance(entry, dict):
                     unknown |= {f"{name}.{key}" for key in entry if key not in known_entry}
     return unknown
-
-
-#: What verdicts on several runs add up, and what they list.
-_COUNTS = (
-    *("elapsed", "selected", "ran", "builds", "passed", "failed", "expected_failures", "skipped"),
-    "recorded",
-)
-_LISTS = ("unprovided", "check_files", "notes", "problems", "cases", "alerts")
-
-
-def merged(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return one verdict on several runs: the worst of them, with the sum of what they did."""
-    first, *others = verdicts
-    for other in others:
-        first.status = max(first.status, other.status)
-        first.command = "; ".join(filter(None, (first.command, other.command)))
-        first.session = " ".join(filter(None, (first.session, other.session)))
-        for name in ("database", "system", "host", "time"):
-            setattr(first, name, getattr(first, name) or getattr(other, name))
-        for name in _COUNTS:
-            setattr(first, name, getattr(first, name) + getattr(other, name))
-        for source, count in other.judged.items():
-            first.judged[source] = first.judged.get(source, 0) + count
-        first.suites = _merged_suites([*first.suites, *other.suites])
-        for name in _LISTS:
-            known = getattr(first, name)
-            known += [entry for entry in getattr(other, name) if entry not in known]
-        first.not_selected += other.not_selected
-        first.links_not_judged |= other.links_not_judged
-    first.not_selected = _never_selected(first)
-    return first
-
-
-def _never_selected(verdict: Verdict) -> list[Unselected]:
-    """Return the check files that no run selected, each once, with what left it out first."""
-    said = {each.name for each in verdict.unprovided} | {*verdict.check_files}
-    first = {each.check: each for each in reversed(verdict.not_selected) if each.check not in said}
-    return [first[check] for check in sorted(first)]
-
-
-def _merged_suites(uses: Sequence[SuiteUse]) -> list[SuiteUse]:
-    by_suite: dict[str, SuiteUse] = {}
-    for use in uses:
-        known = by_suite.get(use.suite, SuiteUse(use.suite, (), (), 0))
-        by_suite[use.suite] = SuiteUse(
-            use.suite,
-            tuple(dict.fromkeys((*known.environments, *use.environments))),
-            tuple(dict.fromkeys((*known.versions, *use.versions))),
-            known.cases + use.cases,
-        )
-    return list(by_suite.values())

@@ -9,12 +9,12 @@
 - `not_up`: name, state and reason of nodes that take no jobs; `limited`: the nodes that the
   operator limited it to, empty where nobody did;
 - `compared`: what each quantity was (`nodes.Comparison`), `findings`: what came of it
-  (`nodes.NodeFinding`).
+  (`nodes.NodeFinding`), and of all pairs (`verdict/all_pairs.py`).
 """
 
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,45 +22,20 @@ from acceptance import nodes
 from acceptance.core.extras import node_count
 from acceptance.core.pairs import PairResult
 from acceptance.core.text import shortened
+from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.launch import SlurmNode
 from acceptance.nodes import Comparison, Kind, Tolerance
 from acceptance.references import ReferenceFault, Tolerances
 from acceptance.rfm import Case, Session, SiteFault
 from acceptance.rfm.configuration import Site
+from acceptance.verdict.all_pairs import all_pairs_text, is_judged, judge_all_pairs
+from acceptance.verdict.asked_nodes import Nodes
 from acceptance.verdict.model import Verdict
 
 #: Names of nodes that a line shows.
 _SHOWN = 8
 #: The suite of the link check, which measures no node.
 _LINKS = "fabric"
-
-
-@dataclass(frozen=True)
-class Nodes:
-    """What is known of the nodes of partitions, by `system:partition`.
-
-    `known` are those that Slurm has, `stated` how many the facts of a partition state, `limited`
-    those that the operator asked for. `every`: each of them must be benchmarked. `again` are the
-    sessions that measured suspects again.
-    """
-
-    known: Mapping[str, Sequence[SlurmNode]] = field(default_factory=dict)
-    stated: Mapping[str, int] = field(default_factory=dict)
-    limited: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    every: bool = False
-    again: Collection[str] = ()
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {**asdict(self), "again": list(self.again)}
-
-    @classmethod
-    def of_data(cls, data: Mapping[str, Any]) -> "Nodes":
-        """Return what `as_data` made; TypeError or KeyError for anything else."""
-        known = {
-            place: [SlurmNode(**node) for node in listed] for place, listed in data["known"].items()
-        }
-        return cls(**{**data, "known": known})
 
 
 def tolerance_of(path: Path) -> Tolerance:
@@ -94,6 +69,7 @@ def judge_nodes(
         entry["compared"].append(comparison.as_data())
         entry["findings"] += [finding.as_data() for finding in comparison.findings]
     verdict.notes += _rounds_left_out(cases)
+    judge_all_pairs(verdict, cases, known.paired, known.unpaired)
     for finding in (each for comparison in comparisons for each in comparison.findings):
         if finding.kind in nodes.FAILING:
             verdict.fail(finding.kind, str(finding), *finding.about)
@@ -153,7 +129,7 @@ def _coverage(place: str, cases: Iterable[Case], known: Nodes) -> dict[str, Any]
         "count": count,
         "origin": "Slurm" if slurm is not None else "the facts of the partition" if count else "",
         "benchmarked": _names(case for case in here if case.suite != _LINKS),
-        "looked_at": _names(case for case in here if case.suite == _LINKS),
+        "looked_at": _names(c for c in here if c.suite == _LINKS and c.benchmark != VIEW),
         "not_up": [
             {key: text for key, text in asdict(node).items() if key != "up"}
             for node in slurm or ()
@@ -260,7 +236,7 @@ def away_text(entry: Mapping[str, Any]) -> str:
 
 def is_compared(entry: Mapping[str, Any]) -> bool:
     """Tell whether nodes of a partition were compared with each other."""
-    return any(each["median"] is not None for each in entry["compared"])
+    return any(each["median"] is not None for each in entry["compared"]) or is_judged(entry)
 
 
 def not_compared(entry: Mapping[str, Any]) -> str:
@@ -268,7 +244,7 @@ def not_compared(entry: Mapping[str, Any]) -> str:
     if entry["count"] == 1:
         return ""
     if not entry["compared"]:
-        return "no pairs were measured"
+        return "" if is_judged(entry) else "no pairs were measured"
     reasons = (each for each in entry["compared"] if not _compared(entry, each["where"]))
     return "; ".join(dict.fromkeys(each["reason"] for each in reasons))
 
@@ -280,7 +256,8 @@ def compared_text(entry: Mapping[str, Any]) -> str:
     if not compared:
         return f"not compared with each other: {reason}" if reason else ""
     count = len({node for each in compared for node in each["nodes"]})
-    slow = {node for finding in entry["findings"] for node in finding["nodes"]}
+    of_pairs = (each for each in entry["findings"] if "culprit" not in each)
+    slow = {node for finding in of_pairs for node in finding["nodes"]}
     findings = f"findings on {len(slow)}" if slow else ""
     words = f"{count} compared with each other"
     return ", ".join(filter(None, (words, findings, reason and f"but {reason}")))
@@ -294,6 +271,7 @@ def node_lines(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
             continue
         of = f" of {entry['count']}" if entry["count"] else ""
         links = f"links of {len(entry['looked_at'])}{of} looked at" if entry["looked_at"] else ""
-        parts = (coverage_text(entry), links, compared_text(entry), away_text(entry))
+        pairs = all_pairs_text(entry)
+        parts = (coverage_text(entry), links, compared_text(entry), pairs, away_text(entry))
         lines.append(f"{place}: {'; '.join(filter(None, parts))}")
     return lines

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from acceptance.alerts import notify
 from acceptance.core import metrics
+from acceptance.core.simulated import SIMULATED, is_simulated
 from acceptance.core.text import printable
+from acceptance.fabric.view import kinds
 from acceptance.rfm import Case, Metric, Session
 from acceptance.rfm import database as results
 from acceptance.verdict.model import Verdict
@@ -40,6 +42,10 @@ FAMILIES: dict[str, tuple[tuple[str, ...], str]] = {
         LABELS[:2],
         "Different findings on the links of the nodes during the last session.",
     ),
+    "acceptance_fabric_finding": (
+        (*LABELS[:2], "kind", "place"),
+        "1 for each fault of the whole fabric in the last session: what it is, and which link.",
+    ),
     "acceptance_verdict_status": (
         _OF_VERDICT,
         "Verdict on what ended last, and on the last night (campaign nightly; accept; empty: a run "
@@ -59,18 +65,23 @@ _Samples = Iterator[tuple[str, tuple[str, ...], float]]
 
 
 def samples(
-    verdicts: Sequence[Verdict], sessions: Sequence[Session], kept: notify.Listing
+    verdicts: Sequence[Verdict],
+    sessions: Sequence[Session],
+    kept: notify.Listing,
+    beside: Sequence[tuple[Verdict, Sequence[Session]]] = (),
 ) -> _Samples:
     """Yield family, values of its labels, and value; all values are finite.
 
-    The first verdict is that on the sessions. Of a metric that was measured repeatedly the last
-    value counts. Values of a case that failed for another reason than its performance are left out:
-    they are not what they say.
+    The first verdict is that on the sessions; `beside` are others with the sessions of theirs. Of a
+    metric that was measured repeatedly the last value counts. Values of a case that failed for
+    another reason than its performance are left out: they are not what they say.
     """
     systems = {case.system for session in sessions for case in session.cases}
     last: dict[tuple[str, tuple[str, ...]], float] = {}
     for family, labels, value in _of_sessions(sessions):
         last[family, labels] = value
+    for other, others in beside:
+        last |= {(name, labels): value for name, labels, value in samples([other], others, kept)}
     for verdict in reversed(verdicts):
         ended = _ended(verdict, sessions)
         own = sorted(systems) if verdict is verdicts[0] and systems else [verdict.system]
@@ -118,8 +129,14 @@ def _of_sessions(sessions: Sequence[Session]) -> _Samples:
     findings: dict[tuple[str, str], set[str]] = {}
     for case in cases:
         findings.setdefault((case.system, case.partition), set()).update(
-            finding.text for finding in case.findings if not finding.fails
+            finding.text
+            for finding in case.findings
+            if not finding.fails and finding.kind not in kinds.KINDS
         )
+        for finding in case.findings:
+            if finding.fails and finding.kind in kinds.KINDS:
+                place = (case.system, case.partition, finding.kind, finding.device)
+                yield "acceptance_fabric_finding", place, 1.0
         labels = (case.system, case.partition, case.environment, case.name)
         if case.result != "skip":
             yield "acceptance_case_passed", labels, float(case.passed)
@@ -148,6 +165,16 @@ def _numbers(metric: Metric) -> Iterator[tuple[str, float]]:
             yield what, reference * (1 + threshold) if reference else threshold
 
 
+def _labels(names: Sequence[str], values: Sequence[str]) -> dict[str, str]:
+    """Return the labels of a sample; of a simulated system one more says so.
+
+    To Prometheus a label that is missing is the same as an empty one: `{simulated=""}` selects what
+    was measured.
+    """
+    labels = {name: printable(text) for name, text in zip(names, values, strict=True)}
+    return labels | ({SIMULATED: "yes"} if is_simulated(labels.get("system", "")) else {})
+
+
 class _Collector:
     """Samples as prometheus_client takes them."""
 
@@ -162,19 +189,22 @@ class _Collector:
             family = GaugeMetricFamily(name, text, labels=labels)
             for of, values, value in self.found:
                 if of == name:
-                    family.add_metric([printable(text) for text in values], value)
+                    family.add_sample(name, _labels(labels, values), value)
             if family.samples:
                 yield family
 
 
 def registry(
-    verdicts: Sequence[Verdict], sessions: Sequence[Session], kept: notify.Listing
+    verdicts: Sequence[Verdict],
+    sessions: Sequence[Session],
+    kept: notify.Listing,
+    beside: Sequence[tuple[Verdict, Sequence[Session]]] = (),
 ) -> "CollectorRegistry":
     """Return all samples as a registry of prometheus_client."""
     from prometheus_client import CollectorRegistry
 
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(samples(verdicts, sessions, kept)))
+    registry.register(_Collector(samples(verdicts, sessions, kept, beside)))
     return registry
 
 
@@ -183,6 +213,7 @@ def prometheus(
     sessions: Sequence[Session],
     kept: notify.Listing,
     output: Path | None = None,
+    beside: Sequence[tuple[Verdict, Sequence[Session]]] = (),
 ) -> str:
     """Return the text, or write it to `output`, whole or not at all, and return an empty text.
 
@@ -190,7 +221,7 @@ def prometheus(
     """
     from prometheus_client import generate_latest, write_to_textfile
 
-    collected = registry(verdicts, sessions, kept)
+    collected = registry(verdicts, sessions, kept, beside)
     if output is None:
         return generate_latest(collected).decode()
     write_to_textfile(str(output), collected)

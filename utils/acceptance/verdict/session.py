@@ -102,7 +102,7 @@ def _judge_last(verdict: Verdict, workspace: Workspace, last: LastRun, run_id: s
 
 def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
     """Judge what ReFrame says of the run itself: was everything selected, run and stored?"""
-    verdict.command = " ".join(["reframe", *run.arguments[1:]])
+    verdict.command = shlex.join(["reframe", *run.arguments[1:]])
     verdict.system, verdict.time = run.system, run.time[:19]
     for message in run.errors:
         verdict.fail("error", f"ReFrame: {message}")

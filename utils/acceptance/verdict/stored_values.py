@@ -16,7 +16,6 @@ from acceptance.rfm import (
     database,
     half_made,
     lost,
-    run_log,
 )
 from acceptance.rfm.half_made import HALF_MADE
 from acceptance.rfm.witness import Witness
@@ -65,7 +64,7 @@ def _tell_lost(verdict: Verdict, workspace: Workspace, sums: checksums.Sums) -> 
         return
     if not missing:
         return
-    if deleted := run_log.deleted(workspace.logs, missing):
+    if deleted := lost.deleted(workspace.logs, sums, missing):
         checksums.append(results, checksums.DELETED, _sums_of(deleted, sums))
         verdict.notes.append(
             f"{results}: {plural(len(deleted), 'session')} less: ReFrame was told to delete them "
@@ -123,7 +122,7 @@ def note_unprotected(verdict: Verdict, workspace: Workspace, results: Path) -> N
     except (ResultsFault, state_files.StoredFault):
         return
     missed = lost.missed(sums, uuids)
-    deleted = run_log.deleted(workspace.logs, missed)
+    deleted = lost.deleted(workspace.logs, sums, missed)
     missed = [uuid for uuid in missed if uuid not in deleted]
     if missed and not any(problem.kind == "sessions-gone" for problem in verdict.problems):
         _fail_for(verdict, results, missed)

@@ -20,7 +20,8 @@ Paint: TypeAlias = Callable[[Status, str], str]
 
 def verdict_text(verdict: Verdict, paint: Paint = lambda _, word: word) -> str:
     """Return the summary that ends a run; the verdict is its last line."""
-    lines = [line for name, text in _facts(verdict) for line in _lines(name, text)]
+    lines = _lines("SIMULATED", verdict.no_evidence) if verdict.simulated else []
+    lines += [line for name, text in _facts(verdict) for line in _lines(name, text)]
     findings = verdict.guidelines.get("findings", ())
     lines += _listing("finding", [finding["text"] for finding in findings])
     lines += _listing("note", verdict.notes)
@@ -56,6 +57,10 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     yield "cases", _cases(verdict)
     for partition, reason in verdict.links_not_judged.items():
         yield "links", f"{partition}: not judged: {reason}"
+    for partition, told in verdict.fabric.items():
+        yield "fabric", f"{partition}: {told}"
+    for partition, reason in verdict.fabric_not_viewed.items():
+        yield "fabric", f"{partition}: the fabric was not looked at: {reason}"
     for line in node_lines(verdict.nodes):
         yield "nodes", line
     sources = ", ".join(f"{count} by {source}" for source, count in verdict.judged.items())
@@ -68,6 +73,8 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     if verdict.history:
         compared = f"{plural(verdict.history['judged'], 'metric')} compared with their past"
         yield "history", "; ".join(filter(None, (compared, verdict.history["cannot_judge"])))
+        if verdict.history.get("together"):
+            yield "history", verdict.history["together"]
     if verdict.guidelines.get("compared"):
         violated = plural(len(verdict.guidelines["findings"]), "finding")
         compared = plural(verdict.guidelines["compared"], "comparison")
@@ -96,6 +103,7 @@ def _cases(verdict: Verdict) -> str:
 
 def _last_line(verdict: Verdict, paint: Paint) -> str:
     begin = f"VERDICT: {paint(verdict.status, WORDS[verdict.status])}"
+    begin += ", simulated" if verdict.simulated else ""
     if verdict.status == Status.CANNOT_JUDGE:
         return begin
     if verdict.status != Status.PASSED:

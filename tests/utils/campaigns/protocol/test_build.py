@@ -27,7 +27,7 @@ CASE = {
     "fixture": False, "benchmark": "osu.bw", "keys": {"np": "2", "placement": "inter-node"},
     "declared": {"bandwidth_peak": "MB/s"}, "provenance": {"suite": "OSU 7.5", "mpi": "openmpi"},
     "findings": [], "session": "1234", "seconds": None, "metrics": [METRIC],
-    "pairs": [],
+    "pairs": [], "all_pairs": {}, "folder": "", "output": "",
 }  # fmt: skip
 LINKS = {
     **CASE, "name": "LinkCheck %part=qdr", "suite": "fabric", "benchmark": "fabric.link",
@@ -300,6 +300,12 @@ def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
     assert set(data["asked"]["references"]) >= {"koop2008.csv", "tolerances.yaml"}
     assert data["sha256"] in (folder / "protocol.md").read_text()
     assert data["sha256"] in done.output
+    report = site.var / "report"
+    assert done.output.splitlines()[-1] == f"report: {report}/index.html"
+    assert "accepted with reservations" in (report / "index.html").read_text()
+    (page,) = report.glob("protocol/*.html")
+    assert data["sha256"] in page.read_text()
+    assert "does not agree" not in page.read_text()
     checked = site.acceptance("protocol", "verify", folder / "protocol.json")
     assert checked.status == 0, checked.output
     assert checked.output.endswith("agrees with itself\n")

@@ -37,7 +37,20 @@ from acceptance.rfm import configuration as site
 from acceptance.verdict import Status, Verdict
 
 #: What of a provenance is of one run, not of a version.
-_OF_RUNS = ("bytes", "placement", "counters", "rounds_left_out", "memory", "wire", SHARED)
+_OF_RUNS = (
+    "bytes",
+    "placement",
+    "counters",
+    "rounds_left_out",
+    "estimate",
+    "hops",
+    "memory",
+    "wire",
+    SHARED,
+    "fabric",
+    "fabric_name",
+    "fabric_sha256",
+)
 #: What of a configuration a reader needs to see; the rest is how ReFrame is driven.
 _PARTITION = (
     *("name", "descr", "scheduler", "launcher", "access", "environs", "max_jobs"),
@@ -74,7 +87,7 @@ def build(
             name: given.as_data()[name]
             for name in (
                 *("verdict", "system", "problems", "unprovided", "not_selected", "notes"),
-                *("alerts", "counters", "links_not_judged"),
+                *("alerts", "counters", "links_not_judged", "fabric", "fabric_not_viewed"),
             )
         },
         "guidelines": given.guidelines,
@@ -98,7 +111,7 @@ def decide(
     A finding that rejects is a problem of the verdict, too: what is rejected has failed.
     """
     data = build(state, given, workspace, config_files, people)
-    if data["outcome"] == REJECTED and given.status == Status.PASSED:
+    if data.get("of_model", data["outcome"]) == REJECTED and given.status == Status.PASSED:
         for finding in data["findings"]:
             if finding["severity"] in (CRITICAL, MAJOR):
                 text = f"rejected: {finding['id']}: {finding['found']}"
@@ -144,7 +157,9 @@ def _asked(
             if environment["name"] in names
             and system["name"] in environment.get("target_systems", [system["name"]])
         ],
-        "references": _checksums(workspace.reference, "**/*.csv", "*.yaml", "*.bib"),
+        "references": _checksums(
+            workspace.reference, "**/*.csv", "**/*.fabric", "**/*.lldp", "*.yaml", "*.bib"
+        ),
         "checks": _checksums(workspace.checks, "*.py", "src/*"),
         "tolerances": tolerances,
         "nodes": known_nodes.of_campaign(state, configuration).as_data(),
@@ -185,7 +200,12 @@ def _claims(
     try:
         library = references.load(workspace.reference)
         outcomes = claims.report.evaluate_database(
-            library, workspace.results, config_files, system, claims.WINDOW
+            library,
+            workspace.results,
+            config_files,
+            system,
+            claims.WINDOW,
+            workspace.store_of(workspace.results),
         )
     except claims.UnknownSystem:
         return []
@@ -194,7 +214,7 @@ def _claims(
     return [
         claim
         for claim in claims.report.as_data(outcomes)["claims"]
-        if claim["state"] != claims.NOT_MEASURED
+        if claim["state"] in (claims.HOLDS, claims.FAILS)
         or (claim["source"] == "site" and claim["expected"])
     ]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from acceptance.campaigns.protocol.fabric_codes import OF_FABRIC
 from acceptance.campaigns.protocol.remedies import (
     OF_DEVIATIONS,
     OF_FAULTS,
@@ -14,12 +15,13 @@ from acceptance.campaigns.protocol.remedies import (
 )
 from acceptance.core import metrics
 from acceptance.core.observations import SHARED, Observation
-from acceptance.core.severities import MAJOR
+from acceptance.core.severities import MAJOR, MINOR
 from acceptance.core.units import better
 from acceptance.fabric.link_check import STANDING
+from acceptance.nodes import FAILING
 from acceptance.references import outside, source_of, write_parameters
 from acceptance.rfm import Case, Metric
-from acceptance.verdict import LEFT_OUT, Verdict
+from acceptance.verdict import LEFT_OUT, Verdict, of_culprits
 
 
 def of_case(case: Case) -> list[ProtocolFinding]:
@@ -31,7 +33,8 @@ def of_case(case: Case) -> list[ProtocolFinding]:
     found = [
         _of_observation(case, each, source)
         for each in case.findings
-        if each.kind not in ("", STANDING, SHARED)  # the verdict knows more of these
+        # The verdict knows more of these.
+        if each.kind not in ("", STANDING, SHARED) and not (case.all_pairs and each.kind in FAILING)
     ]
     if case.passed:
         return found
@@ -58,7 +61,7 @@ def of_case(case: Case) -> list[ProtocolFinding]:
     found += _of_metrics(case, source)
     if not any(each.fails and each.kind for each in case.findings):
         found += _of_reason(case, source)
-    return found or [_failed(case, source)]
+    return found if found or of_culprits(case) else [_failed(case, source)]
 
 
 def place_of(case: Case) -> tuple[str, ...]:
@@ -78,6 +81,13 @@ def _failed(case: Case, source: str, code: str = "CASE-FAILED", text: str = "") 
 
 def _of_observation(case: Case, seen: Observation, source: str) -> ProtocolFinding:
     """Return the finding of a link's deviation, or of what else failed a case."""
+    if seen.kind in OF_FABRIC:
+        return make(
+            OF_FABRIC[seen.kind], (seen.device, seen.what),
+            " ".join(filter(None, (seen.device, seen.what))),
+            found=seen.found, expected=seen.expected, nodes=filter(None, seen.node.split(",")),
+            source=source,
+        )  # fmt: skip
     if seen.kind in OF_DEVIATIONS:
         return of_deviation(seen, source)
     code = OF_FAULTS.get(seen.kind, "CASE-FAILED")
@@ -170,6 +180,13 @@ def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
             make(
                 "LINKS-NOT-JUDGED", (partition,), f"links of {partition}", found=reason,
                 expected="a stated rate", source="gate",
+            )
+        )  # fmt: skip
+    for partition, reason in verdict.fabric_not_viewed.items():
+        found.append(
+            make(
+                "FABRIC-NOT-LOOKED", (partition,), f"fabric of {partition}", found=reason,
+                expected="all switches and cables looked at", source="gate", severity=MINOR,
             )
         )  # fmt: skip
     for counter in verdict.counters:

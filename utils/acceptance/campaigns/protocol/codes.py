@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from acceptance.core.severities import MAJOR, MINOR
+from acceptance.core.severities import CRITICAL, MAJOR, MINOR
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,7 @@ class Code:
     remedy: str
 
 
+_PAIRS = "reframe -c checks/all_pairs.py -r"
 _AGAIN = "reframe -c checks/nodes.py -r -S pinned=PARTITION=NODE,PARTNER"
 
 NODE_CODES = {
@@ -67,6 +68,52 @@ NODE_CODES = {
         "let all nodes be measured in pairs (checks/nodes.py, three nodes or more); until then "
         "references alone judge a node",
     ),
+    "PAIRS-NODE": Code(
+        MAJOR,
+        "it is slow with nearly all partners: see its cable at both ends, its port and its slot "
+        "(lspci -vv, LnkSta), its error counters, what else runs on it; then measure again "
+        f"({_PAIRS})",
+    ),
+    "PAIRS-WAY": Code(
+        MAJOR,
+        "both are good with others: see the route between them in this direction and its cables "
+        "(ibtracert, ibdiagnet; Ethernet: the hash over uplinks), and the error counters of the "
+        f"switches on it; then measure again ({_PAIRS})",
+    ),
+    "PAIRS-UPLINK": Code(
+        MAJOR,
+        "see the cables between the switches of these two sets of nodes: one that is missing, slow "
+        "(iblinkinfo) or counts errors (ibqueryerrors), and whether routes spread over all of them",
+    ),
+    "PAIRS-CABLE": Code(
+        MAJOR,
+        "reseat this cable at both ends, then replace it, then try other ports; see its error "
+        "counters (ibqueryerrors), and whether a port is limited (ibportstate); then measure again "
+        f"({_PAIRS})",
+    ),
+    "PAIRS-DIFFER": Code(
+        MAJOR,
+        "see what the slower ones have in common: a switch or its uplinks, a rack, a BIOS version, "
+        "an image; nodes that are meant to differ belong into partitions of their own",
+    ),
+    "PAIRS-FAILED": Code(
+        CRITICAL,
+        "messages between them did not arrive: see the links of both (ibstat, dmesg), the route "
+        "(ibtracert) and the subnet manager's log; a node that fails with many is to blame itself",
+    ),
+    "PAIRS-UNSTEADY": Code(
+        MINOR,
+        "it was slow while all nodes were busy, and good alone: see whether the fabric is meant to "
+        f"be oversubscribed, and what else used it; measure again ({_PAIRS})",
+    ),
+    "PAIRS-NOT-JUDGED": Code(
+        MINOR, "let at least four nodes be measured, and give it the time (-S AllPairs.limit=1h)"
+    ),
+    "PAIRS-NOT-MEASURED": Code(
+        MINOR,
+        "let all pairs be measured (checks/all_pairs.py: an environment with the feature patterns, "
+        "two nodes or more); until then no slow cable between two good nodes is found",
+    ),
     "LIMITED": Code(MINOR, "accept the other nodes as well, or agree that they do not count"),
 }
 
@@ -79,4 +126,19 @@ OF_NODES = {
     "way-slow": "WAY-SLOW",
     "round-slow": "ROUND-SLOW",
     "node-unsteady": "NODE-UNSTEADY",
+}
+
+#: Kind of a culprit of all pairs -> code.
+OF_PAIRS = {
+    "node-slow": "PAIRS-NODE",
+    "node-sends-slow": "PAIRS-NODE",
+    "node-receives-slow": "PAIRS-NODE",
+    "way-slow": "PAIRS-WAY",
+    "way-slow-one-way": "PAIRS-WAY",
+    "uplink-slow": "PAIRS-UPLINK",
+    "cable-slow": "PAIRS-CABLE",
+    "nodes-differ": "PAIRS-DIFFER",
+    "pair-failed": "PAIRS-FAILED",
+    "node-unsteady": "PAIRS-UNSTEADY",
+    "not-judged": "PAIRS-NOT-JUDGED",
 }

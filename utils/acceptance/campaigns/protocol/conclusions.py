@@ -18,6 +18,8 @@ from acceptance.core.extras import node_count
 from acceptance.core.observations import observations
 from acceptance.core.pairs import pair_results
 from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR
+from acceptance.core.simulated import SIMULATED, is_simulated
+from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.rfm import Case, Metric
 from acceptance.verdict import Problem, Unprovided, Verdict
 
@@ -27,6 +29,8 @@ VERSION = 2
 READABLE = (1, VERSION)
 ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "rejected"
 UNDECIDED = "not decided"
+#: The outcome of what was simulated, whatever its results are: that of the model is `of_model`.
+NO_ACCEPTANCE = "no acceptance: simulated"
 #: What names a claim in an id, beside its place.
 _CLAIMED = ("left", "right", "relation")
 
@@ -75,6 +79,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         alerts=stored["alerts"],
         counters=stored.get("counters", []),
         links_not_judged=stored.get("links_not_judged", {}),
+        fabric_not_viewed=stored.get("fabric_not_viewed", {}),
         guidelines=data["guidelines"],
     )
     found += case_findings.of_verdict(verdict)
@@ -88,12 +93,25 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
             )
         )
     findings = remedies.merged(found)
+    decided = outcome(findings, stored["verdict"])
+    simulators = simulated_by(data, cases)
     return {
         "counts": counts,
         "node_results": entries,
         "findings": [finding.as_data() for finding in findings],
-        "outcome": outcome(findings, stored["verdict"]),
+        "outcome": NO_ACCEPTANCE if simulators else decided,
+        **({SIMULATED: simulators, "of_model": decided} if simulators else {}),
     }
+
+
+def simulated_by(data: Mapping[str, Any], cases: Sequence[Case]) -> list[str]:
+    """Return what simulated any of it, by each witness; empty where machines were measured."""
+    found = {case.provenance[SIMULATED] for case in cases if SIMULATED in case.provenance}
+    stated = any(part.get("extras", {}).get(SIMULATED) for part in data["asked"]["partitions"])
+    named = any(is_simulated(system) for system in (data["system"], *(c.system for c in cases)))
+    if not found and (stated or named):
+        found = {SIMULATED}
+    return sorted(found)
 
 
 def case_of(data: Mapping[str, Any]) -> Case:
@@ -124,7 +142,8 @@ def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Protoc
         seen = {
             node
             for case in cases
-            if case.suite == LINK_SUITE and case.partition == partition["name"] and case.metrics
+            if case.suite == LINK_SUITE and case.benchmark != VIEW
+            if case.partition == partition["name"] and case.metrics
             for node in case.nodes
         }
         if len(seen) < stated:
@@ -229,9 +248,10 @@ def _differences(data: Mapping[str, Any]) -> Iterator[str]:
     if unchecked(data):
         return
     again = plain(conclusions(data))
-    for name in ("counts", "outcome"):
-        if data[name] != again[name]:
-            yield f"{name}: {data[name]} is written, {again[name]} follows from the results"
+    for name in ("counts", "outcome", SIMULATED, "of_model"):
+        written, follows = (each.get(name, "nothing") for each in (data, again))
+        if written != follows:
+            yield f"{name}: {written} is written, {follows} follows from the results"
     if data.get("node_results", {}) != again["node_results"]:
         yield "nodes: something else is written than follows from the results"
     verdict = data["verdict"]

@@ -40,9 +40,14 @@ def check_folder(folder: Path) -> None:
         raise CampaignFault(f"{folder}: no protocol can be written there: {err.strerror}") from None
 
 
+def path_of(folder: Path) -> Path:
+    """Return the protocol of a folder, as data."""
+    return folder / f"{_NAME}.json"
+
+
 def write(data: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
     """Write a protocol as JSON and as Markdown, each whole; raises CampaignFault."""
-    paths = folder / f"{_NAME}.json", folder / f"{_NAME}.md"
+    paths = path_of(folder), folder / f"{_NAME}.md"
     texts = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n", markdown(data)
     try:
         for path, text in zip(paths, texts, strict=True):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from acceptance.campaigns.protocol import case_findings, conclusions, nodes
+from acceptance.core.simulated import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.core.text import printable
 from acceptance.verdict import node_lines
 
@@ -39,9 +40,17 @@ def _row(cells: Sequence[object]) -> str:
 
 def _head(data: Mapping[str, Any]) -> Iterator[str]:
     counts = data["counts"]
-    yield f"# Acceptance of {data['system']}"
-    yield ""
-    yield f"**{data['outcome'].capitalize()}**"
+    if simulators := data.get(SIMULATED):
+        yield f"# SIMULATED: no acceptance of {model_of(data['system'])}, nor of any machine"
+        yield ""
+        yield (
+            f"**{data['system']} is {NO_EVIDENCE.format(model_of(data['system']))} "
+            f"({', '.join(simulators)}).** Of the model it would be: {data['of_model']}."
+        )
+    else:
+        yield f"# Acceptance of {data['system']}"
+        yield ""
+        yield f"**{data['outcome'].capitalize()}**"
     yield ""
     yield from _table(
         ("", ""),
@@ -88,6 +97,7 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
+    yield from _fabrics(data)
     yield "## Nodes"
     yield ""
     entries = data.get("node_results", {})
@@ -100,6 +110,20 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"### Nodes of {place}"
         yield ""
         yield from _table(header, rows)
+
+
+def _fabrics(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what there is of each fabric that was looked at as a whole, and its checksum."""
+    seen = [
+        (f"{case['system']}:{case['partition']}", told["fabric"], f"`{told['fabric_sha256']}`")
+        for case in data["measured"]
+        if "fabric_sha256" in (told := case["provenance"])
+    ]
+    if seen:
+        yield "## Fabric"
+        yield ""
+        yield from _table(("looked at by", "fabric", "SHA-256 of its devices and links"), seen)
+        yield ""
 
 
 def _several(nodes: Sequence[str], most: int = 8) -> str:
@@ -210,6 +234,9 @@ def _claims(data: Mapping[str, Any]) -> Iterator[str]:
 def _signatures(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## Signatures"
     yield ""
+    if data.get(SIMULATED):
+        yield "None: this was simulated. There is no machine that could be accepted, or rejected."
+        return
     yield f"We have checked this protocol and its checksum, and agree that it is: {data['outcome']}"
     for who in ("vendor", "customer"):
         yield ""

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
+from zlib import crc32
 
-from acceptance.campaigns.protocol.codes import OF_NODES
+from acceptance.campaigns.protocol.codes import OF_NODES, OF_PAIRS
 from acceptance.campaigns.protocol.remedies import ProtocolFinding, make
-from acceptance.nodes import NodeFinding, number_text, quantity_text
+from acceptance.nodes import PairFinding, finding_of, number_text, quantity_text
+from acceptance.nodes.culprits.model import CABLE
 from acceptance.references import ReferenceFault
 from acceptance.rfm import Case, Session
 from acceptance.verdict import (
@@ -17,6 +19,9 @@ from acceptance.verdict import (
     not_benchmarked,
     not_compared,
 )
+
+#: Characters of names of nodes in an id.
+_LONGEST = 60
 
 #: Title, header and rows.
 Table: TypeAlias = tuple[str, list[str], list[list[str]]]
@@ -50,7 +55,10 @@ def nodes_of(data: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, Any]:
 def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFinding]:
     """Yield the findings of `Verdict.nodes`: slow ones, and those that nobody benchmarked."""
     for place, entry in entries.items():
-        for finding in map(NodeFinding.of_data, entry["findings"]):
+        for finding in map(finding_of, entry["findings"]):
+            if isinstance(finding, PairFinding):
+                yield _of_pairs(finding)
+                continue
             yield make(
                 OF_NODES[finding.kind],
                 (*finding.about, finding.environment, finding.where, str(finding.size)),
@@ -69,11 +77,46 @@ def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFindi
                 found=f"{coverage_text(entry)}; {missing}", expected="every node",
                 source=entry["origin"],
             )  # fmt: skip
+        if reason := entry.get("not_paired"):
+            yield make(
+                "PAIRS-NOT-MEASURED", (place,), f"pairs of nodes of {place}",
+                found=reason, expected="a value of each pair of nodes",
+            )  # fmt: skip
         if reason := not_compared(entry):
             yield make(
                 "NOT-COMPARED", (place,), f"nodes of {place}",
                 found=reason, expected="each node compared with the others",
             )  # fmt: skip
+
+
+def _of_pairs(finding: PairFinding) -> ProtocolFinding:
+    """Return the finding of a culprit; its id names it and the quantity, no number."""
+    culprit = finding.culprit
+    names = [",".join(each) for each in (culprit.nodes, culprit.others)]
+    return make(
+        OF_PAIRS[finding.kind],
+        (
+            finding.place,
+            *map(_shortened, names),
+            finding.environment,
+            finding.kind,
+            culprit.quantity,
+        ),
+        finding.reason,
+        found=culprit.text,
+        expected=finding.expected,
+        # Of a cable these are the ports at its ends.
+        nodes=() if finding.kind == CABLE else finding.nodes,
+        source=f"all pairs of nodes, {finding.place}+{finding.environment}",
+        severity=finding.severity,
+    )
+
+
+def _shortened(names: str) -> str:
+    """Return names as they are, or of many the first one and what tells them from others."""
+    if len(names) <= _LONGEST:
+        return names
+    return f"{names.partition(',')[0]}+{names.count(',')}-{crc32(names.encode()):08x}"
 
 
 def tables(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:

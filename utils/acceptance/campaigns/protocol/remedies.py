@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from acceptance.campaigns.protocol.codes import NODE_CODES, Code
+from acceptance.campaigns.protocol.fabric_codes import FABRIC_CODES
 from acceptance.core.observations import Observation
 from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR, SEVERITIES
 from acceptance.nodes import FAILING
@@ -164,7 +165,7 @@ CODES = {
     ),
     "RESTRICTED": Code(MINOR, "run it again without these options, or agree on them"),
     "SET-UP": Code(MAJOR, "fix the set-up: acceptance doctor says what is missing"),
-    **NODE_CODES,
+    **(NODE_CODES | FABRIC_CODES),
 }
 
 #: Kind of the observation of a link (`acceptance.fabric.Deviation`) -> code.

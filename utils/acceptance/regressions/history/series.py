@@ -4,26 +4,16 @@ Values stand in arrays, and what the metrics of a case share stands in one `Samp
 thousands of metrics a night.
 """
 
-import re
-import shlex
-import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from acceptance.core.units import Direction, better
+from acceptance.core.simulated import SIMULATED
+from acceptance.core.units import Direction
+from acceptance.regressions.history.selection import selection
 from acceptance.rfm import SessionFault
-from acceptance.rfm.session_schema import PerfValue, metric_name
-
-#: JSON holds integers that no float can.
-_LARGEST = sys.float_info.max
-
-#: The option that sets a variable, and a value of it that pins a run to nodes (`checks/pinned.py`).
-_SETTING = ("-S", "--setvar")
-_PINNED = re.compile(r"(?:\w+\.)?pinned=")
 
 Software = tuple[tuple[str, str], ...]
 
@@ -62,7 +52,8 @@ class PastSession:
     """One run of ReFrame: times in s since the epoch, `number` in the order of storing.
 
     `unfit` are the cases (where, name) that failed, were skipped or were repeated, `partitions` the
-    (system, partition) that had cases.
+    (system, partition) that had cases. `mark` stands for what was taken of it: as long as the marks
+    of the sessions up to one are the same, their samples are.
     """
 
     number: int
@@ -74,12 +65,17 @@ class PastSession:
     aborted: bool = False
     perflog: bool = False
     unfit: set[tuple[str, str]] = field(default_factory=set)
+    mark: str = ""
+
+    @property
+    def systems(self) -> list[str]:
+        """Return the systems that had cases."""
+        return sorted({system for system, _ in self.partitions})
 
     @property
     def selection(self) -> tuple[str, ...]:
         """Return what the command selected, the same for every night of a nightly run."""
-        systems = sorted({system for system, _ in self.partitions})
-        return (*systems, *selection(self.command))
+        return (*self.systems, *selection(self.command))
 
 
 @dataclass(eq=False, slots=True)
@@ -95,7 +91,7 @@ class Sample:
 
 @dataclass(eq=False)
 class CaseHistory:
-    """A case and its series, one for each metric and unit; `newest` has that of the last sample.
+    """A case and its series, one for each metric and unit.
 
     It is `plain` where its check is plain ReFrame, and none of this library.
     """
@@ -105,8 +101,7 @@ class CaseHistory:
     benchmark: str = ""
     plain: bool = False
     series: list["Series"] = field(default_factory=list)
-    newest: dict[str, "Series"] = field(default_factory=dict)
-    times: set[float] = field(default_factory=set)
+    number: int = -1
 
     @property
     def subject(self) -> str:
@@ -114,12 +109,19 @@ class CaseHistory:
         return self.key.check if self.plain else self.benchmark
 
 
+class ValueSource(Protocol):
+    """Where the values and samples of series are."""
+
+    def load(self, series: "Series") -> None:
+        """Give a series its `values` and `samples`."""
+
+
 @dataclass(eq=False)
 class Series:
     """One metric of a case in one unit: `values[i]` was measured by `samples[i]`.
 
     `impossible` counts values that are no measurement: none, zero, negative, not finite. `last` is
-    the session in which the last of these stood.
+    the session in which the last of these stood. `number` names the series in its history.
     """
 
     case: CaseHistory
@@ -131,13 +133,52 @@ class Series:
     samples: list[Sample] = field(default_factory=list)
     impossible: int = 0
     last: PastSession | None = None
-    #: What the values would be on the same nodes; None where they are what was measured.
-    on_same_nodes: "array[float] | None" = None
+    number: int = -1
+    #: Where `values` and `samples` are, as long as nobody has asked for them, and how many.
+    source: "ValueSource | None" = None
+    stored: int = 0
+    #: What only perflogs have of it.
+    logged: list[tuple[Sample, float]] = field(default_factory=list)
+
+    @classmethod
+    def stored_in(
+        cls,
+        source: "ValueSource",
+        case: CaseHistory,
+        metric: str,
+        unit: str | None,
+        direction: Direction | None,
+        count: int = 0,
+        impossible: int = 0,
+        last: PastSession | None = None,
+        number: int = -1,
+    ) -> "Series":
+        """Make a series whose values and samples are read when they are asked for."""
+        series = cls(case, metric, unit or "", direction, unit, number=number)
+        series.impossible, series.last = impossible, last
+        series.source, series.stored = source, count
+        del series.values, series.samples
+        return series
+
+    def set(self, values: "array[float]", samples: list[Sample]) -> None:
+        """Take what is stored; with what only perflogs have, in the order of the sessions."""
+        if self.logged:
+            pairs = [*zip(samples, values, strict=True), *self.logged]
+            pairs.sort(key=lambda pair: pair[0].session.number)
+            samples, values = [each for each, _ in pairs], array("d", (one for _, one in pairs))
+        self.values, self.samples = values, samples
+
+    def __getattr__(self, name: str) -> Any:
+        """Read values and samples."""
+        if name in ("values", "samples") and self.source is not None:
+            self.source.load(self)
+            return self.__dict__[name]
+        raise AttributeError(name)
 
     @property
-    def compared(self) -> "array[float]":
-        """Return the values that are compared with each other: as if on the same nodes."""
-        return self.values if self.on_same_nodes is None else self.on_same_nodes
+    def count(self) -> int:
+        """Return the number of samples, without reading them."""
+        return len(self.values) if self.source is None else self.stored + len(self.logged)
 
     @property
     def key(self) -> SeriesKey:
@@ -151,7 +192,11 @@ class Series:
 
     def index(self, session: PastSession) -> int:
         """Return the number of the first sample of a session or of a later one."""
-        return bisect_left(self.samples, session.number, key=lambda sample: sample.session.number)
+        return self.index_of(session.number)
+
+    def index_of(self, number: int) -> int:
+        """Return the number of the first sample of the session of this number, or of a later."""
+        return bisect_left(self.samples, number, key=lambda sample: sample.session.number)
 
     @property
     def times(self) -> list[float]:
@@ -180,7 +225,7 @@ class History:
 
     The last session is the newest one. `faults` are the sessions that could not be read, or are not
     what was stored: they are not among these, and their values are those of the perflogs.
-    `left_out` says what passed and is no sample.
+    `left_out` says what passed and is no sample, `source` has what is in the store.
     """
 
     cases: list[CaseHistory] = field(default_factory=list)
@@ -188,80 +233,24 @@ class History:
     notes: list[str] = field(default_factory=list)
     faults: list[SessionFault] = field(default_factory=list)
     left_out: str = ""
+    source: "ValueSource | None" = None
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Return the systems of the sessions."""
+        return tuple(sorted({name for session in self.sessions for name in session.systems}))
 
     @property
     def series(self) -> list[Series]:
         """Return every series that has a sample."""
-        return [one for case in self.cases for one in case.series if one.values]
-
-
-#: Options of ReFrame that label a run or choose folders.
-_LABELS = ("--session-extras", "--output", "--stage", "--prefix", "--report-file", "-o", "-s")
-
-
-def selection(command: str) -> tuple[str, ...]:
-    """Return the words of a ReFrame command that say what is run.
-
-    That is, no program, label or folder, nor the nodes that its jobs are pinned to.
-    """
-    try:
-        words = shlex.split(command)[1:]
-    except ValueError:
-        words = command.split()[1:]
-    found: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        name, _, value = word.partition("=")
-        if word in _LABELS:
-            next(rest, "")
-        elif word in _SETTING:
-            value = next(rest, "")
-            found += [] if _PINNED.match(value) else [word, value]
-        elif not (
-            name in _LABELS
-            or (name in _SETTING and _PINNED.match(value))
-            or re.match(r"-v+\Z", word)
-        ):
-            found.append(word)
-    return tuple(found)
-
-
-def add(case: CaseHistory, sample: Sample, perfvalues: Iterable[tuple[str, PerfValue]]) -> None:
-    """Add what a case measured, by `system:partition:metric`."""
-    newest = case.newest
-    for key, data in perfvalues:
-        value = data.value
-        series = newest.get(key)
-        if series is None or series.stored_unit != data.unit:
-            series = _series(case, key, data)
-        # `type`, not isinstance: a bool is no measurement.
-        if (type(value) is float or type(value) is int) and 0 < value <= _LARGEST:
-            series.values.append(value)
-            series.samples.append(sample)
-        elif value is not None:  # None: a case that failed before its metrics were read
-            series.impossible += 1
-            series.last = sample.session
-        if series.direction is None:
-            series.direction = better(series.unit, data.lower, data.upper)
-
-
-def _series(case: CaseHistory, key: str, data: PerfValue) -> Series:
-    """Return the series of a metric in a unit that is not that of its last sample."""
-    metric, unit = metric_name(key), data.unit
-    for series in case.series:
-        if (series.metric, series.stored_unit) == (metric, unit):
-            break
-    else:
-        series = Series(case, metric, unit or "", better(unit or "", data.lower, data.upper), unit)
-        case.series.append(series)
-    case.newest[key] = series
-    return series
+        return [one for case in self.cases for one in case.series if one.count]
 
 
 def software_text(software: Software) -> str:
     """Name what was built in a few words; the hash short, as Spack does."""
     built = dict(software)
-    words = [built.get(name, "") for name in ("spec", "suite", "mpi", "compiler", "modules")]
+    names = ("spec", "suite", "mpi", "compiler", "modules", SIMULATED)
+    words = [built.get(name, "") for name in names]
     if "spec" in built:
         words[1] = ""
     if "hash" in built:

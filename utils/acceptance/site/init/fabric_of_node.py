@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
+from acceptance.core.text import natural
 from acceptance.fabric import Interface, NodeLinks, Port, Slot, rates, slot_text
 from acceptance.site.init.probe import Probe
 
@@ -40,7 +41,7 @@ class _Link:
 
     @property
     def order(self) -> tuple[float, int, list[int | str]]:
-        return -self.mbps, self.rank, _natural(self.name)
+        return -self.mbps, self.rank, natural(self.name)
 
 
 def fabric(probe: Probe) -> Fabric:
@@ -190,8 +191,3 @@ def _blind(node: NodeLinks) -> list[str]:
         for name, how in node.classes.items()
         if how == "unreadable"
     ]
-
-
-def _natural(name: str) -> list[int | str]:
-    # Digits and others take turns, so that equal places hold the same type.
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

@@ -50,14 +50,14 @@ class InitFault(Fault):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for: `nodes` is the largest number of nodes that the checks use."""
+    """What is asked for: `nodes` is the largest number of nodes that the checks use, or `ALL`."""
 
     workspace: Workspace
     name: str
     command: str
     root: Path
     partitions: tuple[str, ...] = ()
-    nodes: int = NODES
+    nodes: int | str = NODES
     force: bool = False
     local: bool = False
 

@@ -27,8 +27,8 @@ AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "
 class Plan:
     """All that the text is made of; without a cluster it is of this machine alone.
 
-    `nodes` is the largest number of nodes that the checks use. `shared` tells whether the nodes
-    that were looked at see the clone; None: none was.
+    `nodes` is the largest number of nodes that the checks use, or `ALL`. `shared` tells whether the
+    nodes that were looked at see the clone; None: none was.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Plan:
     search: MpiSearch
     cluster: Cluster | None = None
     kinds: tuple[Kind, ...] = ()
-    nodes: int = 0
+    nodes: int | str = 0
     left_out: tuple[str, ...] = ()
     shared: bool | None = None
     #: Why there is no cluster.
@@ -62,8 +62,10 @@ class Plan:
         """Return the plugin with which srun starts the Intel MPI of the wheels; empty without."""
         return plugin("intel-mpi", self.cluster.plugins) if self.cluster else ""
 
-    def nodes_of(self, kind: Kind) -> int:
+    def nodes_of(self, kind: Kind) -> int | str:
         """Return how many nodes of a kind the checks use."""
+        if isinstance(self.nodes, str):
+            return self.nodes
         return min(self.nodes, len(kind.nodes), kind.most or len(kind.nodes))
 
 
@@ -194,7 +196,7 @@ def _access_notes(cluster: Cluster, kind: Kind) -> list[str]:
 def _nodes_note(plan: Plan, kind: Kind) -> str:
     every, used = len(kind.nodes), plan.nodes_of(kind)
     note = f"Of {every} that take jobs ({shortened((n.name for n in kind.nodes), _NAMES)})"
-    if used < every:
+    if isinstance(used, int) and used < every:
         note += f"; a job may have {used}" if used == kind.most else "; more make larger jobs"
     return note + "."
 

@@ -78,10 +78,10 @@ _OF_PAIRS = (
 PAIRS = {
     "pairs-between": ImbBenchmark(
         "PingPong", _OF_PAIRS, point_to_point=True, sized=False, counted=1, link_factor=1,
-        one_way=True, one_message=True,
+        one_way=True, one_message=True, sizes=(8, 2**22),
     ),
     "pairs-inside": ImbBenchmark("PingPong", _OF_PAIRS, point_to_point=True, sized=False,
-                                 counted=1),
+                                 counted=1, sizes=(8, 2**22)),
 }  # fmt: skip
 
 

@@ -1,0 +1,136 @@
+"""What lines of a run tell: the outcome of each case, and how far the run has come.
+
+`reframe_patches` puts them into ReFrame. They go where ReFrame's own lines go, the terminal and its
+log, as whole lines. In between a look at the clock is all that they cost.
+"""
+
+import time
+from pathlib import Path
+
+from reframe.core import runtime
+from reframe.core.logging import getlogger
+from reframe.utility.osext import expandvars
+
+from acceptance.core.errors import Fault
+from acceptance.rfm import durations, run_progress
+
+#: Seconds from one line to the next: where a case has ended, and where none has.
+SOON, LATE = 10.0, 60.0
+
+
+class Told:
+    """What is told of one round of a run; `tasks` are ReFrame's, by their cases."""
+
+    def __init__(self, cases: list, tasks: dict) -> None:
+        self.tasks = tasks
+        self.keys = {case: _key(case) for case in cases}
+        self.begin = self.last = time.monotonic()
+        self.done = 0
+        self.run = run_progress.RunProgress([*self.keys.values()], _known([*self.keys.values()]))
+        if len(cases) > 1:
+            getlogger().info(f"[----------] {len(cases)} cases and builds; {self.run.rest((), {})}")
+
+    def look(self) -> None:
+        """Write a line where it is time for one."""
+        now = time.monotonic()
+        if now - self.last < SOON:
+            return
+        tasks = {key: self.tasks[case] for case, key in self.keys.items() if case in self.tasks}
+        done = [key for key, task in tasks.items() if task.state in _OVER]
+        if len(done) == self.done and now - self.last < LATE:
+            return
+        self.last, self.done = now, len(done)
+        running = {key: _since(task) for key, task in tasks.items() if task.state in _RUNNING}
+        getlogger().info(f"[----------] {self.run.line(done, running, now - self.begin)}")
+
+
+#: States of ReFrame's tasks.
+_OVER = ("completed", "retired", "fail", "xfail", "xpass", "skip")
+_RUNNING = {"compiling": "compile_start", "running": "run_start"}
+#: What a ReFrame raises that has none of its parts by these names.
+_OTHER = (AttributeError, KeyError, TypeError)
+#: The round that runs now, if any.
+_CURRENT: list[Told] = []
+
+
+def tell_progress(run_all):
+    """Run cases, and tell how far that has come."""
+
+    def run_all_and_tell(runner, testcases):
+        try:
+            _CURRENT[:] = [Told(testcases, runner._policy._task_index)]
+        except _OTHER as err:
+            _give_up(err)
+        try:
+            return run_all(runner, testcases)
+        finally:
+            _CURRENT.clear()
+
+    return run_all_and_tell
+
+
+def _since(task) -> float:
+    """Return for how long a build or a job has been running, in s; 0 where nothing tells."""
+    began = task._timestamps.get(_RUNNING[task.state])
+    return 0.0 if began is None else max(time.time() - began, 0.0)
+
+
+def look() -> None:
+    """Write a line where it is time for one; called whenever ReFrame rests."""
+    try:
+        for told in _CURRENT:
+            told.look()
+    except _OTHER as err:
+        _give_up(err)
+
+
+def _give_up(err: Exception) -> None:
+    """Run on without these lines: no release of ReFrame is to end a run by them."""
+    _CURRENT.clear()
+    getlogger().warning(f"checks/progress.py: how far the run is cannot be told: {err!r}")
+
+
+def _key(case) -> durations.CaseInMode:
+    check, partition, environment = case
+    mode = "" if check.is_fixture() else getattr(check, "mode", "") or ""
+    return check.display_name, f"{partition.fullname}+{environment.name}", mode
+
+
+def _known(keys: list) -> dict:
+    """Return how long cases took when they last ran here, where that is known (s)."""
+    option = runtime.runtime().get_option
+    path = Path(expandvars(option("storage/0/sqlite_db_file")))
+    if not option("storage/0/enable") or not path.is_file():
+        return {}
+    try:
+        return durations.recent(path, keys)
+    except Fault:  # whoever judges the results tells it
+        return {}
+
+
+def tell_outcome(info):
+    """Add to the line that ends a case how long its build and its job took, and its main figure."""
+
+    def info_with_outcome(task):
+        text = info(task)
+        if task.aborted:
+            return text
+        phases = (task.duration(phase) for phase in ("compile_complete", "run_complete"))
+        times = [time for time in phases if time is not None]
+        figure = main_figure(task.check.perfvalues or {})
+        return f"{text}: {sum(times):.1f} s{figure and f', {figure}'}" if times else text
+
+    return info_with_outcome
+
+
+def main_figure(perfvalues):
+    """Return the metric that one line shows: the first that failed, a peak, or the first of all.
+
+    A count has no unit there.
+    """
+    metrics = [(key.split(":", 2)[-1], *values) for key, values in perfvalues.items()]
+    failed = (metric for metric in metrics if metric[-1] == "fail")
+    peaks = (metric for metric in metrics if "_peak" in metric[0])
+    for name, value, *_, unit, _ in (*failed, *peaks, *metrics):
+        return f"{name} {value:.6g}" + (f" {unit}" if unit != "1" else "")
+    return ""

@@ -1,0 +1,127 @@
+/* Pairs that were slow in their round, and some that were not, measured once more alone.
+ *
+ * In a round all nodes are busy, and a pair may be slow because others took its links. A suspect is
+ * well below the median of its round; of each sender the worst few are kept, and of each receiver
+ * as many are measured: a slow node of 1,024 has 2,046 slow pairs, and ten of them tell enough. The
+ * controls are drawn among all the others, as evenly as if all had been kept (Vitter 1985). */
+#include "all_pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A healthy tree's shifts spread by 5 % in the simulator, latencies of near and far pairs by more. */
+static const double SLOW = 1.08, LATE = 1.3;
+/* Below so many values one slow node spoils the median: the upper quartile stands for it. */
+enum { FEW = 8 };
+
+void again_begin(struct again *again)
+{
+    *again = (struct again){
+        .worst = allocate((size_t)world.ranks * WORST, sizeof *again->worst),
+        .random = (uint64_t)common.seed};
+}
+
+static int larger_first(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a < b) - (a > b);
+}
+
+/* How well each sender did: a rate, or one divided by the latency. 0: no value. */
+static double goodness(const struct leader *l, enum quantity quantity, int rank)
+{
+    double value = l->values[quantity][rank];
+    return quantity == LATENCY && value > 0 ? 1 / value : value;
+}
+
+static double center(const struct leader *l, enum quantity quantity, double *sorted)
+{
+    int count = 0;
+    for (int rank = 0; rank < world.ranks; rank++)
+        if (goodness(l, quantity, rank) > 0)
+            sorted[count++] = goodness(l, quantity, rank);
+    if (!count)
+        return 0;
+    qsort(sorted, (size_t)count, sizeof *sorted, larger_first);
+    return sorted[(count - 1) / (count < FEW ? 4 : 2)];
+}
+
+static void suspect(struct again *again, struct suspect new)
+{
+    struct suspect *least = &again->worst[new.sender * WORST];
+    again->suspects++;
+    for (int i = 1; i < WORST; i++)
+        if (again->worst[new.sender * WORST + i].badness < least->badness)
+            least = &again->worst[new.sender * WORST + i];
+    if (least->badness < new.badness)
+        *least = new;
+}
+
+static void maybe_control(struct again *again, int sender, int receiver)
+{
+    long place = again->unsuspected++;
+    if (place >= CONTROLS)
+        place = (long)(random_next(&again->random) % (uint64_t)again->unsuspected);
+    if (place < CONTROLS)
+        again->controls[place] = (struct suspect){sender, receiver, 1};
+}
+
+void again_note(struct again *again, const struct leader *l, const int *to)
+{
+    double *sorted = allocate((size_t)world.ranks, sizeof *sorted), centers[QUANTITIES];
+    for (enum quantity q = LATENCY; q < QUANTITIES; q++)
+        centers[q] = center(l, q, sorted);
+    for (int rank = 0; rank < world.ranks; rank++) {
+        double badness = 0;
+        if (to[rank] < 0 || l->why[rank])
+            continue;
+        for (enum quantity q = LATENCY; q < QUANTITIES; q++) {
+            double worse = centers[q] / goodness(l, q, rank);
+            /* A latency counts as far as it is as unusual as a rate. */
+            if (worse > (q == LATENCY ? LATE : SLOW))
+                badness = fmax(badness, q == LATENCY ? worse * SLOW / LATE : worse);
+        }
+        if (badness > 0)
+            suspect(again, (struct suspect){rank, to[rank], badness});
+        else
+            maybe_control(again, rank, to[rank]);
+    }
+    free(sorted);
+}
+
+static int worst_first(const void *left, const void *right)
+{
+    const struct suspect *a = left, *b = right;
+    return (a->badness < b->badness) - (a->badness > b->badness);
+}
+
+/* Alone the two exchange, so that `both` is of these two; what the way back measures is left. */
+static bool alone(struct leader *l, struct suspect pair, bool control, double end)
+{
+    static int *to;
+    if (!to)
+        to = allocate((size_t)world.ranks, sizeof *to);
+    if (l->gone[pair.sender] || l->gone[pair.receiver] || MPI_Wtime() > end)
+        return false;
+    for (int rank = 0; rank < world.ranks; rank++)
+        to[rank] = NOBODY;
+    to[pair.sender] = pair.receiver;
+    to[pair.receiver] = pair.sender;
+    leader_measure(l, to);
+    file_again(l, pair.sender, pair.receiver, control);
+    return !l->why[pair.sender];
+}
+
+long again_measure(struct again *again, struct leader *l, double end)
+{
+    long left = again->suspects;
+    int *of_receiver = allocate((size_t)world.ranks, sizeof *of_receiver);
+    for (int i = 0; i < CONTROLS && i < again->unsuspected; i++)
+        alone(l, again->controls[i], true, end);
+    qsort(again->worst, (size_t)world.ranks * WORST, sizeof *again->worst, worst_first);
+    for (int i = 0; i < world.ranks * WORST && again->worst[i].badness > 0; i++)
+        if (of_receiver[again->worst[i].receiver]++ < WORST)
+            left -= alone(l, again->worst[i], false, end);
+    free(of_receiver);
+    return left;
+}

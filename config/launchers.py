@@ -1,0 +1,26 @@
+"""Launchers that ReFrame does not have; `settings.py` runs this file."""
+
+import contextlib
+
+from reframe.core.backends import register_launcher
+from reframe.core.exceptions import ConfigError
+from reframe.core.launchers import JobLauncher
+
+from acceptance.simulation import launch_command
+
+
+class SmpirunLauncher(JobLauncher):
+    """SimGrid's `smpirun`: all ranks in one process on this machine, in simulated time.
+
+    A check adds the files of the platform and of the ranks' hosts to its options. What runs so is
+    told in `config/README.md`, "Simulated systems".
+    """
+
+    def command(self, job):
+        """Return the command without these files."""
+        return launch_command(job.num_tasks)
+
+
+# The configuration may be loaded for a second time.
+with contextlib.suppress(ConfigError):
+    register_launcher("smpirun")(SmpirunLauncher)

@@ -1,0 +1,119 @@
+"""`checks/all_pairs.py` on nodes in namespaces, with a program that writes what was made."""
+
+import shutil
+
+import pytest
+
+from acceptance.core.pair_matrix import UNITS
+from acceptance.rfm import database as results
+from acceptance.suites import check_of
+from acceptance.suites.patterns import all_pairs
+from tests import netns
+
+FOUR = ("node1", "node2", "node3", "node4")
+ROUNDS = (1, 2, 3)
+#: Prints nothing; the first rank leaves the file, and ends with the status.
+PROGRAM = """\
+#!/bin/sh
+[ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
+cp {folder}/made.txt all-pairs.txt
+exit {status}
+"""
+
+
+def text(slow="", names=FOUR, lost=False):
+    """Return what the program writes of four nodes; with a slow one, or a pair that failed."""
+    lines = ["# version: 1.0", "# pattern: all-pairs", f"# ranks: {len(names)}"]
+    lines += ["# schedule: shifts", f"# rounds: {len(ROUNDS)}", "# estimate: 0.4"]
+    lines += [f"# node {rank}: {name}" for rank, name in enumerate(names)]
+    lines.append("# values")
+    for shift in ROUNDS:
+        failed = lost and shift == 1
+        lines += ["failed 1 0 1 latency: node2 did not answer within 5 s"] * failed
+        for quantity, unit in UNITS.items():
+            row = []
+            for rank, name in enumerate(names):
+                is_slow = slow in (name, names[(rank + shift) % len(names)])
+                value = {"us": 30.0, "MB/s": 50.0 if is_slow else 100.0}[unit]
+                row.append("-" if failed and rank == 0 else f"{value + rank / 10:.1f}")
+            lines.append(f"{quantity} {shift} {' '.join(row)}")
+    return "\n".join([*lines, "# not_measured: 0", "# not_again: 0", "# end", ""])
+
+
+@pytest.fixture(scope="module")
+def four_nodes(tmp_path_factory):
+    if reason := netns.why_not():
+        pytest.skip(reason)
+    if not shutil.which("mpirun.openmpi"):
+        pytest.skip("no Open MPI of Debian is installed")
+    with netns.Pair(tmp_path_factory.mktemp("pairs"), FOUR) as pair:
+        yield pair
+
+
+def measure(site, four_nodes, made, *options, status=0):
+    """Run the case on what was made; return it, and the gate's verdict."""
+    folder = site.folder / "program"
+    folder.mkdir()
+    (folder / "made.txt").write_text(made)
+    (folder / "patterns").write_text(PROGRAM.format(folder=folder, status=status))
+    (folder / "patterns").chmod(0o755)
+    environment = four_nodes.environment("openmpi")
+    environment["features"].append("patterns")
+    environment["extras"]["suites"] = {"patterns": str(folder)}
+    # This program sends nothing, so that no device can have carried it.
+    four_nodes.join(site, environment, fabric={"technology": "ethernet"})
+    run = site.reframe("-c", "checks/all_pairs.py", "-r", *options)
+    _, verdict = site.gate()
+    assert verdict["selected"] == 1, run.output
+    (case,) = results.session(site.database).cases
+    return case, verdict
+
+
+def test_a_slow_node_fails_the_case_and_is_named_everywhere(site, four_nodes):
+    case, verdict = measure(site, four_nodes, text("node3"), "--mode=acceptance")
+    kinds = [problem["kind"] for problem in verdict["problems"]]
+    assert (case.result, kinds) == ("fail", ["case-failed", "node-slow"])
+    assert case.fail_reason.startswith("performance error: node3 ")
+    assert verdict["cases"][0]["culprits"]
+    assert verdict["problems"][1]["about"] == ["pair:default", "all-pairs", "node3"]
+    by_name = {metric.name: metric.value for metric in case.metrics}
+    assert {*by_name} == {*all_pairs.metrics()}
+    assert (by_name["pairs"], by_name["rounds"]) == (12, 3)
+    assert by_name["bandwidth_node_min_4194304"] < 60 < by_name["bandwidth_4194304"]
+    assert case.keys["np"] == case.keys["nodes"] == "4"
+    assert "repetitions" not in case.keys
+    assert case.provenance["estimate"] == "0.4 s"
+    assert check_of("patterns.all-pairs", "latency_node_max") == "checks/all_pairs.py"
+    (path,) = (site.var / "output").rglob("all-pairs.txt")
+    assert path.read_text() == text("node3")
+    junit = site.acceptance("gate", "--format", "junit").output
+    assert "no node is worse than the others" in junit
+    assert 'type="node-slow"' in junit
+
+
+def test_pairs_that_failed_are_named_although_the_program_fails(site, four_nodes):
+    case, _ = measure(site, four_nodes, text(lost=True), status=1)
+    assert case.result == "fail"
+    assert "node1 -> node2: " in case.fail_reason
+    assert "node2 did not answer within 5 s" in case.fail_reason
+    assert case.all_pairs["pairs"] == 11
+    assert "11 of 12 pairs of 4 nodes measured" in str(
+        site.acceptance("gate").output.split()
+    ).replace("', '", " ")
+
+
+def test_what_a_job_had_measured_before_it_ended_early_is_kept(site, four_nodes):
+    whole = text("node3")
+    case, verdict = measure(site, four_nodes, whole[: whole.index("both 3")])
+    assert "the file has no end" in verdict["problems"][0]["message"]
+    assert (case.all_pairs["pairs"], case.all_pairs["rounds"]) == (8, 2)
+
+
+def test_of_many_nodes_a_short_run_takes_some_rounds_each_with_its_way_back():
+    assert all_pairs.shifts(17, 16) == []
+    assert all_pairs.shifts(1024, 0) == []
+    for nodes in (18, 19, 200, 1024):
+        shifts = all_pairs.shifts(nodes, 16)
+        assert len(shifts) == 16
+        assert {nodes - shift for shift in shifts} == {*shifts}
+    assert all_pairs.shifts(200, 4) == [1, 99, 101, 199]

@@ -1,0 +1,114 @@
+"""Simulated systems, with the real SimGrid: two runs are the same, and what ends one early."""
+
+import shutil
+
+import pytest
+
+from acceptance.rfm import database as results
+from tests.conftest import Site
+
+pytestmark = pytest.mark.skipif(not shutil.which("smpirun"), reason="install libsimgrid-dev")
+DISTANCE = ("-c", "checks/patterns.py", "-n", "distance")
+ALL_PAIRS = ("-c", "checks/all_pairs.py", "-n", "AllPairs")
+
+
+def run(site, *arguments, system="simulated-koop2008:qdr-pcie2", **environment):
+    return site.reframe("--system", system, *arguments, "-r", **environment)
+
+
+def cases(site):
+    return {
+        case.benchmark: case for case in results.session(site.database).cases if not case.fixture
+    }
+
+
+def values(site):
+    return {
+        (benchmark, metric.name): metric.value
+        for benchmark, case in cases(site).items()
+        for metric in case.metrics
+    }
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    return Site(tmp_path_factory.mktemp("simulated"))
+
+
+@pytest.fixture(scope="module")
+def measured(site):
+    """Return what two runs gave, and the cases of the second one."""
+    found = []
+    for _ in "12":
+        done = run(site, *DISTANCE, *ALL_PAIRS)
+        assert done.status == 0, done.output
+        found.append(values(site))
+    return *found, cases(site)
+
+
+def test_two_runs_give_the_same_values(measured):
+    first, second, _ = measured
+    assert first == second
+    assert len(first) > 20
+
+
+def test_the_gate_passes_and_says_that_it_is_simulated(site, measured):
+    status, verdict = site.gate()
+    assert (status, verdict["problems"]) == (0, [])
+    for case in measured[2].values():
+        assert case.provenance["simulated"].startswith("SimGrid ")
+        assert case.keys["nodes"] == "2"
+
+
+def test_nodes_are_those_of_the_simulation(measured):
+    assert measured[2]["patterns.all-pairs"].all_pairs["nodes"] == ["n0", "n1"]
+
+
+def test_the_slot_bounds_the_peak(measured):
+    value = measured[0]["patterns.distance", "bandwidth_peak.distance.15"]
+    assert value == pytest.approx(2600, rel=0.005)
+
+
+def test_ranks_that_simgrid_puts_elsewhere_are_misplaced(site, tmp_path, measured):
+    """A launcher that deals ranks out in turn, whatever it was told."""
+    program = tmp_path / "smpirun"
+    program.write_text(
+        "#!/bin/sh\n"
+        "if [ -e ranks.hosts ]; then\n"
+        "  awk '{print \"n\" (NR + 1) % 2}' ranks.hosts > dealt; mv dealt ranks.hosts\n"
+        "fi\n"
+        f'exec {shutil.which("smpirun")} "$@"\n'
+    )
+    program.chmod(0o755)
+    path = f"{tmp_path}:{site.variables()['PATH']}"
+    done = run(site, *DISTANCE, PATH=path)
+    assert done.status != 0
+    assert "misplaced: mapping block puts rank 1 on n0, it stood on n1" in done.output
+
+
+def test_a_simulation_beyond_its_memory_fails_with_a_line(site, measured):
+    done = run(site, *DISTANCE, ACCEPTANCE_SIMULATION_MB="9")
+    assert done.status != 0
+    reasons = [line for line in done.output.splitlines() if "* Reason:" in line]
+    assert len(reasons) == 1
+    assert "took more memory than the 9 MB that it may" in reasons[0]
+
+
+def test_without_simgrid_it_says_how_to_get_it(site, tmp_path):
+    """Only where a simulated system is asked for."""
+    folders = [
+        f for f in site.variables()["PATH"].split(":") if not shutil.which("smpirun", path=f)
+    ]
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("sh", "env", "uname", "hostname", "python3", "git"):
+        if found := shutil.which(name):
+            (programs / name).symlink_to(found)
+    path = ":".join([str(programs), *folders])
+    listed = site.reframe(
+        "--system", "simulated-koop2008", "-c", "checks/all_pairs.py", "-l", PATH=path
+    )
+    assert "there is no SimGrid here (Debian: libsimgrid-dev" in listed.output + listed.errors
+    told = site.acceptance("doctor", "--system", "simulated-koop2008", PATH=path).output
+    assert "libsimgrid-dev" in told
+    assert "libsimgrid-dev" not in site.acceptance("doctor", PATH=path).output

@@ -1,0 +1,227 @@
+"""Histories of series of every kind of noise, to which all happens that happens to series."""
+
+import random
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+
+from acceptance.alerts import acknowledgements
+from acceptance.regressions.history.series import (
+    CaseHistory,
+    CaseKey,
+    History,
+    PastSession,
+    Sample,
+    Series,
+)
+from acceptance.regressions.judge import judge
+from tests.bench.detection import FAMILIES, series
+from tests.made import FIRST, NIGHT
+
+METRICS, KINDS = 5, 3
+
+
+@dataclass
+class Session:
+    """A session in the making: what each case measured, metric after metric, NaN for nothing."""
+
+    uuid: str
+    start: float
+    nodes: int
+    software: str
+    values: np.ndarray
+    mark: str = ""
+
+
+@dataclass
+class Made:
+    """A site: `count` series, `METRICS` a case, which take what happens night by night."""
+
+    count: int
+    seed: int
+    nights: int
+    sessions: list[Session] = field(default_factory=list)
+    history: History = field(default_factory=History)
+
+    def __post_init__(self):
+        self.chance = random.Random(self.seed)
+        rng = np.random.default_rng(self.seed)
+        each = -(-self.count // len(FAMILIES))
+        noise = np.hstack([series(name, self.nights, each, self.seed)[0] for name in FAMILIES])
+        self.noise = rng.permuted(noise, axis=1)[:, : self.count] * 100
+        for column in range(self.count):
+            for _ in range(rng.integers(0, 4)):
+                first = rng.integers(4, self.nights)
+                last = first + rng.choice([2, 5, 20, self.nights])
+                self.noise[first:last, column] *= rng.choice([0.5, 0.9, 0.95, 1.05, 1.1, 2.0])
+            # What begins late, vanishes for some time, and returns.
+            if column % 7 == 3:
+                self.noise[: self.nights // 4, column] = np.nan
+            if column % 5 == 2:
+                gone = rng.integers(10, self.nights)
+                self.noise[gone : gone + rng.choice([1, 3, 9, 40]), column] = np.nan
+        slow = rng.choice(self.nights, 3, replace=False)
+        self.noise[slow] *= 1.2
+        self.forget()
+
+    def forget(self):
+        """Make the history anew, of the sessions that there are."""
+        self.history = History()
+        for number in range(-(-self.count // METRICS)):
+            keys = (("np", str(number)),)
+            where = CaseKey("made", f"part{number % 2}", "gnu", f"Osu %n={number}", keys)
+            self.history.cases.append(CaseHistory(where, "osu", "osu.bw"))
+        for session in self.sessions:
+            self._add(session)
+
+    def night(self, number):
+        """Store the sessions of a night; of some a second one, of some one of days before."""
+        for again in range(self.chance.choice([1, 1, 1, 2])):
+            late = 4 * NIGHT if self.chance.random() < 0.04 else 0
+            values = self.noise[number] * (1 + 0.001 * again)
+            if again:
+                values = np.where(np.arange(self.count) % 3 == 0, values, np.nan)
+            uuid = f"{len(self.sessions):04d}-{self.chance.randrange(1 << 40):010x}"
+            start = FIRST + NIGHT * number + 7200 * again - late
+            software = f"7.{number // 40}"
+            one = Session(uuid, start, number % KINDS, software, values)
+            self.sessions.append(one)
+            self._add(one)
+
+    def _add(self, session):
+        history = self.history
+        past = PastSession(
+            len(history.sessions), session.uuid, session.start, session.start + 3600,
+            "reframe -c checks -r", {("made", "part0"), ("made", "part1")},
+            mark=session.mark or session.uuid,
+        )  # fmt: skip
+        history.sessions.append(past)
+        for number, case in enumerate(history.cases):
+            nodes = f"n{session.nodes}" if number % 2 else "n0"
+            # One job measures all metrics of a case.
+            end = past.start + 10 + number
+            sample = Sample(past, end, (("spec", session.software),), (nodes, "n9"), ())
+            first = number * METRICS
+            effect = 1 + 0.03 * session.nodes * (number % 2)
+            for metric, value in enumerate(session.values[first : first + METRICS]):
+                if np.isfinite(value):
+                    self._series(case, first + metric).append(sample, value * effect)
+
+    def _series(self, case, number):
+        for one in case.series:
+            if one.number == number:
+                return _Adding(one)
+        way = "lower" if number % 2 else "higher"
+        case.series.append(Series(case, f"latency_{number}", "us", way, "us", number=number))
+        case.series.sort(key=lambda each: each.number)
+        return self._series(case, number)
+
+
+@dataclass
+class _Adding:
+    series: Series
+
+    def append(self, sample, value):
+        self.series.samples.append(sample)
+        self.series.values.append(value)
+
+
+def known(progress):
+    """Return all that is known, by series, whatever their order is."""
+    order = np.argsort(progress.series["name"])
+    records = [each for _, each in progress.kept.blocks()]
+    nights = {
+        name: (
+            one.table.tobytes(),
+            one.night,
+            sorted(zip(one.cases, map(bytes, one.off), strict=True)),
+        )
+        for name, one in progress.kept.nights.items()
+    }
+    names = progress.series["name"].tolist()
+    families = sorted(
+        ([names[slot] for slot in members], node or (), state.tobytes())
+        for block in progress.kept.families
+        for members, node, state in zip(
+            block.members, block.nodes, progress.kept.states(block), strict=True
+        )
+    )
+    return {
+        "seen": progress.kept.seen,
+        "counts": progress.kept.counts,
+        "series": progress.series[order].tobytes(),
+        "records": np.concatenate(records)[order].tobytes() if records else b"",
+        "found": [progress.found[slot] for slot in order],
+        "nights": nights,
+        "families": families,
+        "shared": sorted(
+            ([names[slot] for slot in one.members], one.node or (), repr(one.change))
+            for one in progress.kept.shared
+        ),
+    }
+
+
+def said(judgement):
+    """Return all that a judgement says."""
+    return (
+        list(judgement.alerts),
+        [
+            (one.series.name, one.kind, one.session.number, one.decided.number, one.time,
+             one.before, one.after, one.confidence, one.over and one.over.number, one.within,
+             one.text)
+            for incident in judgement.incidents
+            for one in incident.changes
+        ],
+        judgement.judged, judgement.waiting, judgement.stale,
+        [one.name for one in judgement.suspected],
+    )  # fmt: skip
+
+
+@dataclass
+class Acknowledging:
+    """Somebody who acknowledges some of the alerts that are open, by id or by pattern."""
+
+    folder: Path
+    chance: random.Random
+    opened: dict = field(default_factory=dict)
+    covered: int = 0
+
+    def take(self, history, *judgements):
+        """Look at the same night, judged in several ways: it must be the same that is silenced."""
+        latest = max(session.end for session in history.sessions)
+        now = datetime.fromtimestamp(latest, timezone.utc)
+        acks = acknowledgements.load(self.folder)
+        silenced = []
+        for judgement in judgements:
+            for alert in judgement.alerts:
+                self.opened.setdefault(alert.id, now)
+            found = [
+                (alert, acknowledgements.find(acks, alert, now, self.opened[alert.id]))
+                for alert in judgement.alerts
+            ]
+            silenced.append([(alert.id, ack) for alert, ack in found if ack])
+        assert all(each == silenced[0] for each in silenced)
+        self.covered += len(silenced[0])
+        alerts, until = judgements[0].alerts, (now + timedelta(30)).date().isoformat()
+        for alert in alerts:
+            if self.chance.random() < 0.3:
+                what = self.chance.choice([alert.id, f"* {alert.check} {alert.metric}"])
+                acknowledgements.add(what, "known", until, alerts, now, self.folder)
+
+
+def compare(history, kept, acknowledging=None):
+    """Judge a history from what is kept, and from the beginning.
+
+    Return how many changes and alerts both found, and the notes on what was kept. Raises
+    AssertionError where a bit differs, or what somebody `acknowledging` alerts has silenced.
+    """
+    on, anew = judge(history, None, kept), judge(history)
+    assert known(on.progress) == known(anew.progress)
+    assert said(on) == said(anew)
+    if acknowledging is not None:
+        acknowledging.take(history, on, anew)
+    notes = [note for note in on.notes if note not in anew.notes]
+    assert [note for note in on.notes if note not in notes] == anew.notes
+    return sum(map(len, anew.progress.found)), len(anew.alerts), notes

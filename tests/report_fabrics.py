@@ -1,0 +1,117 @@
+"""Sessions with all pairs of nodes, and with a look at a whole fabric, made for the report."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from acceptance.fabric import view
+from acceptance.nodes import AllPairs, culprits
+from tests import made_matrices
+from tests.ibsim import fat_tree, topology_of
+from tests.made import Case
+
+PLACE = {"system": "made", "partition": "compute"}
+
+
+def pairs_text(matrix):
+    """Return a matrix as `patterns all-pairs --output` writes it, in the schedule of shifts."""
+    count = len(matrix.nodes)
+    shifts = sorted(set(np.unique(matrix.rounds).tolist()) - {0})
+    header = {"version": "1.0", "pattern": "all-pairs", "ranks": count, "bytes": 4194304,
+              "schedule": "shifts", "rounds": len(shifts), "estimate": "0.4"}  # fmt: skip
+    lines = [f"# {key}: {value}" for key, value in header.items()]
+    lines += [f"# node {rank}: {name}" for rank, name in enumerate(matrix.nodes)] + ["# values"]
+    ranks = np.arange(count)
+    for shift in shifts:
+        to = (ranks + shift) % count
+        lines += [f"failed {shift} {rank} {to[rank]} {matrix.failed[rank, to[rank]]}"
+                  for rank in ranks.tolist() if (rank, to[rank]) in matrix.failed]  # fmt: skip
+        for quantity, unit in (("latency", 1), ("bandwidth", 1), ("both", 1)):
+            values = matrix.values.get(quantity, matrix.values["bandwidth"] / 5000)
+            row = [f"{value * unit:.4f}" if np.isfinite(value) else "-"
+                   for value in values[ranks, to].tolist()]  # fmt: skip
+            lines.append(f"{quantity} {shift} {' '.join(row)}")
+    for quantity, again in matrix.again.items():
+        lines += [f"again {quantity} {a} {b} {value:.3f} "
+                  f"{'control' if (a, b) in matrix.controls else 'suspect'}"
+                  for (a, b), value in again.items()]  # fmt: skip
+    return "\n".join([*lines, "# not_measured: 0", "# not_again: 0", "# end", ""])
+
+
+def failing(matrix, pairs, why):
+    """Return a matrix of which some pairs have no value, and why."""
+    values = {name: each.copy() for name, each in matrix.values.items()}
+    for each in values.values():
+        for pair in pairs:
+            each[pair] = np.nan
+    again = {name: {pair: value for pair, value in each.items() if pair not in pairs}
+             for name, each in matrix.again.items()}  # fmt: skip
+    return replace(matrix, values=values, again=again, failed=dict.fromkeys(pairs, why),
+                   controls=matrix.controls - {*pairs})  # fmt: skip
+
+
+def pairs_case(folder, matrix, **fields):
+    """Return the case of a matrix, whose file is left in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "all-pairs.txt").write_text(pairs_text(matrix))
+    found = culprits.find(matrix)
+    stored = AllPairs.of_matrix(matrix, len(matrix.nodes) - 1, found)
+    more = {"all_pairs": stored.as_data(), "outputdir": str(folder), "stagedir": str(folder)}
+    return Case(**{
+        "name": "AllPairs", "benchmark": "patterns.all-pairs", "suite": "patterns",
+        "nodes": matrix.nodes, "metrics": {"latency_8": (2.0, "us")}, "more": more,
+        "result": "fail" if any(each.fails for each in found) else "pass", **PLACE, **fields,
+    })  # fmt: skip
+
+
+def slow_node(count, **options):
+    """Return a matrix with a slow node, measured again alone."""
+    return made_matrices.made(count, 3, "node", repeats=True, **options)
+
+
+def spoilt(nodes=16, leaves=4, spines=2):
+    """Return a fat tree as it was accepted, and with a fault of each kind of a cable."""
+    tree, each = fat_tree(nodes, leaves, spines), -(-nodes // leaves)
+    before = named(topology_of(tree))
+    tree.unplug((f"leaf{leaves // 2:02}", each + 2))
+    tree.train(("leaf01", each + 1), "1xHDR")
+    tree.train((f"leaf{leaves:02}", each + spines), "4xEDR")
+    tree.unplug(("node0002", 1))
+    if leaves > 8:
+        tree.remove("spine03")
+    return before, named(topology_of(tree))
+
+
+def named(topology):
+    """Return a topology whose hosts are nodes, by the first word of each one's description."""
+    hosts = {device.name.split()[0]: (guid,) for guid, device in topology.devices.items()
+             if device.kind == "host"}  # fmt: skip
+    return replace(topology, hosts=hosts)
+
+
+def fabric_case(workspace, before, now, name="made", **fields):
+    """Return the case that looked at a fabric; what it keeps is written to the workspace."""
+    errors = next(link for link in now.links if "spine01" in now.link_text(link)).ends[0]
+    accepted = None
+    if before is not None:
+        accepted = view.Accepted(before, (("2026-01-01T00:00:00+00:00", "first"),))
+    seen, state = view.judge(
+        now, {errors: {"SymbolErrorCounter": 900_000}}, hosts=view.Hosts({}), accepted=accepted,
+        before=view.State(1.79e9 - 86400, {}), now=1.79e9,
+    )  # fmt: skip
+    text = view.accepted.body(now)
+    kept, lines = view.state.paths(workspace.var, name)
+    view.state.write(kept, state)
+    view.state.write_lines(lines, text)
+    if before is not None:
+        path = view.accepted.path_of(workspace.reference, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        view.accepted.write(path, view.accepted.body(before), accepted.history)
+    told = {"fabric": "read by mlx5_0 of login1", "fabric_name": name,
+            "fabric_sha256": view.accepted.checksum(text)}  # fmt: skip
+    return Case(**{
+        "name": "FabricView %part=compute", "benchmark": "fabric.view", "suite": "fabric",
+        "nodes": ("node0001",), "metrics": {"links": (len(now.links), "1")}, "provenance": told,
+        "findings": tuple(each.as_data() for each in seen),
+        "result": "fail" if view.failing(seen) else "pass", **PLACE, **fields,
+    })  # fmt: skip

@@ -1,0 +1,104 @@
+"""ReFrame in a process of its own, forked from one that has loaded it: half of a start is imports.
+
+A fork has nothing but ReFrame's own modules as they are imported: no configuration, no check and no
+module of this project. Environment, folder, arguments and outputs are those of the order.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REFRAME = Path(sys.executable).with_name("reframe")
+#: Bytes that an order, with an environment, may have.
+_MOST = 2**20
+_server = None
+
+
+def reframe(arguments, environment, folder, timeout):
+    """Run ReFrame; return its exit status, what it printed, and its errors.
+
+    Raises subprocess.TimeoutExpired, and kills it, after so many seconds.
+    """
+    argv = [str(REFRAME), *arguments]
+    order = {"argv": argv, "environment": environment, "folder": str(folder)}
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        here, there = os.pipe()
+        with open(here) as told:
+            fds = [output.fileno(), errors.fileno(), there]
+            socket.send_fds(_connection(), [json.dumps(order).encode()], fds)
+            os.close(there)
+            process = int(told.readline())
+            if not select.select([told], [], [], timeout)[0]:
+                os.kill(process, signal.SIGKILL)
+                raise subprocess.TimeoutExpired(argv, timeout)
+            status = int(told.readline())
+        output.seek(0)
+        errors.seek(0)
+        return status, output.read(), errors.read()
+
+
+def _connection():
+    """Return the connection to the process that forks; it ends when this process does."""
+    global _server
+    if _server is None:
+        ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
+        command = [sys.executable, __file__, str(its.fileno())]
+        with its:
+            process = subprocess.Popen(command, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL)
+        _server = ours, process
+    return _server[0]
+
+
+def _next(server):
+    """Wait for an order, and return in the process that is to carry it out; SystemExit at the end.
+
+    That has a parent of its own, which tells its number and its exit status.
+    """
+    while True:
+        data, fds, *_ = socket.recv_fds(server, _MOST, 3)
+        if not data:
+            sys.exit()
+        if not os.fork():
+            break
+        for fd in fds:
+            os.close(fd)
+        while _ended():
+            pass
+    server.close()
+    output, errors, told = fds
+    if child := os.fork():
+        os.write(told, f"{child}\n".encode())
+        os.write(told, f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
+        os._exit(0)
+    os.dup2(output, 1)
+    os.dup2(errors, 2)
+    for fd in fds:
+        os.close(fd)
+    return json.loads(data)
+
+
+def _ended():
+    """Take the status of a process that has ended; None if none has."""
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0]
+    except ChildProcessError:
+        return None
+
+
+if __name__ == "__main__":
+    sys.path[0] = str(REFRAME.parent)
+    from reframe.frontend.cli import main
+
+    order = _next(socket.socket(fileno=int(sys.argv[1])))
+    os.chdir(order["folder"])
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    sys.argv = order["argv"]
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""How long the rest of a campaign takes, by the last one of its kind."""
+
+from datetime import datetime, timedelta, timezone
+
+from acceptance.campaigns import pace, state
+from acceptance.campaigns.state import DONE, NOT_PROVIDED, Attempt, Progress, State
+
+START = datetime(2026, 11, 1, 22, tzinfo=timezone.utc)
+
+
+def campaign(folder, number, minutes):
+    """Make a campaign whose steps took so many minutes each; None: it did not end."""
+    begin = START + timedelta(days=number)
+    steps = []
+    for name, took in minutes.items():
+        attempt = Attempt("run", state.stamp(begin))
+        one = Progress(name, [], [], attempts=[attempt])
+        if took is not None:
+            attempt.ended, one.state = state.stamp(begin + timedelta(minutes=took)), DONE
+        steps.append(one)
+    made = State(
+        folder, f"nightly-{begin:%Y-%m-%dT%H%M%S}", "nightly", {}, state.stamp(begin), steps
+    )
+    made.folder.mkdir(parents=True)
+    made.save()
+    return made
+
+
+def test_without_another_campaign_nothing_is_known(tmp_path):
+    new = campaign(tmp_path, 9, {"links": None, "osu": None})
+    assert "step 1 of 2; " in pace.told(new, new.steps[0])
+    assert "rest unknown: none of 2 steps came to an end here" in pace.told(new, new.steps[0])
+
+
+def test_each_step_took_as_long_as_when_it_last_came_to_its_end(tmp_path):
+    campaign(tmp_path, 1, {"links": 50, "osu": 9, "imb": 6})
+    campaign(tmp_path, 2, {"links": 5, "osu": None, "imb": 7})
+    new = campaign(tmp_path, 3, {"links": 4, "osu": None, "imb": None, "npb": None, "hpcc": None})
+    new.steps[-1].state = NOT_PROVIDED
+    told = pace.told(new, new.steps[1])
+    assert told.startswith("step 2 of 4; ")
+    assert "about 16 min left, by the last time without npb, which never came to an end" in told
+    assert told.endswith("this step took 9 min then")

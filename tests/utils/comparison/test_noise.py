@@ -1,0 +1,73 @@
+"""The noise that a comparison reckons with, and how often it is wrong."""
+
+import math
+
+import numpy as np
+import pytest
+
+from acceptance.comparison import holm, noise, student
+from acceptance.detection.constants import FEWEST, SMALLEST
+from tests.bench.detection import FAMILIES, series
+
+RNG = np.random.default_rng(1)
+
+
+def test_too_few_samples_tell_nothing():
+    values = np.linspace(1, 1.01, FEWEST + 1)
+    assert noise.learn(values[: FEWEST - 1], [[FEWEST - 3], [FEWEST - 2]], ()) is None
+    assert noise.learn(values, [[0], [1]], ()) is None
+    assert noise.learn(np.tile(values, 2), [[0], [1]], ()) is not None
+
+
+def test_a_change_between_the_sides_is_no_noise():
+    values = np.exp(0.01 * RNG.standard_normal(60))
+    values[40:] *= 1.5
+    sides = [[*range(30, 40)], [*range(40, 50)]]
+    inflated = noise.learn(values, sides, ())
+    known = noise.learn(values, sides, (40,))
+    assert known.spread == pytest.approx(0.01, rel=0.4)
+    assert inflated.spread == pytest.approx(0.01, rel=0.6)
+
+
+def test_equal_values_are_steady_by_rounding_only():
+    assert noise.learn(np.full(30, 2.5), [[28], [29]], ()).spread == 0.0025
+
+
+def test_an_outlier_does_not_make_the_spread_and_one_as_far_is_no_difference():
+    values = np.exp(0.01 * RNG.standard_normal(60))
+    values[20] = 3.0
+    known = noise.learn(values, [[58], [59]], ())
+    assert known.spread < 0.03
+    assert known.farthest == pytest.approx(math.log(3), rel=0.05)
+    assert noise.difference(math.log(3), (1, 1), (known, known)).t == 0.0
+    assert noise.difference(math.log(3), (5, 5), (known, known)).t > 10
+
+
+def test_holm_goes_on_from_the_smallest():
+    # 0.05 / 3, 0.05 / 2 and 0.05: the third one is not, and 0.03 would not be by Bonferroni.
+    assert holm([0.9, 0.01, 0.02]) == (0.05, 3)
+    assert holm([0.02, 0.03, 0.9]) == (0.05 / 3, 3)
+    assert holm([]) == (0.05, 0)
+
+
+@pytest.mark.parametrize("family", ["Gaussian", "AR(1) 0.5", "bimodal 50:50", "Student t, 3"])
+def test_sides_that_are_the_same_are_said_to_be(family):
+    """Twelve comparisons of two weeks, of 30 metrics each, in which nothing happened."""
+    wrong = 0
+    values = 100 * series(family, 40, 360, 7)[0]
+    for first in range(0, 360, 30):
+        probabilities, sizes = [], []
+        for column in values[:, first : first + 30].T:
+            known = noise.learn(column, [range(26, 33), range(33, 40)], ())
+            sizes.append(math.log(np.median(column[33:]) / np.median(column[26:33])))
+            difference = noise.difference(sizes[-1], (7, 7), (known, known))
+            probabilities.append(student.two_sided(difference.t, difference.dof))
+        level, count = holm(probabilities)
+        assert count == 30
+        wrong += any(
+            chance <= level and abs(size) > math.log1p(SMALLEST)
+            for chance, size in zip(probabilities, sizes, strict=True)
+        )
+    # At a rate of 5 % three or more of twelve have a probability of 2 %.
+    assert wrong <= 2
+    assert family in FAMILIES

@@ -1,0 +1,40 @@
+"""`lldpctl -f json`: outputs of lldpd 1.0.16, recorded in two network namespaces."""
+
+import json
+
+import pytest
+
+from acceptance.core.errors import ParseError
+from acceptance.fabric.lldp import Neighbour, parse
+
+BOTH = (Neighbour("eth1", "leaf01", "Ethernet1/7"), Neighbour("eth2", "leaf01", "swp8"))
+
+
+@pytest.mark.parametrize(
+    ("name", "neighbours"), [("two.json", BOTH), ("two.json0", BOTH), ("one.json", BOTH[:1]),
+                             ("gone.json", ())],
+)  # fmt: skip
+def test_recorded_outputs(recorded, name, neighbours):
+    assert parse(recorded(f"lldp/lldpctl-{name}")) == neighbours
+
+
+def test_a_switch_without_a_name_is_its_chassis(recorded):
+    data = json.loads(recorded("lldp/lldpctl-one.json"))
+    facts = data["lldp"]["interface"]["eth1"]
+    (facts["chassis"],) = facts["chassis"].values()
+    assert parse(json.dumps(data)) == (Neighbour("eth1", "ae:48:ca:ef:ec:74", "Ethernet1/7"),)
+
+
+def test_two_neighbours_at_one_interface(recorded):
+    data = json.loads(recorded("lldp/lldpctl-one.json"))
+    data["lldp"]["interface"] = [data["lldp"]["interface"]] * 2
+    assert parse(json.dumps(data)) == BOTH[:1] * 2
+    assert str(BOTH[0]) == "eth1 at leaf01[Ethernet1/7]"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"lldp": {"interface": {"eth1": {}}}}', "3"]
+)
+def test_anything_else_is_refused(text):
+    with pytest.raises(ParseError, match="no output of `lldpctl"):
+        parse(text)

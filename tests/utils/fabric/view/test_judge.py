@@ -1,0 +1,197 @@
+"""What counters, medians and facts say of a made fabric, beside the faults of `test_faults`."""
+
+from dataclasses import replace
+
+import pytest
+
+from acceptance.fabric import Facts, view
+from acceptance.fabric.view.errors import limit
+from tests.utils.fabric.view import faults as those
+
+FOUND, _ = those.made(those.small())
+KNOWN = view.Accepted(FOUND, (("2026-11-22T18:00:00+00:00", "a test"),))
+LINK = next(link for link in FOUND.links if all("248a" in end.guid for end in link.ends))
+END = LINK.ends[0]
+HOUR = 3600.0
+
+
+def seen(errors, before=None, *, hours=1.0, found=FOUND, known=KNOWN, **others):
+    state = view.State() if before is None else view.State(1e9, before)
+    told, kept = view.judge(
+        found, errors, hosts=view.Hosts({}, those.HDR), accepted=known, before=state,
+        now=1e9 + hours * HOUR, **others,
+    )  # fmt: skip
+    return told, kept
+
+
+def kinds(told):
+    return [each.kind.removeprefix("fabric-") for each in told]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "hours", "expected"),
+    [
+        ({}, {"SymbolErrorCounter": 700}, 1, ["standing"]),  # 765 an hour are allowed
+        ({}, {"SymbolErrorCounter": 900}, 1, ["errors"]),
+        ({}, {"SymbolErrorCounter": 900}, 2, ["standing"]),
+        ({}, {"SymbolErrorCounter": 10}, 0, ["standing"]),
+        ({}, {"SymbolErrorCounter": 11}, 0, ["errors"]),
+        ({"SymbolErrorCounter": 500}, {"SymbolErrorCounter": 500}, 1, ["standing"]),
+        ({"SymbolErrorCounter": 500}, {"SymbolErrorCounter": 20}, 1, ["standing", "reset"]),
+        ({"SymbolErrorCounter": 5000}, {"SymbolErrorCounter": 4000}, 1, ["errors", "reset"]),
+        ({"SymbolErrorCounter": 500}, {}, 1, ["reset"]),
+        ({"SymbolErrorCounter": 65535}, {"SymbolErrorCounter": 65535}, 1, ["standing"]),
+        ({"LinkDownedCounter": 7}, {"LinkDownedCounter": 8}, 24, ["errors"]),
+        ({"PortXmitDiscards": 0}, {"PortXmitDiscards": 101}, 24, ["errors"]),
+        ({"PortXmitWait": 5}, {"PortXmitWait": 500000}, 24, ["congestion"]),
+        ({}, {"PortRcvSwitchRelayErrors": 500}, 1, []),  # multicast of its own makes these
+    ],
+)
+def test_a_counter_is_judged_by_its_growth(before, now, hours, expected):
+    told, _ = seen({END: now}, {END: before}, hours=hours)
+    assert kinds(told) == expected
+    for each in told:
+        if each.kind == view.kinds.ERRORS:
+            assert those.named([each]) == [("errors", FOUND.link_text(LINK))]
+
+
+def test_a_full_counter_is_said_to_be_full():
+    (told,), _ = seen({END: {"LinkDownedCounter": 255}}, {END: {"LinkDownedCounter": 255}})
+    assert "255, where it stops counting" in told.text
+
+
+def test_a_host_may_go_down_with_its_node():
+    link = next(link for link in FOUND.links if "9803" in link.ends[1].guid)
+    told, _ = seen({link.ends[0]: {"LinkDownedCounter": 2}}, {})
+    assert kinds(told) == ["standing"]
+
+
+def test_many_standing_counters_are_few_lines():
+    standing = {link.ends[0]: {"LinkDownedCounter": 1} for link in FOUND.links}
+    told, _ = seen(standing, standing)
+    assert len(told) == 11
+    assert "22 ports more stand above 0" in told[-1].text
+
+
+def test_the_limit_is_the_bit_error_rate_at_the_rate_of_the_link():
+    most, why = limit("SymbolErrorCounter", LINK, 100.0, of_host=False)
+    # 4 lanes of 53.125 Gb/s, 3600 s, 1e-12; three standard deviations of that many.
+    assert most == pytest.approx(76500 + 3 * 76500**0.5)
+    assert "765 an hour (a bit error rate of 1e-12)" in why
+
+
+def test_without_counters_those_of_the_last_reading_stay():
+    _, kept = seen(None, {END: {"LinkDownedCounter": 7}})
+    assert (kept.time, kept.counters) == (1e9, {END: {"LinkDownedCounter": 7}})
+
+
+def test_a_state_is_kept_and_read_back(tmp_path):
+    var, errors = tmp_path, {END: {"LinkDownedCounter": 7, "PortRcvSwitchRelayErrors": 3}}
+    _, kept = seen(errors, {}, known=None)
+    path, _ = view.state.paths(var, "made")
+    view.state.write(path, kept)
+    again = view.state.read(path)
+    assert again.counters == {END: {"LinkDownedCounter": 7}}
+    assert (again.time, again.since) == (kept.time, kept.since)
+    assert view.state.read(tmp_path / "none").counters is None
+
+
+def test_since_when_is_the_first_reading_that_showed_it():
+    found, _ = those.made(*those.spoilt(those.small, [those.faults(those.small())["width"]]))
+    (first,), kept = seen({}, {}, found=found)
+    assert "since" not in first.text
+    (second,), later = view.judge(
+        found, {}, hosts=view.Hosts({}, those.HDR), accepted=KNOWN, before=kept, now=1e9 + 9e6
+    )
+    assert f"(since {view.state.stamp(kept.time)[:10]})" in second.text
+    assert later.since == kept.since
+    (), gone = view.judge(
+        FOUND, {}, hosts=view.Hosts({}, those.HDR), accepted=KNOWN, before=later, now=1e9 + 9.1e6
+    )
+    assert gone.since == {}
+
+
+def test_a_lost_link_of_a_node_that_is_not_up_is_a_note():
+    found = replace(FOUND, links=tuple(
+        link for link in FOUND.links if FOUND.node_of.get(link.ends[1].guid) != "node0005"
+    ))  # fmt: skip
+    (lost,), _ = seen({}, {}, found=found)
+    assert (lost.kind, lost.node, lost.fails) == (view.kinds.LOST, "node0005", True)
+    (away,), _ = seen({}, {}, found=found, away={"node0005": "node0005 is drained (fan)"})
+    assert (away.kind, away.fails) == (view.kinds.AWAY, False)
+    assert "node0005 is drained (fan)" in away.text
+
+
+def test_a_faster_link_than_accepted_is_told_and_fails_nothing():
+    slow = replace(LINK, speed="EDR")
+    old = replace(FOUND, links=tuple(slow if link == LINK else link for link in FOUND.links))
+    (told,), _ = seen({}, {}, known=view.Accepted(old, KNOWN.history))
+    assert (told.kind, told.fails) == (view.kinds.FASTER, False)
+
+
+def older(spine):
+    tree = those.small()
+    for end, (_, _) in list(tree.cables.items()):
+        if end[0] == spine:
+            tree.train(end, "4xEDR")
+    return those.made(tree)[0]
+
+
+def test_a_switch_that_is_slower_on_all_of_its_links_may_be_an_older_one():
+    told, _ = seen({}, {}, found=older("spine02"), known=None)
+    assert kinds(told) == ["older", "not-judged"]
+    assert told[0].device == "spine02"
+    told, _ = seen({}, {}, found=older("spine02"))  # what was accepted knows better
+    assert kinds([each for each in told if each.fails]) == ["speed"] * 4
+
+
+def test_hosts_of_no_partition_are_compared_with_what_was_accepted_only():
+    tree = those.small()
+    tree.train(("node0001", 1), "4xEDR")
+    found, _ = those.made(tree)
+    of_partition = {f"node{number:04}": those.HDR for number in range(2, 17)}
+    told, _ = view.judge(
+        found, {}, hosts=view.Hosts(of_partition), accepted=None, before=view.State(1e9, {}),
+        now=1e9,
+    )  # fmt: skip
+    assert those.named(told) == []
+    assert "1 link of hosts that belong to no partition" in told[0].text
+
+
+def test_an_adapter_that_the_facts_do_not_declare_is_not_judged_by_them():
+    facts = Facts.read({"technology": "infiniband", "rate": "HDR", "device": "mlx5_1"})
+    hosts = view.Hosts({"node0001": facts})
+    assert hosts.facts("node0001", "node0001 mlx5_0") is None
+    assert hosts.facts("node0001", "node0001 mlx5_1") is facts
+
+
+def test_hosts_without_facts_are_compared_with_each_other():
+    tree = those.small()
+    tree.train(("node0001", 1), "1xHDR")
+    told, _ = view.judge(
+        those.made(tree)[0], {}, hosts=view.Hosts({}), accepted=None, before=view.State(1e9, {}),
+        now=1e9,
+    )  # fmt: skip
+    assert those.named(told) == [("width", "node0001[1] - leaf01[1]")]
+
+
+def test_a_leaf_with_fewer_uplinks_is_named_where_nothing_was_accepted():
+    tree = those.small()
+    tree.unplug(("leaf02", 5))
+    found, _ = those.made(tree)
+    told, _ = seen({}, {}, found=found, known=None)
+    assert those.named(told) == [("uplinks", "leaf02")]
+    told, _ = seen({}, {}, found=found)  # the lost cable says it
+    assert kinds(told) == ["lost"]
+    told, _ = seen({}, {}, found=found, known=view.Accepted(found, KNOWN.history))
+    assert told == []
+
+
+def test_three_cables_in_a_circle_are_three_moved_ones():
+    tree = those.small()
+    ends = [(f"leaf0{number}", 5) for number in (1, 2, 3)]
+    fars = [tree.cables[end][0] for end in ends]
+    for end, far in zip(ends, [*fars[1:], fars[0]], strict=True):
+        tree.plug(end, far, "4xHDR")
+    told, _ = seen({}, {}, found=those.made(tree)[0])
+    assert kinds(told) == ["moved"] * 3

@@ -1,0 +1,84 @@
+"""Cables of Ethernet by lldpd of the nodes: moved, swapped, lost and new ones, against accepted."""
+
+import pytest
+
+from acceptance.core.errors import ParseError
+from acceptance.fabric import NodeLinks, view
+from acceptance.fabric.lldp import Neighbour
+
+TIME = "2026-11-22T18:00:00+00:00"
+ACCEPTED = {
+    ("node1", "eth1"): ("leaf01", "swp1"),
+    ("node2", "eth1"): ("leaf01", "swp2"),
+    ("node2", "eth2"): ("leaf 02", "Ethernet1/2"),
+}
+
+
+def node(*neighbours, name="node2", why=""):
+    there = None if why else tuple(Neighbour(*each) for each in neighbours)
+    return NodeLinks(name, neighbours=there, no_neighbours=why)
+
+
+AT_HOME = ("eth1", "leaf01", "swp2"), ("eth2", "leaf 02", "Ethernet1/2")
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "expected"),
+    [
+        (AT_HOME, []),
+        # Several answer at one interface, a hypervisor's bridge say: one of them is right.
+        ((("eth1", "phone", "1"), *AT_HOME), []),
+        ((("eth1", "leaf01", "swp9"), AT_HOME[1]), [("cable-moved", "at leaf01[swp9]")]),
+        ((("eth1", "leaf01", "swp1"), AT_HOME[1]),
+         [("cable-swapped", "at leaf01[swp1], the port of node1 eth1")]),
+        ((AT_HOME[1],), [("cable-lost", "nothing answers")]),
+        ((*AT_HOME, ("eth3", "leaf03", "swp1")), [("cable-new", "a cable")]),
+    ],
+)  # fmt: skip
+def test_a_cable_that_is_elsewhere_is_named_by_both_ends(neighbours, expected):
+    found = view.neighbours.compare(node(*neighbours), ACCEPTED, asked=True)
+    assert [(each.kind, each.found) for each in found] == expected
+    for each in found:
+        assert (each.fails, each.node) == (True, "node2")
+        if each.kind != "cable-new":
+            assert each.device == "node2 eth1 - leaf01[swp2]"
+
+
+def test_what_nobody_tells_is_said_where_it_counts():
+    silent = node(why="lldpd is not installed")
+    (told,) = view.neighbours.compare(silent, None, asked=True)
+    assert "nobody tells where its cables lead: lldpd is not installed" in told.text
+    assert view.neighbours.compare(silent, None, asked=False) == []
+    (told,) = view.neighbours.compare(silent, ACCEPTED, asked=False)
+    assert not told.fails
+    (told,) = view.neighbours.compare(node(*AT_HOME), None, asked=True)
+    assert "nothing accepted yet" in told.text
+
+
+def test_what_is_accepted_is_read_back(tmp_path):
+    path = view.neighbours.path_of(tmp_path, "made")
+    assert view.neighbours.read(path) == (None, [])
+    assert view.neighbours.take_over(path, ACCEPTED, TIME, "all is well")
+    assert view.neighbours.read(path) == (ACCEPTED, [(TIME, "all is well")])
+    assert not view.neighbours.take_over(path, ACCEPTED, TIME, "again")
+    for each in ("node1", "node2"):
+        neighbours = [(key[1], *far) for key, far in ACCEPTED.items() if key[0] == each]
+        view.neighbours.remember(tmp_path, node(*neighbours, name=each))
+    assert view.neighbours.known(tmp_path) == ACCEPTED
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", 1),
+        ("lldp 1\n<<<<<<< HEAD\n", 2),
+        ("lldp 1\naccepted yesterday well\n", 2),
+        ("lldp 1\ncable node1 eth1 leaf01\n", 2),
+        ("lldp 1\ncable node1 eth1 leaf01 swp1\ncable node1 eth1 leaf01 swp2\n", 3),
+    ],
+)
+def test_another_text_is_refused_with_its_line(tmp_path, text, line):
+    (tmp_path / "made.lldp").write_text(text)
+    with pytest.raises(ParseError) as caught:
+        view.neighbours.read(tmp_path / "made.lldp")
+    assert caught.value.number == line

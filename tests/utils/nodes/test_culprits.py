@@ -1,0 +1,252 @@
+"""Culprits of made matrices: each kind is named, and nobody else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acceptance.core.pair_matrix import PairMatrix
+from acceptance.nodes.culprits import Culprit, find
+from tests.made_matrices import LEAF, made
+
+ONE_WAY = [("node", "node-slow"), ("sends", "node-sends-slow"), ("receives", "node-receives-slow")]
+
+
+def failing(matrix, **known):
+    return [culprit for culprit in find(matrix, **known) if culprit.fails]
+
+
+def altered(matrix, change):
+    """Return a matrix of which the values of each quantity were changed in place."""
+    values = {quantity: array.copy() for quantity, array in matrix.values.items()}
+    for array in values.values():
+        change(array)
+    return replace(matrix, values=values)
+
+
+@pytest.mark.parametrize("count", [4, 5, 6, 8, 13, 32, 200])
+@pytest.mark.parametrize(("what", "kind"), ONE_WAY)
+def test_a_slow_node_and_a_slow_direction_are_named_and_nobody_else(count, what, kind):
+    matrix, truth = made(count, seed=count, what=what)
+    found = failing(matrix)
+    assert [(each.kind, each.nodes, each.others) for each in found] == [(kind, truth.nodes, ())]
+    assert found[0].node == truth.nodes[0]
+    assert 0.6 < found[0].ratio < 0.8
+    assert found[0].of == count - 1
+    assert found[0].again is None
+    assert "not measured again" in found[0].text
+
+
+@pytest.mark.parametrize("count", [32, 64, 200])
+def test_a_slow_path_is_named_with_both_ends(count):
+    matrix, truth = made(count, seed=count, what="path", spread=0.03)
+    found = failing(matrix)
+    assert [each.identity for each in found] == [
+        ("way-slow", "bandwidth", truth.nodes[0], truth.others[0])
+    ]
+    assert found[0].node == ""
+
+
+def test_a_few_nodes_need_a_second_measurement_to_tell_a_path():
+    matrix, truth = made(12, seed=3, what="path", repeats=True)
+    (path,) = failing(matrix)
+    assert (path.nodes, path.others) == (truth.nodes, truth.others)
+    assert 0.6 < path.again < 0.8
+    assert not failing(replace(matrix, again={}, controls=frozenset()))
+
+
+def test_a_path_in_one_direction_needs_a_second_measurement():
+    def slow(values):
+        values[3, 9] *= 0.6
+
+    matrix = altered(made(64, seed=1, repeats=True)[0], slow)
+    repeated = {q: {**again, (3, 9): 5900.0} for q, again in matrix.again.items()}
+    assert not failing(matrix)
+    assert [each.identity for each in failing(replace(matrix, again=repeated))] == [
+        ("way-slow-one-way", "bandwidth", "node0004", "node0010")
+    ]
+
+
+@pytest.mark.parametrize("count", [32, 80, 192])
+@pytest.mark.parametrize("known", [False, True])
+def test_nodes_that_share_slow_uplinks_are_named_together(count, known):
+    matrix, truth = made(count, seed=2, what="uplinks")
+    (uplink,) = failing(matrix, groups=np.arange(count) // LEAF if known else None)
+    rest = tuple(sorted({*matrix.nodes} - {*truth.nodes}))
+    assert (uplink.kind, uplink.others) == ("uplink-slow", ())
+    assert uplink.nodes in (truth.nodes, rest)
+    assert uplink.of == 2 * LEAF * (count - LEAF)
+
+
+def test_one_slow_cable_between_switches_is_a_block_of_the_pairs_that_it_carries():
+    matrix, truth = made(192, seed=2, what="cable")
+    (uplink,) = failing(matrix)
+    assert (uplink.kind, uplink.nodes, len(uplink.others)) == ("uplink-slow", truth.nodes, 11)
+
+
+def test_two_faults_at_once_are_two_culprits():
+    def slow(values):
+        values[70] *= 0.5
+        values[:, 70] *= 0.5
+        values[20, 44] *= 0.6
+        values[44, 20] *= 0.6
+
+    matrix, truth = made(192, seed=2, what="uplinks")
+    assert {(each.kind, each.nodes, each.others) for each in failing(altered(matrix, slow))} == {
+        ("uplink-slow", truth.nodes, ()),
+        ("node-slow", ("node0071",), ()),
+        ("way-slow", ("node0021",), ("node0045",)),
+    }
+
+
+@pytest.mark.parametrize("count", [12, 64])
+def test_of_slow_nodes_that_are_half_of_all_the_good_ones_tell(count):
+    def slow(values):
+        values[count // 2 :] *= 0.6
+        values[:, count // 2 :] *= 0.6
+
+    matrix = altered(made(count, seed=1, spread=0.02)[0], slow)
+    (culprit,) = failing(matrix)
+    assert (culprit.kind, culprit.nodes) == ("nodes-differ", matrix.nodes[count // 2 :])
+
+
+@pytest.mark.parametrize("count", [4, 6])
+def test_of_very_few_nodes_half_of_which_are_slow_that_is_not_passed_over(count):
+    def slow(values):
+        values[count // 2 :] *= 0.6
+        values[:, count // 2 :] *= 0.6
+
+    found = find(altered(made(count, seed=1, spread=0.02)[0], slow))
+    assert {each.kind for each in found} <= {"not-judged", "nodes-differ"}
+    assert {each.quantity for each in found} == {"bandwidth", "both"}
+
+
+@pytest.mark.parametrize("family", ["normal", "student", "bursts", "round", "stragglers"])
+def test_healthy_ones_raise_nothing(family):
+    sizes = {4: 15, 5: 15, 8: 15, 24: 6, 64: 2}
+    for count, runs in sizes.items():
+        for seed in range(runs):
+            assert not failing(made(count, seed, family=family)[0]), (count, seed)
+
+
+@pytest.mark.parametrize(("count", "uplinks"), [(32, 8), (64, 8), (64, 4), (160, 8)])
+def test_a_healthy_tree_with_fewer_uplinks_raises_nothing(count, uplinks):
+    matrix, _ = made(count, seed=1, spread=0.02, uplinks=uplinks)
+    leaves = np.arange(count) // LEAF
+    hops = np.where(leaves[:, None] == leaves, 2, 4)
+    assert find(matrix) == find(matrix, groups=leaves) == find(matrix, hops=hops) == []
+
+
+def test_a_slow_node_is_seen_in_a_tree_with_fewer_uplinks():
+    matrix, truth = made(160, seed=1, what="node", uplinks=8)
+    assert [(each.kind, each.nodes) for each in failing(matrix)] == [("node-slow", truth.nodes)]
+
+
+def test_a_latency_that_only_distance_makes_longer_is_no_fault_and_a_slow_node_is_one():
+    leaves = np.arange(48) // LEAF
+    time = 1.0 + 0.5 * (leaves[:, None] != leaves)
+    time *= np.exp(0.05 * np.random.default_rng(1).standard_normal(time.shape))
+    np.fill_diagonal(time, np.nan)
+    rounds = made(48, seed=1)[0].rounds
+    matrix = PairMatrix(made(48, seed=1)[0].nodes, {"latency": time}, rounds)
+    assert find(matrix) == find(matrix, groups=leaves) == []
+
+    def slow(values):
+        values[5] *= 1.8
+        values[:, 5] *= 1.8
+
+    (culprit,) = find(altered(matrix, slow), groups=leaves)
+    assert (culprit.identity, culprit.unit) == (("node-slow", "latency", "node0006", ""), "us")
+    assert 1.6 < culprit.ratio < 2.0
+    assert culprit.severity == "critical"
+
+
+def test_a_few_shifts_are_enough_to_name_a_node():
+    matrix, truth = made(200, seed=1, what="node", kept=(1, 2, 5, 29, 77, 101))
+    (culprit,) = failing(matrix)
+    assert (culprit.kind, culprit.nodes, culprit.of) == ("node-slow", truth.nodes, 12)
+
+
+def test_measured_again_alone_a_culprit_is_confirmed_or_unsteady():
+    matrix, truth = made(24, seed=1, what="node", repeats=True)
+    (confirmed,) = find(matrix)
+    assert confirmed.kind == "node-slow"
+    assert 0.6 < confirmed.again < 0.8
+    good = {quantity: dict.fromkeys(again, 1e4) for quantity, again in matrix.again.items()}
+    (unsteady,) = find(replace(matrix, again=good))
+    assert (unsteady.kind, unsteady.nodes, unsteady.fails) == ("node-unsteady", truth.nodes, False)
+    assert unsteady.severity == "minor"
+
+
+def test_missing_values_hide_no_culprit_and_are_told_where_they_are_too_many():
+    def holes(values):
+        values[np.random.default_rng(1).random(values.shape) < 0.3] = np.nan
+        values[7] = np.nan
+
+    matrix, truth = made(32, seed=4, what="receives")
+    found = find(altered(matrix, holes))
+    assert [(each.kind, each.nodes) for each in found if each.fails] == [
+        ("node-receives-slow", truth.nodes)
+    ]
+    assert {(each.kind, each.nodes, each.quantity) for each in found if not each.fails} == {
+        ("not-judged", ("node0008",), "bandwidth"),
+        ("not-judged", ("node0008",), "both"),
+    }
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_too_few_nodes_are_not_judged_and_that_is_said(count):
+    (only,) = find(made(count, seed=1)[0])
+    assert (only.kind, only.fails) == ("not-judged", False)
+    assert f"{count} nodes are too few" in only.text
+
+
+def test_pairs_that_differ_without_a_pattern_are_not_judged_and_that_is_said():
+    found = find(made(32, seed=1, spread=0.3)[0])
+    assert {(each.kind, each.nodes) for each in found} == {("not-judged", ())}
+    assert "good pairs differ by 29%" in found[0].text
+
+
+def test_a_matrix_without_values_is_not_judged():
+    def nothing(values):
+        values[:] = np.nan
+
+    found = find(altered(made(8, seed=1)[0], nothing))
+    assert [(each.kind, each.quantity) for each in found] == [
+        ("not-judged", "bandwidth"), ("not-judged", "both"),
+    ]  # fmt: skip
+
+
+def test_failed_pairs_are_told_of_their_node_or_one_by_one():
+    matrix, _ = made(8, seed=1)
+    failed = {(3, other): "no answer for 10 s" for other in range(8) if other != 3}
+    failed[0, 1] = "wrong data"
+
+    def gone(values):
+        for pair in failed:
+            values[pair] = np.nan
+
+    found = find(replace(altered(matrix, gone), failed=failed))
+    node, pair = (each for each in found if each.kind == "pair-failed")
+    assert (node.nodes, node.pairs, node.of) == (("node0004",), 7, 14)
+    assert (pair.nodes, pair.others) == (("node0001",), ("node0002",))
+    assert "no answer for 10 s" in node.text
+    assert {each.nodes for each in found if each.kind == "not-judged"} == {("node0004",)}
+
+
+def test_suspects_that_no_time_was_left_for_are_told():
+    matrix, _ = made(24, seed=1, what="node")
+    found = find(replace(matrix, not_again=40))
+    assert [each.kind for each in found] == ["node-slow", "not-judged"]
+    assert "40 suspicious pairs not measured again" in found[1].text
+
+
+def test_a_culprit_is_the_same_on_each_look_and_comes_back_as_it_was_stored():
+    matrix, _ = made(64, seed=5, what="path", spread=0.02, repeats=True)
+    found = find(matrix)
+    assert found
+    assert find(matrix) == found
+    assert [Culprit.of_data(each.as_data()) for each in found] == found
+    other = find(made(64, seed=5, what="path", spread=0.02, share=0.6)[0])
+    assert [each.identity for each in other] == [each.identity for each in found]
+    assert {each.text for each in other}.isdisjoint(each.text for each in found)

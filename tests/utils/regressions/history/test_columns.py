@@ -1,0 +1,34 @@
+from acceptance.regressions.history import columns, load
+from tests.made import nights
+
+
+def shown(samples):
+    return list(zip(samples.series, samples.session, samples.value, samples.time, strict=True))
+
+
+def expected(series, begin):
+    return [
+        (one.number, sample.session.number, value, sample.time)
+        for one in series
+        for sample, value in [*zip(one.samples, one.values, strict=True)][begin(one) :]
+    ]
+
+
+def test_columns_hold_what_the_series_hold(tmp_path):
+    # Two cases are measured on every second night only.
+    nights(
+        tmp_path / "db", 9, cases=4,
+        change=lambda night, number, case: case if number < 2 or night % 2 else None,
+    )  # fmt: skip
+    history = load(tmp_path / "db")
+    series = history.series
+    assert shown(columns.of(series)) == expected(series, lambda one: 0)
+    assert shown(columns.of(series[3:5])) == expected(series[3:5], lambda one: 0)
+    since = expected(series, lambda one: one.index_of(6))
+    assert {session for _, session, *_ in since} == {6, 7, 8}
+    assert shown(columns.since(history, 6)) == since
+    samples = columns.since(history, 8)
+    for one, run in zip(samples.series, samples.run, strict=True):
+        same = {other for other, at in zip(samples.series, samples.run, strict=True) if at == run}
+        assert same == {other.number for other in series[one].case.series}
+    assert len(set(samples.nodes)) == 2

@@ -1,0 +1,158 @@
+"""The page of a fabric: what deviates as a table, the tree with its marks, and a thousand nodes."""
+
+import re
+
+import pytest
+
+from acceptance.fabric import view
+from acceptance.report import addresses
+from acceptance.report.fabric_drawing import draw
+from acceptance.report.fabric_marks import Trouble, marked, rows_of
+from acceptance.report.pages import fabric
+from acceptance.report.rendering import Renderer
+from tests import report_data, report_fabrics
+from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
+from tests.ibsim import fat_tree, topology_of
+from tests.made import Case, Database
+from tests.report_fabrics import named
+
+PAGE = addresses.of_partition("fabric", "made", "compute")
+
+
+def source_of(folder, nodes=16, leaves=4, spines=2, accepted=True, **fields):
+    source = report_data.source(folder, reference=True)
+    before, now = report_fabrics.spoilt(nodes, leaves, spines)
+    case = report_fabrics.fabric_case(source.workspace, before if accepted else None, now, **fields)
+    Database(source.workspace.results).add([case, Case(partition="other")])
+    return source
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fabric")
+    return report_data.site(source_of(folder), folder / "web")
+
+
+def judged(before, now):
+    accepted = view.Accepted(before, (("2026-01-01T00:00:00+00:00", "first"),))
+    seen, state = view.judge(
+        now, None, hosts=view.Hosts({}), accepted=accepted, before=view.State(), now=1.79e9
+    )
+    return marked(now, before, rows_of(seen, state.since))
+
+
+def texts(drawn, trouble):
+    return sorted(
+        drawn.topology.link_text(link)
+        for link, rows in drawn.links.items()
+        if any(row.trouble is trouble for row in rows)
+    )
+
+
+def test_each_trouble_marks_its_own_link():
+    drawn = judged(*report_fabrics.spoilt())
+    assert texts(drawn, Trouble.LOST) == ["leaf02[6] - spine02[2]", "node0002[1] - leaf01[2]"]
+    assert texts(drawn, Trouble.NARROW) == ["leaf01[5] - spine01[1]"]
+    assert texts(drawn, Trouble.SLOW) == ["leaf04[6] - spine02[4]"]
+    picture = draw(drawn)
+    assert sorted(line.mark.letters for line in picture.lines) == ["L", "N", "S"]
+    assert [each.mark.letters for each in picture.squares if each.mark] == ["L"]
+    assert len(picture.squares) == 16
+
+
+def test_swapped_and_moved_cables_are_marked_where_they_are_now():
+    tree = fat_tree(16, 4, 2)
+    before = named(topology_of(tree))
+    tree.swap(("leaf02", 1), ("leaf02", 2))
+    tree.move(("leaf03", 1), ("leaf03", 8))
+    drawn = judged(before, named(topology_of(tree)))
+    assert {"node0005[1] - leaf02[2]", "node0006[1] - leaf02[1]", "node0009[1] - leaf03[8]"} <= {
+        *texts(drawn, Trouble.CHANGED)
+    }
+
+
+def test_a_switch_that_is_gone_has_one_mark_and_no_letter_at_each_cable():
+    drawn = judged(*report_fabrics.spoilt(64, 16, 4))
+    picture = draw(drawn)
+    (lost,) = [box for box in picture.boxes if box.lost]
+    assert (lost.name, lost.mark.letters) == ("spine03", "L")
+    assert picture.away.count("M") == 16
+    assert len(picture.lines) == 3
+
+
+def test_a_table_comes_before_the_tree_and_both_lead_to_each_other(site):
+    html = (site / PAGE).read_text()
+    assert html.index("<table") < html.index('<svg class="fabric-tree')
+    rows = re.findall(r'id="deviation-(\d+)"', html)
+    assert rows == [str(number + 1) for number in range(len(rows))]
+    assert {*re.findall(r'href="#deviation-(\d+)"', html)} <= {*rows}
+    assert {*re.findall(r'href="#(switch-\d+)"', html)} == {*re.findall(r'id="(switch-\d+)"', html)}
+    assert "2 spines, 4 leaves, 16 nodes" in html
+    assert "2 lost, 1 narrow, 1 slow, 1 with errors that rise" in html
+
+
+def test_the_page_works_with_keys_and_for_screen_readers(site, page):  # noqa: F811
+    open_page(page, site, PAGE)
+    assert axe(page) == []
+    assert overflow(page) <= 0
+    page.locator(".fabric-box").first.focus()
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#switch-1") or "#switch-" in page.url
+    for width, scheme in ((390, "dark"), (1280, "dark")):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 844})
+        assert axe(page) == []
+        assert overflow(page) <= 0
+
+
+def test_a_thousand_nodes_are_each_in_the_drawing(tmp_path):
+    source = source_of(tmp_path, 1024, 64, 16)
+    made = next(one for one in fabric.pages(source) if one.path == PAGE)
+    assert len(made.context["drawing"].squares) == 1024
+    assert made.context["drawing"].width < 1400
+    assert len(Renderer([], "now").html(made)) < 1e6
+
+
+def test_what_it_can_carry_is_that_of_the_links_that_are_there(tmp_path):
+    made = next(one for one in fabric.pages(source_of(tmp_path)) if one.path == PAGE)
+    carried = " ".join(made.context["structure"])
+    assert "one uplink only: leaf02" in carried
+    assert "all pairs at most" in carried
+
+
+def test_nobody_looked_is_said_with_the_command_that_looks(site):
+    other = (site / addresses.of_partition("fabric", "made", "other")).read_text()
+    # `made:compute` looked, for all of the system.
+    assert "Another partition looks at the fabric" in other
+
+
+def test_no_look_at_all(tmp_path):
+    source = report_data.year(tmp_path, 1, 1)
+    (made,) = fabric.pages(source)
+    assert made.context["read"] is None
+    html = report_data.site(source, tmp_path / "web") / made.path
+    assert "Nobody has looked at the whole fabric" in html.read_text()
+
+
+def test_a_look_that_failed_is_not_good(tmp_path):
+    why = view.kinds.observation(view.kinds.NOT_LOOKED, "made", found="no umad")
+    source = source_of(
+        tmp_path, findings=(why.as_data(),), provenance={}, metrics={}, result="fail"
+    )
+    made = next(one for one in fabric.pages(source) if one.path == PAGE)
+    assert "The newest look at this fabric failed" in made.context["summary"]
+    assert "Nothing deviates" not in made.context["summary"]
+
+
+def test_never_accepted_and_read_again_are_said(tmp_path):
+    source = source_of(tmp_path, accepted=False)
+    made = next(one for one in fabric.pages(source) if one.path == PAGE)
+    assert made.context["accepted"] == ""
+    lines = view.state.paths(source.workspace.var, "made")[1]
+    lines.write_text(lines.read_text().replace("4x EDR", "4x HDR"))
+    made = next(one for one in fabric.pages(source) if one.path == PAGE)
+    assert "of a later reading" in made.context["read"].faults[0]
+    lines.write_text("no line of a fabric\n")
+    made = next(one for one in fabric.pages(source) if one.path == PAGE)
+    assert made.context["read"].topology is None
+    assert made.context["read"].faults

@@ -1,0 +1,174 @@
+"""The pages of all pairs: heat maps, culprits, what was not measured, and many nodes."""
+
+import json
+
+import numpy as np
+import pytest
+
+from acceptance.nodes.culprits import Culprit
+from acceptance.report import addresses, plot_files
+from acceptance.report.matrices import MOST, Pairs
+from acceptance.report.pages import pairs
+from tests import made_matrices, report_data, report_fabrics
+from tests.browser import axe, browser, fits, open_page, page  # noqa: F401
+from tests.made import Case, Database
+
+HOSTILE = report_data.HOSTILE.replace("\u2028", "")
+
+
+def made(folder, *cases):
+    """Return the source of one session of these cases, and its UUID."""
+    source = report_data.source(folder)
+    uuid = Database(source.workspace.results).add(list(cases))
+    return source, uuid
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return the site of 16 nodes: one is slow, pairs failed, and a fabric knows their leaves."""
+    folder = tmp_path_factory.mktemp("pairs")
+    source = report_data.source(folder)
+    matrix, _ = report_fabrics.slow_node(16, spread=0.01)
+    # No line of the file has a sign that ends it.
+    matrix = report_fabrics.failing(matrix, [(3, 5), (7, 2)], f"no answer {HOSTILE}")
+    _before, now = report_fabrics.spoilt()
+    cases = [report_fabrics.pairs_case(folder / "out", matrix),
+             report_fabrics.fabric_case(source.workspace, None, now)]  # fmt: skip
+    uuid = Database(source.workspace.results).add(cases)
+    return report_data.site(source, folder / "web"), uuid, matrix
+
+
+def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
+    folder, uuid, _matrix = site
+    html = (folder / addresses.pairs(uuid)).read_text()
+    plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
+    (trace,) = plot["traces"]
+    slow = next(mark for mark in plot["marks"] if "slow in both directions" in mark["text"])
+    name = trace["rows"][int(slow["y"] if slow["y"] is not None else slow["x"])]
+    assert slow["text"].startswith(name)
+    assert 0 < html.index(name) < html.index('class="plot"')
+    both = [(m["x"] is None, m["y"] is None) for m in plot["marks"] if m["text"] == slow["text"]]
+    assert sorted(both) == [(False, True), (True, False)]
+
+
+def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
+    folder, uuid, matrix = site
+    plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
+    (trace,) = plot["traces"]
+    for sender in (0, 3, 7):
+        for receiver in (1, 5, 2):
+            row = trace["rows"].index(matrix.nodes[sender])
+            column = trace["x"].index(matrix.nodes[receiver])
+            value = trace["cells"][row][column]
+            truth = matrix.values["bandwidth"][sender, receiver]
+            if (sender, receiver) in matrix.failed:
+                assert value is None
+                assert trace["cell_notes"][row][column].startswith("failed: no answer")
+            else:
+                assert value == pytest.approx(truth, rel=1e-4)
+    assert all(trace["cells"][each][each] is None for each in range(16))
+
+
+def test_nodes_of_a_leaf_stand_together(site):
+    folder, uuid, _ = site
+    plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
+    assert [mark["x"] for mark in plot["marks"] if mark["kind"] == "leaf"] == [3, 7, 11, 15]
+
+
+def test_where_most_leaves_are_unknown_none_is_drawn():
+    matrix, _ = report_fabrics.slow_node(4)
+    known = Pairs.of(matrix, dict.fromkeys(matrix.nodes[:3], "leaf01"))
+    assert [(group.name, len(group.ranks)) for group in known.groups] == [
+        ("leaf01", 3), ("leaf not known", 1),
+    ]  # fmt: skip
+    assert not Pairs.of(matrix, {matrix.nodes[0]: "leaf01"}).of_leaves
+
+
+def test_the_page_is_drawn_accessible_and_escaped(site, page):  # noqa: F811
+    folder, uuid, _ = site
+    open_page(page, folder, addresses.pairs(uuid))
+    page.locator("figure#pairs-bandwidth[data-state=drawn]").wait_for()
+    assert page.locator("figure#pairs-bandwidth .heatmaplayer image").count()
+    assert page.evaluate("window.x") is None
+    page.get_by_text("both directions busy", exact=False).first.click()
+    page.locator("figure#pairs-both[data-state=drawn]").wait_for()
+    assert axe(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    fits(page)
+
+
+def test_many_nodes_are_grouped_with_the_worst_of_each_two(tmp_path):
+    matrix, truth = report_fabrics.slow_node(256, spread=0.01)
+    assert len(matrix.nodes) > MOST
+    leaves = {name: f"leaf{number // 16:02}" for number, name in enumerate(matrix.nodes)}
+    source, uuid = made(tmp_path, report_fabrics.pairs_case(tmp_path / "out", matrix))
+    drawn = Pairs.of(matrix, leaves, source.session(uuid).cases[0].all_pairs and ())
+    plot = next(drawn.plots())
+    (trace,) = plot.traces
+    assert len(trace.rows) == len(trace.x) == 16
+    block = matrix.values["bandwidth"][:16, 16:32]
+    assert trace.cells[0][1] == pytest.approx(np.nanmin(block), rel=1e-4)
+    (slow,) = truth.nodes
+    row = trace.rows.index(leaves[slow])
+    others = [
+        min(cells[:row] + cells[row + 1 :]) for at, cells in enumerate(trace.cells) if at != row
+    ]
+    assert max(trace.cells[row]) < min(others)
+
+
+def test_a_thousand_nodes_stay_small_and_name_their_culprit():
+    matrix, truth = made_matrices.made(1024, 3, "node", spread=0.01)
+    slow = Culprit("node-slow", truth.nodes, (), "bandwidth", "MB/s", 7e3, 1e4, 0.7, 1023, 1023)
+    plots = [*Pairs.of(matrix, {}, [slow]).plots()]
+    first = plots[0]
+    assert len(first.traces[0].rows) == 64
+    assert "1,047,552 of 1,047,552 pairs have a value" in first.summary
+    assert truth.nodes[0] in first.summary
+    group = matrix.nodes.index(truth.nodes[0]) // 16
+    assert {(mark.x, mark.y) for mark in first.marks} == {(group, None), (None, group)}
+    texts = [text for plot in plots for _, text in plot_files.files(plot, "pairs/x.html")]
+    assert sum(map(len, texts)) < 5e6
+
+
+def test_what_is_not_there_is_said(tmp_path):
+    matrix, _ = report_fabrics.slow_node(8)
+    case = report_fabrics.pairs_case(tmp_path / "out", matrix)
+    (tmp_path / "out/all-pairs.txt").unlink()
+    other = Case(partition="other")
+    source, _uuid = made(tmp_path, case, other)
+    index, told = pairs.pages(source)
+    (section,) = told.context["all"]
+    assert "there is no value of each pair any more" in section.faults[0]
+    assert section.culprits
+    assert not section.plots
+    rows = {row["place"].partition: row["text"] for row in index.context["rows"]}
+    assert "never measured" in rows["other"]
+
+
+def test_a_file_that_ends_early_and_one_that_is_none_are_told(tmp_path):
+    matrix, _ = report_fabrics.slow_node(8)
+    case = report_fabrics.pairs_case(tmp_path / "out", matrix)
+    file = tmp_path / "out/all-pairs.txt"
+    whole = file.read_text()
+    source, _ = made(tmp_path, case)
+    file.write_text(whole[: whole.index("again")])
+    (section,) = pairs.pages(source)[1].context["all"]
+    assert "the file is not whole" in section.faults[0]
+    assert section.plots
+    file.write_text("<html>")
+    (section,) = pairs.pages(source)[1].context["all"]
+    assert section.faults
+    assert not section.plots
+
+
+def test_simulated_pairs_are_marked_wherever_they_stand(tmp_path):
+    matrix, _ = report_fabrics.slow_node(8)
+    case = report_fabrics.pairs_case(
+        tmp_path / "out", matrix, system="simulated-made", provenance={"simulated": "SimGrid 3.32"}
+    )
+    source, uuid = made(tmp_path, case)
+    folder = report_data.site(source, tmp_path / "web")
+    page = addresses.pairs(uuid)  # noqa: F811
+    assert "Simulated</strong> by SimGrid 3.32" in (folder / page).read_text()
+    plot = json.loads((folder / addresses.data(page, "pairs-bandwidth", "json")).read_text())
+    assert plot["title"].endswith("(simulated)")

@@ -1,0 +1,235 @@
+"""Plots in a real browser: drawn, read by keyboard, in light and dark, without errors."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from acceptance.report import plot_files, site
+from acceptance.report.model import Page
+from acceptance.report.rendering import STATIC, Renderer
+from tests.browser import PHONE, Watched, axe, browser, new_page, open_page, overflow
+from tests.utils.report import plots
+
+__all__ = ["browser"]
+
+PAGE = "curves/plots.html"
+MADE = (
+    plots.curves(simulated=True), plots.bars(), plots.polar(), plots.cells(), plots.nights(),
+    plots.nights("later", on_demand=True),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Write a page with a plot of each form, as a report has it."""
+    folder = tmp_path_factory.mktemp("site")
+    context = {"text": "", "links": (), "failures": (), "sections": [("All", [p.id for p in MADE])]}
+    made = Page(PAGE, "Plots", "curves.html.j2", "Curves", context, MADE)
+    files = {PAGE: Renderer([], "now").html(made)}
+    for plot in MADE:
+        files |= dict(plot_files.files(plot, PAGE))
+    for path in (*STATIC.iterdir(), site.library()):
+        files[f"static/{path.name}"] = path.read_text()
+    for address, text in files.items():
+        (folder / address).parent.mkdir(parents=True, exist_ok=True)
+        (folder / address).write_text(text)
+    (folder / "sessions").mkdir()
+    (folder / "sessions/abc.html").write_text("<title>the session</title>")
+    return folder
+
+
+def shown(page, plot):
+    """Bring a plot into view, and wait until it is drawn."""
+    figure = page.locator(f"#{plot}")
+    figure.scroll_into_view_if_needed()
+    page.wait_for_selector(f'#{plot}[data-state="drawn"]')
+    return figure
+
+
+@pytest.fixture(scope="module")
+def page(browser, folder):
+    """Return the page of all plots, opened once: the library takes seconds to load."""
+    page = new_page(browser, reduced_motion="reduce")
+    page.watched = Watched(page)
+    open_page(page, folder, PAGE)
+    yield page
+    wrong = list(page.watched.wrong)
+    page.context.close()
+    assert not wrong, "\n".join(wrong)
+
+
+def test_each_plot_is_drawn_when_it_comes_into_view(page):
+    page.wait_for_selector('#latency[data-state="drawn"]')
+    assert page.locator("#history").get_attribute("data-state") is None
+    for plot in MADE:
+        figure = shown(page, plot.id)
+        assert figure.locator(".plot-area svg.main-svg").count()
+    curves = page.locator("#latency .plot-area .scatterlayer .trace")
+    expect(curves).to_have_count(len(plots.curves().traces) + 2)
+
+
+def test_the_keyboard_goes_over_all_numbers_and_says_them(page):
+    figure = shown(page, "latency")
+    area, said = figure.locator(".plot-area"), figure.locator(".plot-readout")
+    area.focus()
+    page.keyboard.press("ArrowRight")
+    assert "inter-node (simulated), measured; Message size: 0 B; Latency: 1 us" in said.inner_text()
+    page.keyboard.press("End")
+    assert "Message size: 1 MiB" in said.inner_text()
+    assert "session abc, not judged" in said.inner_text()
+    expect(figure.locator(".hoverlayer .hovertext")).to_have_count(1)
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert "no number" in said.inner_text()
+    page.keyboard.press("ArrowDown")
+    assert plots.HOSTILE[:30] in said.inner_text()
+    page.keyboard.press("Escape")
+    assert said.inner_text() == ""
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("sessions/abc.html"))
+    page.go_back()
+
+
+def test_the_keyboard_goes_over_a_matrix_and_a_circle(page):
+    figure = shown(page, "pairs")
+    figure.locator(".plot-area").focus()
+    for key in ("Home", "ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    said = figure.locator(".plot-readout").inner_text()
+    assert "to n2, from n3" in said
+    assert "failed: no answer" in said
+    figure = shown(page, "kiviat")
+    figure.locator(".plot-area").focus()
+    for key in ("Home", "ArrowRight"):
+        page.keyboard.press(key)
+    assert "PTRANS" in figure.locator(".plot-readout").inner_text()
+
+
+def test_the_legend_hides_and_shows(page):
+    figure = shown(page, "npb")
+    buttons = figure.locator(".plot-legend button")
+    expect(buttons).to_have_count(2)
+    buttons.nth(0).press("Enter")
+    expect(buttons.nth(0)).to_have_attribute("aria-pressed", "false")
+    expect(figure.locator(".barlayer .trace")).to_have_count(1)
+    buttons.nth(0).press("Enter")
+    expect(figure.locator(".barlayer .trace")).to_have_count(2)
+
+
+def test_the_table_of_a_plot_on_demand_is_made_of_its_data(page):
+    details = page.locator("#later details")
+    details.locator("summary").click()
+    details.locator("table").wait_for()
+    expect(details.locator("tbody tr")).to_have_count(51)
+    expect(details.locator("tbody td").first).to_have_text("2025-10-09 08:53 UTC")
+    assert details.locator("tbody td").nth(1).inner_text() == "2"
+
+
+def test_numbers_are_written_as_in_the_table(page):
+    shown(page, "latency")
+    values = [0, 0.00123, 0.5, 12.3456, 999.96, 1234.5678, 4240.3, 100000, 87654321.9]
+    texts = page.evaluate("values => values.map(window.acceptanceTexts.numberText)", values)
+    assert texts == [plot_files.number_text(value) for value in values]
+
+
+def test_hostile_text_is_text(page):
+    figure = shown(page, "latency")
+    assert page.title().startswith("Plots")
+    assert page.locator("img").count() == 0
+    assert plots.HOSTILE[:25] in figure.locator(".plot-legend").inner_text()
+
+
+def test_theme_and_size_are_followed_and_all_can_be_read_in_both(page):
+    for plot in MADE:
+        shown(page, plot.id)
+    assert axe(page) == []
+    assert overflow(page) <= 0
+    ground = "() => document.querySelector('#latency svg.main-svg').style.backgroundColor"
+    light = page.evaluate(ground)
+    page.set_viewport_size(PHONE)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"light => ({ground})() !== light", arg=light)
+    page.wait_for_function(
+        "() => document.querySelector('#latency svg.main-svg').clientWidth < 390"
+    )
+    assert axe(page) == []
+    assert overflow(page) <= 0
+    page.emulate_media(color_scheme="dark", media="print")
+    page.wait_for_function(f"light => ({ground})() === light", arg=light)
+    page.emulate_media(color_scheme="light", media="screen")
+
+
+def test_data_that_cannot_be_read_is_told_in_place_of_the_plot(page, folder):
+    data = folder / "data/curves/plots/latency.js"
+    good = data.read_text()
+    data.write_text("acceptancePlot(null);\n")
+    page.reload()
+    page.locator("#latency").scroll_into_view_if_needed()
+    page.wait_for_selector('#latency[data-state="failed"]')
+    assert "cannot be drawn" in page.locator("#latency .plot-area").inner_text()
+    assert page.locator("#latency table").count() == 1
+    data.write_text(good)
+
+
+def test_without_scripts_summary_and_table_are_there(browser, folder):
+    bare = new_page(browser, java_script_enabled=False)
+    bare.goto((folder / PAGE).as_uri())
+    assert "Time of a message." in bare.locator("#latency").inner_text()
+    assert "drawn by JavaScript" in bare.locator("#latency .plot-area").inner_text()
+    assert bare.locator("#latency table tr").count() > 20
+    bare.context.close()
+
+
+def colours(scheme):
+    """Return the colours of traces and the ground of a theme, as `plot.css` states them."""
+    text = (STATIC / "plot.css").read_text()
+    blocks = text.split("prefers-color-scheme: dark")
+    return dict(re.findall(r"--plot-([a-z0-9-]+): (#[0-9a-f]{6})", blocks[scheme == "dark"]))
+
+
+def brightness(colour):
+    """WCAG 2.1: the relative luminance of a colour."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_stand_out_from_their_ground(scheme):
+    values = colours(scheme)
+    ground = brightness(values.pop("ground"))
+    del values["faint"]
+    for name, colour in values.items():
+        low, high = sorted((brightness(colour), ground))
+        assert (high + 0.05) / (low + 0.05) >= (3 if name.startswith("colour") else 4.5), name
+
+
+#: Machado et al. 2009, severity 1: how protans, deutans and tritans see linear RGB.
+SEEN = {
+    "protan": ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
+    "deutan": ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969)),
+    "tritan": ((1.256, -0.077, -0.179), (-0.078, 0.931, 0.148), (0.005, 0.691, 0.304)),
+}
+
+
+@pytest.mark.parametrize("seen", [*SEEN])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_differ_for_the_colour_blind(scheme, seen):
+    values = [value for name, value in colours(scheme).items() if name.startswith("colour")]
+    points = []
+    for colour in values:
+        linear = [(int(colour[at : at + 2], 16) / 255) ** 2.2 for at in (1, 3, 5)]
+        points.append(
+            [max(0.0, sum(a * b for a, b in zip(row, linear, strict=True))) ** (1 / 2.2)
+             for row in SEEN[seen]]
+        )  # fmt: skip
+    nearest = min(
+        sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5
+        for at, one in enumerate(points)
+        for other in points[:at]
+    )
+    assert nearest > 0.2

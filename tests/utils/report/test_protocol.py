@@ -1,0 +1,94 @@
+"""The protocol of an acceptance as a page: signed, unless it was simulated, or is not valid."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from acceptance.campaigns.protocol import files
+from acceptance.report import Protocol, addresses
+from tests import report_data
+from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
+from tests.made import Case, Database
+from tests.utils.campaigns.protocol.test_build import failed, make
+from tests.utils.campaigns.protocol.test_simulated import simulated
+
+PEOPLE = {"vendor": "Maker <b>& Sons", "customer": "University"}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Return the folder of a site with protocols, and the address of each page."""
+    folder = tmp_path_factory.mktemp("protocols")
+    bad = {"kind": "case-failed", "message": "m"}
+    rejected = make(
+        failed(), verdict={**make()["verdict"], "verdict": "fail", "problems": [bad]}, **PEOPLE
+    )
+    forged = copy.deepcopy(rejected) | {"outcome": "accepted"}
+    given = {
+        "accepted": make(**PEOPLE),
+        "rejected": rejected,
+        "simulated": simulated(),
+        "forged": forged,
+        "unmarked": {k: v for k, v in simulated().items() if k not in ("simulated", "of_model")},
+    }
+    made = report_data.source(folder)
+    Database(made.database).add([Case(metrics={"latency_8": (1.0, "us")})])
+    for name, data in given.items():
+        path = folder / name / "protocol.json"
+        path.parent.mkdir()
+        data = {**data, "campaign": f"accept-{name}"}
+        path.write_text(json.dumps(data))
+        verified = files.verify(path)
+        # A changed campaign is one difference of each: those of interest come from `given`.
+        lines = [line for line in verified.differences if "sha256" not in line.lower()]
+        lines = lines if name in ("forged", "unmarked") else []
+        made.protocols = [*made.protocols, Protocol(path, data, lines, verified.unchecked)]
+    return report_data.site(made, folder / "report")
+
+
+def shown(page, site, name):  # noqa: F811
+    open_page(page, site, addresses.protocol(f"accept-{name}"))
+    return page.locator(".said").inner_text(), page.locator(".signature").count()
+
+
+def test_one_of_a_machine_has_lines_for_both_to_sign(written, page):  # noqa: F811
+    assert shown(page, written, "accepted") == ("Accepted", 2)
+    assert "Maker <b>& Sons" in page.locator(".signatures").inner_text()
+    assert page.locator(".verdict.good").count() == 1
+    assert axe(page) == []
+    assert overflow(page) <= 0
+
+
+def test_one_that_is_rejected_says_why(written, page):  # noqa: F811
+    assert shown(page, written, "rejected") == ("Rejected", 2)
+    assert page.locator(".verdict.bad").count() == 1
+    assert "BELOW-LIMIT:made:qdr+first" in page.locator("table").first.inner_text()
+
+
+def test_nobody_signs_what_was_simulated(written, page):  # noqa: F811
+    said, lines = shown(page, written, "simulated")
+    assert (said, lines) == ("No acceptance: simulated", 0)
+    assert "no machine was measured" in page.locator(".verdict").inner_text()
+    assert page.locator("h1 .mark-simulated").count() == 1
+
+
+@pytest.mark.parametrize("name", ["forged", "unmarked"])
+def test_nobody_signs_what_does_not_agree_with_itself(written, page, name):  # noqa: F811
+    assert shown(page, written, name) == ("Not valid: it does not agree with itself", 0)
+    assert page.locator(".verdict.bad").count() == 1
+
+
+def test_it_prints_on_paper(written, page, tmp_path):  # noqa: F811
+    open_page(page, written, addresses.protocol("accept-accepted"))
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+    assert page.locator(".signature").first.is_visible()
+    page.pdf(path=tmp_path / "protocol.pdf", prefer_css_page_size=True)
+    assert (tmp_path / "protocol.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_data_are_offered_as_they_were_stored(written):
+    stored = Path(written).parent / "rejected/protocol.json"
+    assert (written / addresses.of_protocol("accept-rejected")).read_text() == stored.read_text()

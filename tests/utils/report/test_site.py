@@ -1,0 +1,78 @@
+"""The site as a whole: written whole or not at all, and nothing of anybody else is deleted."""
+
+import json
+
+import pytest
+
+from acceptance.report import ReportFault, write
+from acceptance.report import site as sites
+from tests import report_data
+from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    return report_data.year(tmp_path_factory.mktemp("nights"), 9, 2)
+
+
+@pytest.fixture(scope="module")
+def site(source, tmp_path_factory):
+    return report_data.site(source, tmp_path_factory.mktemp("web") / "report")
+
+
+def test_what_stood_there_is_replaced(source, tmp_path):
+    folder = tmp_path / "report"
+    write(source, folder)
+    (folder / "static/report.css").write_text("old")
+    written = write(source, folder)
+    assert written.index == folder / "index.html"
+    assert (folder / "static/report.css").read_text() != "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".report.lock", "report"]
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "report.json", "index.html"])
+def test_a_folder_of_something_else_is_refused_and_stays(source, tmp_path, name):
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / name).write_text("[]")
+    with pytest.raises(ReportFault, match="holds something that is no report"):
+        write(source, tmp_path / "report")
+    assert (tmp_path / "report" / name).read_text() == "[]"
+
+
+def test_a_report_that_somebody_put_a_file_into_is_refused(source, tmp_path):
+    write(source, tmp_path / "report")
+    (tmp_path / "report/notes.txt").write_text("mine")
+    with pytest.raises(ReportFault, match=r"holds notes\.txt, which is not of the report"):
+        write(source, tmp_path / "report")
+    assert (tmp_path / "report/notes.txt").read_text() == "mine"
+
+
+def test_one_that_cannot_be_written_leaves_the_one_before(source, tmp_path, monkeypatch):
+    write(source, tmp_path / "report")
+    before = (tmp_path / "report/index.html").read_bytes()
+    monkeypatch.setattr(sites.json, "dumps", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write(source, tmp_path / "report")
+    assert (tmp_path / "report/index.html").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".report.lock", "report"]
+
+
+def test_the_folder_lists_what_is_in_it(site):
+    listed = json.loads((site / "report.json").read_text())["entries"]
+    assert listed == sorted(path.name for path in site.iterdir())
+
+
+def test_every_page_opens_from_disk_and_is_accessible(site, page):  # noqa: F811
+    for path in sorted(site.rglob("*.html")):
+        open_page(page, site, str(path.relative_to(site)))
+        assert page.locator("h1").count() == 1
+        assert axe(page) == []
+        assert overflow(page) <= 0
+
+
+def test_every_link_leads_somewhere(site):
+    import re
+
+    for path in site.rglob("*.html"):
+        for address in re.findall(r'(?:href|src)="(?!data:)([^"#]*)', path.read_text()):
+            assert not address or (path.parent / address).is_file(), f"{path}: {address}"

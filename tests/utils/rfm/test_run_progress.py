@@ -1,0 +1,60 @@
+"""What a run tells of how far it has come."""
+
+from acceptance.rfm import durations
+from acceptance.rfm.run_progress import RunProgress
+from tests.made import Database, one_night
+
+CASES = [(name, "local:default+gnu", "") for name in "abc"]
+
+
+def test_what_is_done_what_is_left_and_what_runs():
+    known = dict(zip(CASES, (30.0, 60.0, 90.0), strict=True))
+    line = RunProgress(CASES, known).line(CASES[:1], {CASES[1]: 20.0}, 65.0)
+    assert line == "1 of 3 done in 65 s; about 2 min left; now b @local:default+gnu, for 20 s"
+
+
+def test_what_takes_longer_than_before_takes_nothing_off_the_rest():
+    line = RunProgress(CASES, {CASES[1]: 10.0, CASES[2]: 30.0}).rest(CASES[:1], {CASES[1]: 99.0})
+    assert line == "about 30 s left"
+
+
+def test_what_never_ran_is_said():
+    assert RunProgress(CASES, {}).rest((), {}) == (
+        "rest unknown: none of the 3 left ran here of late"
+    )
+    assert RunProgress(CASES, {CASES[0]: 10.0}).rest((), {}) == (
+        "about 10 s left without 2 that did not run here of late"
+    )
+    assert RunProgress(CASES, {}).rest(CASES, {}) == "nothing left"
+
+
+def test_many_that_run_are_counted():
+    line = RunProgress(CASES, {}).line((), dict.fromkeys(CASES, 5.0), 5.0)
+    assert line.endswith("; now a @local:default+gnu, b @local:default+gnu and 1 more, for 5 s")
+
+
+def test_the_newest_session_that_ran_a_case_tells(tmp_path, monkeypatch):
+    database = Database(tmp_path / "results.db")
+    data = database_times(monkeypatch)
+    for night in range(3):
+        data["run"] = 10.0 + night
+        database.add([one_night(night, number) for number in range(2 if night < 2 else 1)])
+    keys = [(one_night(0, number).name, "made:compute+spack-openmpi", "") for number in range(2)]
+    # A session is an hour, and shared among its cases.
+    assert durations.recent(database.path, keys) == {keys[0]: 3600.0, keys[1]: 1800.0}
+    assert durations.recent(database.path, keys) == durations.durations(database.path, keys)
+    assert durations.recent(database.path, keys, patience=-1.0) == {keys[0]: 3600.0}
+
+
+def database_times(monkeypatch):
+    """Let the cases that are made have times; return the time of the next ones."""
+    from tests import made
+
+    times = {"run": 0.0}
+    plain = made.Case.data
+
+    def data(case, *words):
+        return {**plain(case, *words), "time_compile": 0.0, "time_run": times["run"]}
+
+    monkeypatch.setattr(made.Case, "data", data)
+    return times

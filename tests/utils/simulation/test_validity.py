@@ -1,0 +1,58 @@
+"""What the model of a simulated system cannot say: the reason, by benchmark, metric and keys."""
+
+import pytest
+
+from acceptance.references import load
+from acceptance.simulation import Beyond, beyond, is_input, judged_as_published
+from tests.places import ROOT
+
+PAIR = {"np": "2", "nodes": "2", "placement": "inter-node"}
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "metric", "keys", "reason"),
+    [
+        ("osu.bw", "bandwidth_peak", PAIR, None),
+        ("osu.bibw", "bandwidth_peak", PAIR, None),
+        ("imb.Exchange", "bandwidth_peak", PAIR, None),
+        ("osu.latency", "latency", {**PAIR, "message_size": "8"}, None),
+        ("osu.bw", "bandwidth", {**PAIR, "message_size": "1048576"}, None),
+        ("osu.bw", "bandwidth", {**PAIR, "message_size": "2048"}, Beyond.RATE),
+        ("osu.bw", "bandwidth", {**PAIR, "sizes": "all"}, Beyond.RATE),
+        ("osu.mbw_mr", "message_rate", {**PAIR, "pairs": "1"}, Beyond.RATE),
+        ("osu.mbw_mr", "bandwidth_peak", {"np": "8", "pairs": "4"}, Beyond.PAIRS),
+        ("osu.multi_lat", "latency", {"pairs": "1..4"}, Beyond.PAIRS),
+        ("osu.latency", "latency", {**PAIR, "nodes": "1"}, Beyond.INSIDE),
+        ("osu.bw", "bandwidth_peak", {"np": "2", "placement": "inter-socket"}, Beyond.INSIDE),
+        ("cbr.bw", "ratio", {}, Beyond.INSIDE),
+        ("osu.alltoall", "time", {"np": "8"}, Beyond.COLLECTIVE),
+        ("imb", "", {}, Beyond.COLLECTIVE),
+        ("npb.is", "time", {"np": "16", "intranode": "loopback"}, Beyond.COMPUTATION),
+        ("hpcc", "RandomRing-bandwidth", {}, Beyond.PAIRS),
+        ("hpcc", "EP-STREAM-Triad", {}, Beyond.MEMORY),
+    ],
+)
+def test_each_kind_of_metric_that_the_model_lacks_has_its_reason(benchmark, metric, keys, reason):
+    assert beyond(benchmark, metric, keys) is reason
+
+
+def test_of_published_rows_only_peaks_between_two_nodes_judge_a_model():
+    rows = [
+        row
+        for row in load(ROOT / "reference").values
+        if judged_as_published(row.benchmark, row.metric, row.parameters)
+    ]
+    assert {row.metric for row in rows} == {"bandwidth_peak"}
+    of_koop = [row for row in rows if row.system == "koop2008"]
+    assert {row.benchmark for row in of_koop} == {"osu.bw", "osu.bibw"}
+    assert {row.value for row in of_koop if row.relation == "="} == {
+        *(1301.0, 2551.0, 1942.0, 3873.0, 2575.0, 5023.0),
+    }
+
+
+def test_small_latencies_are_an_input_of_the_model():
+    assert is_input("latency", {"sizes": "small"})
+    assert is_input("latency", {"message_size": "1..63"})
+    assert not is_input("latency", {"message_size": "256.."})
+    assert not is_input("latency", {})
+    assert not is_input("bandwidth_peak", {"message_size": "8"})

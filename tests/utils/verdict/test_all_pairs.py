@@ -1,0 +1,190 @@
+"""`verdict/all_pairs.py`: what becomes of culprits, in text, problems, alerts and protocol."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acceptance.alerts import Alert
+from acceptance.campaigns.protocol.codes import NODE_CODES, OF_PAIRS
+from acceptance.campaigns.protocol.nodes import of_nodes
+from acceptance.core.observations import Observation
+from acceptance.core.pair_matrix import PairMatrix
+from acceptance.nodes import FAILING, AllPairs, culprits
+from acceptance.nodes.culprits import Culprit, model
+from acceptance.verdict import CaseResult, Status, Verdict
+from acceptance.verdict.announce import announce, looked_at
+from acceptance.verdict.cases import judge_cases
+from tests.utils.verdict.test_nodes import PLACE, case, judged, line, session
+
+NAMES = tuple(f"node{number}" for number in range(1, 9))
+BOTH = {"bandwidth": 1e4, "both": 9e3, "latency": 2.0}
+
+
+def measured(slow=(), way=(), shifts=range(1, 8), names=NAMES, failed=()):
+    """Return what eight nodes measure; slow ones, and both directions of a way, at half."""
+    count = len(names)
+    shift = (np.arange(count) - np.arange(count)[:, None]) % count
+    values, bad = {}, [names.index(name) for name in slow]
+    pair = [names.index(name) for name in way]
+    for quantity, value in BOTH.items():
+        values[quantity] = np.where(np.isin(shift, shifts), value, np.nan)
+        if quantity != "latency":
+            values[quantity][bad] /= 2
+            values[quantity][:, bad] /= 2
+            values[quantity][tuple(pair), tuple(pair[::-1])] /= 2
+        for lost in failed:
+            values[quantity][lost] = np.nan
+    rounds = np.where(np.isin(shift, shifts), shift, 0).astype(np.int32)
+    again = {"bandwidth": {(pair[0], pair[1]): 5e3, (pair[1], pair[0]): 5e3}} if pair else {}
+    reasons = dict.fromkeys(failed, "no answer within 5 s")
+    matrix = PairMatrix(names, values, rounds, again, failed=reasons)
+    return AllPairs.of_matrix(matrix, len(rounds) - 1, culprits.find(matrix))
+
+
+def stored(found, **changes):
+    """Return the case of a measurement, failed as its culprits want it."""
+    failing = [each for each in found.culprits if each.fails]
+    fields = {
+        "name": "AllPairs", "suite": "patterns", "benchmark": "patterns.all-pairs",
+        "all_pairs": found.as_data(), "result": "fail" if failing else "pass",
+        "findings": tuple(Observation(e.kind, e.text, True, e.node) for e in failing),
+    }  # fmt: skip
+    return case(found.nodes, **{**fields, **changes})
+
+
+def verdict_of(*cases, **known):
+    verdict = judged(session(*cases), **known)
+    whole = Verdict(system="made", time="2026-11-22T01:00:00")
+    judge_cases(whole, session(*cases))
+    whole.nodes, whole.notes = verdict.nodes, verdict.notes
+    whole.problems += verdict.problems
+    return whole
+
+
+def alerts_of(verdict, known=()):
+    announce(verdict, known)
+    return [Alert.from_data(data) for data in verdict.alerts]
+
+
+def test_healthy_nodes_are_said_in_a_line_and_counted_as_compared():
+    verdict = verdict_of(stored(measured()))
+    assert verdict.status == Status.PASSED
+    assert line(verdict) == (
+        "made:qdr: benchmarked 8 nodes; how many there are is not known; all pairs of 8 nodes "
+        "measured in 7 rounds, each judged by the median of its round and distance"
+    )
+    assert AllPairs.of_data(measured().as_data()) == measured()
+
+
+def test_a_slow_node_and_a_slow_path_are_a_problem_and_an_alert_each():
+    verdict = verdict_of(stored(measured(["node3"], ["node5", "node7"])))
+    kinds = [problem.kind for problem in verdict.problems]
+    assert kinds == ["case-failed", "node-slow", "way-slow"]
+    assert verdict.problems[1].message.startswith("made:qdr: node3 is slow in both directions")
+    node, way = alerts_of(verdict)
+    assert (node.nodes, way.nodes) == (("node3",), ("node5", "node7"))
+    # The case fails for nothing else.
+    assert verdict.problems[0].alerts == (node.id, way.id)
+    again = alerts_of(verdict_of(stored(measured(["node3"]))))
+    assert [each.id for each in again] == [node.id]
+
+
+def test_an_alert_ends_when_the_same_was_measured_again_and_only_then():
+    node, way = alerts_of(verdict_of(stored(measured(["node3"], ["node5", "node7"]))))
+    looked = looked_at(verdict_of(stored(measured())), {"made"})
+    assert (looked(node), looked(way)) == (True, True)
+    # A short run sees each node, but not each pair.
+    looked = looked_at(verdict_of(stored(measured(shifts=(1, 3, 5, 7)))), {"made"})
+    assert (looked(node), looked(way)) == (True, False)
+    fewer = measured(names=tuple(name for name in NAMES if name != "node3"))
+    looked = looked_at(verdict_of(stored(fewer)), {"made"})
+    assert (looked(node), looked(way)) == (False, True)
+    # Of three nodes nobody can tell which one is slow.
+    looked = looked_at(verdict_of(stored(measured(names=NAMES[:3]))), {"made"})
+    assert (looked(node), looked(way)) == (False, False)
+    other = stored(measured(), environment="other")
+    assert not looked_at(verdict_of(other), {"made"})(node)
+
+
+def test_too_few_nodes_are_measured_and_not_judged():
+    verdict = verdict_of(stored(measured(names=NAMES[:3])))
+    assert verdict.problems == []
+    assert (
+        "all pairs of 3 nodes measured in 2 rounds, not judged: node1, node2, node3: 3 nodes"
+        in (line(verdict))
+    )
+
+
+def test_pairs_that_failed_are_told_and_those_that_were_not_measured_counted():
+    found = measured(shifts=(1, 2, 6, 7), failed=[(0, 1)])
+    verdict = verdict_of(stored(found))
+    assert [problem.kind for problem in verdict.problems] == ["case-failed", "pair-failed"]
+    assert "node1 -> node2" in verdict.problems[1].message
+    assert "31 of 56 pairs of 8 nodes measured in 4 rounds of 7: no time was left" in line(verdict)
+
+
+@pytest.mark.parametrize(
+    ("cases", "known", "reason"),
+    [
+        ([case(NAMES)], {}, "no case of it was run"),
+        ([case(NAMES)], {"unpaired": "nothing provides it"}, "nothing provides it"),
+        ([stored(measured(), all_pairs={}, result="fail")], {}, "its case measured none"),
+    ],
+)
+def test_a_campaign_without_all_pairs_says_so(cases, known, reason):
+    verdict = judged(session(*cases), paired=True, **known)
+    assert f"not all pairs measured: {reason}" in line(verdict)
+    assert verdict.notes[-1] == f"{PLACE}: not all pairs of its nodes were measured: {reason}"
+    assert any(each.id == f"PAIRS-NOT-MEASURED:{PLACE}" for each in of_nodes(verdict.nodes))
+    # A run by hand chooses its cases, and one node has no pair.
+    assert "not all pairs" not in line(judged(session(*cases)))
+    assert "not all pairs" not in line(judged(session(*cases), paired=True, stated={PLACE: 1}))
+
+
+def test_what_is_stored_of_all_pairs_and_is_none_fails():
+    verdict = judged(session(stored(measured(), all_pairs={"nodes": ["node1"]}, findings=())))
+    (problem,) = verdict.problems
+    assert "what is stored of all pairs is malformed" in problem.message
+
+
+def test_a_protocol_names_them_by_ids_without_numbers():
+    cases = [stored(measured(["node3"], ["node5", "node7"]))]
+    ids = [each.id for each in of_nodes(verdict_of(*cases).nodes)]
+    assert ids == [
+        f"PAIRS-NODE:{PLACE}:node3:gcc:node-slow:bandwidth",
+        f"PAIRS-WAY:{PLACE}:node5:node7:gcc:way-slow:bandwidth",
+    ]
+    many = Culprit(model.UPLINK, NAMES * 4, NAMES[::-1] * 4, "both", "MB/s", 1.0, 2.0, 0.5, 9, 9)
+    found = replace(measured(), culprits=(many,))
+    (uplink,) = of_nodes(verdict_of(stored(found)).nodes)
+    assert uplink.id.startswith(f"PAIRS-UPLINK:{PLACE}:node1+31-")
+    assert len(uplink.id) < 120
+    cable = replace(many, kind=model.CABLE, nodes=("leaf2[4]",), others=("spine1[2]",))
+    verdict = verdict_of(stored(replace(measured(), culprits=(cable,))))
+    (finding,) = of_nodes(verdict.nodes)
+    assert finding.id == f"PAIRS-CABLE:{PLACE}:leaf2[4]:spine1[2]:gcc:cable-slow:both"
+    assert finding.nodes == ()
+    (told,) = alerts_of(verdict)
+    # It ends when a pair went over it again, and was fine.
+    routed = replace(measured(), links=9)
+    others = replace(routed, uncrossed=("leaf2[4] - spine1[2]",))
+    ends = [
+        looked_at(verdict_of(stored(each)), {"made"})(told) for each in (routed, others, measured())
+    ]
+    assert ends == [True, False, False]
+
+
+def test_each_kind_of_culprit_has_a_code():
+    kinds = {*culprits.FAILING, model.UNSTEADY, model.NOT_JUDGED}
+    assert {*OF_PAIRS} >= kinds
+    assert {*OF_PAIRS.values()} <= {*NODE_CODES}
+    assert {*FAILING} >= {*culprits.FAILING}
+
+
+def test_a_case_that_failed_for_something_else_too_has_an_alert_of_its_own():
+    link = Observation("port-rate", "node2 mlx5_0/1: 40 Gb/s", True, "node2")
+    found = stored(measured(["node3"]))
+    verdict = verdict_of(replace(found, findings=(*found.findings, link)))
+    assert isinstance(verdict.cases[0], CaseResult)
+    assert [each.nodes for each in alerts_of(verdict)] == [("node2",), ("node3",)]

@@ -1,0 +1,174 @@
+"""`acceptance report`: a static site for people."""
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from acceptance import comparison
+from acceptance.campaigns import conclusion, protocol
+from acceptance.cli.arguments import Commands, add_command, add_database, day_of
+from acceptance.cli.output import warn
+from acceptance.core.errors import Fault
+from acceptance.core.paths import Workspace
+from acceptance.core.text import one_line, plural
+from acceptance.report import Protocol, Selection, Source, write
+from acceptance.rfm import ResultsFault, database, lost
+from acceptance.verdict import Status, conclude
+
+#: Its folder in `var/`.
+FOLDER = "report"
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = add_command(
+        commands,
+        "report",
+        "a static site of all that was measured, for a browser",
+        "Write pages of verdicts, numbers, histories and fabrics into a folder: open its "
+        "index.html from disk, or serve the folder with any web server. A report that stood there "
+        "is replaced; a folder of anything else is refused.",
+    )
+    command.add_argument(
+        *("-o", "--output"), type=Path, metavar="FOLDER", help="default: report/ in var/"
+    )
+    command.add_argument(
+        "--session",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="a page for this session only (its UUID, or the beginning), again for others",
+    )
+    command.add_argument(
+        "--since", metavar="DATE", type=day_of, help="a page for each session that ended since"
+    )
+    command.add_argument("--system", help="only this system")
+    command.add_argument(
+        "--compare",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("A", "B"),
+        help="a page that compares these too, again for others; acceptance compare --help has the "
+        "forms",
+    )
+    add_database(command)
+    command.add_argument(
+        "--best-effort",
+        action="store_true",
+        help="end with 0 whatever hinders it, and say in a line what that is: for scripts whose "
+        "status is that of a verdict",
+    )
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write it, and name its first page in the last line."""
+    if options.best_effort:
+        print(best_effort(lambda: _made(options)))
+    else:
+        print(_made(options))
+    return Status.PASSED
+
+
+def _made(options: argparse.Namespace) -> str:
+    workspace: Workspace = options.workspace
+    results = options.db or workspace.results
+    since = options.since and datetime.combine(options.since, datetime.min.time()).timestamp()
+    named = tuple(database.full_id(results, name) for name in options.session)
+    source = _source(workspace, results, options.config_files, options.db is not None)
+    source.selection = Selection(options.system, since, named)
+    source.comparisons = tuple((_side(a), _side(b)) for a, b in options.compare)
+    if options.system and not any(place.system == options.system for place in source.measured):
+        raise ResultsFault(f"{results}: no session has a case of a system {options.system!r}")
+    folder = options.output or workspace.var / FOLDER
+    written = write(source, folder)
+    for fault in source.faults:
+        warn(options, fault)
+    left = f", {plural(source.left_out, 'session')} without a page" if source.left_out else ""
+    size = f"{written.bytes / 1e6:.1f} MB"
+    return f"report: {_shown(written.index)} ({plural(written.pages, 'page')}, {size}{left})"
+
+
+def _side(text: str) -> str:
+    """Return a side of a comparison; raises SideFault where it is none of the forms."""
+    return comparison.read(text).text
+
+
+def _source(
+    workspace: Workspace, results: Path, config_files: Sequence[Path], foreign: bool
+) -> Source:
+    """Return what the report is made of; raises ResultsFault where results are gone."""
+    witnesses = None if foreign else workspace.witnesses
+    if gone := lost.why_gone(results, workspace.verdicts, witnesses):
+        raise ResultsFault(gone)
+    now = datetime.now(timezone.utc)
+    source = Source(workspace, results, now, config_files=config_files)
+    if not foreign:
+        # What `acceptance gate` tells.
+        given, note = conclusion.current(workspace, None, config_files, now)
+        source.current = given or conclude(
+            workspace, config_files=config_files, keep=False, now=now
+        )
+        source.faults += [note] if note else []
+        files = sorted(workspace.campaigns.glob(f"{conclusion.ACCEPT}-*/protocol.json"))
+        _add_protocols(source, reversed(files))
+    return source
+
+
+def _add_protocols(source: Source, files: Iterable[Path]) -> None:
+    """Add protocols that can be read; the overview tells of the others."""
+    for path in files:
+        try:
+            verified = protocol.verify(path)
+        except Fault as err:
+            source.note(err)
+            continue
+        more = Protocol(path, verified.data, verified.differences, verified.unchecked)
+        source.protocols = [*source.protocols, more]
+
+
+def after(workspace: Workspace, config_files: Sequence[Path], written: Path | None = None) -> str:
+    """Write the report beside a verdict, and return the line that names it, or says why not.
+
+    `written` is a protocol that does not stand in the folder of its campaign.
+    """
+
+    def made() -> str:
+        source = _source(workspace, workspace.results, config_files, False)
+        if written is not None and written not in (each.path for each in source.protocols):
+            _add_protocols(source, [written])
+        return f"report: {_shown(write(source, workspace.var / FOLDER).index)}"
+
+    return best_effort(made)
+
+
+def best_effort(make: Callable[[], str]) -> str:
+    """Return what a report says of itself, or in a line why there is none.
+
+    Whatever it is that hinders it, no verdict is to depend on it.
+    """
+    try:
+        return make()
+    except KeyboardInterrupt:
+        return "report: not made: interrupted; acceptance report makes it"
+    except Fault as err:
+        return f"report: not made: {one_line(str(err))}"
+    except Exception as err:  # a defect, which whoever looks for it calls the command to see
+        place = traceback.extract_tb(sys.exc_info()[2])[-1]
+        what = one_line(f"{type(err).__name__}: {err}")
+        return (
+            f"report: not made: {what} ({Path(place.filename).name}:{place.lineno}); "
+            "acceptance report shows all"
+        )
+
+
+def _shown(path: Path) -> str:
+    """Return a path as seen from here, where it is below."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,271 @@
+"""Two sides compared: ratios, their noise, and what of it is more than chance.
+
+Of many metrics some differ by chance. Holm's procedure (Scandinavian Journal of Statistics 6,
+1979, 65-70) keeps the probability of one or more false words among all of them at most `CHANCE`,
+whatever their dependence: the smallest probabilities p(1) <= p(2) <= ... of m are more than chance
+as long as p(k) <= CHANCE / (m - k + 1). With r of them so, each row is judged at the one level
+CHANCE / (m - r), and its noise is shown at that level.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from acceptance.comparison import noise, student
+from acceptance.comparison.grammar import Asked
+from acceptance.comparison.matching import Matching, Pair, Part, match
+from acceptance.comparison.model import Comparison, Measured, Row, SideFacts, Word
+from acceptance.comparison.noise import Difference, Noise
+from acceptance.comparison.sides import Side, find
+from acceptance.core.simulated import is_simulated
+from acceptance.core.text import plural, shortened
+from acceptance.detection.constants import FEWEST, SMALLEST
+from acceptance.regressions.history import History, Series, software_text
+
+#: The most that the probability of any false word may be.
+CHANCE = 0.05
+#: Nights of a place for which no time was asked.
+NIGHTS = 7
+#: The words of what is more than noise.
+TOLD = (Word.WORSE, Word.BETTER, Word.DIFFERS)
+#: A metric whose noise hides a larger ratio than this is not told to be the same.
+WIDEST = 1.5
+#: Samples of a metric after which its levels changed.
+Starts = Callable[[Series], Collection[int]]
+
+
+def compare(
+    history: History,
+    a: Asked,
+    b: Asked,
+    *,
+    nights: int = NIGHTS,
+    system: str | None = None,
+    starts: Starts = lambda _: (),
+) -> Comparison:
+    """Compare two sides of a history; raises SideFault where one is not clear.
+
+    `starts` returns the samples with which a new level of a series began. `system` is what sides
+    are of that name none.
+    """
+    sides = find(a, history, nights, system), find(b, history, nights, system)
+    matching = match(history, *sides)
+    judged = [_Judged(pair, starts) for pair in matching.pairs]
+    level, _ = holm([one.probability for one in judged if one.probability is not None])
+    rows = sorted((one.row(level) for one in judged), key=_order)
+    failed = _failed(matching, sides[1])
+    rows = [_with_failure(row, failed) for row in rows]
+    count = sum(row.word in (*TOLD, Word.SAME) for row in rows)
+    return Comparison(
+        _facts(sides[0], matching, 0), _facts(sides[1], matching, 1),
+        tuple(rows), matching.matched, matching.differs, CHANCE, level, count,
+        tuple(sorted(failed)), tuple(_notes(rows, matching)), Counter(row.word for row in rows),
+    )  # fmt: skip
+
+
+def holm(probabilities: Sequence[float], chance: float = CHANCE) -> tuple[float, int]:
+    """Return the level at which each probability is judged, and how many there are."""
+    ordered = sorted(probabilities)
+    over = 0
+    while over < len(ordered) and ordered[over] <= chance / (len(ordered) - over):
+        over += 1
+    return chance / max(len(ordered) - over, 1), len(ordered)
+
+
+def percent(part: float) -> str:
+    """Return a part of 1 in percent, to two digits or to a whole number."""
+    return f"{100 * part:.2g} %" if part < 1 else f"{100 * part:,.0f} %"
+
+
+class _Judged:
+    """A pair with what is known of its noise."""
+
+    def __init__(self, pair: Pair, starts: Starts) -> None:
+        self.pair = pair
+        self.noises: list[Noise | None] = [None, None]
+        self.why = ""
+        self.difference: Difference | None = None
+        self.probability: float | None = None
+        a, b = pair.a, pair.b
+        self.noises = _noises(a, b, starts)
+        if a is None or b is None:
+            return
+        if pair.factor is None:
+            self.why = f"its unit is {a.series.unit or 'none'} in A, {b.series.unit or 'none'} in B"
+            return
+        if a.series.direction != b.series.direction:
+            self.why = "which way is better is not the same in A and B"
+            return
+        size = math.log(_value(b) * pair.factor / _value(a))
+        first, second = self.noises
+        if first is None or second is None:
+            self.why = _unknown([a, b], self.noises)
+            return
+        self.difference = noise.difference(size, (len(a.samples), len(b.samples)), (first, second))
+        self.probability = student.two_sided(self.difference.t, self.difference.dof)
+
+    def row(self, level: float) -> Row:
+        """Return the row, judged at a level."""
+        a, b = self.pair.a, self.pair.b
+        series = (a or b).series  # type: ignore[union-attr]
+        case = series.case
+        factors = (1.0, self.pair.factor)
+        measured = [
+            _measured(part, own, factor) if part else None
+            for part, own, factor in zip((a, b), self.noises, factors, strict=True)
+        ]
+        ratio = low = high = None
+        if a is not None and b is not None and self.pair.factor is not None:
+            ratio = _value(b) * self.pair.factor / _value(a)
+        if (known := self.difference) is not None:
+            width = max(student.quantile(level, known.dof) * known.error, known.least)
+            low, high = math.exp(-width), math.exp(width)
+        word, why = self._word(level, ratio), self.why
+        if word is Word.SAME and high is not None and high > WIDEST:
+            word, why = Word.UNKNOWN, f"its noise hides a change of up to {percent(high - 1)}"
+        return Row(
+            case.key.check, case.suite, case.benchmark, case.key.keys, series.metric, series.unit,
+            series.direction, word, measured[0], measured[1],
+            ratio, low, high, self.probability, why,
+        )  # fmt: skip
+
+    def _word(self, level: float, ratio: float | None) -> Word:
+        if self.pair.a is None:
+            return Word.ONLY_B
+        if self.pair.b is None:
+            return Word.ONLY_A
+        if self.probability is None or ratio is None:
+            return Word.UNKNOWN
+        if self.probability > level or abs(math.log(ratio)) < math.log1p(SMALLEST):
+            return Word.SAME
+        way = self.pair.a.series.direction
+        if way is None:
+            return Word.DIFFERS
+        return Word.BETTER if (ratio > 1) == (way == "higher") else Word.WORSE
+
+
+def _noises(a: Part | None, b: Part | None, starts: Starts) -> list[Noise | None]:
+    """Return the noise of each side; two sides of one series have one."""
+    if a is not None and b is not None and a.series is b.series:
+        both = _noise(a.series, [a.samples, b.samples], starts)
+        return [both, both]
+    return [_noise(part.series, [part.samples], starts) if part else None for part in (a, b)]
+
+
+def _noise(series: Series, sides: Sequence[Collection[int]], starts: Starts) -> Noise | None:
+    if len(series.values) < FEWEST:
+        return None
+    return noise.learn(np.asarray(series.values), sides, starts(series))
+
+
+def _unknown(parts: list[Part], noises: list[Noise | None]) -> str:
+    """Say why the noise is not known, and when it will be."""
+    short = [
+        (name, len(part.series.values))
+        for name, part, known in zip("AB", parts, noises, strict=True)
+        if known is None
+    ]
+    if len(short) == 2 and parts[0].series is parts[1].series:
+        short = [("both", short[0][1])]
+    have = ", ".join(f"{name} {'have' if name == 'both' else 'has'} {n}" for name, n in short)
+    return f"noise unknown: {have} of about {FEWEST + 1} samples that it takes"
+
+
+def _value(part: Part) -> float:
+    return noise.middle(np.asarray(part.series.values)[part.samples])
+
+
+def _measured(part: Part, known: Noise | None, factor: float | None) -> Measured:
+    newest = part.series.samples[part.samples[-1]]
+    nodes = {name for number in part.samples for name in part.series.samples[number].nodes}
+    return Measured(
+        part.series.case.key.where, _value(part) * (1.0 if factor is None else factor),
+        len(part.samples), known.spread if known else None, known.samples if known else 0,
+        part.series.unit, newest.session.uuid, tuple(sorted(nodes)), newest.software,
+    )  # fmt: skip
+
+
+def _order(row: Row) -> tuple[object, ...]:
+    place = row.a or row.b
+    far = -abs(math.log(row.ratio)) if row.ratio and row.word in (Word.WORSE, Word.BETTER) else 0.0
+    name = (place.where if place else "", row.check, row.stem, row.size or 0)
+    return ([*Word].index(row.word), far, *name)
+
+
+def _failed(matching: Matching, side: Side) -> set[str]:
+    """Return the cases of A that did not pass in B, with their place."""
+    unfit = {
+        (where.partition(":")[0], name)
+        for session in side.sessions.values()
+        for where, name in session.unfit
+    }
+    lost: set[str] = set()
+    for pair in matching.pairs:
+        if pair.b is None and pair.a is not None:
+            key = pair.a.series.case.key
+            system = matching.differs.get("system", (key.system, key.system))[1]
+            if (system, key.check) in unfit:
+                lost.add(key.check)
+    return lost
+
+
+def _with_failure(row: Row, failed: set[str]) -> Row:
+    if row.word is not Word.ONLY_A or row.check not in failed:
+        return row
+    why = "in B it failed, was skipped, passed only when repeated, or shared the machine"
+    return replace(row, why=why)
+
+
+def _facts(side: Side, matching: Matching, number: int) -> SideFacts:
+    parts = [part for pair in matching.pairs if (part := pair.sides[number]) is not None]
+    systems = sorted({part.series.case.key.system for part in parts})
+    built = {part.series.samples[index].software for part in parts for index in part.samples}
+    return SideFacts(
+        side.text,
+        side.described,
+        tuple(session.uuid for session in side.sessions.values()),
+        tuple(systems),
+        any(map(is_simulated, systems)),
+        tuple(sorted({software_text(one) for one in built} - {""})),
+    )
+
+
+def _notes(rows: Sequence[Row], matching: Matching) -> list[str]:
+    """Return what is to be known before a single ratio is believed."""
+    notes = []
+    sides = zip(*(pair.sides for pair in matching.pairs), strict=True)
+    simulated = [
+        {is_simulated(part.series.case.key.system) for part in side if part is not None}
+        for side in sides
+    ]
+    if simulated and simulated[0] != simulated[1] and all(simulated):
+        notes.append(
+            "one side is simulated and the other is not: their difference says how good the model "
+            "is, and nothing of a machine that became worse"
+        )
+    other = [row for row in rows if row.a and row.b and row.a.nodes != row.b.nodes]
+    if other:
+        first = other[0]
+        assert first.a
+        assert first.b
+        notes.append(
+            f"{plural(len(other), 'metric')} on other nodes: {shortened(first.a.nodes, 3)} in A, "
+            f"{shortened(first.b.nodes, 3)} in B, say; what differs may be the nodes"
+        )
+    if few := [row for row in rows if row.word in TOLD and row.fewest < noise.FEW]:
+        notes.append(
+            f"{plural(len(few), 'metric')} differ by fewer than {noise.FEW} samples of a side: an "
+            f"outlier would look the same; {noise.FEW} runs of each side tell"
+        )
+    same = [row for row in rows if row.word is Word.SAME and row.high]
+    if same:
+        widest = sorted(row.high - 1 for row in same if row.high)
+        notes.append(
+            f"what is the same is so within its noise: a change of less than "
+            f"{percent(widest[len(widest) // 2])} (median of these metrics; "
+            f"{percent(widest[-1])} of the noisiest) cannot be seen"
+        )
+    return notes

@@ -1,0 +1,164 @@
+"""How far two sides of a metric may be apart by chance, learnt from the past of each.
+
+Values are logarithms, because noise is proportional to the level. What is learnt is that of
+`detection.noise`: samples are bounded (Huber) where outliers would carry the spread away, the
+kurtosis takes degrees of freedom off, and consecutive samples may be correlated.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acceptance.core.robust import middle_and_spread
+from acceptance.detection import noise as shapes
+from acceptance.detection.constants import FEWEST, STEADIEST
+
+Floats = NDArray[np.float64]
+
+#: Samples of the past that teach the noise of a side: half of what detection remembers, so that
+#: they are of the same season.
+PAST = 90
+#: Of a side of fewer samples a single outlier looks like a change. It takes a difference of so many
+#: times the farthest sample of the past then: noise with outliers has farther ones to come, and
+#: Gaussian noise loses nothing by it.
+FEW, FARTHER = 3, 2.0
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of one sample: relative standard deviation, and the rest that its use needs.
+
+    `dof` are the degrees of freedom of `spread`, `correlation` is that of consecutive samples,
+    `farthest` the largest distance of a sample from its level (logarithm), `samples` how many
+    taught it.
+    """
+
+    spread: float
+    dof: float
+    correlation: float
+    farthest: float
+    samples: int
+
+
+def learn(
+    values: Floats, sides: Sequence[Collection[int]], starts: Collection[int]
+) -> Noise | None:
+    """Return the noise of a series, or None where fewer than `FEWEST` samples tell of it.
+
+    `values` are all samples, `sides` the numbers of those that are compared: each side is taken to
+    have a level of its own, and so has each stretch of the past between them, and after each change
+    of level that was found (`starts`). The past are the `PAST` samples nearest to the sides.
+    """
+    logs = np.log(np.asarray(values, dtype=np.float64))
+    owner = np.full(len(logs), -1)
+    for number, side in enumerate(sides):
+        owner[[*side]] = number
+    own = np.flatnonzero(owner >= 0)
+    past = np.flatnonzero(owner < 0)
+    distance = np.minimum(np.abs(past - own.min()), np.abs(past - own.max()))
+    chosen = np.sort(np.concatenate([own, past[np.argsort(distance, kind="stable")[:PAST]]]))
+    residuals, levels = _about_levels(logs[chosen], _stretches(chosen, owner, starts))
+    count = len(residuals)
+    if count - levels < FEWEST - 1:
+        return None
+    kept = np.ones((count, 1), np.bool_)
+    shape, _ = shapes.learn(residuals[:, None], kept, kept[1:])
+    half, dof, phi = (float(one[0]) for one in (shape.half, shape.dof, shape.phi))
+    bounded = np.clip(residuals, -half, half)
+    free = count - levels
+    spread = math.sqrt(float((bounded**2).sum()) / free)
+    # Where most values are equal by rounding, or a few carry it away, the middle half tells more.
+    robust = float(middle_and_spread(residuals)[1]) * math.sqrt(count / free)
+    return Noise(
+        max(spread, robust, STEADIEST),
+        max(dof * free, 1.0),
+        min(max(phi, 0.0), 0.9),
+        float(np.abs(residuals).max()),
+        count,
+    )
+
+
+def _stretches(
+    chosen: NDArray[np.intp], owner: NDArray[np.intp], starts: Collection[int]
+) -> NDArray[np.intp]:
+    """Return for each chosen sample the number of its level."""
+    level_of: dict[tuple[int, int], int] = {}
+    found = []
+    stretch = 0
+    for place, number in enumerate(chosen.tolist()):
+        side = int(owner[number])
+        before = chosen[place - 1] if place else number
+        if place and (owner[before] != side or any(before < one <= number for one in starts)):
+            stretch += 1
+        # A side is one level, whatever lies between its samples.
+        key = (side, 0) if side >= 0 else (-1, stretch)
+        found.append(level_of.setdefault(key, len(level_of)))
+    return np.array(found, np.intp)
+
+
+def _about_levels(logs: Floats, stretches: NDArray[np.intp]) -> tuple[Floats, int]:
+    """Return samples less the median of their stretch, and how many stretches have two or more."""
+    residuals, levels = [], 0
+    for number in range(int(stretches.max()) + 1):
+        part = logs[stretches == number]
+        if len(part) > 1:  # a single sample is its own level, and tells nothing
+            residuals.append(part - np.median(part))
+            levels += 1
+    return (np.concatenate(residuals) if residuals else np.zeros(0)), levels
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two sides: the logarithm of their ratio, and what it may be by chance.
+
+    `error` is its standard error, `dof` the degrees of freedom of that, `least` the smallest
+    difference that counts, however sure it is.
+    """
+
+    size: float
+    error: float
+    dof: float
+    least: float
+
+    @property
+    def t(self) -> float:
+        """Return Student's t; 0 where the difference is not large enough to count."""
+        return 0.0 if abs(self.size) <= self.least else abs(self.size) / self.error
+
+
+def difference(size: float, counts: tuple[int, int], noises: tuple[Noise, Noise]) -> Difference:
+    """Return the difference of two sides of so many samples, each with its noise.
+
+    The variance of the mean of n correlated samples is that of one, over n, times (1 + c)/(1 - c)
+    (AR(1), for many samples), that of a median pi / 2 times as much, and none is more than that of
+    one. The degrees of freedom of a sum of
+    two variances are Satterthwaite's (Biometrics Bulletin 2, 1946, 110-114); two sides of one
+    series have one noise. Of sides of a few samples see `FEW`.
+    """
+    first, second = noises
+    variances = [
+        one.spread**2 * min(1.0, _of_median(count) * (1 + one.correlation) / (1 - one.correlation))
+        for one, count in zip(noises, counts, strict=True)
+    ]
+    total = sum(variances)
+    if first is second:
+        dof = first.dof
+    else:
+        parts = zip(variances, noises, strict=True)
+        dof = total**2 / sum(variance**2 / one.dof for variance, one in parts)
+    few = min(counts) < FEW
+    least = FARTHER * max(first.farthest, second.farthest) if few else 0.0
+    return Difference(size, math.sqrt(total), dof, least)
+
+
+def _of_median(count: int) -> float:
+    """Return the variance of a median of so many independent samples, over that of one."""
+    return 1 / count if count < 3 else math.pi / 2 / count
+
+
+def middle(values: Floats) -> float:
+    """Return the median of samples."""
+    return float(np.median(values))

@@ -1,0 +1,232 @@
+"""The samples that a side of a comparison stands for, out of a history."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from fnmatch import fnmatchcase
+
+from acceptance.comparison.grammar import Asked, Place, SideFault, Software, Time, read_time
+from acceptance.core.text import plural, shortened
+from acceptance.regressions.history import History, PastSession, Sample, Series, day, night
+
+#: Names that a fault lists at most.
+_LISTED = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A side: its place, and the numbers of its sessions; `text` is how it was asked for."""
+
+    text: str
+    place: Place
+    sessions: dict[int, PastSession]
+    software: tuple[Software, ...] = ()
+    described: str = ""
+
+    def fits(self, series: Series) -> bool:
+        """Tell whether a series is of this place."""
+        return _fits(self.place, series)
+
+    def samples(self, series: Series) -> Iterator[int]:
+        """Yield the numbers of the samples of a series that belong to this side."""
+        for number, sample in enumerate(series.samples):
+            if sample.session.number in self.sessions and _built_with(self.software, sample):
+                yield number
+
+
+def find(asked: Asked, history: History, nights: int, system: str | None = None) -> Side:
+    """Return what a side stands for; without a time the last `nights` nights of its place.
+
+    `system` is what a side without a system is of. Raises SideFault where nothing, or more than one
+    thing fits.
+    """
+    place, time = _settled(asked, history)
+    if place.system is None and system is not None:
+        place = place._replace(system=system)
+    known = [session for session in history.sessions if _was_at(place, session)]
+    places = [one for one in _places(history) if _fits_names(place, *one)]
+    if not known or not places:
+        there = shortened(sorted(map(_named, _places(history))), _LISTED)
+        left_out = f"; {history.left_out}" if history.left_out else ""
+        raise SideFault(
+            f"{asked.text}: nothing was measured there; there is: {there or 'nothing'}{left_out}"
+        )
+    if time is None and asked.software:
+        chosen, words = known, "all sessions"
+    elif time is None:
+        chosen = _of_nights(known, nights)
+        words = f"the last {plural(len({night(one.start) for one in chosen}), 'night')}"
+    else:
+        chosen, words = _at(asked, time, known, place)
+    side = Side(asked.text, place, {one.number: one for one in chosen}, asked.software)
+    if asked.software:
+        chosen = _with_software(side, history)
+    built = [
+        f"{'without' if one.without else 'with'} {one.name} {one.version}" for one in asked.software
+    ]
+    words = ", ".join(filter(None, (_place_text(place), words, *built)))
+    sessions = {one.number: one for one in chosen}
+    return replace(
+        side, sessions=sessions, described=": ".join(filter(None, (words, _sessions_text(chosen))))
+    )
+
+
+def _settled(asked: Asked, history: History) -> tuple[Place, Time | None]:
+    """Return place and time; of a word without @ tell which of these it is."""
+    word = asked.bare
+    systems = sorted({case.key.system for case in history.cases})
+    if not word or asked.text.startswith("@"):
+        return asked.place, asked.time
+    is_place = word in systems
+    time = asked.time or read_time(word)
+    is_time = time is not None and (
+        time.kind != "id" or bool(_beginning(history.sessions, time.id))
+    )
+    if is_place and is_time:
+        raise SideFault(
+            f"{asked.text}: is a system, and a session, too; write {word}:* for the system, "
+            f"@{word} for the session"
+        )
+    if is_time:
+        return Place(), time
+    patterned = any(sign in word for sign in ":+*?")
+    if not is_place and not patterned:
+        ids = [one.uuid[:8] for one in history.sessions[-_LISTED:]]
+        raise SideFault(
+            f"{asked.text}: is no system and no session; systems: "
+            f"{shortened(systems, _LISTED) or 'none'}; the newest sessions: {', '.join(ids)} "
+            "(acceptance sessions lists all)"
+        )
+    return asked.place, asked.time
+
+
+def _at(
+    asked: Asked, time: Time, known: list[PastSession], place: Place
+) -> tuple[list[PastSession], str]:
+    """Return the sessions of a time, and the time in words."""
+    if time.kind == "id":
+        found = _beginning(known, time.id)
+        if len(found) != 1:
+            which = f"begins {len(found)} ids: " if found else "begins no id; the newest: "
+            ids = (one.uuid for one in reversed(found or known))
+            raise SideFault(f"{asked.text}: {time.id} {which}{shortened(ids, _LISTED)}")
+        return found, ""
+    if time.kind == "window":
+        chosen = [one for one in known if _within(time, one.start)]
+        ends = " to ".join(
+            "" if end is None else end.isoformat() for end in (time.first, time.last)
+        )
+        ends = ends if time.first != time.last else f"{time.first}"
+        if not chosen:
+            raise SideFault(
+                f"{asked.text}: no session began then; the oldest is of {day(known[0].start)}, the "
+                f"newest of {day(known[-1].start)}"
+            )
+        return chosen, ends
+    if place.system is None:
+        of_newest = set(known[-1].systems)
+        known = [one for one in known if of_newest & set(one.systems)]
+    groups = [[one] for one in known] if time.kind == "last" else _nights(known)
+    if time.back >= len(groups):
+        what = "session" if time.kind == "last" else "night"
+        raise SideFault(f"{asked.text}: there are only {plural(len(groups), what)} of it")
+    back = f"-{time.back}" if time.back else ""
+    return groups[-1 - time.back], f"{time.kind}{back}"
+
+
+def _within(time: Time, start: float) -> bool:
+    began: date = datetime.fromtimestamp(start).astimezone().date()
+    return (time.first or began) <= began <= (time.last or began)
+
+
+def _nights(sessions: Iterable[PastSession]) -> list[list[PastSession]]:
+    """Return sessions by their nights, the newest night last."""
+    found: dict[int, list[PastSession]] = {}
+    for session in sessions:
+        found.setdefault(night(session.start), []).append(session)
+    return [found[number] for number in sorted(found)]
+
+
+def _of_nights(sessions: list[PastSession], count: int) -> list[PastSession]:
+    return [session for group in _nights(sessions)[-count:] for session in group]
+
+
+def _beginning(sessions: Iterable[PastSession], begin: str) -> list[PastSession]:
+    return [one for one in sessions if one.uuid.lower().startswith(begin)]
+
+
+def _was_at(place: Place, session: PastSession) -> bool:
+    return any(
+        fnmatchcase(system, place.system or "*") and fnmatchcase(partition, place.partition or "*")
+        for system, partition in session.partitions
+    )
+
+
+def _fits(place: Place, series: Series) -> bool:
+    key = series.case.key
+    return _fits_names(place, key.system, key.partition, key.environment)
+
+
+def _fits_names(place: Place, *names: str) -> bool:
+    return all(
+        fnmatchcase(name, pattern or "*") for name, pattern in zip(names, place, strict=True)
+    )
+
+
+def _places(history: History) -> set[tuple[str, str, str]]:
+    keys = (case.key for case in history.cases)
+    return {(key.system, key.partition, key.environment) for key in keys}
+
+
+def _named(names: tuple[str, str, str]) -> str:
+    return f"{names[0]}:{names[1]}+{names[2]}"
+
+
+def _place_text(place: Place) -> str:
+    text = place.system or ""
+    text += f":{place.partition}" if place.partition else ""
+    return text + (f"+{place.environment}" if place.environment else "")
+
+
+def _sessions_text(sessions: list[PastSession]) -> str:
+    newest = sessions[-1]
+    when = datetime.fromtimestamp(newest.start).strftime("%Y-%m-%d %H:%M")
+    if len(sessions) == 1:
+        return f"session {newest.uuid} of {when}"
+    first = day(sessions[0].start)
+    return f"{len(sessions)} sessions, {first} to {day(newest.start)}, the last {newest.uuid}"
+
+
+def _built_with(wanted: tuple[Software, ...], sample: Sample) -> bool:
+    return all(_has(one, sample.software) != one.without for one in wanted)
+
+
+def _has(wanted: Software, built: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether a component was built: by its key (`mpi`), or as `name@version`."""
+    for key, text in built:
+        if key == wanted.name and fnmatchcase(text, wanted.version):
+            return True
+        for word in text.split():
+            name, at, version = word.partition("@")
+            if at and name == wanted.name and fnmatchcase(version, wanted.version):
+                return True
+    return False
+
+
+def _with_software(side: Side, history: History) -> list[PastSession]:
+    """Return the sessions that have samples of a side with its software.
+
+    Raises SideFault where there are none, with what there is.
+    """
+    there: set[str] = set()
+    having: set[int] = set()
+    for series in filter(side.fits, history.series):
+        having |= {series.samples[number].session.number for number in side.samples(series)}
+        for software in {sample.software for sample in series.samples}:
+            there |= {f"{key}={text}" for key, text in software if key != "hash"}
+    if not having:
+        raise SideFault(
+            f"{side.text}: nothing was measured so; there is: "
+            f"{shortened(sorted(there), _LISTED) or 'no software that is known'}"
+        )
+    return [session for number, session in side.sessions.items() if number in having]

@@ -1,0 +1,28 @@
+"""Faults injected into a simulated system, one at a time: what the checks say of each.
+
+`runs` runs ReFrame beside the healthy system, `outcome` says what saw a fault, what was named, and
+what plain references would have said of the same numbers.
+"""
+
+from acceptance.drills.outcome import NOTHING, Outcome
+from acceptance.drills.runs import (
+    HISTORY,
+    SELECTED,
+    Drills,
+    Report,
+    Selection,
+    chosen,
+    simulated_system,
+)
+
+__all__ = [
+    "HISTORY",
+    "NOTHING",
+    "SELECTED",
+    "Drills",
+    "Outcome",
+    "Report",
+    "Selection",
+    "chosen",
+    "simulated_system",
+]

@@ -1,0 +1,237 @@
+"""Switches, hosts and the links between them, as one reading of a fabric showed them."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from acceptance.core.text import one_line
+from acceptance.fabric import rates
+from acceptance.fabric.topology import levels
+
+if TYPE_CHECKING:
+    import networkx
+
+Kind = Literal["switch", "host"]
+
+
+class End(NamedTuple):
+    """A port of a device; switches and hosts count theirs from 1."""
+
+    guid: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Device:
+    """A switch, or an adapter of a host (a router counts as one).
+
+    `guid` is the node GUID, as in sysfs's `node_guid`: `0x` and 16 lower-case hexadecimal digits.
+    `name` is the NodeDescription, which an administrator may not have set. `lid` is that of the
+    first port that is linked, of a switch that of its port 0; 0: none. `ports` counts the ports,
+    `port_guids` has port -> GUID and `lids` port -> LID of the linked ports of a host. `system` is
+    the GUID that all devices of one chassis share, `model` has the numbers of vendor and device.
+    """
+
+    guid: str
+    kind: Kind
+    name: str
+    lid: int
+    ports: int
+    port_guids: Mapping[int, str] = field(default_factory=dict)
+    lids: Mapping[int, int] = field(default_factory=dict)
+    system: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A cable: its sorted ends, and what it trained at: `4x`, `HDR`, and the state `Active`.
+
+    A state that is empty was not read.
+    """
+
+    ends: tuple[End, End]
+    width: str
+    speed: str
+    state: str = ""
+
+    @property
+    def gbps(self) -> float:
+        """Return the Gb/s on the wire in one direction; 0 for a width or speed that is unknown."""
+        lane = rates.INFINIBAND.get(self.speed)
+        lanes = self.width.removesuffix("x")
+        return int(lanes) * float(lane.speed) if lane and lanes.isdecimal() else 0.0
+
+    @property
+    def data_gbps(self) -> float:
+        """Return the Gb/s of data in one direction: what is on the wire without its encoding."""
+        lane = rates.INFINIBAND.get(self.speed)
+        shares = lane.encoding if lane else ()
+        return self.gbps * float(math.prod(map(Fraction, shares)))
+
+    @property
+    def trained(self) -> str:
+        """Return width and speed in one word: `4xHDR`."""
+        return f"{self.width}{self.speed}"
+
+    def other(self, guid: str) -> End:
+        """Return the end that is not at this device."""
+        return self.ends[1] if self.ends[0].guid == guid else self.ends[0]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A fabric: devices by GUID, and links; `hosts` has the adapters of each node of the scheduler.
+
+    `hosts` is empty until `join` has filled it. `down` has the ports of switches without a link,
+    with their physical state: `Polling` (nothing answers), `Disabled`.
+    """
+
+    devices: Mapping[str, Device]
+    links: tuple[Link, ...]
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    down: Mapping[End, str] = field(default_factory=dict)
+
+    @cached_property
+    def graph(self) -> "networkx.MultiGraph[str]":
+        """Return the devices by GUID; each edge is a cable and has its `link`."""
+        import networkx
+
+        graph: networkx.MultiGraph[str] = networkx.MultiGraph()
+        graph.add_nodes_from(self.devices)
+        for link in self.links:
+            (one, _), (other, _) = link.ends
+            graph.add_edge(one, other, link=link)
+        return graph
+
+    @cached_property
+    def switches(self) -> tuple[str, ...]:
+        """Return the GUIDs of the switches, sorted."""
+        return tuple(sorted(guid for guid, device in self.devices.items() if is_switch(device)))
+
+    @cached_property
+    def by_end(self) -> Mapping[End, Link]:
+        """Return port -> the link that is plugged in there."""
+        return {end: link for link in self.links for end in link.ends}
+
+    @cached_property
+    def by_port_guid(self) -> Mapping[str, End]:
+        """Return GUID of a host's port -> that port; programs name hosts by it (`dump_lfts`)."""
+        return {
+            guid: End(device.guid, port)
+            for device in self.devices.values()
+            for port, guid in device.port_guids.items()
+        }
+
+    @cached_property
+    def node_of(self) -> Mapping[str, str]:
+        """Return GUID of an adapter -> name of its node, as far as `join` knows."""
+        return {guid: node for node, guids in self.hosts.items() for guid in guids}
+
+    @cached_property
+    def levels(self) -> Mapping[str, int]:
+        """Return GUID -> level: 0 a host, 1 a leaf, 2 a spine ...: see `levels.py`."""
+        return levels.levels(self)
+
+    def level(self, guid: str) -> int | None:
+        """Return the level of a device, see `levels`; None: no way leads to a host."""
+        return self.levels.get(guid)
+
+    def hosts_at(self, guid: str) -> list[str]:
+        """Return the GUIDs of the hosts at a switch, one for each of their links."""
+        return [end.guid for end in self.ends_at(guid) if not is_switch(self.devices[end.guid])]
+
+    def leaf_of(self, guid: str) -> str | None:
+        """Return the switch at a host's first linked port; None where it has none."""
+        ends = [end for end in self.ends_at(guid) if is_switch(self.devices[end.guid])]
+        return ends[0].guid if ends else None
+
+    def ends_at(self, guid: str) -> list[End]:
+        """Return the far ends of a device's links, in the order of its own ports."""
+        edges = self.graph.edges(guid, data="link")
+        # Of a fabric drawn with what is gone a port may have two links.
+        near = sorted((link.other(link.other(guid).guid), link.other(guid)) for _, _, link in edges)
+        return [far for _, far in near]
+
+    def hops(self, one: str, other: str) -> int | None:
+        """Return the links on a shortest way between two devices; None: there is no way.
+
+        No way leads through a host.
+        """
+        if one == other:
+            return 0
+        if other in self.graph[one]:
+            return 1
+        ways = [
+            first[0] + last[0] + way
+            for first in self._switches_near(one)
+            for last in self._switches_near(other)
+            if (way := self._distances(first[1]).get(last[1])) is not None
+        ]
+        return min(ways, default=None)
+
+    def _switches_near(self, guid: str) -> list[tuple[int, str]]:
+        """Return the switch itself, or those at a host, each with the links to it."""
+        if is_switch(self.devices[guid]):
+            return [(0, guid)]
+        return [(1, other) for other in self.graph[guid] if is_switch(self.devices[other])]
+
+    def _distances(self, switch: str) -> Mapping[str, int]:
+        if switch not in self._known:
+            import networkx
+
+            way = networkx.single_source_shortest_path_length(self.switch_graph, switch)
+            self._known[switch] = dict(way)
+        return self._known[switch]
+
+    @cached_property
+    def switch_graph(self) -> "networkx.MultiGraph[str]":
+        """Return the part of the graph without hosts."""
+        return self.graph.subgraph(self.switches).copy()
+
+    @cached_property
+    def _known(self) -> dict[str, Mapping[str, int]]:
+        return {}
+
+    def name(self, end: End) -> str:
+        """Write a port for people: `leaf02[40]`, `node0012[1]`.
+
+        A host is called as the scheduler calls its node, where that is known; a name that two
+        devices have is followed by the GUID.
+        """
+        return f"{self.device_name(end.guid)}[{end.port}]"
+
+    def device_name(self, guid: str) -> str:
+        """Write a device for people: see `name`."""
+        name = self.node_of.get(guid)
+        if name and len(self.hosts[name]) == 1:
+            return name
+        device = self.devices.get(guid)
+        name = one_line(device.name) if device else ""
+        if not name or name in self.repeated:
+            return f"{name}({guid})"
+        return name
+
+    @cached_property
+    def repeated(self) -> frozenset[str]:
+        """Return the names that several devices have."""
+        count = Counter(one_line(device.name) for device in self.devices.values())
+        return frozenset(name for name, number in count.items() if number > 1)
+
+    def link_text(self, link: Link) -> str:
+        """Write a link for people: both ends by name and port, that nearer to the nodes first."""
+        return " - ".join(map(self.name, self.from_below(link)))
+
+    def from_below(self, link: Link) -> list[End]:
+        """Return the ends of a link, that nearer to the nodes first."""
+        high = len(self.levels)
+        return sorted(link.ends, key=lambda end: (self.levels.get(end.guid, high), end))
+
+
+def is_switch(device: Device) -> bool:
+    """Tell a switch from a host."""
+    return device.kind == "switch"

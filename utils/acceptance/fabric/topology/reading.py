@@ -1,0 +1,274 @@
+"""A folder that `fabric.sh` filled, read: the fabric, its counters, its routes and what is wrong.
+
+Nothing is raised for a folder that is there: what could not be read is a fault, in a line each.
+"""
+
+import gzip
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from acceptance.core.errors import Fault, ParseError, read_whole
+from acceptance.core.text import one_line, plural, shortened
+from acceptance.fabric.topology import linkinfo, netdiscover, query_errors
+from acceptance.fabric.topology.linkinfo import PortState
+from acceptance.fabric.topology.model import End, Topology
+from acceptance.fabric.topology.query_errors import Counters
+
+#: Fills the folder.
+SCRIPT = Path(__file__).with_name("fabric.sh")
+#: Bytes of an output that are read at most.
+LONGEST = 2_000_000_000
+#: Program -> what it is run for, in the words of a fault.
+PROGRAMS = {
+    "ibnetdiscover": "the fabric",
+    "iblinkinfo": "the states of the links",
+    "ibqueryerrors": "the counters",
+    "dump_lfts": "the routes",
+}
+_ROUTES = "dump_lfts"
+Kind = Literal[
+    "not-run", "missing", "permission", "late", "failed", "empty", "form", "cut", "no-manager",
+    "half", "names", "disagree",
+]  # fmt: skip
+Parsed = TypeVar("Parsed")
+
+
+@dataclass(frozen=True)
+class ReadingFault:
+    """Something that was not read, or does not fit: a stable word, the program, and a line."""
+
+    kind: Kind
+    program: str
+    text: str
+
+    def __str__(self) -> str:
+        """Write the line."""
+        return f"{self.program}: {self.text}" if self.program else self.text
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a folder has: `topology` is None where the fabric was not looked at; `faults` say why.
+
+    `counters` are the errors of each port (None: not read; a port that has none is zero). `begin`
+    and `end` are in seconds since 1970, None where the script did not come so far. `asked` is the
+    adapter and port it looked from.
+    """
+
+    folder: Path
+    topology: Topology | None = None
+    counters: Counters | None = None
+    faults: tuple[ReadingFault, ...] = ()
+    begin: int | None = None
+    end: int | None = None
+    asked: str = ""
+    version: str = ""
+
+    @cached_property
+    def routes(self) -> str:
+        """Return the text of `dump_lfts`; empty where it was not read.
+
+        It is read when it is asked for: a fabric of 10,000 nodes has 400 MB of it. Raises
+        ParseError for a text of more than `LONGEST` bytes, and OSError.
+        """
+        if any(fault.program == _ROUTES and fault.kind != "half" for fault in self.faults):
+            return ""
+        path = _routes_of(self.folder)
+        if path is None:
+            return ""
+        if path.suffix != ".gz":
+            return read_whole(path, LONGEST)
+        with gzip.open(path, "rt", encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    @property
+    def errors(self) -> Mapping[End, Mapping[str, int]]:
+        """Return port -> counter -> value, of those above zero; empty where none were read."""
+        return self.counters.values if self.counters else {}
+
+
+def read(folder: Path) -> Reading:
+    """Read a folder that `fabric.sh` filled; raises Fault where there is no such folder."""
+    if not folder.is_dir():
+        raise Fault("no such folder; `fabric.sh FOLDER` fills one", where=str(folder))
+    return _Folder(folder).reading()
+
+
+@dataclass
+class _Folder:
+    folder: Path
+    faults: list[ReadingFault] = field(default_factory=list)
+
+    def reading(self) -> Reading:
+        begin, end = (self._number(name) for name in ("begin", "end"))
+        if begin is None:
+            self._fault("not-run", "", f"{self.folder} has no reading of a fabric")
+        elif end is None:
+            self._fault("cut", "", f"the reading in {self.folder} was stopped before its end")
+        topology = self._topology() if begin is not None else None
+        counters = self._output("ibqueryerrors", query_errors.parse) if topology else None
+        if counters and counters.failures:
+            asked = plural(counters.failures, "query") if counters.failures == 1 else (
+                f"{counters.failures} queries"
+            )  # fmt: skip
+            self._fault("half", "ibqueryerrors", f"{asked} of counters got no answer")
+        if topology and not (fault := _ended(_ROUTES, *self._end_of(_ROUTES))):
+            self._answered(_ROUTES)
+            if _routes_of(self.folder) is None:
+                self._fault("empty", _ROUTES, "it printed nothing")
+        elif topology and fault:
+            self.faults.append(fault)
+        return Reading(
+            self.folder, topology, counters, tuple(self.faults), begin, end,
+            self._text("asked").strip(), one_line(self._text("versions")),
+        )  # fmt: skip
+
+    def _topology(self) -> Topology | None:
+        found = self._output("ibnetdiscover", netdiscover.parse)
+        if found is None:
+            return None
+        topology = found.topology
+        self._told("half", "ibnetdiscover", found.half)
+        self._told("disagree", "ibnetdiscover", found.unlike)
+        ports = self._output("iblinkinfo", linkinfo.parse)
+        if ports is not None:
+            topology = self._with_states(topology, ports)
+        self._names(topology)
+        return topology
+
+    def _with_states(self, topology: Topology, ports: list[PortState]) -> Topology:
+        states: dict[End, PortState] = {}
+        down: dict[End, str] = {}
+        for state in ports:
+            if end := _end(topology, state):
+                states[end] = state
+                if state.state == "Down":
+                    down[end] = state.physical
+        up = [end for end, state in states.items() if state.state != "Down"]
+        self._told("half", "iblinkinfo", [
+            f"{topology.name(end)} has a link, but its other end was not discovered"
+            for end in up if end not in topology.by_end
+        ])  # fmt: skip
+        self._told("disagree", "iblinkinfo", [
+            f"it has no link at {topology.name(end)}, where ibnetdiscover has one"
+            for end in topology.by_end if end not in states or end in down
+        ])  # fmt: skip
+        links = tuple(replace(link, state=_worse(states, link.ends)) for link in topology.links)
+        lids = any(device.lid for device in topology.devices.values())
+        if links and not (lids and any(link.state == "Active" for link in links)):
+            self._fault("no-manager", "", "no subnet manager has taken the fabric into service: "
+                        "no link is active; start one (opensm, or that of a switch)")  # fmt: skip
+        return replace(topology, links=links, down=down)
+
+    def _names(self, topology: Topology) -> None:
+        repeated = sorted({
+            device.name for device in topology.devices.values()
+            if one_line(device.name) in topology.repeated
+        })  # fmt: skip
+        if repeated:
+            self._fault("names", "", f"several devices are called {shortened(repeated, 3)}: "
+                        "they are told by their GUIDs")  # fmt: skip
+
+    def _output(self, program: str, parse: Callable[[str, str], Parsed]) -> Parsed | None:
+        """Return what a program printed, parsed; None, and a fault, where there is nothing."""
+        status, errors = self._end_of(program)
+        if fault := _ended(program, status, errors):
+            self.faults.append(fault)
+            return None
+        path = self.folder / f"{program}.out"
+        try:
+            text = read_whole(path, LONGEST)
+            if not text.strip():
+                self._fault("empty", program, f"it printed nothing; {_last(errors)}")
+                return None
+            parsed = parse(text, path.name)
+        except ParseError as error:
+            self._fault("form", "", f"{error}; known is what infiniband-diags 44.0 prints")
+            return None
+        except OSError as error:
+            self._fault("failed", program, f"{path} cannot be read: {error.strerror or error}")
+            return None
+        self._answered(program)
+        return parsed
+
+    def _answered(self, program: str) -> None:
+        """Tell where questions got no answer."""
+        lost = [line for line in self._text(f"{program}.err").splitlines() if _is_lost(line)]
+        if lost:
+            self._fault("half", program, f"{plural(len(lost), 'question')} got no answer, so that "
+                        f"parts of the fabric may be missing: {one_line(lost[0])}")  # fmt: skip
+
+    def _end_of(self, program: str) -> tuple[str, str]:
+        """Return the exit status of a program, and what it complained of."""
+        return self._text(f"{program}.status").strip(), self._text(f"{program}.err")
+
+    def _told(self, kind: Kind, program: str, troubles: list[str]) -> None:
+        if troubles:
+            self._fault(kind, program, shortened(troubles, 3))
+
+    def _fault(self, kind: Kind, program: str, text: str) -> None:
+        self.faults.append(ReadingFault(kind, program, text.rstrip("; ")))
+
+    def _text(self, name: str) -> str:
+        try:
+            return (self.folder / name).read_text(errors="replace")
+        except OSError:
+            return ""
+
+    def _number(self, name: str) -> int | None:
+        text = self._text(name).strip()
+        return int(text) if text.isdecimal() else None
+
+
+def _routes_of(folder: Path) -> Path | None:
+    """Return the file of the routes, which may be compressed once it is kept; None: no text."""
+    paths = (folder / f"{_ROUTES}.out", folder / f"{_ROUTES}.out.gz")
+    return next((path for path in paths if path.is_file() and path.stat().st_size), None)
+
+
+def _ended(program: str, status: str, errors: str) -> ReadingFault | None:
+    """Return why a program's output is no answer; None where it is one."""
+    what = PROGRAMS[program]
+    if status == "missing":
+        text = f"the program is not installed, so {what} cannot be read; it is in infiniband-diags"
+        return ReadingFault("missing", program, text)
+    if status == "late":
+        return ReadingFault("late", program, f"it did not end in time; {_last(errors)}")
+    if status == "":
+        return ReadingFault("not-run", program, f"it was not run, so {what} were not read")
+    if "UMAD port" in errors or "MAD port" in errors:
+        text = (
+            "the adapter cannot be asked: /dev/infiniband/umad* is missing (module ib_umad) or "
+            "this user may not open it"
+        )
+        return ReadingFault("permission", program, text)
+    # ibqueryerrors ends with another status than 0 where a counter is above its threshold.
+    if status != "0" and program != "ibqueryerrors":
+        return ReadingFault("failed", program, f"it ended with status {status}; {_last(errors)}")
+    return None
+
+
+def _last(errors: str) -> str:
+    """Return the last line of what a program complained of: the first ones say how it began."""
+    return next((one_line(line) for line in reversed(errors.splitlines()) if line.strip()), "")
+
+
+def _is_lost(line: str) -> bool:
+    return "timeout" in line or "timed out" in line or "Query remote" in line
+
+
+def _end(topology: Topology, state: PortState) -> End | None:
+    """Return the port that a line of iblinkinfo speaks of; hosts are named by the port's GUID."""
+    end = topology.by_port_guid.get(state.guid)
+    if end and end.port == state.port:
+        return end
+    return End(state.guid, state.port) if state.guid in topology.devices else None
+
+
+def _worse(states: Mapping[End, PortState], ends: tuple[End, End]) -> str:
+    """Return the state of a link: where the ends differ, that which is not Active."""
+    both = [states[end].state for end in ends if end in states]
+    return next((state for state in both if state != "Active"), both[0] if both else "")

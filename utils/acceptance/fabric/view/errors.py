@@ -1,0 +1,196 @@
+"""What the counters of a fabric's ports did since the last reading: which errors rise, and where.
+
+Nothing is reset here. Counters stop at their highest value; whoever has the right resets them.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from acceptance.core.observations import Observation
+from acceptance.core.text import plural
+from acceptance.fabric.topology import End, Link, Topology
+from acceptance.fabric.view import kinds
+from acceptance.fabric.view.places import Places
+
+#: The bit errors per bit that the InfiniBand Architecture Specification (volume 2) allows a link.
+BIT_ERROR_RATE = 1e-12
+#: Counters each of whose counts is one wrong bit at least: limited by that rate. Fewer than this
+#: say nothing of a rate; source: `error_thresholds` of infiniband-diags.
+_OF_BITS, _FEW = ("SymbolErrorCounter", "PortRcvErrors"), 10
+#: Counters -> what they may grow by between two readings, of a link between switches and of a
+#: host's. A link within its bit error rate does not recover, go down or exceed its local limits;
+#: a host goes down with its node: 10, and for discards 100, is what infiniband-diags suggests.
+_LIMITS = {
+    "LinkErrorRecoveryCounter": (0, 10),
+    "LinkDownedCounter": (0, 10),
+    "LocalLinkIntegrityErrors": (0, 0),
+    "ExcessiveBufferOverrunErrors": (0, 0),
+    "PortXmitDiscards": (100, 100),
+}
+#: Where counters stop (InfiniBand Architecture Specification, volume 1, PortCounters).
+_HIGHEST = {
+    "SymbolErrorCounter": 0xFFFF,
+    "PortRcvErrors": 0xFFFF,
+    "LinkErrorRecoveryCounter": 0xFF,
+    "LinkDownedCounter": 0xFF,
+    "LocalLinkIntegrityErrors": 0xF,
+    "ExcessiveBufferOverrunErrors": 0xF,
+    "PortXmitDiscards": 0xFFFF,
+}
+#: How long packets waited for room, in ticks: congestion, no error.
+WAITED = "PortXmitWait"
+#: The counters that are kept for the next reading.
+COUNTERS = (*_HIGHEST, WAITED)
+#: Ports that are named one by one, of those whose counters only stand.
+_SHOWN = 10
+
+#: The counters of each port; one that is missing is 0.
+Counters = Mapping[End, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class _Growth:
+    """What a counter of a port was and is; `grown` since the last reading, or since a reset."""
+
+    end: End
+    name: str
+    was: int
+    value: int
+
+    @property
+    def reset(self) -> bool:
+        return self.value < self.was
+
+    @property
+    def grown(self) -> int:
+        return self.value if self.reset else self.value - self.was
+
+    @property
+    def full(self) -> bool:
+        return self.value == _HIGHEST.get(self.name)
+
+
+def limit(name: str, link: Link, hours: float, *, of_host: bool) -> tuple[float, str]:
+    """Return what a counter may grow by in so many hours, and why.
+
+    Of those of bits that is what the bit error rate gives at the link's rate, and three standard
+    deviations of such a count.
+    """
+    if name not in _OF_BITS:
+        most = float(_LIMITS[name][of_host])
+        return most, f"at most {most:g} between two readings"
+    hourly = link.gbps * 1e9 * 3600 * BIT_ERROR_RATE
+    mean = hourly * hours
+    most = max(float(_FEW), mean + 3 * math.sqrt(mean))
+    return most, f"at most {hourly:.0f} an hour (a bit error rate of {BIT_ERROR_RATE:g})"
+
+
+def errors(
+    topology: Topology, now: Counters, before: Counters | None, hours: float
+) -> list[Observation]:
+    """Compare counters with those of the last reading, `hours` ago; None: there was none."""
+    return list(_Ports(topology, now, before, hours).observations())
+
+
+class _Ports:
+    def __init__(
+        self, topology: Topology, now: Counters, before: Counters | None, hours: float
+    ) -> None:
+        self.now, self.before, self.hours = now, before, hours
+        self.places = Places(topology)
+        self.links = {end: link for link in topology.links for end in link.ends}
+
+    def observations(self) -> Iterator[Observation]:
+        if self.before is None:
+            yield kinds.observation(
+                kinds.NOT_JUDGED, "counters",
+                found="the first reading: how fast errors rise is judged from the next one on",
+            )  # fmt: skip
+        standing, resets = [], []
+        counted = self.now.keys() | (self.before or {}).keys()
+        for end in sorted(counted & self.links.keys()):
+            growths = [self._growth(end, name) for name in _HIGHEST]
+            if self.before is not None:
+                resets += [end] * any(each.reset for each in growths)
+                rising = [each for each in growths if self._rises(each)]
+                if rising:
+                    yield self._rising(end, rising)
+                    continue
+            stands = [each for each in growths if each.value]
+            standing += [(end, stands)] if stands else []
+        yield from self._standing(standing)
+        if resets:
+            names = ", ".join(map(self._name, resets[:_SHOWN]))
+            more = f" and {len(resets) - _SHOWN} more" if len(resets) > _SHOWN else ""
+            yield kinds.observation(
+                kinds.RESET, "counters",
+                found=f"{plural(len(resets), 'port')} count anew since the last reading (reset, or "
+                f"the device restarted): {names}{more}",
+            )  # fmt: skip
+        yield from self._congestion()
+
+    def _growth(self, end: End, name: str) -> _Growth:
+        was = (self.before or {}).get(end, {}).get(name, 0)
+        return _Growth(end, name, was, self.now.get(end, {}).get(name, 0))
+
+    def _limit(self, growth: _Growth) -> tuple[float, str]:
+        link = self.links[growth.end]
+        of_host = self.places.is_of_host(link.ends)
+        return limit(growth.name, link, self.hours, of_host=of_host)
+
+    def _rises(self, growth: _Growth) -> bool:
+        return growth.grown > self._limit(growth)[0]
+
+    def _name(self, end: End) -> str:
+        return self.places.topology.name(end)
+
+    def _rising(self, end: End, rising: list[_Growth]) -> Observation:
+        link = self.links[end]
+        found = ", ".join(
+            f"{each.name} +{each.grown}"
+            + (" since it was reset" if each.reset else "")
+            + (" (and full)" if each.full else "")
+            for each in rising
+        )
+        return kinds.observation(
+            kinds.ERRORS, self.places.link(link.ends), what=f"at {self._name(end)}",
+            found=f"{found} in {self.hours:.1f} h", expected=self._limit(rising[0])[1],
+            node=self.places.nodes(each.guid for each in link.ends),
+        )  # fmt: skip
+
+    def _standing(self, ports: list[tuple[End, list[_Growth]]]) -> Iterator[Observation]:
+        ports.sort(key=lambda port: -max(each.value for each in port[1]))
+        for end, stands in ports[:_SHOWN]:
+            found = ", ".join(self._stands(each) for each in stands)
+            yield kinds.observation(
+                kinds.STANDING, self.places.link(self.links[end].ends),
+                what=f"at {self._name(end)}", found=found, expected="0",
+                node=self.places.nodes(each.guid for each in self.links[end].ends),
+            )  # fmt: skip
+        if rest := ports[_SHOWN:]:
+            yield kinds.observation(
+                kinds.STANDING, "counters",
+                found=f"{plural(len(rest), 'port')} more stand above 0: {self._name(rest[0][0])} "
+                f"to {self._name(rest[-1][0])} (in the kept files)",
+            )  # fmt: skip
+
+    def _stands(self, growth: _Growth) -> str:
+        full = ", where it stops counting" if growth.full else ""
+        grown = f" (+{growth.grown})" if self.before is not None and growth.grown else ""
+        return f"{growth.name} {growth.value}{grown}{full}"
+
+    def _congestion(self) -> Iterator[Observation]:
+        """Yield the port that waited longest, as a fact: ticks differ between makers."""
+        waits = {
+            end: each.grown
+            for end in self.now.keys() & self.links.keys()
+            if self.before is not None and (each := self._growth(end, WAITED)).grown
+        }
+        if waits:
+            most = max(sorted(waits), key=lambda end: waits[end])
+            yield kinds.observation(
+                kinds.CONGESTION, self.places.link(self.links[most].ends), what=WAITED,
+                found=f"+{waits[most]} in {self.hours:.1f} h at {self._name(most)}, the most of "
+                f"{plural(len(waits), 'port')} that waited; congestion, no error",
+            )  # fmt: skip

@@ -1,0 +1,62 @@
+"""The judgement of one reading: trained as it should be, as it was accepted, errors, structure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from acceptance.core.observations import Observation
+from acceptance.fabric.topology import Topology
+from acceptance.fabric.view import kinds
+from acceptance.fabric.view.accepted import Accepted
+from acceptance.fabric.view.changes import changes
+from acceptance.fabric.view.errors import Counters, errors
+from acceptance.fabric.view.state import State, stamp
+from acceptance.fabric.view.structure import single_points, uplinks
+from acceptance.fabric.view.trained import Hosts, trained
+
+
+def judge(
+    topology: Topology,
+    counters: Counters | None,
+    *,
+    hosts: Hosts,
+    accepted: Accepted | None,
+    before: State,
+    now: float,
+    away: Mapping[str, str] | None = None,
+) -> tuple[list[Observation], State]:
+    """Return what one reading shows, each thing once, and the state to keep for the next one.
+
+    `counters` are None where they were not read. `before` is the state of the last reading, `now`
+    the time of this one (s since the epoch), `away` the nodes that are known not to be up, and why.
+    """
+    found = trained(topology, hosts)
+    if accepted is None:
+        text = "nothing accepted yet: a lost cable cannot be told from a free port"
+        found.append(kinds.observation(kinds.NOT_JUDGED, "cables", found=text))
+    else:
+        found += changes(accepted.topology, topology, away)
+    found += uplinks(topology, accepted, found)
+    if counters is not None:
+        found += errors(topology, counters, before.counters, before.hours(now))
+    found += single_points(topology)
+    once = {(each.kind, each.device, each.what): each for each in reversed(found)}
+    kept = [each for each in found if once[each.kind, each.device, each.what] is each]
+    since = {key: before.since.get(key, stamp(now)) for key in map(key_of, kept)}
+    told = [_with_since(each, before.since.get(key_of(each), "")) for each in kept]
+    if counters is None:  # of those of the last reading it is known when they were read
+        return told, State(before.time, before.counters, since)
+    return told, State(now, counters, since)
+
+
+def key_of(seen: Observation) -> str:
+    """Return what names a deviation in a state: the same at every reading that has it."""
+    return " ".join(filter(None, (seen.kind, seen.device, seen.what)))
+
+
+def _with_since(seen: Observation, since: str) -> Observation:
+    return replace(seen, text=f"{seen.text} (since {since[:10]})") if since else seen
+
+
+def failing(observations: Iterable[Observation]) -> list[Observation]:
+    """Return what is no note."""
+    return [each for each in observations if each.fails]

@@ -1,0 +1,52 @@
+"""Kinds of what is seen of a fabric, as observations that a case stores: stable words."""
+
+from dataclasses import replace
+
+from acceptance.core.observations import Observation
+
+#: The name of the benchmark that looks at the whole fabric; the link check has another one.
+BENCHMARK = "fabric.view"
+
+#: A link runs narrower, slower, or is not in service.
+WIDTH, SPEED, STATE = "fabric-width", "fabric-speed", "fabric-state"
+#: What is not as it was accepted.
+LOST, NEW, SWAPPED, MOVED = "fabric-lost", "fabric-new", "fabric-swapped", "fabric-moved"
+REPLACED, SWITCH = "fabric-replaced", "fabric-switch"
+#: Errors that rise, and leaves with fewer uplinks than their siblings.
+ERRORS, UPLINKS = "fabric-errors", "fabric-uplinks"
+#: Nobody looked, though somebody should have.
+NOT_LOOKED = "fabric-not-looked"
+#: What fails nothing: better than accepted, another name of an adapter, the link of a node that is
+#: not up, a switch all of whose links are slower, counters that stand, or were reset.
+FASTER, RENAMED, AWAY = "fabric-faster", "fabric-renamed", "fabric-away"
+OLDER, STANDING, RESET = "fabric-older", "fabric-standing", "fabric-reset"
+#: What cannot be told: nothing accepted, no earlier reading, hosts without facts; what all depends
+#: on; and how much a congested link waited.
+NOT_JUDGED, SINGLE, CONGESTION = "fabric-not-judged", "fabric-single", "fabric-congestion"
+
+#: Of Ethernet, by its node: a cable at another port, at that of another node, gone, or new.
+OTHER_PORT, SWAPPED_PORT = "cable-moved", "cable-swapped"
+NO_NEIGHBOUR, NEW_PORT = "cable-lost", "cable-new"
+OF_ETHERNET = frozenset((OTHER_PORT, SWAPPED_PORT, NO_NEIGHBOUR, NEW_PORT))
+
+FAILING = frozenset(
+    (WIDTH, SPEED, STATE, LOST, NEW, SWAPPED, MOVED, REPLACED, SWITCH, ERRORS, UPLINKS, NOT_LOOKED)
+)
+KINDS = FAILING | {*(FASTER, RENAMED, AWAY, OLDER, STANDING, RESET, NOT_JUDGED, SINGLE, CONGESTION)}
+
+
+def said(seen: Observation) -> str:
+    """Return what was seen without the place: `width 1x, expected 4x`."""
+    expected = f", expected {seen.expected}" if seen.expected else ""
+    return " ".join(filter(None, (seen.what, seen.found))) + expected
+
+
+def observation(
+    kind: str, place: str, *, found: str, expected: str = "", what: str = "", node: str = ""
+) -> Observation:
+    """Return what was seen at a place: a link by both of its ends, a switch, or a port."""
+    seen = Observation(
+        kind, "", kind in FAILING | OF_ETHERNET, node=node, device=place, what=what, found=found,
+        expected=expected,
+    )  # fmt: skip
+    return replace(seen, text=f"{place}: {said(seen)}")

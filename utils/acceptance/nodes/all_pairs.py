@@ -1,0 +1,240 @@
+"""All pairs of the nodes of a job: what was measured, as a case stores it, and what came of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from acceptance.core.pair_matrix import UNITS, PairMatrix
+from acceptance.core.text import plural, shortened
+from acceptance.core.units import direction
+from acceptance.nodes.cables import QUANTITY, Ways
+from acceptance.nodes.culprits import FAILING, Culprit
+from acceptance.nodes.culprits.model import CABLE, FAILED, NOT_JUDGED, ONE_WAY
+from acceptance.nodes.findings import WAY, NodeFinding, number_text
+
+_LISTS = ("nodes", "quantities", "shifts", "uncrossed")
+#: Links that a line names.
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class AllPairs:
+    """What a job measured of its nodes, and the culprits behind what was slow.
+
+    `nodes` by rank. `shifts`: of these all pairs (i, i + shift) have a value. `pairs` of `of` pairs
+    were measured, in `rounds` of `planned` rounds, and `again` of them once more alone. `links`
+    counts the cables on the routes between the nodes, of which no pair crossed the `uncrossed`;
+    `unrouted` says why no cable can be named, or not each.
+    """
+
+    nodes: tuple[str, ...]
+    quantities: tuple[str, ...]
+    shifts: tuple[int, ...]
+    pairs: int
+    rounds: int
+    planned: int
+    again: int
+    culprits: tuple[Culprit, ...]
+    links: int = 0
+    uncrossed: tuple[str, ...] = ()
+    unrouted: str = ""
+
+    @classmethod
+    def of_matrix(
+        cls,
+        matrix: PairMatrix,
+        planned: int,
+        culprits: Sequence[Culprit],
+        ways: Ways | None = None,
+        unrouted: str = "",
+    ) -> "AllPairs":
+        """Return what is stored of a matrix, `planned` being its rounds."""
+        count, measured = len(matrix.nodes), matrix.measured
+        ranks = np.arange(count)
+        shifts = [k for k in range(1, count) if measured[ranks, (ranks + k) % count].all()]
+        return cls(
+            matrix.nodes,
+            tuple(name for name, values in matrix.values.items() if np.isfinite(values).any()),
+            tuple(shifts),
+            int(measured.sum()),
+            len(np.unique(matrix.rounds[measured])),
+            planned,
+            len({pair for again in matrix.again.values() for pair in again}),
+            tuple(culprits),
+            ways.number if ways else 0,
+            ways.uncrossed(np.isfinite(matrix.values.get(QUANTITY, np.nan))) if ways else (),
+            "; ".join(filter(None, (unrouted, ways.unlooked if ways else ""))),
+        )
+
+    @property
+    def of(self) -> int:
+        """Count the pairs of these nodes, each way."""
+        return len(self.nodes) * (len(self.nodes) - 1)
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether each pair was measured."""
+        return self.pairs == self.of
+
+    def judged(self, quantity: str) -> set[str]:
+        """Return the nodes that were compared with each other in a quantity."""
+        left_out = [each for each in self.culprits if each.kind == NOT_JUDGED]
+        if quantity not in self.quantities or any(
+            each.nodes and not each.quantity for each in left_out
+        ):
+            return set()
+        of = [each for each in left_out if each.quantity == quantity]
+        names = {*self.nodes}.difference(*(each.nodes for each in of))
+        return names if all(each.nodes for each in of) else set()
+
+    def looked_at(self, left: str, right: str) -> bool:
+        """Tell whether all pairs were measured that stand as far apart as these two nodes."""
+        if not {left, right} <= {*self.nodes}:
+            return False
+        apart = self.nodes.index(right) - self.nodes.index(left)
+        return {apart % len(self.nodes), -apart % len(self.nodes)} <= {*self.shifts}
+
+    def crossed(self, name: str) -> bool:
+        """Tell whether routes were known, and a pair crossed a cable (or it is there no more)."""
+        return bool(self.links) and not self.unrouted and name not in self.uncrossed
+
+    @property
+    def cables(self) -> str:
+        """Say over how many cables the measured pairs went, and why others are not told."""
+        words = []
+        if self.links:
+            of = f"all {self.links}" if not self.uncrossed else (
+                f"{self.links - len(self.uncrossed)} of {self.links}"
+            )  # fmt: skip
+            words.append(f"over {of} cables of their routes")
+        if self.uncrossed:
+            words.append(f"not over {shortened(self.uncrossed, _SHOWN)}")
+        if self.unrouted:
+            what = "not each cable" if self.links else "no cable"
+            words.append(f"{what} can be named: {self.unrouted}")
+        return ", ".join(words)
+
+    @property
+    def text(self) -> str:
+        """Say how much was measured and judged, without the culprits."""
+        which = "all" if self.is_complete else f"{self.pairs} of {self.of}"
+        words = f"{which} pairs of {plural(len(self.nodes), 'node')} measured"
+        words += f" in {plural(self.rounds, 'round')}"
+        if self.rounds < self.planned:
+            words += f" of {self.planned}: no time was left for the others"
+        if self.again:
+            words += f", {self.again} of them again alone"
+        words = ", ".join(filter(None, (words, self.cables)))
+        if not any(map(self.judged, UNITS)):
+            return f"{words}, not judged: {'; '.join(self.not_judged)}"
+        return f"{words}, each judged by the median of its round and distance"
+
+    @property
+    def not_judged(self) -> list[str]:
+        """Return what could not be judged, and why."""
+        return [each.text for each in self.culprits if each.kind == NOT_JUDGED]
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        fields = {key: value for key, value in vars(self).items() if key != "culprits"}
+        lists = {name: [*getattr(self, name)] for name in _LISTS}
+        return {**fields, **lists, "culprits": [each.as_data() for each in self.culprits]}
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> "AllPairs":
+        """Return what `as_data` made; KeyError or TypeError for anything else."""
+        # Of what was stored before routes were read there are no such fields.
+        data = {"links": 0, "uncrossed": (), "unrouted": "", **data}
+        fields = {name: data[name] for name in cls.__dataclass_fields__}
+        lists = {name: tuple(data[name]) for name in _LISTS}
+        culprits = tuple(map(Culprit.of_data, data["culprits"]))
+        return cls(**{**fields, **lists, "culprits": culprits})
+
+
+@dataclass(frozen=True)
+class PairFinding:
+    """A culprit among the nodes of a partition, as verdict, protocol and alerts have findings."""
+
+    place: str
+    environment: str
+    culprit: Culprit
+
+    @property
+    def kind(self) -> str:
+        """Return the culprit's."""
+        return self.culprit.kind
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Return all nodes that are concerned."""
+        return (*self.culprit.nodes, *self.culprit.others)
+
+    @property
+    def fails(self) -> bool:
+        """Tell whether a verdict is red because of it."""
+        return self.kind in FAILING
+
+    @property
+    def severity(self) -> str:
+        """Return how bad it is."""
+        return self.culprit.severity
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Return what names it on every run the same."""
+        return (self.place, "all-pairs", *self.nodes)
+
+    @property
+    def compared(self) -> str:
+        """Name the quantity, as a later comparison has to have it in order to end an alert."""
+        what = "paths" if self.is_of_path else "cables" if self.kind == CABLE else ""
+        return compared_pairs(self.environment, self.culprit.quantity, what)
+
+    @property
+    def is_of_path(self) -> bool:
+        """Tell whether it blames what is between two nodes."""
+        return self.kind in (WAY, ONE_WAY, FAILED) and len(self.nodes) == 2
+
+    @property
+    def reason(self) -> str:
+        """Say what is to blame."""
+        return self.culprit.subject or "all pairs"
+
+    @property
+    def expected(self) -> str:
+        """Say what good pairs have."""
+        median, unit = self.culprit.median, self.culprit.unit
+        if median is None:
+            return "a value of each pair"
+        about = "at most about" if direction(unit) == "lower" else "at least about"
+        return f"{about} {number_text(median)} {unit}, as good pairs of the same distance"
+
+    def __str__(self) -> str:
+        """Return the sentence that a verdict shows."""
+        return f"{self.place}: {self.culprit.text}"
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data; kind and nodes stand where those of other findings do."""
+        return {
+            **asdict(self),
+            "culprit": self.culprit.as_data(),
+            "kind": self.kind,
+            "nodes": [*self.nodes],
+        }
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> "PairFinding":
+        """Return what `as_data` made; TypeError or KeyError for anything else."""
+        return cls(data["place"], data["environment"], Culprit.of_data(data["culprit"]))
+
+
+def compared_pairs(environment: str, quantity: str, what: str = "") -> str:
+    """Name a quantity of all pairs, or of `paths` between two nodes, or of `cables`."""
+    return f"{environment} all-pairs {quantity}" + (f" of {what}" if what else "")
+
+
+def finding_of(data: Mapping[str, Any]) -> NodeFinding | PairFinding:
+    """Return a finding of a verdict from its data; TypeError or KeyError for anything else."""
+    return (PairFinding if "culprit" in data else NodeFinding).of_data(data)

@@ -1,0 +1,7 @@
+"""The culprit behind the slow pairs of a matrix: a node, a direction, a path or an uplink."""
+
+from acceptance.nodes.culprits import model
+from acceptance.nodes.culprits.find import find
+from acceptance.nodes.culprits.model import FAILING, Culprit
+
+__all__ = ["FAILING", "Culprit", "find", "model"]

@@ -1,0 +1,290 @@
+"""From a matrix of pairs to the culprits behind the slow ones.
+
+The loss of each pair is compared with the median of its round and distance. What a node's pairs
+have in common is the node's; what is left of single pairs is their path's. A culprit is confirmed,
+or is not, by what its pairs measured again with nothing else busy.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acceptance.core.pair_matrix import UNITS, PairMatrix
+from acceptance.core.text import plural
+from acceptance.nodes.culprits.again import Again
+from acceptance.nodes.culprits.blocks import Block, common_uplinks, slow_blocks, two_parts
+from acceptance.nodes.culprits.constants import (
+    BOTH_FROM,
+    EMPIRICAL_FROM,
+    FEWEST_NODES,
+    FEWEST_VALUES,
+    ROUNDS_FROM,
+    SLOW_FROM,
+)
+from acceptance.nodes.culprits.failed import failed_pairs
+from acceptance.nodes.culprits.fit import (
+    Bools,
+    Classes,
+    Floats,
+    Ints,
+    count_both_ways,
+    log_loss,
+)
+from acceptance.nodes.culprits.left import left_over, not_judged
+from acceptance.nodes.culprits.model import (
+    NOT_JUDGED,
+    ONE_WAY,
+    RECEIVES,
+    SENDS,
+    UPLINK,
+    Culprit,
+    ratio_of_loss,
+)
+from acceptance.nodes.culprits.nodes import slow_nodes
+from acceptance.nodes.culprits.paths import Measurement, slow_paths
+from acceptance.nodes.findings import GROUP, NODE, UNSTEADY, WAY
+
+#: Quantities that suffer from the same faults: what is found in several is told of the first.
+FAMILIES = (("bandwidth", "both"), ("latency",))
+
+
+def find(
+    matrix: PairMatrix,
+    *,
+    groups: NDArray[np.integer] | None = None,
+    hops: NDArray[np.integer] | None = None,
+) -> list[Culprit]:
+    """Return the culprits behind what is slow or failed, and what could not be judged.
+
+    `groups`: of each node a number for its leaf switch. `hops`: (N, N), links between two nodes.
+    Both are optional; without them the distance of a pair is known by its round alone.
+    """
+    found = failed_pairs(matrix)
+    count = len(matrix.nodes)
+    if count < FEWEST_NODES:
+        why = f"{count} nodes are too few to tell whose fault a slow pair is"
+        return [*found, Culprit(NOT_JUDGED, matrix.nodes, why=why)]
+    leaves = None if groups is None else np.asarray(groups, dtype=np.intp)
+    if hops is None and leaves is not None:
+        hops = np.where(leaves[:, None] == leaves, 2, 4)
+    for family in FAMILIES:
+        present = [quantity for quantity in family if quantity in matrix.values]
+        searches = [
+            search
+            for quantity in present
+            if (search := _Search(matrix, quantity, leaves, hops)).judged.sum() >= FEWEST_NODES
+        ]
+        judged = {each.quantity: (each.judged, each.noise) for each in searches}
+        found += not_judged(matrix, present, judged)
+        if searches:
+            found += _family(searches)
+    repeated = {pair for again in matrix.again.values() for pair in again} - matrix.controls
+    if matrix.not_again and (not repeated or any(each.fails and not each.again for each in found)):
+        why = f"{plural(matrix.not_again, 'suspicious pair')} not measured again: no time was left"
+        found.append(Culprit(NOT_JUDGED, why=why))
+    return found
+
+
+def _family(searches: list["_Search"]) -> list[Culprit]:
+    """Return the culprits of quantities that suffer from the same faults, each one once."""
+    found: dict[tuple[tuple[str, ...], tuple[str, ...]], Culprit] = {}
+    times = Counter[tuple[str, ...]]()
+    for search in searches:
+        for culprit in search.uplinks():
+            if not any(culprit.is_mostly(other) for other in found.values()):
+                found[(culprit.nodes, culprit.others)] = culprit
+        for culprit in search.nodes():
+            found.setdefault((culprit.nodes, culprit.others), culprit)
+            times[culprit.nodes] += 1
+    if len(searches) > 1 and len(searches[0].logs) < EMPIRICAL_FROM:
+        for key, culprit in found.items():
+            if times[culprit.nodes] < 2 and culprit.again is None:
+                why = f"slow in {culprit.quantity} only, and not measured again: with so few nodes"
+                found[key] = replace(culprit, kind=NOT_JUDGED, why=f"{why} it may be noise")
+    by_name = {search.quantity: search for search in searches}
+    bad = np.any([search.slow.sends for search in searches], axis=0)
+    bad_to = np.any([search.slow.receives for search in searches], axis=0)
+    measurements = [search.measurement(bad, bad_to) for search in searches]
+    for path in slow_paths(measurements, searches[0].rounds):
+        culprit = by_name[path.quantity].path(path.pair, path.both)
+        found.setdefault((culprit.nodes, culprit.others), culprit)
+    left = searches[0].unexplained(found.values()) if searches[0].unit != "us" else []
+    return [*found.values(), *left]
+
+
+class _Search:
+    """Looks for culprits in one quantity of a matrix."""
+
+    def __init__(
+        self,
+        matrix: PairMatrix,
+        quantity: str,
+        groups: Ints | None,
+        hops: NDArray[np.integer] | None,
+    ) -> None:
+        self.matrix, self.quantity, self.unit = matrix, quantity, UNITS[quantity]
+        values = matrix.values[quantity]
+        has = np.isfinite(values)
+        self.judged = np.minimum(has.sum(axis=0), has.sum(axis=1)) >= FEWEST_VALUES
+        self.logs = log_loss(values, self.unit)
+        if self.judged.sum() < FEWEST_NODES:
+            return
+        far = None if hops is None else np.asarray(hops, dtype=np.intp)
+        self.rounds = matrix.rounds.astype(np.intp)
+        self.classes = Classes(has, self.rounds, far)
+        #: Logarithms without what uplinks take, so that the rest is seen beside them.
+        self.left = self.logs.copy()
+        self.blocks: list[Block] = []
+        # A latency is larger between the leaves of any fabric.
+        is_rate = self.unit != "us"
+        if is_rate and (block := two_parts(self.logs, quantity, groups)):
+            between = block.pairs(len(values))
+            self._take(block, self.logs - float(np.nanmedian(self.logs[~between])))
+        self.slow = slow_nodes(self.left, self.classes, quantity)
+        if is_rate and not self.slow.half:
+            blocks = common_uplinks(self.slow.fit, self.slow.sends, self.slow.receives)
+            for block in blocks:
+                self._take(block, self.slow.fit.loss)
+            if blocks:
+                self.slow = slow_nodes(self.left, self.classes, quantity)
+        single = self._unexplained(self.slow.sends, self.slow.receives)
+        for block in slow_blocks(self.slow.fit, single, self.rounds, quantity) if is_rate else ():
+            self._take(block, self.slow.fit.loss)
+        #: Of each pair against what good ones have, before anything was taken from it.
+        self.loss = self.logs - self.slow.fit.level
+        self.again = Again(matrix, quantity, self.slow.fit)
+
+    def _take(self, block: Block, loss: Floats) -> None:
+        """Take from the logarithms what the pairs of a block lose."""
+        pairs = block.pairs(len(loss))
+        self.left[pairs] -= np.nanmedian(loss[pairs])
+        self.blocks.append(block)
+
+    def _unexplained(self, bad_senders: Bools, bad_receivers: Bools) -> Floats:
+        """Return the loss of the pairs that neither slow nodes nor uplinks explain."""
+        loss: Floats = self.slow.fit.loss.copy()
+        loss[bad_senders] = np.nan
+        loss[:, bad_receivers] = np.nan
+        for block in self.blocks:
+            loss[block.pairs(len(loss))] = np.nan
+        return loss
+
+    def measurement(self, bad_senders: Bools, bad_receivers: Bools) -> Measurement:
+        """Return what the search of paths looks at.
+
+        Of a few nodes rounds have no level of their own; a pair is compared with its round here.
+        """
+        loss = self._unexplained(bad_senders, bad_receivers)
+        if len(loss) < ROUNDS_FROM:
+            for number in np.unique(self.matrix.rounds[np.isfinite(loss)]):
+                of_round = (self.matrix.rounds == number) & np.isfinite(loss)
+                loss[of_round] -= max(0.0, float(np.median(loss[of_round])))
+        return Measurement(self.quantity, self.slow.fit, loss, self.again.losses)
+
+    def uplinks(self) -> list[Culprit]:
+        """Return the culprits that several nodes share."""
+        found = []
+        for block in self.blocks:
+            others = () if block.rest else block.receivers
+            nodes = block.senders
+            way = "" if block.forth and block.back else "in this direction only"
+            if not block.forth:
+                way = "in the direction to the first only"
+            pairs = block.pairs(len(self.loss))
+            found.append(replace(self.culprit(UPLINK, nodes, others, pairs), why=way))
+        return found
+
+    def _is_of_uplink(self, node: int) -> bool:
+        """Tell whether a node is good with just those that share a slow uplink in one direction.
+
+        Of a cable that is slow in both, static routes make a block in one direction and a single
+        node in the other.
+        """
+        fitted = self.slow.fit
+        sends = fitted.sends[node] > fitted.receives[node]
+        loss = self.loss[node] if sends else self.loss[:, node]
+        good = {node, *np.flatnonzero(loss < SLOW_FROM * np.nanmedian(loss)).tolist()}
+        for block in self.blocks:
+            side = {*(block.receivers if sends else block.senders)}
+            if not block.rest and 2 * len(good & side) > len(good | side):
+                return True
+        return False
+
+    def nodes(self) -> list[Culprit]:
+        """Return the culprits that are nodes."""
+        slow = self.slow
+        if slow.half:
+            names = np.flatnonzero(slow.sends)
+            among = np.zeros(self.loss.shape, dtype=bool)
+            among[names] = True
+            among[:, names] = True
+            return [self.culprit(GROUP, tuple(names.tolist()), (), among)]
+        found = []
+        for node in np.flatnonzero((slow.sends | slow.receives) & self.judged).tolist():
+            sends, receives = slow.fit.sends[node], slow.fit.receives[node]
+            pairs = np.zeros(self.loss.shape, dtype=bool)
+            if min(sends, receives) >= BOTH_FROM * max(sends, receives):
+                kind = NODE
+                pairs[node] = pairs[:, node] = True
+            elif sends > receives:
+                kind = SENDS
+                pairs[node] = True
+            else:
+                kind = RECEIVES
+                pairs[:, node] = True
+            if kind == NODE or not self._is_of_uplink(node):
+                found.append(self.culprit(kind, (node,), (), pairs))
+        return found
+
+    def path(self, pair: tuple[int, int], both: bool) -> Culprit:
+        """Return the culprit that is the path of a pair."""
+        pairs = np.zeros(self.loss.shape, dtype=bool)
+        pairs[pair] = True
+        pairs[pair[::-1]] = both
+        return self.culprit(WAY if both else ONE_WAY, pair[:1], pair[1:], pairs)
+
+    @property
+    def noise(self) -> float:
+        """Return the spread of good pairs, as logarithm."""
+        return self.slow.fit.noise
+
+    def unexplained(self, found: Iterable[Culprit]) -> list[Culprit]:
+        """Return what pairs share that are slow twice, if nothing else explains them."""
+        pairs = left_over(self.matrix, self.quantity, self.slow.fit, self.again, found)
+        senders, receivers = (tuple(np.flatnonzero(pairs.any(axis=n)).tolist()) for n in (1, 0))
+        return [self.culprit(UPLINK, senders, receivers, pairs)] if pairs.any() else []
+
+    def culprit(
+        self, kind: str, nodes: tuple[int, ...], others: tuple[int, ...], pairs: Bools
+    ) -> Culprit:
+        """Return a culprit with its numbers; unsteady, where measured again its pairs are good."""
+        fitted = self.slow.fit
+        loss = np.where(pairs, self.loss, np.nan)
+        effect = np.nanmedian(loss)
+        slow = np.nan_to_num(loss, nan=-np.inf) >= SLOW_FROM * effect
+        ratio = float(np.median(loss[slow]))
+        level = float(np.median(fitted.level[slow]))
+        sign = 1 if self.unit == "us" else -1
+        again = self.again.of(slow)
+        number, of = int(slow.sum()), int(np.isfinite(loss).sum())
+        if kind in (NODE, WAY):
+            number, of = count_both_ways(loss, SLOW_FROM * effect)
+        culprit = Culprit(
+            kind=kind,
+            nodes=tuple(self.matrix.nodes[node] for node in nodes),
+            others=tuple(self.matrix.nodes[node] for node in others),
+            quantity=self.quantity,
+            unit=self.unit,
+            value=float(np.exp(sign * (level + ratio))),
+            median=float(np.exp(sign * level)),
+            ratio=ratio_of_loss(ratio, self.unit),
+            pairs=number,
+            of=of,
+            again=None if again is None else ratio_of_loss(again, self.unit),
+        )
+        if again is not None and not self.again.confirms(again, ratio):
+            return replace(culprit, kind=UNSTEADY)
+        return culprit

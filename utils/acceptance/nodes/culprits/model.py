@@ -1,0 +1,187 @@
+"""What is behind the slow pairs of a matrix, as data and as a sentence."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from acceptance.core.severities import CRITICAL, MAJOR, MINOR
+from acceptance.core.text import plural, shortened
+from acceptance.core.units import direction
+from acceptance.nodes.findings import CRITICAL_FROM, GROUP, NODE, UNSTEADY, WAY, number_text
+
+#: A node that is slow with (nearly) everybody in what it sends, or in what it receives; a path that
+#: is slow in one direction; what many pairs between two sets of nodes share; pairs without a value;
+#: what could not be judged. The others are those of a comparison of nodes.
+SENDS, RECEIVES, ONE_WAY, UPLINK, CABLE, FAILED, NOT_JUDGED = (
+    *("node-sends-slow", "node-receives-slow", "way-slow-one-way"),
+    *("uplink-slow", "cable-slow", "pair-failed", "not-judged"),
+)
+#: Those of which a verdict is red; the others are reservations.
+FAILING = (NODE, SENDS, RECEIVES, WAY, ONE_WAY, UPLINK, CABLE, GROUP, FAILED)
+#: The fraction that is lost from which a node or an uplink is critical.
+#: [chosen] twice the 15 % that a node may be worse in a comparison of nodes.
+CRITICAL_LOSS = CRITICAL_FROM * 0.15
+#: The share of its pairs that is slow of a culprit of which a sentence says `every partner`.
+#: [chosen] noise hides a few.
+MOST = 0.9
+#: Names that a sentence lists at most.
+NAMES = 4
+
+_QUANTITIES = {
+    "latency": "the latency",
+    "bandwidth": "the bandwidth",
+    "both": "the bandwidth with both directions busy",
+}
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """What explains slow pairs: `nodes` are to blame, or the path from them to `others`.
+
+    `value` is the median of its slow pairs, in `unit`, `median` what good pairs of the same rounds
+    and distances have, `ratio` the one over the other. `pairs` are slow, `of` all that were
+    measured there. `again` is the ratio when such pairs were measured again with nothing else
+    busy; None: they were not. `why` says what failed, or why nothing could be judged. Of a cable
+    `nodes` and `others` are its ends, `leaf02[40]`, and `why` is what its routes show; of a node
+    what its own cable trained at, if that is known.
+    """
+
+    kind: str
+    nodes: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    quantity: str = ""
+    unit: str = ""
+    value: float | None = None
+    median: float | None = None
+    ratio: float | None = None
+    pairs: int = 0
+    of: int = 0
+    again: float | None = None
+    why: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Tell whether a verdict is red because of it."""
+        return self.kind in FAILING
+
+    @property
+    def severity(self) -> str:
+        """Return how bad it is."""
+        if not self.fails:
+            return MINOR
+        is_path = self.kind in (WAY, ONE_WAY, CABLE)
+        is_critical = self.kind == FAILED or (not is_path and self.loss >= CRITICAL_LOSS)
+        return CRITICAL if is_critical else MAJOR
+
+    @property
+    def loss(self) -> float:
+        """Return the fraction by which it is worse than good pairs; 0 where that is unknown."""
+        if self.ratio is None:
+            return 0.0
+        return self.ratio - 1 if direction(self.unit) == "lower" else 1 - self.ratio
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Return what names it on every run the same: no number is in it."""
+        return (self.kind, self.quantity, ",".join(self.nodes), ",".join(self.others))
+
+    @property
+    def node(self) -> str:
+        """Return the one node that is to blame; empty where it is none, or several."""
+        return self.nodes[0] if len(self.nodes) == 1 and not self.others else ""
+
+    @property
+    def subject(self) -> str:
+        """Name what is to blame: `node12`, `node12 -> node31`."""
+        nodes = shortened(self.nodes, NAMES)
+        if self.kind == UPLINK and not self.others:
+            return f"{_set(self.nodes)} and all others"
+        if not self.others:
+            return nodes
+        if self.kind == CABLE:
+            return f"{nodes} - {self.others[0]}"
+        if self.kind in (WAY, ONE_WAY, FAILED):
+            arrow = "<->" if self.kind == WAY else "->"
+            return f"{nodes} {arrow} {shortened(self.others, NAMES)}"
+        return f"{_set(self.nodes)} and {_set(self.others)}"
+
+    @property
+    def text(self) -> str:
+        """Return the sentence that a verdict shows: who, what it points at, how much."""
+        if self.kind == NOT_JUDGED:
+            return ": ".join(filter(None, (self.quantity, self.subject, self.why)))
+        if self.kind == CABLE:
+            return f"{self.subject}: {self.why}"
+        if self.kind == FAILED:
+            return f"{self.subject}: {_count(self.pairs, self.of)} failed: {self.why}"
+        text = f"{self.subject} {self.reason}: {self.numbers}"
+        return f"{text}; {self.why}" if self.why else text
+
+    @property
+    def reason(self) -> str:
+        """Say what is wrong and what to look at, in words that follow the subject."""
+        most = self.pairs < MOST * self.of
+        partners = "most partners" if most else "every partner"
+        look = "its own link or the node" + (", or what these pairs share" if most else "")
+        return {
+            NODE: f"is slow in both directions with {partners}: {look}",
+            SENDS: f"sends slowly to {partners} and receives well: {look}",
+            RECEIVES: f"receives slowly from {partners} and sends well: {look}",
+            WAY: "are slow with each other alone, in both directions: the path between them",
+            ONE_WAY: "is slow in this direction alone, both are good with others: the path between "
+            "them",
+            UPLINK: "are slow with each other and good otherwise: an uplink or a switch between "
+            "them",
+            GROUP: "are slower than the others, and are half of all nodes or more: two kinds of "
+            "nodes, or a fault of many",
+            UNSTEADY: "was slow while all nodes were busy and good when measured again alone: "
+            "contention, or a passing disturbance",
+        }[self.kind]
+
+    @property
+    def numbers(self) -> str:
+        """Say how much is lost, and in how many pairs."""
+        assert self.value is not None
+        assert self.median is not None
+        count = "" if self.of == 1 else f"{_count(self.pairs, self.of)} at "
+        times = "times" if direction(self.unit) == "lower" else "of"
+        again = "not measured again alone"
+        if self.again is not None:
+            again = f"measured again alone: {self.again:.2f}"
+        return (
+            f"{count}{self.ratio:.2f} {times} {_QUANTITIES[self.quantity]} of good pairs "
+            f"({number_text(self.value)} instead of {number_text(self.median)} {self.unit}), "
+            f"{again}"
+        )
+
+    def is_mostly(self, other: "Culprit") -> bool:
+        """Tell whether two culprits of a kind have most of their nodes in common."""
+        sets = ({*self.nodes}, {*other.nodes}), ({*self.others}, {*other.others})
+        common = all(2 * len(left & right) >= len(left | right) for left, right in sets)
+        return self.kind == other.kind and common
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data, with its sentence and how bad it is."""
+        names = {"nodes": list(self.nodes), "others": list(self.others)}
+        return {**asdict(self), **names, "severity": self.severity, "text": self.text}
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> "Culprit":
+        """Return what `as_data` made; KeyError for anything else."""
+        fields = {name: data[name] for name in cls.__dataclass_fields__}
+        names = {"nodes": tuple(data["nodes"]), "others": tuple(data["others"])}
+        return cls(**{**fields, **names})
+
+
+def ratio_of_loss(loss: float, unit: str) -> float:
+    """Return value over median of a logarithmic loss, which is above 0 where the value is worse."""
+    return math.exp(loss if direction(unit) == "lower" else -loss)
+
+
+def _set(nodes: Sequence[str]) -> str:
+    return f"{{{shortened(nodes, NAMES)}}}"
+
+
+def _count(pairs: int, of: int) -> str:
+    return f"{pairs} of its {plural(of, 'pair')}" if of else plural(pairs, "pair")

@@ -1,0 +1,69 @@
+"""What simulated systems gave: `simulated/<system>.csv`, a row for all message sizes of a metric.
+
+Their form is documented in `reference/README.md`. They are many, and read when they are asked for.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from acceptance.core.units import UNITS, is_measured
+from acceptance.references.fields import Row, known, number, refuse, require, rows
+from acceptance.references.records import Reference, read_parameters, write_parameters
+from acceptance.references.tolerances import RECORDED
+
+#: The columns of a file.
+COLUMNS = ("where", "partition", "benchmark", "metric", "parameters", "unit", "values")
+_SIZE = "message_size"
+
+
+def recording_of(folder: Path, system: str) -> Path:
+    """Return the file of a simulated system, in a folder laid out like `reference/`."""
+    return folder / "simulated" / f"{system}.csv"
+
+
+def read(path: Path) -> list[Reference]:
+    """Return the values of a file, none where there is none; raises ReferenceFault."""
+    found = rows(path, COLUMNS, _maker(path)) if path.exists() else []
+    return [row for of_line in found for row in of_line]
+
+
+def as_text(references: Iterable[Reference]) -> str:
+    """Return what `read` takes, those of one metric together in the order of their sizes."""
+    found: dict[tuple[str, ...], dict[int, str]] = {}
+    for row in references:
+        keys = {key: text for key, text in row.parameters.items() if key != _SIZE}
+        place = (row.where, row.partition, row.benchmark, row.metric, write_parameters(keys))
+        size = int(row.parameters.get(_SIZE, -1))
+        found.setdefault((*place, row.unit), {})[size] = row.printed
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for key, sizes in sorted(found.items()):
+        values = (f"{size if size >= 0 else ''}={sizes[size]}" for size in sorted(sizes))
+        writer.writerow([*key, ";".join(values)])
+    return text.getvalue()
+
+
+def _maker(path: Path) -> Callable[[Row, int], list[Reference]]:
+    def make(row: Row, line: int) -> list[Reference]:
+        require(row, *(name for name in COLUMNS if name != "parameters"))
+        known("unit", row["unit"], UNITS)
+        keys = read_parameters(row["parameters"])
+        return [_value(path, line, row, keys, text) for text in row["values"].split(";")]
+
+    return make
+
+
+def _value(path: Path, line: int, row: Row, keys: dict[str, str], text: str) -> Reference:
+    size, equals, printed = text.partition("=")
+    refuse(not equals, f"{text!r} is not of the form size=value")
+    value = number(printed)
+    refuse(not is_measured(value), f"the value {printed!r} can be no measurement")
+    return Reference(
+        source=RECORDED, origin=path.stem, where=row["where"], system=path.stem,
+        partition=row["partition"], benchmark=row["benchmark"], metric=row["metric"],
+        parameters=keys | (read_parameters(f"{_SIZE}={size}") if size else {}), relation="=",
+        value=value, unit=row["unit"], printed=printed, note="", path=path, line=line,
+    )  # fmt: skip

@@ -1,0 +1,172 @@
+"""Changes that the members of a family share, as changes of the series that moved.
+
+Of a change of a series and one of its family that are the same event, the one stays that was
+decided first.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acceptance.core.text import plural
+from acceptance.detection.changepoint import LevelChange
+from acceptance.detection.family_constants import FAMILY_NEAR
+from acceptance.regressions.history.series import Series
+from acceptance.regressions.progress import Progress, Shared
+
+
+class Told(NamedTuple):
+    """A change of a series, and what its family tells of it; empty for one of its own.
+
+    The change of a `node`'s family counts the samples of the series that were measured on it.
+    `share` is that of the family's members that moved, more than all for a change of its own.
+    """
+
+    change: LevelChange
+    text: str = ""
+    node: str = ""
+    share: float = 2.0
+
+
+#: Tells which samples of a series were measured on a node.
+OnNode = Callable[[str], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Together:
+    """How many families were judged, and what of the rest.
+
+    `waiting` has runs still missing -> number of families; `alone` counts the series that are in no
+    family, since too few began together: they are judged by themselves only.
+    """
+
+    judged: int = 0
+    waiting: dict[int, int] = field(default_factory=dict)
+    alone: int = 0
+
+    def __str__(self) -> str:
+        """Say it in a line; empty where there are no series."""
+        if not (self.judged or self.waiting or self.alone):
+            return ""
+        said = [f"{self.judged} families of metrics judged together"]
+        if self.waiting:
+            first, last = min(self.waiting), max(self.waiting)
+            when = f"{first}" if first == last else f"{first} to {last}"
+            said.append(
+                f"{sum(self.waiting.values())} not yet: they can be after {when} more "
+                f"{'run' if last == 1 else 'runs'}"
+            )
+        if self.alone:
+            said.append(f"{plural(self.alone, 'metric')} in none: too few began together")
+        return "; ".join(said)
+
+
+def together(progress: Progress, judged: Iterable[Series]) -> Together:
+    """Count the families that are judged after the newest session, of series that are `judged`."""
+    missing = Counter(each for block in progress.kept.families for each in block.missing)
+    ready = missing.pop(0, 0)
+    within = {slot for block in progress.kept.families for slot in block.members.ravel().tolist()}
+    alone = sum(progress.slots[id(one)] not in within for one in judged)
+    return Together(ready, dict(missing), alone)
+
+
+def shared(progress: Progress) -> dict[int, list[Shared]]:
+    """Return the changes for the worse that series share with others, by their identity."""
+    found: dict[int, list[Shared]] = defaultdict(list)
+    for one in progress.kept.shared:
+        if one.change.worse:
+            for slot, moved in zip(one.members, one.change.moved, strict=True):
+                if moved and slot in progress.by_slot:
+                    found[id(progress.by_slot[slot])].append(one)
+    return found
+
+
+def joined(
+    series: Series,
+    sessions: NDArray[np.int32],
+    progress: Progress,
+    others: Sequence[Shared],
+    on_node: OnNode,
+) -> list[Told]:
+    """Return the changes of a series, its own and those that it shares, as they were decided.
+
+    `sessions` are the numbers of those of its samples.
+    """
+    found = [(change.detected, change.start, Told(change)) for change in progress.changes(series)]
+    for one in others:
+        (own,) = np.nonzero(on_node(one.node[2]) if one.node else np.ones(len(sessions), np.bool_))
+        for told in _told(series, sessions[own], progress, one):
+            found.append((int(own[told.change.detected]), int(own[told.change.start]), told))
+    # The family that moved as a whole tells more; that of an environment more than those of nodes.
+    found.sort(key=lambda each: (each[0], -each[2].share, bool(each[2].node), each[1]))
+    kept: list[tuple[int, int, Told]] = []
+    for each in found:
+        if not any(_same(earlier, each) for earlier in kept):
+            kept.append(each)
+    return [told for *_, told in kept]
+
+
+def _same(earlier: tuple[int, int, Told], later: tuple[int, int, Told]) -> bool:
+    """Tell whether a change that was decided later is one that was decided already."""
+    (detected, start, first), (_, begins, second) = earlier, later
+    if not (first.text or second.text) or not (first.change.worse and second.change.worse):
+        return False
+    return start - FAMILY_NEAR <= begins <= max(detected, start + FAMILY_NEAR)
+
+
+def _told(
+    series: Series, sessions: NDArray[np.int32], progress: Progress, one: Shared
+) -> Iterator[Told]:
+    change, member = one.change, one.members.index(progress.slots[id(series)])
+    detected = int(np.searchsorted(sessions, change.detected, side="right")) - 1
+    start = min(int(np.searchsorted(sessions, change.start)), detected)
+    if start > 0:
+        bad = -1 if series.direction == "higher" else 1
+        before, after = (math.exp(bad * each[member]) for each in (change.before, change.after))
+        spread = change.spread[member]
+        level = LevelChange(start, detected, before, after, change.score, True, spread)
+        share = sum(change.moved) / len(change.moved)
+        yield Told(level, _text(one, progress), one.node[2] if one.node else "", share)
+
+
+def _text(one: Shared, progress: Progress) -> str:
+    """Say how many members of a family moved, and by how much, and what they have in common."""
+    known = [progress.by_slot[slot] for slot in one.members if slot in progress.by_slot]
+    key, case = known[0].case.key, known[0].case
+    what = f"metrics of {key.environment}"
+    if one.node is not None:
+        what = f"metrics on {' and '.join(_nodes(one, progress))}"
+    elif len({each.case.key.environment for each in known}) > 1:
+        what = f"metrics of {key.system}:{key.partition}"
+    elif len({id(each.case) for each in known}) == len({each.direction for each in known}) == 1:
+        what = f"sizes of {case.benchmark or key.check.split(' ')[0]}"
+    return _size(one, known, what) + (" with other software" if one.change.renewed else "")
+
+
+def _nodes(one: Shared, progress: Progress) -> list[str]:
+    """Return the nodes of which the same series moved at the same time."""
+    when = one.change.start, one.change.detected
+    return [
+        each.node[2]
+        for each in progress.kept.shared
+        if each.node
+        and each.members == one.members
+        and (each.change.start, each.change.detected) == when
+    ]
+
+
+def _size(one: Shared, known: Sequence[Series], what: str) -> str:
+    moved = np.array(one.change.moved)
+    off = float(np.median((np.array(one.change.after) - np.array(one.change.before))[moved]))
+    if len({each.direction for each in known}) > 1:
+        return (
+            f"{moved.sum()} of {len(moved)} {what} became worse together by "
+            f"{100 * math.expm1(off):.1f} %"
+        )
+    size = math.expm1(-off if known[0].direction == "higher" else off)
+    return f"{moved.sum()} of {len(moved)} {what} moved together by {100 * size:+.1f} %"

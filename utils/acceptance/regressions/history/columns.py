@@ -1,0 +1,119 @@
+"""Samples of a history as columns: what is new, or all of some series.
+
+Nothing else of the series is read, and no object is made of a sample.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acceptance.regressions.history.lazy import Source
+from acceptance.regressions.history.series import History, Sample, Series, Software
+from acceptance.store import Runs, Samples, reading
+
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+def since(history: History, number: int, last: int | None = None) -> Samples:
+    """Return the samples of all series from a session on, up to a last one, by their numbers."""
+    return _columns(history.series, number, last)
+
+
+def of(series: Iterable[Series]) -> Samples:
+    """Return all samples of some series of one history."""
+    return _columns([*series], None)
+
+
+@cache
+def code_of(nodes: tuple[str, ...]) -> int:
+    """Return what stands for a set of nodes in every history."""
+    return zlib.crc32(" ".join(sorted(set(nodes))).encode())
+
+
+@cache
+def software_code(software: Software) -> int:
+    """Return what stands for software in every history, 0 where none is known."""
+    return zlib.crc32(repr(sorted(software)).encode()) if software else 0
+
+
+def _columns(series: Sequence[Series], first: int | None, last: int | None = None) -> Samples:
+    """Return samples of some series, with `first` and `last` those between these sessions."""
+    source = next((one.source for one in series if isinstance(one.source, Source)), None)
+    if source is None:
+        return _of_objects(series, first or 0, last)
+    numbers = np.array(sorted(one.number for one in series), np.int32)
+    if first is None:
+        found = reading.samples(source.store, 0, source.end, numbers)
+    else:
+        end = source.end if last is None else source.first_run(last + 1)
+        found = reading.samples(source.store, source.first_run(first), end)
+    kept = np.isin(found.series, numbers)
+    logged = [
+        (one.number, sample, value)
+        for one in series
+        for sample, value in one.logged
+        if (first is None or sample.session.number >= first)
+        and (last is None or sample.session.number <= last)
+    ]
+    own = [sample for _, sample, _ in logged]
+    session_of = np.array([-1 if one is None else one.number for one in source.sessions], np.int32)
+    texts = {text: json.loads(content) for text, content in found.texts}
+    sets = {text: tuple(texts[text]) for text in set(found.nodes.tolist())}
+    built = {text: tuple(texts[text].items()) for text in set(found.software.tolist())}
+    stored_sets = [code_of(sets[text]) for text in found.nodes.tolist()]
+    stored_software = [software_code(built[text]) for text in found.software.tolist()]
+    runs = Runs(
+        _joined(session_of[found.session], [each.session.number for each in own]),
+        _joined(found.time, [each.time for each in own]),
+        _joined(np.array(stored_sets, np.uint32), [code_of(each.nodes) for each in own]),
+        _joined(
+            np.array(stored_software, np.uint32), [software_code(each.software) for each in own]
+        ),
+        {code_of(nodes): nodes for nodes in (*sets.values(), *(each.nodes for each in own))},
+    )
+    run = np.searchsorted(found.run_id, found.run[kept])
+    samples = Samples(
+        _joined(found.series[kept], [number for number, _, _ in logged]),
+        _joined(run, range(len(found.run_id), len(found.run_id) + len(own))),
+        _joined(found.value[kept], [value for _, _, value in logged]),
+        runs,
+    )
+    if not logged:
+        return samples
+    order = np.lexsort((samples.session, samples.series))
+    return Samples(samples.series[order], samples.run[order], samples.value[order], runs)
+
+
+def _joined(stored: NDArray[_Number], logged: Iterable[object]) -> NDArray[_Number]:
+    return np.concatenate([stored, np.array([*logged], stored.dtype)])
+
+
+def _of_objects(series: Sequence[Series], first: int, last: int | None) -> Samples:
+    """Return samples of series that no store has."""
+    runs: dict[int, int] = {}
+    kept: list[Sample] = []
+    rows: list[tuple[int, int, float]] = []
+    for one in sorted(series, key=lambda one: one.number):
+        some = slice(one.index_of(first), None if last is None else one.index_of(last + 1))
+        for sample, value in zip(one.samples[some], one.values[some], strict=True):
+            if id(sample) not in runs:
+                runs[id(sample)] = len(kept)
+                kept.append(sample)
+            rows.append((one.number, runs[id(sample)], value))
+    return Samples(
+        np.array([number for number, _, _ in rows], np.int32),
+        np.array([run for _, run, _ in rows], np.int64),
+        np.array([value for _, _, value in rows], np.float64),
+        Runs(
+            np.array([each.session.number for each in kept], np.int32),
+            np.array([each.time for each in kept], np.float64),
+            np.array([code_of(each.nodes) for each in kept], np.uint32),
+            np.array([software_code(each.software) for each in kept], np.uint32),
+            {code_of(each.nodes): each.nodes for each in kept},
+        ),
+    )

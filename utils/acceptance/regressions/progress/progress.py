@@ -1,0 +1,290 @@
+"""The sessions of a history taken in one after the other: what is known after the newest.
+
+Everything is decided when it was measured: by the threshold for as many series as there were then,
+by the nights before. So nothing is decided again when more is measured, and who goes on from what
+is kept decides as who begins with the first session, to the last bit.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acceptance.detection import changepoint
+from acceptance.detection.changepoint import Scan
+from acceptance.detection.constants import BATCH, BLOCK, CASE_METRICS, SMALLEST, STALE, STALE_TIMES
+from acceptance.detection.state import HELD, State
+from acceptance.regressions.history import columns
+from acceptance.regressions.history.nights import Nights
+from acceptance.regressions.history.series import History, PastSession, Series
+from acceptance.regressions.progress import families
+from acceptance.regressions.progress.nights import with_nights
+from acceptance.regressions.progress.records import (
+    RECORD,
+    SERIES,
+    Floats,
+    Ints,
+    Kept,
+    Off,
+    Partition,
+    Records,
+)
+from acceptance.regressions.progress.step import New, step
+from acceptance.regressions.threshold import threshold
+
+_WAYS = {"higher": 1, "lower": -1, None: 0}
+
+
+class Recent(NamedTuple):
+    """The newest samples of a series, as if on the same nodes, and their sessions' numbers."""
+
+    sessions: NDArray[np.int32]
+    values: Floats
+
+
+class Progress:
+    """What is known of the series of a history after its last session."""
+
+    def __init__(self, history: History, kept: Kept) -> None:
+        """Take up what is kept of the sessions with which a history begins."""
+        self.history, self.kept = history, kept
+        self.all = history.series
+        slots = {name: slot for slot, name in enumerate(kept.series["name"].tolist())}
+        names = [*_names(self.all)]
+        new = [name for name in names if name not in slots]
+        slots.update((name, slot) for slot, name in enumerate(new, len(kept.series)))
+        self.known = len(kept.series)
+        self.series = np.concatenate([kept.series, np.zeros(len(new), SERIES)])
+        self.series["name"][self.known :] = new
+        self.slots = {id(one): slots[name] for one, name in zip(self.all, names, strict=True)}
+        self.by_slot = {self.slots[id(one)]: one for one in self.all}
+        ways = np.array([_WAYS[one.direction] for one in self.all], np.int8)
+        own = np.array([*self.slots.values()], np.intp)
+        before = own < self.known
+        #: Whether what is better is what it was.
+        self.same_ways = bool((self.series["way"][own[before]] == ways[before]).all())
+        self.series["way"][own] = ways
+        fresh = self.series[self.known :]
+        fresh["times"], fresh["session"] = np.nan, -1
+        self.places = {one.number: place for place, one in enumerate(history.sessions)}
+        self.found = [*kept.found, *([] for _ in new)]
+        #: The names of the nodes of each set that a new sample was of.
+        self.named: Mapping[int, tuple[str, ...]] = {}
+
+    def portions(self, sessions: Sequence[PastSession]) -> list[Sequence[PastSession]]:
+        """Divide sessions, so that of a long history no more than `BATCH` samples are held."""
+        usual = sum(one.count for one in self.all) / max(len(self.history.sessions), 1)
+        size = max(1, int(BATCH / max(usual, 1)))
+        return [sessions[first : first + size] for first in range(0, len(sessions), size)]
+
+    def take(self, sessions: Sequence[PastSession], target: Kept) -> None:
+        """Take in the sessions that are new, and write what is known then into `target`."""
+        target.seen = [*self.kept.seen, *map(mark, sessions)]
+        target.counts = [*self.kept.counts]
+        begun = np.flatnonzero(self.series["count"] == 0)
+        new = self._new(sessions, target.counts)
+        worse = np.empty(len(new.slot))
+        entries: list[Off] = []
+        for begin in range(0, len(self.series), BLOCK):
+            stop = min(begin + BLOCK, len(self.series))
+            records = self._records(begin, stop)
+            first, last = np.searchsorted(new.slot, (begin, stop))
+            if first < last:
+                own, found = self.series[begin:stop], self.found[begin:stop]
+                off, worse[first:last] = step(records, own, found, new.part(begin, first, last))
+                entries.append(off._replace(slot=off.slot + begin))
+            target.add(records)
+        rows = families.Rows(new.slot, new.session, worse, new.sets, new.renewed)
+        directed = {slot: one for slot, one in self.by_slot.items() if one.direction is not None}
+        families.take(self.kept, target, rows, directed, begun, self.named)
+        target.series, target.found = self.series, self.found
+        target.nights = with_nights(
+            self.kept.nights, self._off(entries), Nights(self.history.sessions)
+        )
+        self.kept, self.known = target, len(self.series)
+
+    def _records(self, begin: int, stop: int) -> Records:
+        old = self.kept.block(begin) if begin < self.known else np.zeros(0, RECORD)
+        more = np.zeros(stop - begin - len(old), RECORD)
+        more["state"], more["sessions"] = State.empty(len(more)).records, -1
+        return np.concatenate([old, more])
+
+    def _new(self, sessions: Sequence[PastSession], counts: list[int]) -> New:
+        """Return the samples of new sessions, and count the series that are watched at each."""
+        samples = columns.since(self.history, sessions[0].number, sessions[-1].number)
+        slot_of = np.zeros(max((one.number for one in self.all), default=0) + 1, np.intp)
+        slot_of[[one.number for one in self.all]] = [self.slots[id(one)] for one in self.all]
+        slot = slot_of[samples.series]
+        order = np.argsort(slot, kind="stable")
+        slot, session = slot[order], samples.session[order]
+        time, limit = samples.time[order], np.empty(len(order))
+        by_session = np.argsort(session, kind="stable")
+        ordered, numbers = session[by_session], [one.number for one in sessions]
+        begins, ends = (np.searchsorted(ordered, numbers, side) for side in ("left", "right"))
+        # Each column by itself: so they lie close together.
+        names = ("begun", "last", "session", "count")
+        begun, newest, newest_session, count = (self.series[name].copy() for name in names)
+        directed = self.series["way"] != 0
+        for one, begin, end in zip(sessions, begins.tolist(), ends.tolist(), strict=True):
+            those = by_session[begin:end]
+            own = slot[those]
+            young = count[own] == 0
+            begun[own[young]] = time[those[young]]
+            newest[own], newest_session[own] = time[those], one.number
+            count += np.bincount(own, minlength=len(count))
+            usual = (newest - begun) / np.maximum(count - 1, 1)
+            old = one.end - newest > np.maximum(STALE, STALE_TIMES * usual)
+            counts.append(int(((count > 0) & directed & ~old).sum()))
+            limit[those] = threshold(counts[-1])
+        for name, column in zip(names, (begun, newest, newest_session, count), strict=True):
+            self.series[name] = column
+        self.named = samples.runs.named
+        return New(
+            slot, session, time, samples.value[order], samples.nodes[order].astype(np.uint32),
+            self._renewed(slot, samples.software[order]), limit, self._some_of_each(slot, session),
+        )  # fmt: skip
+
+    def _renewed(self, slot: Ints, software: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Tell which samples have other software than the one before them, and keep the last."""
+        edges = np.flatnonzero(np.diff(slot, prepend=-1, append=-1))
+        before = np.roll(software, 1)
+        before[edges[:-1]] = self.series["software"][slot[edges[:-1]]]
+        self.series["software"][slot[edges[1:] - 1]] = software[edges[1:] - 1]
+        return np.asarray((software != before) & (software != 0) & (before != 0), np.bool_)
+
+    def _some_of_each(self, slot: Ints, session: Ints) -> NDArray[np.bool_]:
+        """Choose up to `CASE_METRICS` samples of each case in each session, evenly spread."""
+        numbers: dict[int, int] = {}
+        case = np.zeros(len(self.series), np.intp)
+        for one in self.all:
+            case[self.slots[id(one)]] = numbers.setdefault(id(one.case), len(numbers))
+        chosen = np.zeros(len(slot), np.bool_)
+        (directed,) = np.nonzero(self.series["way"][slot])
+        group = session[directed] * np.intp(len(numbers)) + case[slot[directed]]
+        order = np.argsort(group, kind="stable")
+        _, first, sizes = np.unique(group[order], return_index=True, return_counts=True)
+        rank = np.arange(len(order)) - np.repeat(first, sizes)
+        chosen[directed[order]] = rank % np.repeat(-(-sizes // CASE_METRICS), sizes) == 0
+        return chosen
+
+    def _off(self, entries: Sequence[Off]) -> Iterator[tuple[Partition, Off, NDArray[np.uint64]]]:
+        """Yield what lies off by its partition, in the order of the sessions, and of which case."""
+        places = {name: number for number, name in enumerate(map(partition_of, self.all))}
+        place = np.full(len(self.series), -1)
+        case = np.zeros(len(self.series), np.uint64)
+        names: dict[int, int] = {}
+        for one in self.all:
+            slot = self.slots[id(one)]
+            place[slot] = places[partition_of(one)]
+            if id(one.case) not in names:
+                names[id(one.case)] = _hash(repr(one.case.key))
+            case[slot] = names[id(one.case)]
+        off = Off.of(entries)
+        for name, number in places.items():
+            (those,) = np.nonzero(place[off.slot] == number)
+            those = those[np.argsort(off.session[those], kind="stable")]
+            if len(those):
+                yield name, off.part(those), case[off.slot[those]]
+
+    def last(self, series: Series) -> int:
+        """Return the number of the session of the newest sample of a series, -1 for none."""
+        slot = self.slots.get(id(series))
+        return -1 if slot is None else int(self.series["session"][slot])
+
+    def watched(self, session: PastSession) -> int:
+        """Return how many series were watched as of a session."""
+        return self.kept.counts[self.places[session.number]]
+
+    def stale(self, now: float) -> NDArray[np.bool_]:
+        """Tell of each series whether it has had no sample for so long that nobody measures it."""
+        rows = self.series
+        old: NDArray[np.bool_] = now - rows["last"] > STALE
+        for slot in np.flatnonzero(old):
+            old[slot] = is_old(self.usual(int(slot)), float(rows["last"][slot]), now)
+        return old
+
+    def usual(self, slot: int) -> float:
+        """Return the usual time between two of the last samples of a series, 0 for one sample."""
+        times = self.series["times"][slot]
+        gaps = np.diff(times[np.isfinite(times)])
+        return float(np.median(gaps)) if len(gaps) else 0.0
+
+    def scan(self, series: Series) -> Scan:
+        """Return what a series shows after its last sample, without changes of no interest."""
+        return self.scans([series])[id(series)]
+
+    def scans(self, series: Iterable[Series]) -> dict[int, Scan]:
+        """Return what each of some series shows, by their identity; each block is read once."""
+        found: dict[int, Scan] = {}
+        begin, records = -1, np.empty(0, RECORD)
+        for slot, one in sorted(((self.slots[id(one)], one) for one in series), key=itemgetter(0)):
+            if slot // BLOCK * BLOCK != begin:
+                begin = slot // BLOCK * BLOCK
+                records = self.kept.block(begin)
+            record = records[[slot - begin]]
+            scan = changepoint.told(
+                State(record["state"], [self.found[slot]]), 0, higher_is_better=self._up(slot)
+            )
+            found[id(one)] = replace(scan, changes=self.changes(one))
+        return found
+
+    def changes(self, series: Series) -> tuple[changepoint.LevelChange, ...]:
+        """Return the changes of a series that are of interest."""
+        slot = self.slots[id(series)]
+        return tuple(
+            one
+            for one in changepoint.level_changes(self.found[slot], higher_is_better=self._up(slot))
+            if abs(math.log(one.after / one.before)) >= math.log1p(SMALLEST)
+        )
+
+    def _up(self, slot: int) -> bool:
+        return bool(self.series["way"][slot] >= 0)
+
+    def recent(self, series: Iterable[Series]) -> dict[int, Recent]:
+        """Return the newest samples of some series, by their identity."""
+        slots = sorted((self.slots[id(one)], id(one)) for one in series)
+        found: dict[int, Recent] = {}
+        begin, records = -1, np.empty(0, RECORD)
+        for slot, name in slots:
+            if slot // BLOCK * BLOCK != begin:
+                begin = slot // BLOCK * BLOCK
+                records = self.kept.block(begin)
+            record = records[slot - begin]
+            count = min(int(record["state"]["count"]), HELD)
+            values = np.exp(
+                record["state"]["values"][HELD - count :] * (-1 if self._up(slot) else 1)
+            )
+            found[name] = Recent(record["sessions"][HELD - count :].copy(), values)
+        return found
+
+
+def mark(session: PastSession) -> str:
+    """Return what a session is known by: as long as it stays, so do its samples."""
+    return f"{session.number} {session.uuid} {session.mark or session.end}"
+
+
+def is_old(usual: float, last: float, now: float) -> bool:
+    """Tell whether what was last there at a time is no longer measured."""
+    return now - last > max(STALE, STALE_TIMES * usual)
+
+
+def partition_of(series: Series) -> Partition:
+    """Return system and partition of a series."""
+    return series.case.key.system, series.case.key.partition
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _names(series: Iterable[Series]) -> Iterator[int]:
+    """Yield what stands for each series from one night to the next."""
+    keys: dict[int, str] = {}
+    for one in series:
+        key = keys.get(id(one.case)) or keys.setdefault(id(one.case), repr(one.case.key))
+        yield _hash(f"{key} {one.metric} {one.stored_unit}")

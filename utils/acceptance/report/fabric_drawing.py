@@ -1,0 +1,248 @@
+"""Where each switch, link and node of a fabric stands in its drawing, in the units of an SVG.
+
+Levels are rows, the highest at the top; each leaf has its nodes below it, a square each. Links that
+are as they should be are one faint path; each other one is a line of its own with its letters.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from acceptance.core.text import natural
+from acceptance.fabric.topology import Link, Topology, is_switch, level_name
+from acceptance.report.fabric_marks import Marked, Row, Trouble
+
+#: Width that a drawing should have, between which widths a leaf gets its share, and the margins.
+_WIDTH, _NARROWEST, _WIDEST, _LEFT, _RIGHT = 1180, 18.0, 270.0, 66, 16
+#: Heights: above all, of a switch, between two rows of switches, and below a leaf.
+_TOP, _HEIGHT, _GAP, _BELOW = 16, 22, 150, 12
+#: What many switches of a level add to the height between two rows, each, and at most.
+_WIDER, _WIDER_MOST = 1.2, 110
+#: Sizes of a node's square, and of its place: where names are written, and where they are not.
+_NAMED, _SMALL = (11, 17), (5, 7)
+#: Width from which the names of nodes are written, that of a letter, and the most nodes of a leaf.
+_NAMES_FROM, _LETTER, _MOST_NAMED = 88.0, 6.2, 24
+#: Part of the way along which the marks of links are spread, so that they hide each other less.
+_SPREAD, _GOLDEN = (0.25, 0.5), 0.618
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Letters at a place, with the row of the table that they stand for."""
+
+    x: float
+    y: float
+    letters: str
+    key: str
+    row: int
+    title: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A link that is not as it should be."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    mark: Mark
+    gone: bool
+
+
+@dataclass(frozen=True)
+class Box:
+    """A switch: its place, its name, and how many nodes are at it; `upright` names are turned."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    name: str
+    anchor: str
+    title: str
+    lost: bool
+    upright: bool
+    count: int
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True)
+class Square:
+    """A node: its place and name; with a mark where its link is not as it should be."""
+
+    x: float
+    y: float
+    size: int
+    name: str
+    mark: Mark | None = None
+
+
+@dataclass
+class Drawing:
+    """All that is drawn.
+
+    `good` is a path of the links that are as they should be, `away` one of those of a switch that
+    is gone, which has the mark.
+    """
+
+    width: float
+    height: float = 0.0
+    good: str = ""
+    away: str = ""
+    lines: list[Line] = field(default_factory=list)
+    boxes: list[Box] = field(default_factory=list)
+    squares: list[Square] = field(default_factory=list)
+    levels: list[tuple[str, float]] = field(default_factory=list)
+    named: bool = False
+
+
+def key_of(topology: Topology, guid: str) -> str:
+    """Return the anchor of a switch on its page."""
+    return f"switch-{topology.switches.index(guid) + 1}"
+
+
+def draw(marked: Marked) -> Drawing:
+    """Return the drawing of a fabric."""
+    return _Layout(marked).drawing()
+
+
+class _Layout:
+    def __init__(self, marked: Marked) -> None:
+        self.marked, self.topology = marked, marked.topology
+        self.rows = _levels(self.topology)
+        self.nodes = {
+            guid: _by_name(dict.fromkeys(self.topology.hosts_at(guid)), self.topology)
+            for guid in self.topology.switches
+        }
+        self.centre: dict[str, tuple[float, float]] = {}
+        most = max((len(row) for _, row in self.rows), default=1)
+        share = (_WIDTH - _LEFT - _RIGHT) / max(most, 1)
+        self.share = min(max(share, _NARROWEST), _WIDEST)
+        self.inner = max(self.share * most, 520.0)
+        names = [self.topology.device_name(guid) for hosts in self.nodes.values() for guid in hosts]
+        longest = _LETTER * max(map(len, names), default=0) + _NAMED[1] + 4
+        few = max(map(len, self.nodes.values()), default=0) <= _MOST_NAMED
+        self.named = few and longest <= self.share and self.share >= _NAMES_FROM
+        self.drawn = Drawing(_LEFT + self.inner + _RIGHT, named=self.named)
+
+    def drawing(self) -> Drawing:
+        y = float(_TOP)
+        most = max((len(row) for _, row in self.rows), default=0)
+        gap = _GAP + min(_WIDER * most, _WIDER_MOST)
+        for level, guids in self.rows:
+            self.drawn.levels.append((level_name(level), y + _HEIGHT / 2))
+            bottom = self._row(guids, y)
+            y = bottom + gap
+            self.drawn.height = max(self.drawn.height, bottom + _BELOW)
+        self._links()
+        return self.drawn
+
+    def _row(self, guids: Sequence[str], y: float) -> float:
+        """Place the switches of a level, with their nodes; return where the lowest one ends."""
+        share, bottom = self.inner / max(len(guids), 1), y + _HEIGHT
+        narrow = min(share, _WIDEST)
+        longest = _LETTER * max((len(self.topology.device_name(guid)) for guid in guids), default=0)
+        upright = longest + 8 > narrow
+        for number, guid in enumerate(guids):
+            middle = _LEFT + share * (number + 0.5)
+            width = min(narrow * 0.86, max(longest + 14, 40.0)) if not upright else narrow * 0.78
+            self.centre[guid] = middle, y
+            box = self._box(guid, middle, y, width, upright)
+            self.drawn.boxes.append(box)
+            below = y + _HEIGHT + (_LETTER * len(box.name) + 8 if upright else 0)
+            bottom = max(bottom, self._squares(guid, middle, below + 6, narrow))
+        return bottom
+
+    def _box(self, guid: str, middle: float, y: float, width: float, upright: bool) -> Box:
+        topology, rows = self.topology, self.marked.switches.get(guid, ())
+        name, count = topology.device_name(guid), len(self.nodes[guid])
+        at = [each for link in self._links_of(guid) for each in self.marked.links.get(link, ())]
+        troubles = len({row.number for row in (*rows, *at)})
+        nodes = f", {count} nodes" if count else ""
+        title = f"{name}{nodes}: {troubles or 'no'} deviation{'s' if troubles != 1 else ''}"
+        mark = _mark(rows, middle + width / 2, y, title) if rows else None
+        return Box(
+            middle - width / 2, y, width, _HEIGHT, name, key_of(topology, guid), title,
+            guid in self.marked.lost, upright, count, mark,
+        )  # fmt: skip
+
+    def _links_of(self, guid: str) -> list[Link]:
+        return [link for _, _, link in self.topology.graph.edges(guid, data="link")]
+
+    def _squares(self, guid: str, middle: float, y: float, share: float) -> float:
+        """Place the nodes of a switch below it; return where they end."""
+        size, place = _NAMED if self.named else _SMALL
+        columns = 1 if self.named else max(int((share - 4) // place), 1)
+        left = middle - (share * 0.4 if self.named else columns * place / 2)
+        hosts = self.nodes[guid]
+        for number, host in enumerate(hosts):
+            x, at = left + place * (number % columns), y + place * (number // columns)
+            rows = self._rows_between(host, guid)
+            name = self.topology.device_name(host)
+            mark = _mark(rows, x + size / 2, at + size / 2, name) if rows else None
+            self.drawn.squares.append(Square(x, at, size, name, mark))
+        return y + place * -(-len(hosts) // columns)
+
+    def _rows_between(self, host: str, switch: str) -> list[Row]:
+        links = (each["link"] for each in self.topology.graph[host][switch].values())
+        return [row for link in links for row in self.marked.links.get(link, ())]
+
+    def _links(self) -> None:
+        """Draw the links between switches: good ones as one path, each other one by itself."""
+        good, away, number = [], [], 0
+        drawn: set[frozenset[str]] = set()
+        for link in self.topology.links:
+            ends = sorted(link.ends, key=lambda end: -self.centre.get(end.guid, (0, 0))[1])
+            if not all(is_switch(self.topology.devices[end.guid]) for end in ends):
+                continue
+            (x1, y1), (x2, y2) = (self.centre[end.guid] for end in ends)
+            y2 += _HEIGHT
+            rows, pair = self.marked.links.get(link, ()), frozenset(end.guid for end in ends)
+            if not rows and link not in self.marked.gone:
+                if pair not in drawn:
+                    good.append(_path(x1, y1, x2, y2))
+                drawn.add(pair)
+                continue
+            if link in self.marked.gone and pair & self.marked.lost:
+                away.append(_path(x1, y1, x2, y2))
+                continue
+            number += 1
+            way = _SPREAD[0] + _SPREAD[1] * ((number * _GOLDEN) % 1)
+            title = self.topology.link_text(link)
+            mark = _mark(rows, x1 + (x2 - x1) * way, y1 + (y2 - y1) * way, title)
+            self.drawn.lines.append(Line(x1, y1, x2, y2, mark, link in self.marked.gone))
+        self.drawn.good, self.drawn.away = "".join(good), "".join(away)
+
+
+def _path(x1: float, y1: float, x2: float, y2: float) -> str:
+    """Return a link as a part of a path; between switches of one level it is an arc."""
+    if abs(y1 - y2) <= _HEIGHT:
+        return f"M{x1:.0f} {y1:.0f}Q{(x1 + x2) / 2:.0f} {y1 - 40:.0f} {x2:.0f} {y1:.0f}"
+    return f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}"
+
+
+def _mark(rows: Sequence[Row], x: float, y: float, title: str) -> Mark:
+    """Return the letters of these rows at a place, the worst first; of none that it changed."""
+    order = [*Trouble]
+    known = {row.trouble: row for row in reversed(rows) if row.trouble}
+    troubles = sorted(known, key=order.index) or [Trouble.CHANGED]
+    letters = "".join(each.letter for each in troubles)
+    said = "; ".join(dict.fromkeys(row.found for row in rows)) or troubles[0].text
+    first = known.get(troubles[0])
+    return Mark(x, y, letters, troubles[0].key, first.number if first else 0, f"{title}: {said}")
+
+
+def _levels(topology: Topology) -> list[tuple[int | None, list[str]]]:
+    """Return the switches of each level by name, the highest level first; those of none first."""
+    rows: Mapping[int | None, list[str]] = defaultdict(list)
+    for guid in topology.switches:
+        rows[topology.level(guid)].append(guid)
+    order = sorted(rows, key=lambda level: -1 if level is None else -level)
+    none = [level for level in order if level is None]
+    known = [level for level in order if level is not None]
+    return [(level, _by_name(rows[level], topology)) for level in (*none, *known)]
+
+
+def _by_name(guids: Iterable[str], topology: Topology) -> list[str]:
+    return sorted(guids, key=lambda guid: natural(topology.device_name(guid)))

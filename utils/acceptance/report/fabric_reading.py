@@ -1,0 +1,86 @@
+"""A fabric as it was read last: what a session says of it, with what is kept of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from acceptance.core.errors import Fault
+from acceptance.fabric import view
+from acceptance.fabric.topology import Topology
+from acceptance.fabric.view import kinds
+from acceptance.report.newest import Newest, newest
+from acceptance.report.source import Source
+
+#: The class of the check that looks at a whole fabric.
+CHECK = "FabricView"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A fabric as it was read last: by the case `by`, of which `name` is that of its files.
+
+    `topology` is None where nothing of it is kept; `faults` say why, or what does not fit.
+    """
+
+    by: Newest
+    name: str
+    topology: Topology | None = None
+    accepted: view.Accepted | None = None
+    since: Mapping[str, str] = field(default_factory=dict)
+    read_at: str = ""
+    faults: tuple[str, ...] = ()
+
+    @property
+    def looked(self) -> bool:
+        """Tell whether the newest case did look at the fabric."""
+        return "fabric_sha256" in self.by.case.provenance
+
+
+def readings(source: Source) -> dict[tuple[str, str], Reading]:
+    """Return the newest look at a fabric by the system and partition that looked."""
+    cases = newest(source, CHECK, kinds.BENCHMARK)
+    return {place: reading(source, case) for place, case in cases.items()}
+
+
+def leaves(source: Source, system: str) -> dict[str, str]:
+    """Return node -> its leaf, as far as the fabrics of a system that were read last tell."""
+    found: dict[str, str] = {}
+    for (name, _), read in readings(source).items():
+        seen = read.topology
+        if name != system or seen is None:
+            continue
+        for node, guids in seen.hosts.items():
+            leaf = next(filter(None, map(seen.leaf_of, guids)), None)
+            if leaf is not None:
+                found[node] = seen.device_name(leaf)
+    return found
+
+
+def reading(source: Source, case: Newest) -> Reading:
+    """Return what is kept of the fabric that a case has looked at."""
+    stored = case.case
+    faults: list[str] = []
+    var, reference = source.workspace.var, source.workspace.reference
+    names = [stored.provenance.get("fabric_name", ""), stored.system]
+    names += [f"{stored.system}-{stored.partition}"]
+    name = next(
+        (each for each in names if each and view.state.paths(var, each)[1].exists()),
+        names[0] or stored.system,
+    )
+    state_file, lines_file = view.state.paths(var, name)
+    topology = accepted = None
+    state = view.State()
+    try:
+        if lines := view.state.read_lines(lines_file):
+            topology = view.accepted.topology_of(lines, str(lines_file))
+            known = stored.provenance.get("fabric_sha256")
+            if known and known != view.accepted.checksum(lines):
+                faults.append("the drawing is of a later reading than the table: it was read again")
+        else:
+            faults.append(f"nothing of it is kept in {lines_file}: there is no drawing")
+        accepted = view.accepted.read(view.accepted.path_of(reference, name))
+        state = view.state.read(state_file)
+    except Fault as err:
+        faults.append(str(err))
+        source.note(err)
+    at = view.state.stamp(state.time)[:16].replace("T", " ") + " UTC" if state.time else ""
+    return Reading(case, name, topology, accepted, state.since, at, tuple(faults))

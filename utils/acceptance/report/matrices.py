@@ -1,0 +1,291 @@
+"""A matrix of all pairs of nodes as plots: each pair, or groups of nodes where there are many."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+
+from acceptance.core.pair_matrix import UNITS, PairMatrix
+from acceptance.core.text import natural, plural
+from acceptance.core.units import direction
+from acceptance.nodes import findings
+from acceptance.nodes.culprits import Culprit, model
+from acceptance.report.matrix_groups import (
+    MOST,
+    Floats,
+    Group,
+    Ints,
+    blocks_of,
+    cells_of,
+    of_each,
+    rounded,
+    text_of,
+)
+from acceptance.report.model import Axis, Form, Mark, Plot, Scale, Trace
+
+#: Rows of the plot that shows single nodes against groups, and marks of culprits in a plot.
+ROWS, MARKS = 64, 60
+#: What people call a quantity, and what a cell of it is.
+TITLES = {
+    "bandwidth": "Bandwidth of each pair",
+    "latency": "Latency of each pair",
+    "both": "Bandwidth of each pair, both directions busy",
+}
+#: The group of the nodes whose leaf is not known.
+NO_LEAF = "leaf not known"
+#: How many times off the median is as dark as it gets, unless a cell is worse.
+BAD = 2.0
+_SENDER, _RECEIVER = "sender", "receiver"
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A matrix in the order in which it is drawn: by leaf, if `of_leaves` is known."""
+
+    matrix: PairMatrix
+    groups: tuple[Group, ...]
+    of_leaves: bool
+    culprits: tuple[Culprit, ...] = ()
+    simulated: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        matrix: PairMatrix,
+        leaves: Mapping[str, str],
+        found: Sequence[Culprit] = (),
+        *,
+        simulated: bool = False,
+    ) -> "Pairs":
+        """Order a matrix by the leaf of each node, as far as `leaves` knows it."""
+        names = [leaves.get(name, "") for name in matrix.nodes]
+        # Where most are unknown, the rest says nothing of how nodes stand together.
+        known = names.count("") * 2 < len(names)
+        if known:
+            order = sorted(
+                range(len(names)),
+                key=lambda r: (not names[r], natural(names[r]), natural(matrix.nodes[r])),
+            )
+            grouped = groupby(order, key=lambda rank: names[rank] or NO_LEAF)
+            groups = [Group(name, np.array([*each], np.intp)) for name, each in grouped]
+        else:
+            groups = blocks_of(matrix.nodes)
+        return cls(matrix, tuple(groups), known, tuple(found), simulated)
+
+    @property
+    def order(self) -> Ints:
+        """Return the ranks in the order in which they are drawn."""
+        return np.concatenate([group.ranks for group in self.groups])
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether each pair has a cell."""
+        return len(self.matrix.nodes) <= MOST
+
+    def plots(self, prefix: str = "") -> Iterator[Plot]:
+        """Yield the plots of each quantity that was measured, the bandwidth first."""
+        for quantity in ("bandwidth", "latency", "both"):
+            if quantity in self.summaries:
+                yield from (
+                    self._whole(prefix, quantity)
+                    if self.is_whole
+                    else (self._grouped(prefix, quantity))
+                )
+
+    def median(self, quantity: str) -> float:
+        """Return the median of all pairs."""
+        return float(np.nanmedian(self.matrix.values[quantity]))
+
+    def worst(self, quantity: str, most: int) -> list[tuple[int, int]]:
+        """Return the worst pairs, the worst first."""
+        values = self.matrix.values[quantity].ravel()
+        there = np.flatnonzero(np.isfinite(values))
+        sign = -1 if direction(UNITS[quantity]) == "lower" else 1
+        ranked = sign * values[there]
+        if len(there) > most:
+            few = np.argpartition(ranked, most)[:most]
+            there, ranked = there[few], ranked[few]
+        first = there[np.argsort(ranked, kind="stable")]
+        count = len(self.matrix.nodes)
+        return [(int(place) // count, int(place) % count) for place in first]
+
+    @cached_property
+    def summaries(self) -> dict[str, str]:
+        """Return what can be seen of each quantity that was measured, in words."""
+        there = (name for name, values in self.matrix.values.items() if np.isfinite(values).any())
+        return {quantity: self._summary(quantity) for quantity in there}
+
+    def _summary(self, quantity: str) -> str:
+        unit, values = UNITS[quantity], self.matrix.values[quantity]
+        has = int(np.isfinite(values).sum())
+        words = [f"{has:,} of {values.size - len(values):,} pairs have a value; "
+                 f"the median is {text_of(self.median(quantity))} {unit}"]  # fmt: skip
+        left, right = self.worst(quantity, 1)[0]
+        nodes = self.matrix.nodes
+        words.append(f"the worst {text_of(values[left, right])} {unit}, from {nodes[left]} to "
+                     f"{nodes[right]}")  # fmt: skip
+        if self.matrix.failed:
+            words.append(f"{plural(len(self.matrix.failed), 'pair')} failed")
+        named = [each.subject for each in self.culprits if each.fails]
+        words.append(f"culprits: {', '.join(named[:4])}{' ...' if len(named) > 4 else ''}"
+                     if named else "no culprit is named")  # fmt: skip
+        return "; ".join(words) + "."
+
+    def _plot(self, prefix: str, quantity: str, trace: Trace, marks: Sequence[Mark]) -> Plot:
+        return Plot(
+            id=f"{prefix}{quantity}",
+            title=TITLES[quantity],
+            summary=self.summaries[quantity],
+            x=Axis(_RECEIVER, scale=Scale.CATEGORY),
+            y=Axis(_SENDER, scale=Scale.CATEGORY),
+            z=self._colours(quantity, trace),
+            traces=(trace,),
+            marks=tuple(marks),
+            on_demand=quantity == "both",
+        )
+
+    def _colours(self, quantity: str, trace: Trace) -> Axis:
+        """Return what colours mean: dark is bad, and a few per cent are no difference."""
+        lower = direction(UNITS[quantity]) == "lower"
+        median = self.median(quantity)
+        far = (median, BAD * median) if lower else (median / BAD, median)
+        values = [value for row in trace.cells for value in row if value is not None]
+        span = min([far[0], *values]), max([far[1], *values])
+        title = "latency" if quantity == "latency" else "bandwidth"
+        return Axis(title, UNITS[quantity], span=span, falling=lower)
+
+    def _trace(
+        self, name: str, rows: Sequence[str], columns: Sequence[str], cells: Floats,
+        notes: Sequence[Sequence[str]],
+    ) -> Trace:  # fmt: skip
+        return Trace(
+            name,
+            tuple(columns),
+            (),
+            form=Form.CELLS,
+            rows=tuple(rows),
+            cells=tuple(tuple(map(rounded, row)) for row in cells.tolist()),
+            cell_notes=tuple(map(tuple, notes)),
+            simulated=self.simulated,
+        )
+
+    def _whole(self, prefix: str, quantity: str) -> Iterator[Plot]:
+        order, nodes = self.order.tolist(), self.matrix.nodes
+        names = [nodes[rank] for rank in order]
+        again = self.matrix.again.get(quantity, {})
+        notes = [[self._note(row, column, again) for column in order] for row in order]
+        cells = self.matrix.values[quantity][np.ix_(order, order)]
+        trace = self._trace(quantity, names, names, cells, notes)
+        borders = np.cumsum([len(group.ranks) for group in self.groups])[:-1].tolist()
+        marks = [Mark("leaf", "", x=border) for border in borders if self.of_leaves]
+        marks += self._marks({name: place for place, name in enumerate(names)}, quantity)
+        by = "by leaf" if self.of_leaves else "in the order of ranks"
+        yield replace(
+            self._plot(prefix, quantity, trace, marks),
+            caption=f"Each cell is a pair: the row sends to the column; nodes stand {by}. Cells "
+            "without colour were not measured, crosses are pairs that failed. Dark is bad.",
+        )
+
+    def _note(self, row: int, column: int, again: Mapping[tuple[int, int], float]) -> str:
+        if (row, column) in self.matrix.failed:
+            return f"failed: {self.matrix.failed[row, column]}"
+        if (row, column) in again:
+            return f"measured again alone: {text_of(again[row, column])}"
+        return ""
+
+    def _grouped(self, prefix: str, quantity: str) -> Iterator[Plot]:
+        values = self.matrix.values[quantity]
+        lower = direction(UNITS[quantity]) == "lower"
+        kind = "leaf" if self.of_leaves else f"{len(self.groups[0].ranks)} nodes"
+        names = [group.name for group in self.groups]
+        blocks = [[values[np.ix_(a.ranks, b.ranks)] for b in self.groups] for a in self.groups]
+        worst = of_each(blocks, np.nanmax if lower else np.nanmin)
+        middle = of_each(blocks, np.nanmedian)
+        notes = [
+            [
+                f"median {text_of(middle[i, j])}, {int(np.isfinite(block).sum())} pairs"
+                if np.isfinite(block).any()
+                else self._missing(i, j)
+                for j, block in enumerate(row)
+            ]
+            for i, row in enumerate(blocks)
+        ]
+        of_node = {
+            self.matrix.nodes[rank]: place
+            for place, group in enumerate(self.groups)
+            for rank in group.ranks.tolist()
+        }
+        marks = self._marks(of_node, quantity)
+        yield replace(
+            self._plot(
+                prefix, quantity,
+                self._trace(f"worst {quantity}", names, names, worst, notes), marks,
+            ),
+            title=f"{TITLES[quantity]}: the worst between each two groups",
+            caption=f"Each cell is the worst of all pairs from one {kind} to another. A node that "
+            "is slow with everybody makes a dark row and column. The single values are in the "
+            "output file.",
+        )  # fmt: skip
+        plot = self._plot(
+            prefix, quantity, self._trace(f"median {quantity}", names, names, middle, notes), marks
+        )
+        yield replace(
+            plot,
+            id=f"{plot.id}-median",
+            title=f"{TITLES[quantity]}: the median between each two groups",
+            caption="What all pairs between two groups share: uplinks, a switch.",
+            on_demand=True,
+        )
+        yield from self._single(prefix, quantity, of_node)
+
+    def _missing(self, row: int, column: int) -> str:
+        """Say that all pairs of a cell failed; empty where they were not measured."""
+        ranks = {*self.groups[row].ranks.tolist()}, {*self.groups[column].ranks.tolist()}
+        failed = sum(a in ranks[0] and b in ranks[1] for a, b in self.matrix.failed)
+        return f"{plural(failed, 'pair')} failed" if failed else ""
+
+    def _single(self, prefix: str, quantity: str, of_node: Mapping[str, int]) -> Iterator[Plot]:
+        """Yield single nodes of the culprits' groups against all groups, each direction."""
+        blamed = [of_node[n] for each in self.culprits for n in each.nodes if n in of_node]
+        groups = [self.groups[place] for place in dict.fromkeys(blamed)]
+        ranks = [rank for group in groups for rank in group.ranks.tolist()][:ROWS]
+        if not ranks or len(groups) == len(self.groups):
+            return
+        names, columns = [self.matrix.nodes[rank] for rank in ranks], [g.name for g in self.groups]
+        places = {name: place for place, name in enumerate(names)}
+        for way, values in (("to", self.matrix.values[quantity]),
+                            ("from", self.matrix.values[quantity].T)):  # fmt: skip
+            blocks = [[values[np.ix_([rank], g.ranks)] for g in self.groups] for rank in ranks]
+            cells = of_each(blocks, np.nanmedian)
+            notes = [[""] * len(columns) for _ in names]
+            kinds = {findings.NODE, model.SENDS if way == "to" else model.RECEIVES}
+            marks = [
+                Mark("culprit", each.text, y=places[each.node])
+                for each in self.culprits
+                if each.kind in kinds and each.node in places
+            ][:MARKS]
+            trace = self._trace(f"{quantity} {way}", names, columns, cells, notes)
+            plot = self._plot(prefix, quantity, trace, marks)
+            x, y = (plot.x, plot.y) if way == "to" else (plot.y, plot.x)
+            yield replace(
+                plot,
+                id=f"{plot.id}-nodes-{way}",
+                title=f"{TITLES[quantity]}: single nodes {way} each group",
+                x=x,
+                y=y,
+                caption=f"The median of a node {way} all nodes of a group, of the groups in which "
+                "a culprit stands.",
+                on_demand=True,
+            )
+
+    def _marks(self, places: Mapping[str, int], quantity: str) -> list[Mark]:
+        """Return where the culprits stand: rows, columns, or single cells of paths."""
+        marks: dict[tuple[float | None, float | None], Mark] = {}
+        for each in self.culprits:
+            if not each.fails or each.quantity not in ("", quantity):
+                continue
+            for x, y in cells_of(each, places):
+                marks.setdefault((x, y), Mark("culprit", each.text, x=x, y=y))
+        return [*marks.values()][:MARKS]

@@ -1,0 +1,246 @@
+"""Comparisons: of each system the newest session with the one before, and those that are asked for.
+
+What is compared and what is more than noise is decided in `comparison`; here it is drawn.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acceptance.comparison import Comparison, Row, SideFault, Starts, Word, as_data, compare, read
+from acceptance.core.simulated import is_simulated
+from acceptance.core.text import bytes_text, plural
+from acceptance.regressions.history import PastSession, Series
+from acceptance.report import addresses
+from acceptance.report.model import Axis, Form, Mark, Origin, Page, Plot, Scale, Trace
+from acceptance.report.source import Source
+
+GROUP = "Compare"
+#: What is more than noise, and how each word looks.
+TOLD = (Word.WORSE, Word.BETTER, Word.DIFFERS)
+LOOKS = {
+    Word.WORSE: "bad",
+    Word.BETTER: "good",
+    Word.DIFFERS: "open",
+    Word.SAME: "none",
+    Word.UNKNOWN: "open",
+    Word.ONLY_A: "open",
+    Word.ONLY_B: "none",
+}
+#: Rows of a word that stand in the page; the JSON has all of them.
+MOST_ROWS = 500
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A comparison that has a page: its name in the address, its title and its sides."""
+
+    name: str
+    title: str
+    a: str = ""
+    b: str = ""
+    nothing: str = ""
+
+
+def pages(source: Source) -> list[Page]:
+    """Return a page for each comparison that was asked for, and for each system."""
+    return [_page(source, wanted) for wanted in (*_asked(source), *_newest(source))]
+
+
+def _asked(source: Source) -> Iterator[_Wanted]:
+    for a, b in source.comparisons:
+        yield _Wanted(f"{a} and {b}", f"{b} compared with {a}", a, b)
+
+
+def _newest(source: Source) -> Iterator[_Wanted]:
+    """Yield the newest session of each system, with the one before that has the same selection."""
+    sessions = source.history.sessions
+    systems = {name for session in sessions for name in session.systems}
+    if not systems:
+        yield _Wanted("nothing", "Compare", nothing="No session is stored: nothing was measured.")
+    for system in sorted(systems):
+        own = [one for one in sessions if system in one.systems]
+        title = f"{system}: the newest session and the one before"
+        before = _before(own)
+        if before is None:
+            nothing = (
+                f"{system} has one session only. With the next one this page compares them; "
+                "`acceptance report --compare A B` adds any other two sides."
+            )
+            yield _Wanted(system, title, nothing=nothing)
+        else:
+            yield _Wanted(system, title, f"{system}@{before.uuid}", f"{system}@{own[-1].uuid}")
+
+
+def _before(sessions: Sequence[PastSession]) -> PastSession | None:
+    older = sessions[:-1]
+    alike = [one for one in older if one.selection == sessions[-1].selection]
+    return next(reversed(alike or older), None)
+
+
+def _page(source: Source, wanted: _Wanted) -> Page:
+    path = addresses.compare(wanted.name)
+    nothing = wanted.nothing
+    found = None
+    if not nothing:
+        try:
+            found = compare(
+                source.history, read(wanted.a), read(wanted.b),
+                system=source.selection.system, starts=_starts(source),
+            )  # fmt: skip
+        except SideFault as err:
+            nothing = f"Not compared: {err}"
+            source.note(f"compare {wanted.a} {wanted.b}: {err}")
+    if found is None:
+        nothing_else = {"nothing": nothing, "found": None}
+        return Page(path, wanted.title, "compare.html.j2", GROUP, nothing_else)
+    data = addresses.data(path, "all", "json")
+    context: dict[str, Any] = {
+        "nothing": "",
+        "found": found,
+        "counts": [(word, LOOKS[word], found.counts[word]) for word in Word],
+        "told": [(word, LOOKS[word], _groups(found.of(word))) for word in TOLD if found.of(word)],
+        "others": [
+            (word, LOOKS[word], _groups(found.of(word)))
+            for word in Word
+            if word not in TOLD and found.of(word)
+        ],
+        "look": _look(found),
+        "said": _said(found),
+        "json": data,
+        "most": MOST_ROWS,
+        "session": {
+            uuid: addresses.session(uuid)
+            for side in (found.a, found.b)
+            for uuid in side.sessions
+            if source.has_page(uuid)
+        },
+    }
+    files = {data: json.dumps(as_data(found), separators=(",", ":"))}
+    plots = tuple(_plots(found, source))
+    return Page(
+        path, wanted.title, "compare.html.j2", GROUP, context, plots, files, found.simulated
+    )
+
+
+def _starts(source: Source) -> Starts:
+    def starts(series: Series) -> list[int]:
+        simulated = is_simulated(series.case.key.system)
+        progress = source.judgement(simulated=simulated).progress
+        return [] if progress is None else [one.start for one in progress.scan(series).changes]
+
+    return starts
+
+
+def _look(found: Comparison) -> str:
+    if found.counts[Word.WORSE]:
+        return "bad"
+    return "open" if not found.judged or found.failed else "good"
+
+
+def _said(found: Comparison) -> str:
+    """Return the result in a line; what was not looked at is no pass."""
+    worse = found.counts[Word.WORSE]
+    if worse:
+        return f"{plural(worse, 'metric')} worse"
+    if not found.judged:
+        return (
+            "cannot judge: of no metric that both have is the noise known, and small enough to tell"
+        )
+    if found.failed:
+        return f"cannot judge: {plural(len(found.failed), 'case')} of A failed in B"
+    return "nothing worse"
+
+
+def place(row: Row) -> str:
+    """Return where a row was measured, on both sides if these differ."""
+    return " | ".join(dict.fromkeys(one.where for one in (row.a, row.b) if one is not None))
+
+
+def _groups(rows: Iterable[Row]) -> list[tuple[str, str, list[Row]]]:
+    """Return rows by their cases: name, place and rows; up to `MOST_ROWS` of them."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for number, row in enumerate(rows):
+        if number < MOST_ROWS:
+            groups.setdefault((row.check, place(row)), []).append(row)
+    return [(*name, sorted(those, key=_by_size)) for name, those in groups.items()]
+
+
+def _by_size(row: Row) -> tuple[str, int]:
+    return row.stem, row.size or 0
+
+
+def _plots(found: Comparison, source: Source) -> Iterator[Plot]:
+    """Yield the ratios over message size of each metric; those that differ come first."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in found.rows:
+        if row.ratio is not None and row.size:
+            groups.setdefault((row.check, place(row), row.stem), []).append(row)
+    several = [(name, rows) for name, rows in groups.items() if len(rows) > 1]
+    for number, ((check, where, stem), rows) in enumerate(several):
+        rows.sort(key=lambda row: row.size or 0)
+        yield _plot(f"ratio-{number}", f"{stem}: {check}, {where}", rows, found, source)
+
+
+def _plot(id: str, title: str, rows: list[Row], found: Comparison, source: Source) -> Plot:
+    sizes = tuple(float(row.size or 0) for row in rows)
+    known = [row for row in rows if row.low is not None and row.high is not None]
+    ratio = Trace(
+        "B/A",
+        sizes,
+        tuple(row.ratio for row in rows),
+        links=tuple(_link(row, source) for row in rows),
+        notes=tuple(row.word.value for row in rows),
+        simulated=found.simulated,
+    )
+    band = Trace(
+        "noise",
+        tuple(float(row.size or 0) for row in known),
+        tuple(1.0 for _ in known),
+        Origin.PAST,
+        Form.BAND,
+        low=tuple(row.low or 0.0 for row in known),
+        high=tuple(row.high or 0.0 for row in known),
+        simulated=found.simulated,
+    )
+    return Plot(
+        id, title, _summary(rows),
+        Axis("message size", "B", Scale.LOG), Axis("B/A", free=True),
+        (band, ratio) if known else (ratio,),
+        (Mark("one", "1: B is as A", y=1.0),),
+        _caption(rows),
+        on_demand=not any(row.word in TOLD for row in rows),
+    )  # fmt: skip
+
+
+def _link(row: Row, source: Source) -> str:
+    uuid = row.b.session if row.b else ""
+    return addresses.session(uuid) if uuid and source.has_page(uuid) else ""
+
+
+def _summary(rows: list[Row]) -> str:
+    """Say in a sentence what is seen: how many sizes are worse, and where it is farthest."""
+    told = [row for row in rows if row.word in TOLD]
+    if not told:
+        unknown = sum(row.word is Word.UNKNOWN for row in rows)
+        rest = f"; of {unknown} nothing can be told" if unknown else ""
+        return f"None of {plural(len(rows), 'size')} is known to differ{rest}."
+    far = max(told, key=lambda row: abs((row.ratio or 1.0) - 1))
+    words = ", ".join(
+        f"{sum(row.word is word for row in told)} {word.value}"
+        for word in TOLD
+        if any(row.word is word for row in told)
+    )
+    return (
+        f"Of {plural(len(rows), 'size')} {words}; the farthest is {bytes_text(far.size or 0)}, "
+        f"where B is {far.ratio:.3f} of A."
+    )
+
+
+def _caption(rows: list[Row]) -> str:
+    row = rows[0]
+    if row.direction is None:
+        return f"{row.unit or 'No unit'}; nothing tells which way is better."
+    better = "above" if row.direction == "higher" else "below"
+    return f"{row.unit}: {row.direction} is better, so that B is better {better} 1."

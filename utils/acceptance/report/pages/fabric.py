@@ -1,0 +1,181 @@
+"""The fabric of a partition: what deviates, as a table first, and all of it as a tree."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from acceptance.core.text import natural, plural
+from acceptance.fabric import topology as fabrics
+from acceptance.fabric import view
+from acceptance.fabric.topology import Link, Topology
+from acceptance.report import addresses
+from acceptance.report.fabric_drawing import Drawing, draw, key_of
+from acceptance.report.fabric_marks import Marked, Row, Trouble, marked, rows_of
+from acceptance.report.fabric_reading import Reading, readings
+from acceptance.report.model import Page
+from acceptance.report.source import Place, Source
+
+#: What is said where nobody looked, and what to do.
+NEVER = (
+    "Nobody has looked at the whole fabric of this partition. With InfiniBand, state `view` in its "
+    "facts (config/README.md); then `reframe -c checks/fabric.py -r` reads it, and every night "
+    "does. `acceptance fabric` shows it from this machine at once."
+)
+#: What is said of a fabric without deviations that nobody has accepted.
+NOT_ACCEPTED = (
+    "Nothing deviates from the facts and the medians of its kind. No fabric was accepted yet, so "
+    "that a lost cable cannot be told from a free port."
+)
+
+
+def pages(source: Source) -> list[Page]:
+    """Return a page for each partition that was measured."""
+    read = readings(source)
+    made = []
+    for place in source.measured:
+        own = read.get((place.system, place.partition))
+        if own is not None:
+            made.append(_page(place, own))
+            continue
+        # One partition looks for all that share its fabric.
+        others = [name for name, one in read.items() if one.name == place.system == name[0]]
+        made.append(_without(place, others[0] if others else None))
+    return made
+
+
+def _without(place: Place, other: tuple[str, str] | None) -> Page:
+    path = addresses.of_partition("fabric", place.system, place.partition)
+    link = addresses.relative(addresses.of_partition("fabric", *other), path) if other else ""
+    about = {"place": place, "read": None, "never": NEVER, "facts": place.facts is not None}
+    seen = {"other": ":".join(other) if other else "", "link": link}
+    return _made(place, {**about, **seen})
+
+
+def _made(place: Place, context: Mapping[str, Any]) -> Page:
+    path = addresses.of_partition("fabric", place.system, place.partition)
+    title = f"Fabric of {place.name}"
+    return Page(path, title, "fabric.html.j2", "Fabric", context, simulated=place.simulated)
+
+
+def _page(place: Place, read: Reading) -> Page:
+    path = addresses.of_partition("fabric", place.system, place.partition)
+    case = read.by.case
+    rows = rows_of(case.findings, read.since)
+    failing = [row for row in rows if row.seen.fails]
+    context: dict[str, Any] = {
+        "place": place,
+        "read": read,
+        "uuid": read.by.session.uuid,
+        "session": addresses.relative(
+            addresses.session(read.by.session.uuid, read.by.number), path
+        ),
+        "told": case.provenance.get("fabric", ""),
+        "failing": failing,
+        "notes": [row for row in rows if not row.seen.fails],
+        "accepted": read.accepted.text_of_history if read.accepted else "",
+        "summary": summary(read, failing),
+        "drawing": None,
+        "simulated": case.simulated,
+    }
+    if read.topology is not None:
+        before = read.accepted.topology if read.accepted else None
+        drawn = marked(read.topology, before, rows)
+        context |= _drawn(drawn, draw(drawn), read.topology)
+    return _made(place, context)
+
+
+def summary(read: Reading, failing: list[Row]) -> str:
+    """Say in a sentence or two what there is and what deviates."""
+    words = []
+    if read.topology is not None:
+        nodes = len(read.topology.hosts) or len(read.topology.devices) - len(read.topology.switches)
+        levels = fabrics.switch_count(read.topology)
+        switches = [
+            f"{count} {'switches of ' if word == 'no level' else ''}{_many(word, count)}"
+            for word, count in reversed(levels.items())
+        ]
+        words.append(f"{', '.join(switches)}, {plural(nodes, 'node')}, "
+                     f"{plural(len(read.topology.links), 'link')}.")  # fmt: skip
+    if not read.looked:
+        return " ".join([*words, "The newest look at this fabric failed: see the table."])
+    counts = {each: sum(row.trouble is each for row in failing) for each in Trouble}
+    parts = [f"{count} {_WORDS[each]}" for each, count in counts.items() if count]
+    if rest := len(failing) - sum(counts.values()):
+        parts.append(f"{rest} of another kind")
+    if parts:
+        words.append(f"{plural(len(failing), 'deviation')}: {', '.join(parts)}.")
+    elif read.accepted is None:
+        words.append(NOT_ACCEPTED)
+    else:
+        words.append("Nothing deviates.")
+    return " ".join(words)
+
+
+_WORDS = {
+    Trouble.LOST: "lost",
+    Trouble.DOWN: "not in service",
+    Trouble.NARROW: "narrow",
+    Trouble.SLOW: "slow",
+    Trouble.ERRING: "with errors that rise",
+    Trouble.CHANGED: "changed",
+    Trouble.FEWER: "leaf with fewer uplinks",
+    Trouble.AWAY: "of a node that is away",
+    Trouble.STANDING: "with errors that stand",
+}
+
+
+def _many(word: str, count: int) -> str:
+    if word == "leaf":
+        return word if count == 1 else "leaves"
+    return word if word.startswith(("level", "no ")) or count == 1 else f"{word}s"
+
+
+def _drawn(drawn: Marked, drawing: Drawing, now: Topology) -> dict[str, Any]:
+    """Return the drawing, its switches, and what the fabric of `now` can carry."""
+    topology = drawn.topology
+    used = {row.trouble for found in drawn.links.values() for row in found}
+    used |= {row.trouble for found in drawn.switches.values() for row in found}
+    built = fabrics.structure(now)
+    return {
+        "drawing": drawing,
+        "troubles": [each for each in Trouble if each in used],
+        "switches": [
+            _switch(drawn, guid)
+            for guid in sorted(topology.switches, key=lambda each: _order(topology, each))
+        ],
+        "structure": [*view.structure_text(now), *built.notes(now)],
+    }
+
+
+def _order(topology: Topology, guid: str) -> tuple[int, list[int | str]]:
+    return topology.level(guid) or 99, natural(topology.device_name(guid))
+
+
+def _switch(drawn: Marked, guid: str) -> dict[str, Any]:
+    """Return a switch with all of its links, those that deviate first."""
+    topology = drawn.topology
+    links = [link for _, _, link in topology.graph.edges(guid, data="link")]
+    entries = [_link(drawn, guid, link) for link in links]
+    entries.sort(key=lambda entry: (not entry["rows"], entry["port"]))
+    hosts = len({*topology.hosts_at(guid)})
+    return {
+        "key": key_of(topology, guid),
+        "name": topology.device_name(guid),
+        "guid": guid,
+        "level": fabrics.level_name(topology.level(guid)),
+        "nodes": hosts,
+        "uplinks": len(entries) - len(topology.hosts_at(guid)),
+        "lost": guid in drawn.lost,
+        "rows": drawn.switches.get(guid, ()),
+        "wrong": sum(bool(entry["rows"]) for entry in entries),
+        "links": entries,
+    }
+
+
+def _link(drawn: Marked, guid: str, link: Link) -> dict[str, Any]:
+    near = link.ends[0] if link.ends[0].guid == guid else link.ends[1]
+    return {
+        "port": near.port,
+        "far": drawn.topology.name(link.other(guid)),
+        "trained": "gone" if link in drawn.gone else f"{link.width} {link.speed}",
+        "rows": drawn.links.get(link, ()),
+    }

@@ -1,0 +1,105 @@
+"""The protocol of an acceptance as a page to print and sign, made of its stored data alone."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from acceptance.core.severities import INFO, SEVERITIES
+from acceptance.core.simulated import NO_EVIDENCE, SIMULATED, is_simulated, model_of
+from acceptance.report import addresses
+from acceptance.report.model import Page
+from acceptance.report.source import Protocol, Source
+from acceptance.verdict import node_lines
+
+#: Who signs.
+PARTIES = ("vendor", "customer")
+#: Verdicts on a metric, in the order of their columns.
+_METRICS = ("pass", "fail", "recorded")
+
+
+def pages(source: Source) -> list[Page]:
+    """Return a page for each acceptance, the newest first, or one that says that there is none."""
+    system = source.selection.system
+    made = []
+    for each in source.protocols:
+        try:
+            if system in (None, each.data["system"]):
+                made.append(_page(each))
+        except (KeyError, TypeError, ValueError, AttributeError) as err:
+            source.note(f"{each.path}: is no protocol that this release knows: {err!r}")
+    if made:
+        return made
+    path = addresses.protocol("none")
+    return [Page(path, "Protocols", "no_protocol.html.j2", "Protocols", {"system": system})]
+
+
+def _page(protocol: Protocol) -> Page:
+    data = protocol.data
+    # What does not agree with itself is no protocol of anything: nobody is to sign it.
+    agrees = not protocol.differences
+    simulated = bool(data.get(SIMULATED)) or is_simulated(data["system"])
+    findings = sorted(data["findings"], key=lambda each: _rank(each["severity"]))
+    context = {
+        "data": data,
+        "protocol": protocol,
+        "simulated": simulated,
+        "model": model_of(data["system"]),
+        "no_evidence": NO_EVIDENCE.format(model_of(data["system"])),
+        "simulators": data.get(SIMULATED, ()),
+        "agrees": agrees,
+        "look": "bad" if not agrees else "open" if simulated else look(data),
+        "findings": [each for each in findings if each["severity"] != INFO],
+        "notes": [each for each in findings if each["severity"] == INFO],
+        "nodes": node_lines(data.get("node_results", {})),
+        "claims": [claim for claim in data["claims"] if "claimed" in claim],
+        "cases": [_case(case) for case in data["measured"]],
+        "parties": PARTIES,
+        "metrics": _METRICS,
+        "words": words,
+        "address": addresses,
+    }
+    title = f"Acceptance of {data['system']}"
+    if simulated:
+        title = f"No acceptance: {data['system']} is simulated"
+    file = addresses.of_protocol(data["campaign"])
+    return Page(
+        addresses.protocol(data["campaign"]),
+        title,
+        "protocol.html.j2",
+        "Protocols",
+        {**context, "json": file},
+        files={file: Path(protocol.path).read_text(encoding="utf-8")},
+        simulated=simulated,
+    )
+
+
+def _rank(severity: str) -> int:
+    return SEVERITIES.index(severity) if severity in SEVERITIES else 0
+
+
+def look(data: Mapping[str, Any]) -> str:
+    """Return the style of an outcome: what has a finding that rejects is red, none is green."""
+    severities = {each["severity"] for each in data["findings"]} - {INFO}
+    if severities & {*SEVERITIES[:2]}:
+        return "bad"
+    return "open" if severities or not data["counts"]["judged"] else "good"
+
+
+def _case(case: Mapping[str, Any]) -> dict[str, Any]:
+    counted = Counter(metric["verdict"] for metric in case["metrics"])
+    return {
+        "case": case,
+        "where": f"{case['system']}:{case['partition']}+{case['environment']}",
+        "counts": [counted[word] for word in _METRICS],
+        "failed": [metric for metric in case["metrics"] if metric["verdict"] == "fail"],
+    }
+
+
+def words(value: object) -> str:
+    """Write plain data in a line, tables in it too."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {words(entry)}" for key, entry in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(map(words, value))
+    return "none" if value is None else str(value)

@@ -1,0 +1,282 @@
+"""A page for each session: every number, what judged it, and where it is from."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from acceptance.core.text import read_bounded
+from acceptance.references import Reference
+from acceptance.report import addresses
+from acceptance.report.citations import Citations
+from acceptance.report.model import Page
+from acceptance.report.plot_files import cell_text
+from acceptance.report.runs import SOFTWARE, Outcome, Ran, bounds, counts, outcome, told
+from acceptance.report.source import Source
+from acceptance.rfm import Case, Metric, Session
+from acceptance.verdict import Verdict
+
+#: Bytes of an output that are copied into the site: its begin and its end; and of all of them.
+BEGIN, END, ALL = 48_000, 16_000, 3_000_000
+_FIELDS = (
+    "case", "system", "partition", "environment", "suite", "benchmark", "keys", "nodes", "result",
+    "metric", "value", "unit", "reference", "least", "most", "judged_by", "passed", "simulated",
+)  # fmt: skip
+
+
+#: What of a case is the numbers of single pairs of nodes, or stands with its metrics.
+_LEFT_OUT = ("pairs", "all_pairs", "declared")
+
+
+@dataclass(frozen=True)
+class ShownMetric:
+    """A metric with the range that it has to lie in, and the reference that judged it."""
+
+    metric: Metric
+    least: float | None
+    most: float | None
+    reference: Reference | None = None
+
+    @property
+    def judged(self) -> bool:
+        """Tell whether something judged it."""
+        return self.metric.reference is not None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return what became of it."""
+        if not self.judged:
+            return Outcome.NOT_JUDGED
+        return Outcome.GREEN if self.metric.passed else Outcome.RED
+
+
+@dataclass(frozen=True)
+class ShownCase:
+    """A case with its number in the session, and its output where that was copied."""
+
+    number: int
+    case: Case
+    metrics: tuple[ShownMetric, ...]
+    output: str = ""
+    why_no_output: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return what became of this execution."""
+        return outcome([self.case])
+
+    @property
+    def software(self) -> list[tuple[str, str]]:
+        """Return what it was measured with, what names software first."""
+        known = self.case.provenance
+        keys = [*(key for key in SOFTWARE if key in known)]
+        return [(key, known[key]) for key in (*keys, *(key for key in known if key not in keys))]
+
+    @property
+    def path(self) -> Path | None:
+        """Return the file of its output; None where nobody stored where it is."""
+        case = self.case
+        return Path(case.folder) / case.output if case.folder and case.output else None
+
+
+@dataclass
+class _Outputs:
+    """Outputs of cases, copied into the site as long as there is room."""
+
+    var: Path
+    files: dict[str, str] = field(default_factory=dict)
+    bytes: int = 0
+
+    def copied(self, session: str, shown: ShownCase) -> tuple[str, str]:
+        """Return the address of a case's output, or why it has none.
+
+        A database of somebody else may name any file: only those in `var/` are read.
+        """
+        path = shown.path
+        if path is None:
+            return "", "nothing was stored of where its output is"
+        if self.var.resolve() not in path.resolve().parents:
+            return "", "it is not in var/ of this report"
+        if self.bytes > ALL:
+            return "", "this report has no room for more outputs"
+        try:
+            text, cut = read_bounded(path, BEGIN, END)
+        except OSError as err:
+            return "", f"it cannot be read: {err.strerror}"
+        address = addresses.output(session, shown.number)
+        note = f"[{cut}; the whole file is {path}]\n" if cut else ""
+        self.files[address] = note + text
+        self.bytes += len(text)
+        return address, ""
+
+
+def pages(source: Source) -> list[Page]:
+    """Return the list of sessions, and a page for each."""
+    citations = Citations.of(source)
+    outputs = _Outputs(source.workspace.var)
+    return [_index(source), *(_page(source, each, citations, outputs) for each in source.sessions)]
+
+
+def _index(source: Source) -> Page:
+    rows = [
+        {
+            "session": each,
+            "systems": sorted({case.system for case in each.cases}),
+            "simulated": any(case.simulated for case in each.cases),
+            "told": told(source.verdict_of(each)),
+            "campaign": source.campaign_of(each),
+            "counts": counts(_cases(each)),
+        }
+        for each in source.sessions
+    ]
+    context = {
+        "rows": rows,
+        "left_out": source.left_out,
+        "address": addresses,
+        "outcomes": tuple(Outcome),
+        "database": source.database,
+    }
+    return Page(addresses.SESSIONS, "Sessions", "sessions.html.j2", "Sessions", context)
+
+
+def _cases(session: Session) -> Iterator[Ran]:
+    for number, case in enumerate(session.cases):
+        if not case.fixture or outcome([case]) is Outcome.RED:
+            yield Ran(session, number, (case,))
+
+
+def _page(source: Source, session: Session, citations: Citations, outputs: _Outputs) -> Page:
+    before = set(outputs.files)
+    cases = [
+        _with_output(_shown(number, case, citations), session.uuid, outputs)
+        for number, case in enumerate(session.cases)
+    ]
+    csv_file = addresses.of_session(session.uuid, "csv")
+    json_file = addresses.of_session(session.uuid, "json")
+    verdict = source.verdict_of(session)
+    metrics = [each for case in cases for each in case.metrics]
+    context = {
+        "session": session,
+        "cases": cases,
+        "verdict": verdict,
+        "told": told(verdict),
+        "campaign": source.campaign_of(session),
+        "counts": counts(_cases(session)),
+        "judged": sum(each.judged for each in metrics),
+        "recorded": sum(not each.judged for each in metrics),
+        "simulated": sorted({case.simulated for case in session.cases if case.simulated}),
+        "outcomes": tuple(Outcome),
+        "address": addresses,
+        "csv": csv_file,
+        "json": json_file,
+        "database": source.database,
+    }
+    files = {address: outputs.files[address] for address in outputs.files.keys() - before}
+    files[csv_file] = _csv(session.cases)
+    files[json_file] = _json(_data(session, verdict))
+    systems = ", ".join(sorted({case.system for case in session.cases}))
+    return Page(
+        addresses.session(session.uuid),
+        f"Session {session.uuid[:8]}{f' on {systems}' if systems else ''}",
+        "session.html.j2",
+        "Sessions",
+        context,
+        files=files,
+        simulated=bool(context["simulated"]),
+    )
+
+
+def _shown(number: int, case: Case, citations: Citations) -> ShownCase:
+    return ShownCase(
+        number,
+        case,
+        tuple(
+            ShownMetric(each, *bounds(each), citations.find(case, each)) for each in case.metrics
+        ),
+    )
+
+
+def _with_output(shown: ShownCase, session: str, outputs: _Outputs) -> ShownCase:
+    address, why = outputs.copied(session, shown)
+    return ShownCase(shown.number, shown.case, shown.metrics, address, why)
+
+
+def _rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
+    for case in cases:
+        for each in case.metrics:
+            least, most = bounds(each)
+            yield {
+                "case": case.name,
+                "system": case.system,
+                "partition": case.partition,
+                "environment": case.environment,
+                "suite": case.suite,
+                "benchmark": case.benchmark,
+                "keys": _words(case.keys),
+                "nodes": " ".join(case.nodes),
+                "result": case.result,
+                "metric": each.name,
+                "value": each.value,
+                "unit": each.unit,
+                "reference": each.reference,
+                "least": least,
+                "most": most,
+                "judged_by": each.judged_by,
+                "passed": None if each.reference is None else each.passed,
+                "simulated": case.simulated,
+            }
+
+
+def _words(table: Mapping[str, str]) -> str:
+    return "; ".join(f"{key}={value}" for key, value in table.items())
+
+
+def _csv(cases: Iterable[Case]) -> str:
+    file = io.StringIO()
+    writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
+    writer.writeheader()
+    for row in _rows(cases):
+        writer.writerow({key: cell_text(value) for key, value in row.items()})
+    return file.getvalue()
+
+
+def _json(data: Any) -> str:
+    """Return JSON; a number that JSON does not know, NaN say, is text."""
+    try:
+        return json.dumps(data, default=str, allow_nan=False, separators=(",", ":")) + "\n"
+    except ValueError:
+        return _json(_finite(data))
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _short(metric: Metric) -> dict[str, Any]:
+    """Return a metric as data; one that was not judged has its value alone."""
+    if metric.reference is None:
+        return {"name": metric.name, "value": metric.value, "unit": metric.unit}
+    least, most = bounds(metric)
+    return {**asdict(metric), "least": least, "most": most}
+
+
+def _data(session: Session, verdict: Verdict | None) -> dict[str, Any]:
+    """Return a session as data: of its cases what is not empty, without single pairs."""
+    cases = []
+    for case in session.cases:
+        data = {
+            key: value for key, value in vars(case).items() if key not in ("pairs", "all_pairs")
+        }
+        data["metrics"] = [_short(metric) for metric in case.metrics]
+        data["findings"] = [asdict(finding) for finding in case.findings]
+        cases.append({**data, "simulated": case.simulated})
+    own = {key: value for key, value in vars(session).items() if key != "cases"}
+    return {**own, "verdict": told(verdict).word, "cases": cases}

@@ -1,0 +1,149 @@
+"""From a page to its HTML: every text that is filled in is escaped, and none is run as a script.
+
+A template fills in what stands in the page's context. It has beside that: `page`, `href(address)`
+(an address in the site as the page writes it), `plot(id)` (the figure of one of its plots), and the
+filters `number`, `exact`, `time`, `day`, `seconds`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from acceptance.core.text import printable
+from acceptance.report import addresses, plot_files
+from acceptance.report.model import Page
+from acceptance.report.plot_files import number_text
+
+#: What stands where there is no number.
+NONE = number_text(None)
+TEMPLATES = Path(__file__).with_name("templates")
+STATIC = Path(__file__).with_name("static")
+#: What a page may load: its own scripts and styles, nothing else. plotly.js adds two constant style
+#: elements, which are named by their hashes (the first one is empty); its style attributes are set
+#: by `static/plots.js` in a way that needs no exception.
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' "
+        "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='",
+        "img-src 'self' data:",
+        "font-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the navigation: the first page of a group."""
+
+    group: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """Renders the pages of one site; `made` is the line at the end of each page."""
+
+    navigation: Sequence[Entry]
+    made: str
+
+    @cached_property
+    def _environment(self) -> jinja2.Environment:
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            finalize=_shown,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters |= {
+            "exact": exact_text,
+            "number": number_text,
+            "time": time_text,
+            "day": lambda when: time_text(when)[:10],
+            "seconds": seconds_text,
+        }
+        return environment
+
+    def html(self, page: Page) -> str:
+        """Return a page as HTML."""
+
+        def href(address: str) -> str:
+            return addresses.relative(address, page.path)
+
+        def plot(id: str) -> Markup:
+            return plot_files.html(named[id], page.path)
+
+        named = {each.id: each for each in page.plots}
+        given: dict[str, Any] = {
+            "page": page,
+            "policy": POLICY,
+            "styles": _of(page, ".css"),
+            "scripts": _of(page, ".js"),
+            "navigation": self.navigation,
+            "made": self.made,
+            "simulated_page": page.simulated or any(each.simulated for each in page.plots),
+            "href": href,
+            "plot": plot,
+        }
+        return self._environment.get_template(page.template).render(given | dict(page.context))
+
+
+def _of(page: Page, ending: str) -> list[str]:
+    """Return the files of `static/` that a page loads.
+
+    All load `report`, those with plots `plots.js` (which loads what it needs) and `plot.css`, and a
+    page of the template `NAME.html.j2` its own `NAME`.
+    """
+    own = page.template.split(".")[0]
+    names = ["report", *(["plot", "plots"] if page.plots or page.draws else []), own]
+    there = (STATIC / f"{name}{ending}" for name in dict.fromkeys(names))
+    return [f"static/{path.name}" for path in there if path.exists()]
+
+
+def _shown(value: Any) -> Any:
+    """Return text without codes, such as those that turn the direction of writing."""
+    return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def time_text(when: float | datetime | str) -> str:
+    """Return a time (s since the epoch, or ISO 8601) as people write it, in the local zone."""
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when)
+        except ValueError:
+            return str(when)
+    elif not isinstance(when, datetime):
+        when = datetime.fromtimestamp(when)
+    return when.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def exact_text(value: Any) -> str:
+    """Return a number with all of the digits that a benchmark prints; a gap is a dash."""
+    if value is None:
+        return NONE
+    return f"{value:.8g}" if isinstance(value, float) else str(value)
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Return a duration (s) as people write it: `42 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds is None:
+        return NONE
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,0 +1,156 @@
+"""Sweeps over message sizes as sessions have them: the newest of each, and those before it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from acceptance.core.metrics import read
+from acceptance.core.units import is_measured
+from acceptance.report import addresses
+from acceptance.report.rendering import time_text
+from acceptance.report.source import Place, Source
+from acceptance.rfm import Case, Metric, Session
+
+
+def count_of(keys: Mapping[str, str], key: str, default: int = 0) -> int:
+    """Return a key of a result that is a number; the default where it is none."""
+    text = keys.get(key, "")
+    return int(text) if text.isdecimal() and text.isascii() else default
+
+
+class Origin(NamedTuple):
+    """Where a result is from: its session, and the number of its case in there."""
+
+    session: Session
+    number: int
+    case: Case
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One metric of a benchmark over message sizes, under the same keys and environment.
+
+    `values` are those of the newest session that has them, by message size (bytes; None: a metric
+    without sizes); `past` are the values of earlier sessions, the newest first.
+    """
+
+    place: Place
+    environment: str
+    benchmark: str
+    stem: str
+    unit: str
+    keys: Mapping[str, str]
+    by: Origin
+    values: dict[int | None, Metric] = field(default_factory=dict)
+    past: dict[str, dict[int | None, float]] = field(default_factory=dict)
+    #: When the sessions in `past` began, s since the epoch.
+    times: list[float] = field(default_factory=list)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Return the message sizes that have a result."""
+        return sorted(size for size in self.values if size is not None)
+
+    def note(self, size: int | None) -> str:
+        """Say of a number when it was measured, in which session, and by what it was judged."""
+        metric, session = self.values[size], self.by.session
+        judged = "recorded, not judged"
+        if metric.judged_by:
+            verdict = "passed" if metric.passed else "failed"
+            judged = f"{verdict}, judged by {metric.judged_by}"
+        return f"{time_text(session.start)}, session {session.uuid[:8]}; {judged}"
+
+    def link(self, source: Source) -> str:
+        """Return the address of its case; empty where its session has no page."""
+        uuid = self.by.session.uuid
+        return addresses.session(uuid, self.by.number) if source.has_page(uuid) else ""
+
+    def earlier(self, size: int | None) -> tuple[float, float, float] | None:
+        """Return the smallest, middle and largest value of earlier sessions; None: fewer than 2."""
+        values = [values[size] for values in self.past.values() if size in values]
+        return (min(values), median(values), max(values)) if len(values) > 1 else None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that failed, and has not passed since."""
+
+    by: Origin
+
+    @property
+    def text(self) -> str:
+        """Say which case it is, when it failed, and in which phase."""
+        case, session = self.by.case, self.by.session
+        phase = f" ({case.fail_phase})" if case.fail_phase else ""
+        return f"{case.name} +{case.environment}: {case.result}{phase}, {time_text(session.start)}"
+
+
+@dataclass
+class Results:
+    """What the sessions of a report have of one partition."""
+
+    place: Place
+    sweeps: dict[tuple[object, ...], Sweep] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    newest: Session | None = None
+    _ended: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, by: Origin) -> None:
+        """Take a case; those of newer sessions come first."""
+        case = by.case
+        self.newest = self.newest or by.session
+        name = case.environment, case.name
+        if not case.passed:
+            if name not in self._ended:
+                self.failures.append(Failure(by))
+                self._ended.add(name)
+            return
+        self._ended.add(name)
+        for metric in case.metrics:
+            if is_measured(metric.value):
+                self._take(by, metric)
+
+    def _take(self, by: Origin, metric: Metric) -> None:
+        case = by.case
+        stem, own = read(metric.name)
+        size = int(own.pop("message_size")) if "message_size" in own else None
+        keys = {**case.keys, **own}
+        key = case.environment, case.benchmark, stem, metric.unit, frozenset(keys.items())
+        sweep = self.sweeps.get(key)
+        if sweep is None:
+            sweep = self.sweeps[key] = Sweep(self.place, *key[:4], keys, by)
+        uuid = by.session.uuid
+        if uuid != sweep.by.session.uuid:
+            if uuid not in sweep.past:
+                sweep.times.append(by.session.start)
+            sweep.past.setdefault(uuid, {}).setdefault(size, metric.value)
+        elif by.number == sweep.by.number:
+            sweep.values.setdefault(size, metric)
+
+
+#: What was read of a source: several pages ask for it.
+_READ: "WeakKeyDictionary[Source, list[Results]]" = WeakKeyDictionary()
+
+
+def results(source: Source) -> list[Results]:
+    """Return what the sessions of a report have of each partition, by their names.
+
+    Of several runs of a case in a session the last one counts. Builds and other fixtures, and plain
+    checks, are left out.
+    """
+    if source not in _READ:
+        _READ[source] = _results(source)
+    return _READ[source]
+
+
+def _results(source: Source) -> list[Results]:
+    made = {place.name: Results(place) for place in source.measured}
+    for session in source.sessions:
+        ordered = sorted(enumerate(session.cases), key=lambda entry: -entry[1].run_index)
+        for number, case in ordered:
+            name = f"{case.system}:{case.partition}"
+            if not case.fixture and not case.plain and name in made:
+                made[name].add(Origin(session, number, case))
+    return [made[name] for name in sorted(made)]

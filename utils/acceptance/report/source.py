@@ -1,0 +1,282 @@
+"""What the pages are made of: each thing is read once, when it is first asked for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from acceptance import references
+from acceptance.alerts import AlertFault, Listing, notify
+from acceptance.core.errors import Fault
+from acceptance.core.paths import Workspace
+from acceptance.core.simulated import is_simulated
+from acceptance.fabric import FabricFault, Facts, facts_of
+from acceptance.references import Library, ReferenceFault
+from acceptance.regressions import Judgement, history, judge
+from acceptance.regressions.history import History
+from acceptance.rfm import Session, SessionFault, configuration, database
+from acceptance.verdict import Verdict, VerdictFault, stored
+
+#: Sessions that have a page each, where nobody says since when: a week of nights.
+SHOWN = 7
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the report is about: a system, sessions that ended `since` (s since the epoch), or some.
+
+    Empty, None: all of them. Of the histories it selects the system only.
+    """
+
+    system: str | None = None
+    since: float | None = None
+    sessions: tuple[str, ...] = ()
+
+    def takes(self, session: Session) -> bool:
+        """Tell whether a session has a page, where it is new enough."""
+        if self.sessions and session.uuid not in self.sessions:
+            return False
+        return self.system is None or any(case.system == self.system for case in session.cases)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A partition: its facts (None: it states none), or the fault that they have.
+
+    `configured`: the configuration states it; else only results have its name.
+    """
+
+    system: str
+    partition: str
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts | None = None
+    fault: str = ""
+    configured: bool = True
+
+    @property
+    def name(self) -> str:
+        """Return ReFrame's name, `system:partition`."""
+        return f"{self.system}:{self.partition}"
+
+    @property
+    def simulated(self) -> bool:
+        """Tell whether its system is simulated."""
+        return is_simulated(self.system)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The protocol of an acceptance, as it was stored, and what does not agree in it."""
+
+    path: Path
+    data: Mapping[str, Any]
+    differences: Sequence[str] = ()
+    unchecked: str = ""
+
+
+@dataclass(eq=False)
+class Source:
+    """A workspace, its results database and what is selected of it, read for the report.
+
+    `now` is the time of the report, `current` the verdict that whoever asks is told (None: nobody
+    gave one), `protocols` are those of acceptances. `faults` collects what could not be
+    read: the overview tells all of it. Nothing here raises but for a database that cannot be read
+    (ResultsFault).
+    """
+
+    workspace: Workspace
+    database: Path
+    now: datetime
+    selection: Selection = Selection()
+    config_files: Sequence[Path] = ()
+    current: Verdict | None = None
+    protocols: Sequence[Protocol] = ()
+    faults: list[str] = field(default_factory=list)
+    #: Pairs of sides that have a page of their own (`comparison.grammar`).
+    comparisons: Sequence[tuple[str, str]] = ()
+
+    @property
+    def is_own(self) -> bool:
+        """Tell whether the database is that of the configuration in force."""
+        return self.workspace.keeps(self.database)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """Return the UUIDs of all sessions that nobody has forgotten, in the order of storing."""
+        return tuple(uuid for uuid, _ in database.listing(self.database))
+
+    @cached_property
+    def sessions(self) -> tuple[Session, ...]:
+        """Return the sessions that have a page, that which ended last first."""
+        return tuple(self._selected())
+
+    def _selected(self) -> Iterator[Session]:
+        unreadable: list[SessionFault] = []
+        chosen, count = self.selection, 0
+        for each in database.sessions(self.database, unreadable):
+            if chosen.since is not None and each.end < chosen.since:
+                break
+            if chosen.takes(each):
+                yield each
+                count += 1
+            if count == (len(chosen.sessions) or (SHOWN if chosen.since is None else -1)):
+                break
+        self.faults += [str(fault) for fault in unreadable if str(fault) not in self.faults]
+
+    @cached_property
+    def left_out(self) -> int:
+        """Count the sessions that are stored and have no page."""
+        return max(len(self.ids) - len(self.sessions), 0)
+
+    def session(self, uuid: str) -> Session | None:
+        """Return a session, whether or not it has a page; None where it cannot be read."""
+        for each in self.sessions:
+            if each.uuid == uuid:
+                return each
+        try:
+            return database.session(self.database, uuid)
+        except Fault as err:
+            self.note(err)
+            return None
+
+    def has_page(self, uuid: str) -> bool:
+        """Tell whether a session has a page in this site, so that it can be linked."""
+        return any(each.uuid == uuid for each in self.sessions)
+
+    @cached_property
+    def history(self) -> History:
+        """Return all series of the database, simulated ones too (`regressions.history.part`)."""
+        workspace = self.workspace
+        perflogs = workspace.perflogs if self.is_own else None
+        loaded = history.load(
+            self.database,
+            perflogs,
+            self.selection.system,
+            store=workspace.store_of(self.database),
+        )
+        for fault in loaded.faults:
+            self.note(fault)
+        return loaded
+
+    def judgement(self, *, simulated: bool) -> Judgement:
+        """Return what became worse of all that was measured, or of all that was simulated."""
+        return self._judgements[simulated]
+
+    @cached_property
+    def _judgements(self) -> dict[bool, Judgement]:
+        # Of one system alone nothing is kept: what is known from night to night is of all.
+        kept = None if self.selection.system else self.workspace.detection_of(self.database)
+        folder = self.workspace.reference
+        return {
+            simulated: judge.part_with_references(self.history, folder, kept, simulated=simulated)
+            for simulated in (False, True)
+        }
+
+    @cached_property
+    def library(self) -> Library | None:
+        """Return all references; None where they cannot be read."""
+        try:
+            return references.load(self.workspace.reference)
+        except ReferenceFault as err:
+            self.note(err)
+            return None
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Return the partitions of the configuration and of the sessions, by their names."""
+        known = {place.name: place for place in self._configured()}
+        for each in self.sessions:
+            for case in each.cases:
+                place = Place(case.system, case.partition, configured=False)
+                known.setdefault(place.name, place)
+        wanted = self.selection.system
+        return tuple(place for _, place in sorted(known.items()) if wanted in (None, place.system))
+
+    def place(self, system: str, partition: str) -> Place:
+        """Return a partition by its name, whatever is known of it."""
+        name = Place(system, partition).name
+        named = (place for place in self.places if place.name == name)
+        return next(named, Place(system, partition, configured=False))
+
+    def _configured(self) -> Iterator[Place]:
+        try:
+            site = configuration.load(self.config_files)
+        except Fault as err:
+            self.note(err)
+            return
+        for system in site.systems:
+            for partition in system["partitions"]:
+                yield self._place(system["name"], partition)
+
+    def _place(self, system: str, partition: Mapping[str, Any]) -> Place:
+        name, extras = partition["name"], partition.get("extras", {})
+        try:
+            facts = facts_of(extras, self.workspace.place_of(system, name))
+        except FabricFault as err:
+            self.note(err)
+            return Place(system, name, extras, fault=str(err))
+        return Place(system, name, extras, facts)
+
+    @cached_property
+    def measured(self) -> tuple[Place, ...]:
+        """Return the partitions that the sessions with a page have cases of."""
+        named = {(case.system, case.partition) for each in self.sessions for case in each.cases}
+        return tuple(place for place in self.places if (place.system, place.partition) in named)
+
+    @cached_property
+    def verdicts(self) -> dict[str, Verdict]:
+        """Return stored verdicts by session or campaign; what is acknowledged since counts."""
+        found: dict[str, Verdict] = {}
+        for path in sorted(self.workspace.verdicts.glob("*.json")):
+            try:
+                given = stored.read(self.workspace, path.stem)
+            except VerdictFault as err:
+                self.note(err)
+                continue
+            if given is not None:
+                stored.reconsider(given, self.workspace, self.now)
+                found[path.stem] = given
+        return found
+
+    def verdict_of(self, session: Session) -> Verdict | None:
+        """Return the verdict on a session, or on the campaign that it is of; None: not judged."""
+        return self.verdicts.get(session.uuid) or self.verdicts.get(self.campaign_of(session))
+
+    def campaign_of(self, session: Session) -> str:
+        """Return the id of the campaign that a session is of; empty where no verdict is on one."""
+        campaigns = {given.campaign for given in self.verdicts.values() if given.campaign}
+        label = session.label
+        ids = (name for name in campaigns if label == name or label.startswith(f"{name}."))
+        return max(ids, key=len, default="")
+
+    @cached_property
+    def alerts(self) -> Listing | None:
+        """Return open alerts with their acknowledgements; None where they cannot be read.
+
+        Of somebody else's database nobody knows any: None, too.
+        """
+        if not self.is_own:
+            return None
+        try:
+            return notify.listing(self.now, self.workspace.alerts)
+        except AlertFault as err:
+            self.note(err)
+            return None
+
+    def note(self, fault: object) -> None:
+        """Add what could not be read to what the overview tells, once."""
+        if str(fault) not in self.faults:
+            self.faults.append(str(fault))
+
+
+def by_partition(session: Session) -> dict[tuple[str, str], list[tuple[int, Any]]]:
+    """Return the cases of a session with their numbers, by system and partition."""
+
+    def place(entry: tuple[int, Any]) -> tuple[str, str]:
+        return entry[1].system, entry[1].partition
+
+    cases = sorted(enumerate(session.cases), key=place)
+    return {key: list(entries) for key, entries in groupby(cases, key=place)}

@@ -1,0 +1,200 @@
+"""The platform of a simulation: hosts, links and the ways between hosts, made of stated facts."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from acceptance.fabric import Facts, rates
+from acceptance.simulation.technology import Parameters, SimulationFault, parameters_of
+
+#: Hosts of a platform at most: each pair has a route in the file, 200 bytes each.
+MOST_HOSTS = 2048
+#: What makes SimGrid a plain model: no computation, and messages take latency and bandwidth alone.
+#: `lat-factor` written as 1 crashes SimGrid 3.32.
+SETTINGS = {
+    "smpi/simulate-computation": "no",
+    "network/TCP-gamma": "0",
+    "network/crosstraffic": "0",
+    "network/weight-S": "0",
+    "smpi/lat-factor": "0:1",
+    "smpi/bw-factor": "0:1",
+}
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link: MB/s (10^6 bytes a second) and us of one direction.
+
+    `split`: each direction has the bandwidth, shared by all messages on it; `fatpipe`: each message
+    has it. `loss` is the fraction of packets that are sent again, which take the bandwidth.
+    """
+
+    name: str
+    bandwidth: float
+    latency: float
+    sharing: Literal["split", "fatpipe"] = "split"
+    loss: float = 0.0
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A fat tree of two levels: hosts of a leaf switch, and spine switches above all leaves."""
+
+    leaf: int
+    spines: int
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Hosts and links; `tree` says how they hang together, None: one switch between all hosts.
+
+    A host `n3` has the links `n3-slot` (its PCI Express slot), `n3-cable` and `n3-memory` (messages
+    inside it); without a slot in the facts there is none. The uplink of leaf 2 to spine 5 is
+    `leaf2-up5`. Messages to host j take the spine j modulo their number. With `loopback` messages
+    inside a host take its slot, or cable, instead of its memory. `cores` are those of a host.
+    """
+
+    hosts: tuple[str, ...]
+    links: tuple[Link, ...]
+    tree: Tree | None = None
+    cores: int = 1
+    loopback: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        facts: Facts | None,
+        nodes: int,
+        *,
+        cores: int = 1,
+        tree: Tree | None = None,
+        loopback: bool = False,
+        parameters: Parameters | None = None,
+    ) -> "Platform":
+        """Make a platform of a partition's facts; raises SimulationFault for what cannot be.
+
+        Of a link its rate is required; where nothing is stated of slots they bound nothing.
+        """
+        if facts is None:
+            raise SimulationFault('the partition states no "fabric" in its `extras`')
+        if not 0 < nodes <= MOST_HOSTS:
+            raise SimulationFault(f"{nodes} nodes; a simulation has 1 to {MOST_HOSTS}")
+        model = parameters or parameters_of(facts)
+        links = [*_of_hosts(facts, nodes, model, tree)]
+        if tree is not None:
+            if tree.leaf < 1 or tree.spines < 1 or nodes % tree.leaf:
+                raise SimulationFault(
+                    f"a fat tree of {nodes} nodes, {tree.leaf} a leaf, with {tree.spines} spines "
+                    "cannot be routed: whole leaves and a spine are required"
+                )
+            cable = _cable(facts, model)
+            links += (
+                Link(f"leaf{leaf}-up{spine}", cable, model.switch)
+                for leaf in range(nodes // tree.leaf)
+                for spine in range(tree.spines)
+            )
+        return cls(tuple(f"n{k}" for k in range(nodes)), tuple(links), tree, cores, loopback)
+
+    def link(self, name: str) -> Link:
+        """Return a link; raises SimulationFault where there is none of this name."""
+        for link in self.links:
+            if link.name == name:
+                return link
+        raise SimulationFault(f"the platform has no link {name!r}")
+
+    def with_link(self, link: Link) -> "Platform":
+        """Return the platform with another link in place of that of the same name."""
+        self.link(link.name)
+        links = (link if each.name == link.name else each for each in self.links)
+        return replace(self, links=tuple(links))
+
+    def route(self, sender: int, receiver: int) -> list[tuple[str, str]]:
+        """Return the links from host to host (their numbers) with the direction: UP or DOWN."""
+        start, end = self.hosts[sender], self.hosts[receiver]
+        out, back = self._ends(start), self._ends(end)
+        if sender == receiver:
+            if not self.loopback:
+                return [(f"{start}-memory", "")]
+            return [(out[0], "UP"), (out[0], "DOWN")]
+        middle: list[tuple[str, str]] = []
+        if self.tree and sender // self.tree.leaf != receiver // self.tree.leaf:
+            spine = receiver % self.tree.spines
+            middle = [
+                (f"leaf{sender // self.tree.leaf}-up{spine}", "UP"),
+                (f"leaf{receiver // self.tree.leaf}-up{spine}", "DOWN"),
+            ]
+        down = [(name, "DOWN") for name in reversed(back)]
+        return [*((name, "UP") for name in out), *middle, *down]
+
+    def _ends(self, host: str) -> list[str]:
+        slot = f"{host}-slot"
+        return [slot, f"{host}-cable"] if self._has_slots else [f"{host}-cable"]
+
+    @property
+    def _has_slots(self) -> bool:
+        return self.links[0].name == f"{self.hosts[0]}-slot"
+
+    def lines(self, used: Collection[str] = ()) -> Iterator[str]:
+        """Yield the lines of the platform's file, in the form of SimGrid's version 4.1.
+
+        Routes are those between the `used` hosts, none for all.
+        """
+        yield "<?xml version='1.0'?>"
+        yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+        yield '<platform version="4.1">'
+        yield "<config>"
+        yield from (f'<prop id="{key}" value="{value}"/>' for key, value in SETTINGS.items())
+        yield "</config>"
+        yield '<zone id="fabric" routing="Full">'
+        yield from (f'<host id="{name}" speed="1Gf" core="{self.cores}"/>' for name in self.hosts)
+        for link in self.links:
+            policy = {"split": "SPLITDUPLEX", "fatpipe": "FATPIPE"}[link.sharing]
+            rate = link.bandwidth * (1 - link.loss)
+            yield (
+                f'<link id="{link.name}" bandwidth="{rate:.6f}MBps" '
+                f'latency="{link.latency:.6f}us" sharing_policy="{policy}"/>'
+            )
+        numbers = [n for n, host in enumerate(self.hosts) if not used or host in used]
+        for sender, receiver in ((i, j) for i in numbers for j in numbers):
+            way = "".join(
+                f'<link_ctn id="{name}"{direction and f" direction={direction!r}"}/>'
+                for name, direction in self.route(sender, receiver)
+            )
+            start, end = self.hosts[sender], self.hosts[receiver]
+            yield f'<route src="{start}" dst="{end}" symmetrical="NO">{way}</route>'
+        yield "</zone>"
+        yield "</platform>"
+
+    def xml(self) -> str:
+        """Return the platform's file."""
+        return "\n".join([*self.lines(), ""])
+
+
+def _cable(facts: Facts, model: Parameters) -> float:
+    """Return what all ports of a node carry, in MB/s."""
+    mtu = facts.mtu or model.mtu
+    bound = rates.link(facts.technology, facts.rate, facts.lanes, mtu, facts.ports)
+    if bound is None:
+        needed = "rate and lanes" if facts.technology == "infiniband" else "rate"
+        raise SimulationFault(f"{facts.text}: its {needed} must be stated to be simulated")
+    return bound.value
+
+
+def _slot(facts: Facts, model: Parameters) -> tuple[float, float] | None:
+    """Return bandwidth (MB/s) and latency (us) of a node's slots; None where none is stated."""
+    if facts.pcie is None or facts.pcie_lanes is None:
+        return None
+    bound = rates.encoded_slot(facts.pcie, facts.pcie_lanes, facts.slots)
+    slow = model.slow_slot if facts.pcie.startswith("1.") else 0.0
+    return bound * model.slot_share, slow
+
+
+def _of_hosts(facts: Facts, nodes: int, model: Parameters, tree: Tree | None) -> Iterator[Link]:
+    cable, slot = _cable(facts, model), _slot(facts, model)
+    # Through one switch at least, where there is a tree; half of the latency at each end.
+    latency = (model.latency + (model.switch if tree else 0.0)) / 2
+    for number in range(nodes):
+        if slot is not None:
+            yield Link(f"n{number}-slot", *slot)
+        yield Link(f"n{number}-cable", cable, latency)
+        yield Link(f"n{number}-memory", model.memory, model.memory_latency, "fatpipe")

@@ -1,0 +1,184 @@
+"""Simulated systems for ReFrame's configuration, each derived from the file of the real one."""
+
+import os
+import runpy
+from pathlib import Path
+from typing import Any
+
+from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
+from acceptance.core.paths import Workspace
+from acceptance.core.simulated import PREFIX
+from acceptance.launch import NODES, SLURM, size_of
+from acceptance.simulation.smpirun import has_simgrid, most_at_once
+from acceptance.simulation.technology import SimulationFault
+from acceptance.software import find_sources
+
+#: Nodes, nodes of a leaf, spines of `simulated-fattree`: 16,4,4 unless this says otherwise.
+SIZE = "ACCEPTANCE_FATTREE"
+#: The variable that names a real system of which there shall be a simulated one without a file.
+DERIVED = "ACCEPTANCE_SIMULATED"
+#: The variable with the nodes of each partition of a system that is derived from a real one.
+AT_MOST = "ACCEPTANCE_SIMULATED_NODES"
+#: The variable with a folder that has our own program for SimGrid; without it each run builds it.
+BUILT = "ACCEPTANCE_PATTERNS"
+#: What of a partition goes on; all else is of its scheduler, launcher and environments.
+_KEPT = ("name", "descr", "extras", "processor")
+
+Configured = tuple[dict[str, Any], list[dict[str, Any]]]
+
+
+def simulated(name: str) -> Configured:
+    """Return SYSTEM and ENVIRONMENTS of a simulated system, by the file of the system `name`.
+
+    Raises ExtrasFault for `all` nodes of Slurm where it does not answer, unless `AT_MOST` is set.
+    """
+    system = runpy.run_path(str(_file_of(name)))["SYSTEM"]
+    parts = [
+        _simulated_part({**part, "extras": _sized(part, f"{name}:{part['name']}")}, {"of": name})
+        for part in system["partitions"]
+    ]
+    return _system(name, f"simulated: {system.get('descr', name)}", parts), _environments()
+
+
+def require(name: str) -> None:
+    """Raise the Fault of a simulated system that nothing here can make: of its size, or its name.
+
+    `name` is that of the real system.
+    """
+    others = (path for folder in _folders() for path in sorted(folder.glob("*.py")))
+    described = any(path.is_file() for path in _files(name))
+    if described or not any(_name_in(path) == f"{PREFIX}{name}" for path in others):
+        simulated(name)
+
+
+def fat_tree() -> Configured:
+    """Return SYSTEM and ENVIRONMENTS of a simulated fat tree of the size that is asked for.
+
+    One rank stands on a node. Raises ExtrasFault for a size that cannot be read.
+    """
+    size = os.environ.get(SIZE) or "16,4,4"
+    words = size.split(",")
+    if len(words) != 3 or not all(word.strip().isdecimal() for word in words):
+        raise ExtrasFault(f"{SIZE}={size}: has to be nodes,nodes of a leaf,spines, as 16,4,4")
+    nodes, leaf, spines = map(int, words)
+    part = {
+        "name": "hdr",
+        "descr": f"fat tree of {nodes} nodes, {leaf} a leaf, {spines} spines, InfiniBand HDR",
+        "processor": {"num_cpus": 1, "num_cpus_per_core": 1, "num_cpus_per_socket": 1},
+        "extras": {
+            "nodes": nodes,
+            "cores": 1,
+            "memory": 256 * 10**9,
+            "fabric": {
+                "technology": "infiniband",
+                "rate": "HDR",
+                "lanes": 4,
+                "pcie": "4.0",
+                "pcie_lanes": 16,
+            },
+        },
+    }
+    parts = [_simulated_part(part, {"of": "fattree", "leaf": leaf, "spines": spines})]
+    return _system("fattree", "simulated: a fat tree that nobody has", parts), _environments()
+
+
+def _folders() -> list[Path]:
+    return [root / "config/systems" for root in Workspace.of().systems]
+
+
+def _files(name: str) -> list[Path]:
+    return [folder / f"{name}.py" for folder in _folders()]
+
+
+def _name_in(path: Path) -> str:
+    return str(runpy.run_path(str(path)).get("SYSTEM", {}).get("name", ""))
+
+
+def _file_of(name: str) -> Path:
+    files = _files(name)
+    path = next((path for path in files if path.is_file()), None)
+    if path is None:
+        folders = ", ".join(str(path.parent) for path in files)
+        raise SimulationFault(f"there is no {name}.py in {folders}: no such system to simulate")
+    return path
+
+
+def _system(name: str, descr: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": f"{PREFIX}{name}",
+        "descr": descr,
+        "hostnames": [rf"^{PREFIX}{name}\b"],
+        "modules_system": "nomod",
+        "prefix": str(Workspace.of().var),
+        "partitions": parts,
+    }
+
+
+def _simulated_part(part: dict[str, Any], how: dict[str, object]) -> dict[str, Any]:
+    """Return a partition with the same nodes and facts whose jobs SimGrid runs on this machine."""
+    kept = {key: part[key] for key in _KEPT if key in part}
+    extras = {"mode": "smoke", **part.get("extras", {}), "simulated": how}
+    fabric = extras.get("fabric", {})
+    if fabric.get("technology") == "infiniband" and (how.get("spines") or "view" in fabric):
+        extras["fabric"] = {**fabric, "view": "here"}
+    processor = dict(part.get("processor", {}))
+    if "num_cpus" in processor:
+        # The model has no sockets: whatever ranks of a node share is alike.
+        processor.update(num_sockets=1, num_cpus_per_socket=processor["num_cpus"])
+    return {
+        **kept,
+        "scheduler": "local",
+        "launcher": "smpirun",
+        "environs": [each["name"] for each in _environments()] or ["builtin"],
+        # Simulated time does not depend on what else runs.
+        "max_jobs": most_at_once(),
+        "processor": processor,
+        "extras": extras,
+    }
+
+
+def _sized(part: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the extras of a partition with as many nodes as checks take of the real one now."""
+    extras = part.get("extras", {})
+    nodes, asked = extras.get("nodes"), os.environ.get(AT_MOST)
+    if asked:
+        if not asked.isdecimal() or not int(asked):
+            raise ExtrasFault(f"{AT_MOST}={asked}: has to be a whole number from 1")
+        return {**extras, "nodes": int(asked)}
+    if nodes not in (None, ALL) or part["scheduler"] not in SLURM:
+        return dict(extras)
+    size = size_of(
+        PartitionExtras(nodes or 0),
+        part["scheduler"],
+        part.get("access", []),
+        part.get("processor"),
+    )
+    if not size.unknown:
+        return {"cores": size.cores, "memory": size.memory, **extras, "nodes": size.nodes}
+    if nodes == ALL:
+        raise ExtrasFault(
+            f"nodes is {ALL!r}, and Slurm cannot be asked how many there are ({size.unknown}); "
+            f"set {AT_MOST} to the nodes that the simulated system shall have",
+            where=where,
+        )
+    return {**extras, "nodes": NODES}
+
+
+def _environments() -> list[dict[str, Any]]:
+    if not has_simgrid():
+        return []
+    sources, built = find_sources(Workspace.of()), os.environ.get(BUILT)
+    return [
+        {
+            "name": "smpi",
+            "features": ["mpi", "patterns", *sources],
+            "extras": {
+                "mpi": "simgrid",
+                "sources": sources,
+                **({"suites": {"patterns": built}} if built else {}),
+            },
+            "cc": "smpicc",
+            "cxx": "smpicxx",
+            "ftn": "smpiff",
+        }
+    ]

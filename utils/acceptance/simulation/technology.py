@@ -1,0 +1,132 @@
+"""The parameters of the model, one set for each technology, each with its source.
+
+"assumed": no source is known, or it is of something else; results that hang on it say nothing of
+any machine. What a parameter was taken from is no test of the model.
+"""
+
+from dataclasses import dataclass
+
+from acceptance.core.errors import Fault
+from acceptance.fabric import Facts
+
+_RATES_OF_2009 = ("SDR", "DDR", "QDR")
+
+
+class SimulationFault(Fault, ValueError):
+    """What cannot be simulated, and why."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the facts of a partition do not say.
+
+    Times are in us and one way, bandwidths in MB/s (10^6 bytes a second). `latency` is that of an
+    empty MPI message between two nodes; `switch` is added on the way through a tree, once for each
+    switch; `slow_slot` for each end in a slot of PCI Express 1.x. `slot_share` is what is left of
+    the encoded rate of a slot (the lanes after 8b/10b or 128b/130b), `mtu` in bytes that of links
+    whose facts state none. `memory` and `memory_latency` are those of messages inside a node.
+    `sources`: field -> where it is from.
+    """
+
+    name: str
+    latency: float
+    switch: float
+    slow_slot: float
+    slot_share: float
+    mtu: int
+    memory: float
+    memory_latency: float
+    sources: dict[str, str]
+
+
+_MEMORY = {"memory": "assumed", "memory_latency": "assumed"}
+_PAYLOAD = "256 bytes of payload with 20 around it (fabric/rates.py); 4 of flow control are assumed"
+
+#: InfiniBand of 2003 to 2010.
+INFINIBAND = Parameters(
+    "infiniband SDR to QDR",
+    latency=1.06,
+    switch=0.2,
+    slow_slot=0.1,
+    slot_share=0.65,
+    mtu=2048,
+    memory=5000.0,
+    memory_latency=0.5,
+    sources={
+        "latency": "koop2008, Section 5.1: 1.06 us, of 1 byte, QDR on PCIe 2.0",
+        "switch": "assumed",
+        "slow_slot": "koop2008, Section 5.1: PCIe 2.0 takes some 0.2 us off; half an end: assumed",
+        "slot_share": "koop2008: 1301 MB/s, DDR on PCIe 1.1 (Section 5.1), of 2 GB/s (Section 4); "
+        "of PCIe 2.0 assumed",
+        "mtu": "assumed: 4096 is the largest one of the specification",
+        **_MEMORY,
+    },
+)
+#: InfiniBand FDR and later, RoCE, Omni-Path, Slingshot.
+MODERN = Parameters(
+    "adapters since FDR",
+    latency=1.0,
+    switch=0.13,
+    slow_slot=0.1,
+    slot_share=256 / 280,
+    mtu=4096,
+    memory=10000.0,
+    memory_latency=0.3,
+    sources={
+        "latency": "assumed; Lenovo Press LP1195: less than 0.6 us of ConnectX-6, without MPI",
+        "switch": "assumed",
+        "slow_slot": "assumed: that of InfiniBand on PCIe 1.1",
+        "slot_share": _PAYLOAD,
+        "mtu": "the largest one of InfiniBand (fabric/rates.py); of other technologies assumed",
+        **_MEMORY,
+    },
+)
+#: Ethernet of 10 Gb/s and more. MPI over iWARP in the source, not over TCP.
+ETHERNET = Parameters(
+    "ethernet",
+    latency=8.23,
+    switch=0.5,
+    slow_slot=0.0,
+    slot_share=256 / 280,
+    mtu=9000,
+    memory=5000.0,
+    memory_latency=0.5,
+    sources={
+        "latency": "kandadai2009, Table 5: 8.23 us over 10 Gb/s (iWARP); of faster ones assumed",
+        "switch": "assumed",
+        "slow_slot": "assumed: part of the latency",
+        "slot_share": _PAYLOAD,
+        "mtu": "assumed: jumbo frames",
+        **_MEMORY,
+    },
+)
+#: Gigabit Ethernet: TCP, in frames of 1500 bytes.
+GIGABIT = Parameters(
+    "ethernet up to 5 Gb/s",
+    latency=46.52,
+    switch=2.0,
+    slow_slot=0.0,
+    slot_share=256 / 280,
+    mtu=1500,
+    memory=5000.0,
+    memory_latency=0.5,
+    sources={
+        "latency": "kandadai2009, Table 5: 46.52 us over 1 Gb/s; of faster ones assumed",
+        "switch": "assumed",
+        "slow_slot": "assumed: part of the latency",
+        "slot_share": _PAYLOAD,
+        "mtu": "IEEE 802.3: 1500 bytes in a frame",
+        **_MEMORY,
+    },
+)
+
+
+def parameters_of(facts: Facts) -> Parameters:
+    """Return the parameters of a fabric; raises SimulationFault where there are none."""
+    if facts.technology == "infiniband":
+        return INFINIBAND if facts.rate in _RATES_OF_2009 else MODERN
+    if facts.technology in ("roce", "omni-path", "slingshot"):
+        return MODERN
+    if facts.technology == "ethernet":
+        return GIGABIT if facts.rate is not None and float(facts.rate) <= 5 else ETHERNET
+    raise SimulationFault(f"{facts.technology}: no parameters are known to simulate it with")

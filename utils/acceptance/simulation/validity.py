@@ -1,0 +1,69 @@
+"""What the model of a simulated system can say, and what not, by the kind of a metric.
+
+SimGrid's SMPI is a fluid model of latencies and bandwidths: it has no limit of the message rate, no
+memory, nothing inside of a node, and no time of computation; several pairs share a link without any
+loss. What follows from that is the simulator's, and tells nothing of the system that is modelled.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+
+from acceptance import suites
+from acceptance.references import SIZES, stated_sizes
+
+#: What only computation decides, beside the suites of which some part is communication.
+_COMPUTING = ("npb", "himeno", "namd", "cpmd", "specmpi", "hpcc")
+_MEMORY = ("STREAM", "RandomAccess")
+
+
+class Beyond(Enum):
+    """What the model lacks; the value says it in two or three words."""
+
+    RATE = "message rate"
+    PAIRS = "several pairs at once"
+    INSIDE = "inside a node"
+    COLLECTIVE = "collective operation"
+    COMPUTATION = "computation"
+    MEMORY = "memory"
+    PROCESSOR = "processor"
+
+
+def beyond(benchmark: str, metric: str, keys: Mapping[str, str]) -> Beyond | None:
+    """Return what the model lacks to say anything of such results; None if it lacks nothing.
+
+    `metric` is a stem, empty for all of them; `benchmark` may be a suite. Keys are those of
+    `reference/README.md`; those that are missing may have any value.
+    """
+    if any(word in metric for word in _MEMORY):
+        return Beyond.MEMORY
+    if benchmark.partition(".")[0] in _COMPUTING:
+        return Beyond.PAIRS if "Ring" in metric else Beyond.COMPUTATION
+    # A communication balance is the ratio of what is inside a node to what is between two.
+    inside = keys.get("placement", "").startswith("intra") or "socket" in keys.get("placement", "")
+    if inside or keys.get("nodes") == "1" or "intranode" in keys or benchmark.startswith("cbr."):
+        return Beyond.INSIDE
+    record = suites.find(benchmark)
+    if not suites.has_check(benchmark) and benchmark not in suites.SUITES:
+        return None  # no such program is run at all
+    if not record.point_to_point:
+        return Beyond.COLLECTIVE
+    if record.processes != "two" and keys.get("np") != "2" and keys.get("pairs") != "1":
+        return Beyond.PAIRS
+    small = metric in ("", "bandwidth") and stated_sizes(keys)[0] < SIZES["large"][0]
+    return Beyond.RATE if metric == "message_rate" or small else None
+
+
+def is_input(metric: str, keys: Mapping[str, str]) -> bool:
+    """Tell whether such a result follows from an input of the model: latencies do, of small sizes.
+
+    They were taken from what the papers print, so that they say nothing beside them.
+    """
+    return metric == "latency" and stated_sizes(keys)[1] <= SIZES["small"][1]
+
+
+def judged_as_published(benchmark: str, metric: str, keys: Mapping[str, str]) -> bool:
+    """Tell whether a published value of the real system judges such a result of its model.
+
+    Only peak bandwidths do, of one pair between two nodes.
+    """
+    return metric == "bandwidth_peak" and beyond(benchmark, metric, keys) is None

@@ -1,0 +1,1 @@
+"""The communication patterns of our own: `checks/src/patterns`."""
