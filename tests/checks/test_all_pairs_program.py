@@ -152,9 +152,9 @@ def test_chosen_rounds_are_by_name_and_a_stranger_is_told(measure, tmp_path):
 def test_what_there_was_no_time_for_is_told(measure, tmp_path):
     rounds = tmp_path / "rounds"
     rounds.write_text(f"{HOST} {HOST}#1\n\n{HOST}#1 {HOST}\n")
-    done, measured = measure(2, "--limit", "1", "--time", "300", "--rounds", str(rounds))
+    done, measured = measure(2, "--limit", "0.001", "--rounds", str(rounds))
     assert done.returncode == 0, done.stderr
-    assert "--limit 1 has time for about" in done.stderr
+    assert "--limit 0.001 has time for about" in done.stderr
     assert (measured.planned, measured.left) == (2, 1)
     assert np.isfinite(measured.matrix.values["latency"]).sum() == 1
 

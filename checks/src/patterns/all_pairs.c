@@ -32,7 +32,7 @@ static const struct setting options[] = {
     {"bytes", BYTES, &all_pairs_options.bytes, 1, 1 << 30, "of a message of the rates (4m)"},
     {"timeout", NUMBER, &all_pairs_options.timeout, 0, 1e6,
         "seconds that a pair has for what takes milliseconds (10; 0: for ever)"},
-    {"limit", NUMBER, &all_pairs_options.limit, 1, 1e7, "seconds for all (600)"},
+    {"limit", NUMBER, &all_pairs_options.limit, 1e-3, 1e7, "seconds for all (600)"},
     {"shifts", LIST, &all_pairs_options.shifts, 1, 1e6, "only these rounds, like 1,2,5"},
     {"rounds", TEXT, &all_pairs_options.rounds, 0, 0,
         "file of rounds: lines `nodeA nodeB` (A sends to B), an empty line between two rounds"},
