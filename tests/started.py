@@ -97,6 +97,9 @@ if __name__ == "__main__":
     from reframe.frontend.cli import main
 
     order = _next(socket.socket(fileno=int(sys.argv[1])))
+    # A configuration that is written twice in a second with the same length would be taken from its
+    # bytecode, which knows it by these two.
+    sys.dont_write_bytecode = True
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environment"])
