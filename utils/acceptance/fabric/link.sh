@@ -5,8 +5,9 @@
 # usage: link.sh [sysfs]    (default /sys; the tests give a made tree)
 #
 # For nodes that have nothing but a POSIX shell: of other programs it uses cat, ls and hostname or
-# uname, and lldpctl where it is there. Every line begins with the name of the node, because a launcher mixes the lines of its
-# nodes; the last one gives the number of those before it, so that a missing line shows.
+# uname, and lldpctl where it is there. Every line begins with the name of the node, because a
+# launcher mixes the lines of its nodes; the last one gives the number of those before it, so that a
+# missing line shows.
 # Source of the files: Linux, Documentation/ABI, sysfs-class-infiniband, sysfs-class-net*,
 # sysfs-bus-pci.
 set -u
