@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ def write_text(path: Path, text: str) -> None:
         part.replace(path)
         _sync_folder(path.parent)
     except OSError as err:
+        with suppress(OSError):
+            part.unlink()  # a full disk needs the place
         raise StoredFault(f"{path}: cannot be written: {err.strerror or err}") from None
 
 

@@ -8,7 +8,7 @@ change is over. As many in a row on the bad side open it again.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -60,30 +60,70 @@ def within(change: LevelChange, spread: float) -> int:
     )
 
 
-def spells(values: Floats, change: LevelChange, spread: float, undone: int | None) -> list[Spell]:
-    """Return the spells of a change; `undone` is the sample at which the detector saw its end.
+@dataclass
+class SpellScan:
+    """The spells of a change, sample by sample: those that are over, and the last one.
 
-    `spread` is the relative standard deviation of one sample.
+    `needed` samples in a row on the other side of the level `middle` end one, or begin another;
+    worse is above it where the change is `rising`, and none ends before the change was `detected`.
+    `next` is the first sample (index) that was not looked at, `row` how many before it were in a
+    row on the other side.
     """
-    needed = in_a_row(change, spread)
-    middle = math.sqrt(change.before * change.after)
-    last = len(values) if undone is None else undone + 1
-    rising = change.after > change.before
-    bad = (values[:last] > middle) if rising else (values[:last] < middle)
-    found: list[Spell] = []
-    start, decided, lasting = begin(values, change), change.detected, True
-    row = 0
-    for at in range(change.start, last):
-        row = row + 1 if bool(bad[at]) != lasting else 0
-        if row >= needed and at >= change.detected:
-            if lasting:
-                found.append(Spell(start, decided, at))
-            else:
-                start, decided = at - row + 1, at
-            lasting, row = not lasting, 0
-    if lasting:
-        found.append(Spell(start, decided, undone))
-    return found
+
+    needed: int
+    middle: float
+    rising: bool
+    detected: int
+    start: int
+    decided: int
+    next: int
+    lasting: bool = True
+    row: int = 0
+    over: list[Spell] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, values: Floats, change: LevelChange, spread: float) -> "SpellScan":
+        """Begin with a change; `values` are those of the series, at least up to its decision.
+
+        `spread` is the relative standard deviation of one sample.
+        """
+        middle = math.sqrt(change.before * change.after)
+        first = begin(values, change)
+        return cls(
+            in_a_row(change, spread), middle, change.after > change.before,
+            change.detected, first, change.detected, change.start,
+        )  # fmt: skip
+
+    def go_on(self, values: Floats) -> None:
+        """Take in the values of the samples from `next` on."""
+        bad = (values > self.middle) if self.rising else (values < self.middle)
+        for at, worse in enumerate(bad.tolist(), self.next):
+            self.row = self.row + 1 if worse != self.lasting else 0
+            if self.row >= self.needed and at >= self.detected:
+                if self.lasting:
+                    self.over.append(Spell(self.start, self.decided, at))
+                else:
+                    self.start, self.decided = at - self.row + 1, at
+                self.lasting, self.row = not self.lasting, 0
+        self.next += len(bad)
+
+    def spells(self, undone: int | None) -> list[Spell]:
+        """Return the spells so far; `undone` is the sample at which the detector saw the end."""
+        last = [Spell(self.start, self.decided, undone)] if self.lasting else []
+        return [*self.over, *last]
+
+    def samples(self) -> set[int]:
+        """Return the samples that its spells speak of, now or when one more is looked at."""
+        row = {self.next - self.row} if self.row else set[int]()
+        own = {self.start, self.decided, *row}
+        return own.union(*((one.start, one.decided, one.end or 0) for one in self.over))
+
+
+def spells(values: Floats, change: LevelChange, spread: float, undone: int | None) -> list[Spell]:
+    """Return the spells of a change in all the values of a series, as `SpellScan` does."""
+    scan = SpellScan.of(values, change, spread)
+    scan.go_on(values[scan.next : None if undone is None else undone + 1])
+    return scan.spells(undone)
 
 
 def in_a_row(change: LevelChange, spread: float) -> int:

@@ -33,8 +33,8 @@ class Told(NamedTuple):
     share: float = 2.0
 
 
-#: Tells which samples of a series were measured on a node.
-OnNode = Callable[[str], NDArray[np.bool_]]
+#: Returns which samples of a series were measured on a node, all of them for none.
+OnNode = Callable[[str], NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def joined(
     """
     found = [(change.detected, change.start, Told(change)) for change in progress.changes(series)]
     for one in others:
-        (own,) = np.nonzero(on_node(one.node[2]) if one.node else np.ones(len(sessions), np.bool_))
+        own = on_node(one.node[2] if one.node else "")
         for told in _told(series, sessions[own], progress, one):
             found.append((int(own[told.change.detected]), int(own[told.change.start]), told))
     # The family that moved as a whole tells more; that of an environment more than those of nodes.

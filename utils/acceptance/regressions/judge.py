@@ -2,29 +2,25 @@
 
 What was found in the past was decided from what there was at that time (`progress/`), and is not
 decided again: so an incident keeps its identity. The samples of the past are read only of series
-that changed, that have a baseline, or that an open incident asks about.
+that have a change more (`followed.py`), that have a baseline, or that an open incident asks about.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from acceptance import references
 from acceptance.alerts import Alert
 from acceptance.core.text import plural
-from acceptance.detection import changepoint
-from acceptance.detection.changepoint import Floats
+from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.constants import FEWEST, SUSPICIOUS
-from acceptance.detection.spells import spells, undone_by, within
+from acceptance.detection.spells import within
 from acceptance.references import Library, Reference
 from acceptance.regressions.changes import Change, OpenIncident, SlowNight
 from acceptance.regressions.drift import baseline_of, drifted, unmet
-from acceptance.regressions.families import Together, Told, joined, shared, together
-from acceptance.regressions.history import columns
+from acceptance.regressions.families import Together, shared, together
+from acceptance.regressions.followed import Followed, followed
 from acceptance.regressions.history.nights import Nights
 from acceptance.regressions.history.parts import part
 from acceptance.regressions.history.reader import load
@@ -35,8 +31,7 @@ from acceptance.regressions.history.series import (
 )
 from acceptance.regressions.incidents import group
 from acceptance.regressions.judged_notes import impossible, moved
-from acceptance.regressions.node_sets import on_same_nodes
-from acceptance.regressions.progress import Progress, Shared, is_old, update
+from acceptance.regressions.progress import Progress, is_old, update
 from acceptance.regressions.slow_nights import slow_nights
 from acceptance.regressions.vanished import vanished
 from acceptance.rfm import SessionFault
@@ -188,9 +183,14 @@ def _of_series(
         for one in judged
         if id(one) in others or any(each.worse for each in progress.changes(one))
     ]
-    own: dict[int, list[Change]] = {id(one): [] for one in worse}
-    for change in _changes(worse, progress, others, library):
-        own[id(change.series)].append(change)
+    own: dict[int, list[Change]] = {}
+    sessions = {session.number: session for session in progress.history.sessions}
+    known = followed(worse, progress, others)
+    for one in worse:
+        own[id(one)] = []
+        for each in known[id(one)]:
+            accepted = each.undone is None and _accepted(one, each.told.change, library)
+            own[id(one)] += _changes(one, each, progress, sessions, accepted=accepted)
     drifts = drifted(judged, library, progress) if library is not None else {}
     return [
         change for one in judged for change in _first(own.get(id(one), []), drifts.get(id(one), []))
@@ -198,67 +198,35 @@ def _of_series(
 
 
 def _changes(
-    series: Sequence[Series],
+    one: Series,
+    each: Followed,
     progress: Progress,
-    others: dict[int, list[Shared]],
-    library: Library | None,
+    sessions: Mapping[int, PastSession],
+    *,
+    accepted: bool,
 ) -> Iterator[Change]:
-    """Yield the changes for the worse, and with which session those that are over were over."""
-    if not series:
-        return
-    samples = columns.of(series)
-    values = on_same_nodes(samples)
-    sessions = {session.number: session for session in progress.history.sessions}
-    for one in series:
-        first, last = np.searchsorted(samples.series, (one.number, one.number + 1))
-        when = [sessions[number] for number in samples.session[first:last].tolist()]
-        sets = samples.nodes[first:last]
+    """Yield a change once for each of its spells, and with which session they were over."""
+    change = each.told.change
 
-        def on_node(node: str, sets: NDArray[np.uint32] = sets) -> NDArray[np.bool_]:
-            return np.array([node in samples.runs.named[each] for each in sets.tolist()])
+    def session_of(sample: int) -> PastSession:
+        return sessions[each.when[sample][0]]
 
-        numbers = samples.session[first:last]
-        found = joined(one, numbers, progress, others.get(id(one), ()), on_node)
-        for number, told in enumerate(found):
-            if told.change.worse:
-                # What is told of a node counts what was measured on it.
-                own = np.flatnonzero(on_node(told.node)) if told.node else np.arange(len(numbers))
-                later = [each.change for each in found[number + 1 :] if each.node == told.node]
-                yield from _spells(
-                    one, values[first:last][own], samples.time[first:last][own],
-                    [when[at] for at in own.tolist()], progress, told, later, library,
-                )  # fmt: skip
-
-
-def _spells(
-    series: Series,
-    values: Floats,
-    times: Floats,
-    sessions: Sequence[PastSession],
-    progress: Progress,
-    told: Told,
-    later: Sequence[changepoint.LevelChange],
-    library: Library | None,
-) -> Iterator[Change]:
-    change = told.change
-    back = undone_by(change, later)
-    accepted = back is None and _accepted(series, change, library)
-    count = progress.watched(sessions[change.detected])
-    for spell in spells(values, change, change.spread, back.detected if back else None):
-        over = sessions[spell.end] if spell.end is not None else None
+    count = progress.watched(session_of(change.detected))
+    for spell in each.spells:
+        over = session_of(spell.end) if spell.end is not None else None
         yield Change(
-            series,
+            one,
             "regression",
-            sessions[spell.start],
-            sessions[spell.decided],
-            float(times[spell.start]),
+            session_of(spell.start),
+            session_of(spell.decided),
+            each.when[spell.start][1],
             before=float(change.before),
             after=float(change.after),
             confidence=confidence(change.score, count),
-            over=sessions[-1] if accepted and over is None else over,
-            text=told.text,
+            over=sessions[each.last] if accepted and over is None else over,
+            text=each.told.text,
             within=within(change, change.spread),
-            node=told.node,
+            node=each.told.node,
         )
 
 
@@ -277,7 +245,7 @@ def _first(changes: list[Change], drifts: list[Change]) -> list[Change]:
     return changes + drifts
 
 
-def _accepted(series: Series, change: changepoint.LevelChange, library: Library | None) -> bool:
+def _accepted(series: Series, change: LevelChange, library: Library | None) -> bool:
     """Tell whether the site's baseline is the level after the change: a new one was recorded."""
     found = baseline_of(series, library) if library is not None else None
     if found is None:

@@ -71,6 +71,7 @@ def _go_on(progress: Progress, place: Path | None, notes: list[str]) -> Progress
     if not new:
         for _ in kept.blocks():  # all of it is what was written
             pass
+        progress.place = place
         return progress
     if place is not None:
         try:
@@ -105,6 +106,7 @@ def _written(progress: Progress, new: list[PastSession], place: Path) -> Progres
     except BaseException:
         part.unlink(missing_ok=True)  # a full disk needs the place
         raise
+    progress.place = place
     return progress
 
 

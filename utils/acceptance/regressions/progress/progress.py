@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +45,12 @@ class Recent(NamedTuple):
     """The newest samples of a series, as if on the same nodes, and their sessions' numbers."""
 
     sessions: NDArray[np.int32]
-    values: Floats
+    logs: Floats
+
+    @property
+    def values(self) -> Floats:
+        """Return the samples in the series' unit."""
+        return np.asarray(np.exp(self.logs), np.float64)
 
 
 class Progress:
@@ -53,6 +59,8 @@ class Progress:
     def __init__(self, history: History, kept: Kept) -> None:
         """Take up what is kept of the sessions with which a history begins."""
         self.history, self.kept = history, kept
+        #: The file that it was read from or written to, None where it is kept nowhere.
+        self.place: Path | None = None
         self.all = history.series
         slots = {name: slot for slot, name in enumerate(kept.series["name"].tolist())}
         names = [*_names(self.all)]
@@ -256,10 +264,8 @@ class Progress:
                 records = self.kept.block(begin)
             record = records[slot - begin]
             count = min(int(record["state"]["count"]), HELD)
-            values = np.exp(
-                record["state"]["values"][HELD - count :] * (-1 if self._up(slot) else 1)
-            )
-            found[name] = Recent(record["sessions"][HELD - count :].copy(), values)
+            logs = record["state"]["values"][HELD - count :] * (-1 if self._up(slot) else 1)
+            found[name] = Recent(record["sessions"][HELD - count :].copy(), logs)
         return found
 
 
