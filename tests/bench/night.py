@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from array import array
+from collections.abc import Iterable
 from pathlib import Path
 from unittest import mock
 
@@ -80,8 +81,14 @@ def made(history: History, first: int, last: int) -> Samples:
 def child(series: int, nights: int, kept: Path) -> None:
     """Judge, and print what it took and how large what is kept is."""
     history = site(series, nights)
+
+    def of(some: Iterable[Series]) -> Samples:
+        every = made(history, 0, nights - 1)
+        own = np.isin(every.series, [one.number for one in some])
+        return Samples(every.series[own], every.run[own], every.value[own], every.runs)
+
     start, began = time.perf_counter(), time.process_time()
-    with mock.patch.object(columns, "since", made):
+    with mock.patch.object(columns, "since", made), mock.patch.object(columns, "of", of):
         judged = judge(history, None, kept).judged
     wall, cpu = time.perf_counter() - start, time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
