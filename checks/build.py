@@ -107,14 +107,19 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
     def compose_simulated(self):
         """Build the suite for SimGrid from its source, once for all partitions."""
         var = Workspace.of().var
-        self.folder = simulation.build_folder(self.suite, self.built_from, var)
-        command = simulation.build_command(self.suite, self.built_from, self.folder)
+        wanted = self.to_build()
+        self.folder = simulation.build_folder(self.suite, self.built_from, var, wanted)
+        command = simulation.build_command(self.suite, self.built_from, self.folder, wanted)
         self.build_system = "CustomBuild"
         self.build_system.commands = [f"{command} || echo {FAILED} >&2"]
 
     def variants(self) -> str:
         """Return what is added to the spec of the suite."""
         return ""
+
+    def to_build(self) -> list[str]:
+        """Return the programs that are built for SimGrid; empty: all that the suite has."""
+        return []
 
     def programs(self) -> list[tuple[str, ...]]:
         """Return the programs that checks will run; of several names one has to be there."""

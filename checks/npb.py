@@ -13,6 +13,7 @@ from acceptance.suites.npb import output as parse
 
 from .base import stated
 from .build import SuiteBuild
+from .extras import extras_of
 from .extras import version_of as version_stated
 from .no_case import needs_build
 from .partitions import (
@@ -27,6 +28,9 @@ from .partitions import (
     placements,
 )
 from .placed import PlacedCheck
+
+#: Most ranks where they are simulated, all of them on this machine.
+SIMULATED_RANKS = 64
 
 #: Mode -> classes; nightly the smaller one up to FEW processes, the other beyond.
 CLASSES = {"smoke": ("S",), "nightly": ("B", "C"), "acceptance": ("C", "D")}
@@ -83,7 +87,10 @@ def cases(part, mode: str, classes: str) -> set[tuple[str, str, int]]:
 @functools.cache
 def possible(part) -> list[tuple[str, str, int]]:
     """Return every run that a partition has the cores and the memory for, by its processes."""
-    largest, version = cores_of(part) * nodes_of(part), version_of(part)
+    least, largest, version = 1, cores_of(part) * nodes_of(part), version_of(part)
+    if extras_of(part).simulated:
+        # A rank alone communicates with nobody, and takes no time.
+        least, largest = 2, min(largest, SIMULATED_RANKS)
     counted = {
         (name, problem_class, processes)
         for name in npb.NAMES
@@ -94,7 +101,7 @@ def possible(part) -> list[tuple[str, str, int]]:
         (
             case
             for case in counted | published(part)
-            if case[2] <= largest
+            if least <= case[2] <= largest
             and npb.legal(*case, version)
             and npb.is_linkable(*case, version)
             and fits_memory(part, *case, most_nodes(part, case[2]))
@@ -150,6 +157,10 @@ class NpbBuild(SuiteBuild):
             f"nprocs={','.join(map(str, counts))}"
         )
 
+    def to_build(self):
+        """Return the programs that checks will run, as 3.3 names them."""
+        return [npb.program(*case, "3.3") for case in sorted(self.cases())]
+
     def programs(self):
         """Return the programs that checks will run, as 3.3 and as 3.4 name them."""
         return sorted(program_names(*case) for case in self.cases())
@@ -198,14 +209,10 @@ class Npb(PlacedCheck):
     time_limit = None
 
     def choose(self):
-        """Name the benchmark and its metrics."""
+        """Name the benchmark."""
         self.benchmark, self.problem_class, np = self.program.split(".")
         self.np = int(np)
         self.benchmark_name = f"npb.{self.benchmark}"
-        # The time is printed with two decimals: of class S it is often 0.00.
-        self.columns = [
-            column for column in npb.METRICS if self.problem_class != "S" or column.stem != "time"
-        ]
 
     def spills(self):
         """Run 121 processes on nodes of 8 cores."""
@@ -254,13 +261,22 @@ class Npb(PlacedCheck):
         """Return metric -> unit."""
         return {column.stem: column.unit for column in self.columns}
 
+    @property
+    def columns(self):
+        """Return what is measured of the final block."""
+        if self.simulated:
+            return [npb.COMMUNICATION]
+        # The time is printed with two decimals: of class S it is often 0.00.
+        small = self.problem_class == "S"
+        return [column for column in npb.METRICS if not small or column.stem != "time"]
+
     def measure(self):
         """Return metric -> (value, unit) from the final block of the output."""
         result = parse.only_result(
             self.output(), self.benchmark, self.problem_class, self.np, self.stdout.evaluate()
         )
         self.provenance["suite"] = f"NPB {result.version}"
-        self.too_short = result.seconds < npb.TIMING_FLOOR
+        self.too_short = result.seconds < npb.TIMING_FLOOR and not self.simulated
         if self.too_short:
             self.provenance["timing"] = (
                 f"{result.seconds} s: shorter than {npb.TIMING_FLOOR:g} s, not judged"

@@ -98,8 +98,9 @@ class PlacedCheck(JudgedCheck, Pinned):
         return Layout(self.np, -(-self.np // self.nodes(part)), where, self.ways()[0])
 
     def settle(self):
-        """Set layout and facts."""
+        """Set layout and facts, and whether it is simulated."""
         self.layout = self.layout_on(self.current_partition)
+        self.simulated = extras_of(self.current_partition).simulated
         self.read_facts()
 
     @run_after("setup")

@@ -5,11 +5,15 @@ import shutil
 import pytest
 
 from acceptance.rfm import database as results
-from tests.conftest import Site
+from acceptance.simulation import simgrid_version
+from acceptance.suites.npb import benchmarks as npb
+from tests.conftest import MIRROR, Site
 
 pytestmark = pytest.mark.skipif(not shutil.which("smpirun"), reason="install libsimgrid-dev")
 DISTANCE = ("-c", "checks/patterns.py", "-n", "distance")
 ALL_PAIRS = ("-c", "checks/all_pairs.py", "-n", "AllPairs")
+#: NPB 3.4.1 in the source mirror.
+NPB = sorted(MIRROR.glob("_source-cache/archive/f3/f3a43467da6e*"))
 
 
 def run(site, *arguments, system="simulated-koop2008:qdr-pcie2", **environment):
@@ -112,3 +116,29 @@ def test_without_simgrid_it_says_how_to_get_it(site, tmp_path):
     told = site.acceptance("doctor", "--system", "simulated-koop2008", PATH=path).output
     assert "libsimgrid-dev" in told
     assert "libsimgrid-dev" not in site.acceptance("doctor", PATH=path).output
+
+
+@pytest.mark.skipif(not NPB, reason=f"no NPB 3.4.1 in {MIRROR}: see SPACK_MIRROR")
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="install gfortran")
+def test_communication_of_npb_takes_as_long_as_recorded(tmp_path):
+    """Its own verification succeeds: what is computed is real, and takes no time."""
+    site = Site(tmp_path)
+    done = run(site, "-c", "checks/npb.py", NPB_SOURCE=str(NPB[0]))
+    assert done.status == 0, done.output
+    found = cases(site)
+    assert sorted(found) == [f"npb.{name}" for name in sorted(npb.NAMES)]
+    for case in found.values():
+        (metric,) = case.metrics
+        assert (metric.name, metric.unit) == ("communication_time", "us")
+        assert case.provenance["suite"] == "NPB 3.4.1"
+    status, verdict = site.gate()
+    assert (status, verdict["problems"]) == (0, [])
+    if simgrid_version() == "3.32":
+        assert verdict["judged"] == {"recorded simulated-koop2008": 8}
+
+
+def test_a_source_of_npb_that_is_none_is_a_line(site, tmp_path):
+    done = run(site, "-c", "checks/npb.py", "-n", "cg", NPB_SOURCE=str(tmp_path))
+    assert done.status != 0
+    (reason,) = (line for line in done.output.splitlines() if "* Reason:" in line)
+    assert f"{tmp_path} has neither NPB3.4-MPI nor NPB3.3-MPI" in reason

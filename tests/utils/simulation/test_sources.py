@@ -8,7 +8,7 @@ import pytest
 
 from acceptance.core.paths import Workspace
 from acceptance.simulation import build_command, build_folder
-from acceptance.software import find_sources
+from acceptance.software import find_sources, release_of_npb
 
 
 def archive(path, *names):
@@ -36,6 +36,24 @@ def test_what_spack_kept_is_found_by_what_is_in_it(workspace, tmp_path, monkeypa
         "osu": "1ed.tar.gz",
         "imb": "ace.tar.gz",
     }
+
+
+def test_of_several_archives_the_newest_is_taken(workspace):
+    kept = workspace.spack / "sources/_source-cache/archive"
+    archive(kept / "0a/0a0.tar.gz", "NPB3.4.1/NPB3.4-MPI/CG/cg.f90")
+    archive(kept / "4a/4a8.tar.gz", "NPB3.3.1/NPB3.3-MPI/CG/cg.f")
+    archive(kept / "5a/5a0.tar.gz", "osu-micro-benchmarks-7.10/configure")
+    archive(kept / "6a/6a0.tar.gz", "osu-micro-benchmarks-7.9/configure")
+    found = find_sources(workspace)
+    assert found["npb"].endswith("0a0.tar.gz")
+    assert found["osu"].endswith("5a0.tar.gz")
+
+
+def test_the_release_of_npb_is_that_of_its_folder(tmp_path):
+    archive(tmp_path / "old.tar.gz", "NPB/README", "NPB/NPB3.3-MPI/CG/cg.f")
+    (tmp_path / "new/NPB3.4-MPI").mkdir(parents=True)
+    names = ("old.tar.gz", "new", "none")
+    assert [release_of_npb(str(tmp_path / name)) for name in names] == ["3.3", "3.4", ""]
 
 
 def test_what_a_variable_names_goes_first(workspace, tmp_path, monkeypatch):

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Builds a suite for SimGrid, once: sh build.sh SUITE SOURCE FOLDER
+# Builds a suite for SimGrid, once: sh build.sh SUITE SOURCE FOLDER [PROGRAM ...]
 #
-# SOURCE is a folder or an archive. FOLDER is made whole or not at all; a second build of the same
+# SOURCE is a folder or an archive; a PROGRAM is named as those of NPB 3.3: cg.S.16. FOLDER is made whole or not at all; a second build of the same
 # waits for the first one. (SMPI_PRETEND_CC: else configure's own programs do not run.)
 set -e
 suite=$1 source=$2 folder=$3
+shift 3
 mkdir -p "${folder%/*}"
 exec 9> "$folder.lock"
 flock 9
@@ -27,6 +28,42 @@ imb)
     export CC="smpicc -DSMPI_NO_OVERRIDE_MALLOC" CXX="smpicxx -DSMPI_NO_OVERRIDE_MALLOC"
     find . -name '*.o' -delete
     make IMB-MPI1
+    ;;
+npb)
+    # 3.4 is Fortran 90, and 3.3 is Fortran 77.
+    if [ -d NPB3.4-MPI ]; then
+        cd NPB3.4-MPI
+        fortran=smpif90
+    elif [ -d NPB3.3-MPI ]; then
+        cd NPB3.3-MPI
+        fortran=smpiff
+    else
+        echo "$0: error: $source has neither NPB3.4-MPI nor NPB3.3-MPI" >&2
+        exit 1
+    fi
+    # Both have code that gfortran 10 and later refuse by themselves.
+    flags='-O2 -std=legacy -fallow-invalid-boz'
+    mkdir -p bin
+    cat > config/make.def << END
+MPIFC = $fortran
+MPIF77 = $fortran
+FLINK = $fortran
+MPICC = smpicc
+CLINK = smpicc
+FFLAGS = $flags
+FLINKFLAGS = $flags
+CFLAGS = -O2
+CLINKFLAGS = -O2
+CC = cc
+BINDIR = ../bin
+RAND = randi8
+END
+    for program in "$@"; do
+        processes=${program##*.} name=${program%%.*}
+        class=${program#*.} class=${class%.*}
+        make "$name" CLASS="$class" NPROCS="$processes"
+    done
+    cd "$folder.part"
     ;;
 *)
     echo "$0: error: no build of $suite for SimGrid is known" >&2

@@ -5,6 +5,7 @@ import hashlib
 import os
 import shlex
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from acceptance.core import process
@@ -34,16 +35,20 @@ def simgrid_version() -> str:
     return words[-1] if words else ""
 
 
-def build_folder(suite: str, source: str, var: Path) -> Path:
+def build_folder(suite: str, source: str, var: Path, programs: Sequence[str] = ()) -> Path:
     """Return where a suite is built for SimGrid from a source; raises OSError without a source."""
     stat = os.stat(source)
     key = f"{source} {stat.st_mtime_ns} {stat.st_size} {simgrid_version()} {BUILD.read_text()}"
+    key = " ".join((key, *programs))
     return var / "simulated" / f"{suite}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 
-def build_command(suite: str, source: str, folder: Path) -> str:
-    """Return the command that builds a suite for SimGrid, unless it is built."""
-    return shlex.join(["sh", str(BUILD), suite, source, str(folder)])
+def build_command(suite: str, source: str, folder: Path, programs: Sequence[str] = ()) -> str:
+    """Return the command that builds a suite for SimGrid, unless it is built.
+
+    Of NPB only the `programs` are built, which are named as those of NPB 3.3: `cg.S.16`.
+    """
+    return shlex.join(["sh", str(BUILD), suite, source, str(folder), *programs])
 
 
 def most_at_once() -> int:

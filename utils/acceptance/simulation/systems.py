@@ -11,7 +11,7 @@ from acceptance.core.simulated import PREFIX
 from acceptance.launch import NODES, SLURM, size_of
 from acceptance.simulation.smpirun import has_simgrid, most_at_once
 from acceptance.simulation.technology import SimulationFault
-from acceptance.software import find_sources
+from acceptance.software import find_sources, release_of_npb
 
 #: Nodes, nodes of a leaf, spines of `simulated-fattree`: 16,4,4 unless this says otherwise.
 SIZE = "ACCEPTANCE_FATTREE"
@@ -168,6 +168,7 @@ def _environments() -> list[dict[str, Any]]:
     if not has_simgrid():
         return []
     sources, built = find_sources(Workspace.of()), os.environ.get(BUILT)
+    release = release_of_npb(sources["npb"]) if "npb" in sources else ""
     return [
         {
             "name": "smpi",
@@ -175,6 +176,7 @@ def _environments() -> list[dict[str, Any]]:
             "extras": {
                 "mpi": "simgrid",
                 "sources": sources,
+                **({"versions": {"npb": release}} if release else {}),
                 **({"suites": {"patterns": built}} if built else {}),
             },
             "cc": "smpicc",

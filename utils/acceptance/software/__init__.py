@@ -35,7 +35,7 @@ from acceptance.software.spack_environments import (
     spack_features,
 )
 from acceptance.software.spack_sources import clone_spack, fill_mirror
-from acceptance.software.suite_sources import find_sources, source_of
+from acceptance.software.suite_sources import find_sources, release_of_npb, source_of
 
 __all__ = [
     "InstalledMpi",
@@ -69,6 +69,7 @@ __all__ = [
     "prepared",
     "program_of",
     "read_lock",
+    "release_of_npb",
     "software_of",
     "source_of",
     "spack_features",

@@ -45,10 +45,7 @@ class NoCase:
 
 
 #: Check files (their stems) that give no case on a simulated partition.
-_NOT_SIMULATED = {
-    "hpcc": "SimGrid does not get past its RandomAccess",
-    "npb": "its Mop/s say nothing where no computation is simulated",
-}
+_NOT_SIMULATED = {"hpcc": "SimGrid does not get past its RandomAccess"}
 #: MPI -> what compiles for it, if it is not what a suite names.
 _COMPILERS = {"simgrid": "smpicc"}
 

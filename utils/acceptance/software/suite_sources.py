@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from acceptance.core.paths import Workspace
 _SOURCES = {
     "osu": ("OSU_SOURCE", "osu-micro-benchmarks-"),
     "imb": ("IMB_SOURCE", "mpi-benchmarks-"),
+    "npb": ("NPB_SOURCE", "NPB3."),
 }
 #: Where Spack keeps archives, below its source cache and in a mirror, by their checksums.
 _KEPT = "_source-cache/archive/*/*"
@@ -31,20 +33,25 @@ def find_sources(workspace: Workspace) -> dict[str, str]:
 
 @functools.cache
 def _kept(workspace: Workspace) -> dict[str, str]:
-    found = {}
-    for path in _archives(workspace):
-        first = _first_folder(path)
-        for suite, (_, begin) in _SOURCES.items():
-            if first.startswith(begin):
-                found[suite] = str(path)
-    return found
+    """Return suite -> its newest archive, by the numbers in the name of its folder."""
+    archives = sorted((_numbers(first), first, path) for first, path in _archives(workspace))
+    return {
+        suite: str(path)
+        for _, first, path in archives
+        for suite, (_, begin) in _SOURCES.items()
+        if first.startswith(begin)
+    }
 
 
-def _archives(workspace: Workspace) -> Iterator[Path]:
+def _archives(workspace: Workspace) -> Iterator[tuple[str, Path]]:
     mirror = os.environ.get("SPACK_MIRROR", "")
     folders = [Path(mirror).expanduser()] if mirror and "://" not in mirror else []
     for folder in [*folders, workspace.spack / "sources"]:
-        yield from sorted(folder.glob(_KEPT))
+        yield from ((_first_folder(path), path) for path in folder.glob(_KEPT))
+
+
+def _numbers(name: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", name)]
 
 
 def _first_folder(path: Path) -> str:
@@ -54,6 +61,27 @@ def _first_folder(path: Path) -> str:
             return first.name.split("/")[0] if first else ""
     except (OSError, EOFError, tarfile.TarError):
         return ""  # no archive that this program reads
+
+
+def release_of_npb(source: str) -> str:
+    """Return the release of NPB, 3.4 or 3.3, that a source has: a folder, or an archive.
+
+    Each has a folder for MPI that is named by the release; empty where neither is there.
+    """
+    has = {name.split("/")[1] for name in _names(source) if "/" in name}
+    return next((release for release in ("3.4", "3.3") if f"NPB{release}-MPI" in has), "")
+
+
+@functools.cache
+def _names(source: str) -> list[str]:
+    """Return the names in a folder, or in an archive, each below that folder or the archive's."""
+    try:
+        if os.path.isdir(source):
+            return [f"./{name}" for name in os.listdir(source)]
+        with tarfile.open(source) as archive:
+            return archive.getnames()
+    except (OSError, EOFError, tarfile.TarError):
+        return []
 
 
 def source_of(environment: Mapping[str, Any], suite: str) -> str:

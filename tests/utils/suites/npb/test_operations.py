@@ -81,3 +81,12 @@ def test_no_number_has_zeros_in_front(number):
     text = (DATA / "npb/3.4_lu.W.2.openmpi.txt").read_text().replace(" 9.75\n", f" {number}\n")
     with pytest.raises(ParseError, match="is no finite number"):
         npb.parse(text)
+
+
+def test_communication_takes_as_long_as_the_operations_would_at_that_rate():
+    text = (DATA / "npb/3.4_lu.W.2.openmpi.txt").read_text()
+    result = npb.only_result(text, "lu", "W", 2)
+    assert result.seconds == 9.75
+    # 1851.86 Mop/s say more of the time than its two decimals.
+    assert result.communication_time == pytest.approx(9.75e6, rel=1e-3)
+    assert result.communication_time != 9.75e6

@@ -3,7 +3,8 @@
 Source: Subramoni, Koop and Panda 2009, slides on NPB: "Numbers normalized to NH-DDR-Cyclic", the
 partition with the slower rate, ranks laid cyclically. Times are compared at equal class and number
 of processes; the ratio is made of Mop/s, which NPB computes of the same time and prints with more
-digits. What papers print of a partition is normalised in the same way, by what the same paper
+digits; of a simulation, in which no computation takes time, of the time of communication. What
+papers print of a partition is normalised in the same way, by what the same paper
 prints of the same configuration (Kandadai et al. 2009, Tables 7 and 8).
 """
 
@@ -18,10 +19,10 @@ from acceptance.report.plot_files import number_text
 from acceptance.report.plot_pages import failed, page, speed
 from acceptance.report.results import Results, Sweep, results
 from acceptance.report.source import Source
-from acceptance.suites.npb.benchmarks import NAMES
+from acceptance.suites.npb.benchmarks import COMMUNICATION, NAMES
 
 GROUP = "NPB"
-METRIC = "mops_total"
+METRICS = ("mops_total", COMMUNICATION.stem)
 EMPTY = (
     "No session of this report has a result of NPB on this partition. `reframe -c checks/npb.py "
     "-r` measures it where an environment has NPB, or where Spack can build it."
@@ -92,7 +93,7 @@ def _bars(found: Iterable[Results]) -> Bars:
     for each in found:
         for sweep in each.sweeps.values():
             name = sweep.benchmark.removeprefix("npb.")
-            if name in NAMES and sweep.stem == METRIC and None in sweep.values:
+            if name in NAMES and sweep.stem in METRICS and None in sweep.values:
                 keys = sweep.keys
                 configuration = Configuration(
                     speed(each.place), each.place.partition, sweep.environment,
@@ -144,11 +145,18 @@ def _trace(
         form=Form.BAR,
         links=links if any(links) else (),
         notes=tuple(
-            f"{number_text(sweep.values[None].value)} Mop/s, {sweep.note(None)}" for sweep in sweeps
+            f"{number_text(sweep.values[None].value)} {sweep.unit}, {sweep.note(None)}"
+            for sweep in sweeps
         ),
         simulated=any(sweep.by.case.simulated for sweep in sweeps),
         group=group,
     )
+
+
+def _over(sweep: Sweep, other: float) -> float:
+    """Return the time of a program over that of another result of it, which is in the same unit."""
+    own = sweep.values[None].value
+    return own / other if sweep.stem == COMMUNICATION.stem else other / own
 
 
 def _normalised(
@@ -164,8 +172,7 @@ def _normalised(
     traces = []
     for one, programs in bars.items():
         values = {
-            name: (reference[name].values[None].value / programs[name].values[None].value,
-                   programs[name])
+            name: (_over(programs[name], reference[name].values[None].value), programs[name])
             for name in reference if name in programs
         }  # fmt: skip
         if values:
@@ -174,9 +181,11 @@ def _normalised(
     place = next(iter(reference.values())).place
     printed = _published(source, place.system, place.partition, bars, drawn) if several else []
     left_out = {name for programs in bars.values() for name in programs} - {*reference}
+    computes = next(iter(reference.values())).stem != COMMUNICATION.stem
+    made_of = ", made of Mop/s," if computes else " of communication"
     said = [
-        f"Time over that of {names[base]}, at equal class and number of processes, made of Mop/s; "
-        "below 1 is faster.",
+        f"Time{made_of} over that of {names[base]}, at equal class and number of processes; below "
+        "1 is faster.",
         f"Not drawn, for {names[base]} has no result: {', '.join(sorted(left_out))}."
         if left_out else "",
         "" if printed or not several else "No paper prints times of these programs here.",
@@ -239,7 +248,7 @@ def _before(source: Source, bars: Bars, names: Mapping[Configuration, str]) -> P
         values = {}
         for name, sweep in programs.items():
             if known := sweep.earlier(None):
-                values[name] = known[1] / sweep.values[None].value, sweep
+                values[name] = _over(sweep, known[1]), sweep
                 low, high = min(low, values[name][0]), max(high, values[name][0])
         if values:
             traces.append(_trace(source, names[one], values, names[one]))
@@ -265,12 +274,14 @@ def _speeds(source: Source, bars: Bars, names: Mapping[Configuration, str]) -> P
         for one, programs in bars.items()
     ]  # fmt: skip
     count = sum(len(trace.x) for trace in traces)
+    unit = next(sweep.unit for programs in bars.values() for sweep in programs.values())
+    what = "Time of communication" if unit == COMMUNICATION.unit else "Speed"
     return Plot(
         "npb-speed",
-        "Speed",
+        what,
         f"{plural(count, 'result')}; nothing is there yet to compare them with.",
         Axis("Program.class.processes", scale=Scale.CATEGORY),
-        Axis("Speed", "Mop/s", Scale.LOG),
+        Axis(what, unit, Scale.LOG),
         tuple(traces),
         caption="Not normalised: there are no two earlier sessions.",
     )

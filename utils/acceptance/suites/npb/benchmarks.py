@@ -23,8 +23,10 @@ METRICS = (
     Column("mops_per_process", "mops_per_process", "Mop/s"),
 )
 
+#: What it measures where no computation takes time, see `operations`.
+COMMUNICATION = Column("communication_time", "communication_time", "us")
 #: Name -> benchmark.
-BENCHMARKS = {name: Benchmark(name, METRICS, sized=False) for name in NAMES}
+BENCHMARKS = {name: Benchmark(name, (*METRICS, COMMUNICATION), sized=False) for name in NAMES}
 
 #: Seconds that a run must take to say something. The time is printed with two decimals, so that a
 #: shorter one is known to no better than 0.5 %, and runs of class S (0.00 s) mostly measure how

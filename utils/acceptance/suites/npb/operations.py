@@ -69,6 +69,15 @@ def millions(name: str, problem_class: str) -> float:
     return 1e-6 * _OPERATIONS[name](*npb.sizes(name, problem_class))
 
 
+def communication_time(name: str, problem_class: str, mops: float) -> float:
+    """Return the time (us) in which the operations of a benchmark and a class have this Mop/s.
+
+    Where no computation takes time, as in a simulation, it is that of the communication. NPB prints
+    the time with two decimals (s), which often are 0.00 then, and the rate with more digits.
+    """
+    return 1e6 * millions(name, problem_class) / mops
+
+
 def rates(operations: float, seconds: float) -> tuple[float, float]:
     """Return the lowest and the highest Mop/s that may be printed beside a time.
 

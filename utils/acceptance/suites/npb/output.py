@@ -49,8 +49,7 @@ LABELS = {
 OTHERS = {"3.3": "Active processes", "3.4": "Compiled procs"}
 #: How the last line of the block ends.
 LAST = {"3.3": "Fax: 650-604-3957", "3.4": "npb@nas.nasa.gov"}
-#: What a benchmark counts; the others count floating point operations.
-OPERATIONS = {"is": "keys ranked", "ep": "Random numbers generated"}
+OPERATIONS = {"is": "keys ranked", "ep": "Random numbers generated"}  # others: floating point
 _OPTION = re.compile(
     r"(?P<name>MPI(F77|FC|CC)|[FC]LINK(FLAGS)?|[FC]MPI_(LIB|INC)|[FC]FLAGS|RAND|MULTICPUS)\s*="
 )
@@ -74,12 +73,10 @@ _SIZE = re.compile(r"(\d+)(?: *x *(\d+) *x *(\d+))?\Z", re.ASCII)
 
 @dataclass(frozen=True)
 class Result:
-    """The final block of one run.
+    """The final block of one run; `number` is its first line, `numbers` are those of the fields.
 
-    `size` is as in `acceptance.suites.npb.benchmarks.sizes`. `compiled` is None in 3.4, `active`
-    is in 3.3. `seconds` and Mop/s mean nothing for a run shorter than
-    `acceptance.suites.npb.benchmarks.TIMING_FLOOR`.
-    `number` is the line on which the block starts, `numbers` are the lines of the fields.
+    `size` is as in `acceptance.suites.npb.benchmarks.sizes`. `compiled` is None in 3.4, `active` in
+    3.3. `seconds` and Mop/s mean nothing for a run shorter than `benchmarks.TIMING_FLOOR`.
     """
 
     name: str
@@ -97,6 +94,11 @@ class Result:
     version: str
     number: int
     numbers: dict[str, int]
+
+    @property
+    def communication_time(self) -> float:
+        """Return the time (us) where no computation takes any."""
+        return operations.communication_time(self.name, self.problem_class, self.mops_total)
 
 
 def parse(text: str, source: str = "stdout") -> Result:
