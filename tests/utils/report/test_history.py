@@ -143,6 +143,22 @@ def test_series_are_found_and_opened_by_keys(site, page):  # noqa: F811
     page.get_by_text("2 of 10 series fit.").wait_for()
 
 
+def test_a_sample_leads_to_its_case_where_the_session_has_a_page(source, site, page):  # noqa: F811
+    series = next(one for one in source.history.series if "b2" in one.name)
+    open_page(page, site, f"{addresses.HISTORY}#{series_files.anchor(series)}")
+    figure = page.locator("figure.plot[data-state=drawn]")
+    figure.wait_for()
+    figure.locator("details summary").click()
+    links = figure.locator("tbody a")
+    expect(links).to_have_count(len(source.sessions))
+    links.first.click()
+    opened = page.locator("details.case", has=page.locator(":target"))
+    expect(opened.locator("summary")).to_contain_text(series.case.key.check)
+    row = opened.locator("tbody tr", has=page.get_by_text(series.metric, exact=True))
+    shown = float(row.locator("td").first.inner_text())
+    assert shown == pytest.approx(series.values[-1], rel=1e-6)
+
+
 def test_an_address_opens_its_series_and_offers_its_samples(source, site, page, tmp_path):  # noqa: F811
     series = next(one for one in source.history.series if "b3" in one.name)
     open_page(page, site, f"{addresses.HISTORY}#{series_files.anchor(series)}")

@@ -5,6 +5,7 @@ import json
 from datetime import datetime, timezone
 
 import pytest
+from playwright.sync_api import expect
 
 from acceptance.alerts import Alert, acknowledgements, notify
 from acceptance.report import addresses
@@ -119,13 +120,16 @@ def test_numbers_are_those_of_the_database(site, page, source):  # noqa: F811
     session = database.session(source.database)
     open_page(page, site, addresses.session(session.uuid))
     for number, case in enumerate(session.cases):
-        page.locator(f"#case-{number}").evaluate("each => each.open = true")
-        cells = page.locator(f"#case-{number} tbody tr").all()
+        opened = page.locator(f"details.case:has(#case-{number})")
+        opened.evaluate("each => each.open = true")
+        cells = opened.locator("tbody tr").all()
         assert len(cells) == len(case.metrics)
         for line, metric in zip(cells, case.metrics, strict=True):
             name, value, unit, *_ = line.locator("th, td").all_inner_texts()
             assert (name, float(value), unit) == (metric.name, metric.value, metric.unit)
-    least = page.locator("#case-0 tbody tr").first.locator("td.n").all_inner_texts()
+    least = (
+        page.locator("details.case:has(#case-0) tbody tr").first.locator("td.n").all_inner_texts()
+    )
     assert [text.strip() for text in least[1:]] == ["90", NONE]
 
 
@@ -156,10 +160,19 @@ def test_the_keyboard_reaches_the_content_and_all_that_opens(site, page, newest)
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
-    page.locator("#case-3 summary").focus()
-    was = page.locator("#case-3").evaluate("each => each.open")
+    case = page.locator("details.case:has(#case-3)")
+    case.locator("summary").focus()
+    was = case.evaluate("each => each.open")
     page.keyboard.press("Enter")
-    assert page.locator("#case-3").evaluate("each => each.open") != was
+    assert case.evaluate("each => each.open") != was
+
+
+def test_the_address_of_a_case_opens_it(site, page, newest):  # noqa: F811
+    open_page(page, site, addresses.session(newest.uuid))
+    page.evaluate("document.querySelectorAll('details.case').forEach(each => each.open = false)")
+    page.evaluate("location.hash = 'case-3'")
+    expect(page.locator("details.case[open]")).to_have_count(1)
+    expect(page.locator("#case-3")).to_be_visible()
 
 
 def test_what_cannot_be_read_is_told_on_the_first_page(source, tmp_path, page):  # noqa: F811

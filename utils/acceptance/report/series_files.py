@@ -25,11 +25,13 @@ from acceptance.regressions.history import (
     day,
     software_text,
 )
-from acceptance.report import plot_files
+from acceptance.report import addresses, plot_files
 from acceptance.report.model import Axis, Plot, Scale, Trace
 
 #: Values of a file, and of all files together: more series have fewer of their newest samples.
 OF_FILE, OF_ALL, FEWEST = 24_000, 1_600_000, 60
+#: Session that has a page -> case, as (where, name) -> its number on that page.
+Shown = Mapping[str, Mapping[tuple[str, str], int]]
 #: The form of a plot, which the page's script fills in.
 _FORM = Plot(
     "plot", "", "", Axis("time", scale=Scale.DATE), Axis("", free=True), (Trace("", (), ()),)
@@ -135,24 +137,23 @@ def files(
 
 
 def script(
-    file: File, most: int, slow: Mapping[tuple[str, str], Sequence[float]],
-    page_of: Callable[[str], str],
+    file: File, most: int, slow: Mapping[tuple[str, str], Sequence[float]], shown: Shown
 ) -> str:  # fmt: skip
-    """Return the text of a file; `page_of` is the address of a session, empty where it has none."""
+    """Return the text of a file; `shown` are the sessions that have a page."""
     sessions: dict[str, int] = {}
-    cases = [_case(case, known, most, sessions, slow) for case, known in file.cases]
-    plot = plot_files.data(_FORM)
-    data = {"plot": plot, "sessions": [[uuid, page_of(uuid)] for uuid in sessions], "cases": cases}
+    cases = [_case(case, known, most, sessions, slow, shown) for case, known in file.cases]
+    pages = [[uuid, addresses.session(uuid) if uuid in shown else ""] for uuid in sessions]
+    data = {"plot": plot_files.data(_FORM), "sessions": pages, "cases": cases}
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return f"acceptancePlot({text});\n"
 
 
 def _case(
     case: CaseHistory, known: Sequence[Known], most: int, sessions: dict[str, int],
-    slow: Mapping[tuple[str, str], Sequence[float]],
+    slow: Mapping[tuple[str, str], Sequence[float]], shown: Shown,
 ) -> dict[str, Any]:  # fmt: skip
-    shown = [one.series.samples[-most if most else 0 :] for one in known]
-    samples: dict[int, Sample] = {id(each): each for row in shown for each in row}
+    newest = [one.series.samples[-most if most else 0 :] for one in known]
+    samples: dict[int, Sample] = {id(each): each for row in newest for each in row}
     order = sorted(samples.values(), key=lambda each: (each.session.number, each.time))
     place = {id(each): number for number, each in enumerate(order)}
     times = [round(each.time) for each in order]
@@ -163,13 +164,18 @@ def _case(
         "keys": " ".join(f"{name}={value}" for name, value in key.keys),
         "times": [now - before for before, now in zip([0, *times], times, strict=False)],
         "sessions": [sessions.setdefault(each.session.uuid, len(sessions)) for each in order],
+        "cases": [
+            [number, on_page]
+            for number, each in enumerate(order)
+            if (on_page := shown.get(each.session.uuid, {}).get((key.where, key.check))) is not None
+        ],
         "perflog": [number for number, each in enumerate(order) if each.session.perflog],
         "software": _runs(_software(each.software) for each in order),
         "nodes": _runs(" ".join(each.nodes) for each in order),
         "slow": [round(time) for time in slow.get((key.system, key.partition), ())],
         "series": [
             _series(one, row, place, len(order))
-            for one, row in zip(known, shown, strict=True)
+            for one, row in zip(known, newest, strict=True)
         ],
     }  # fmt: skip
 

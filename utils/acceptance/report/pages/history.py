@@ -81,12 +81,10 @@ def _page(
     whole: bool,
 ) -> Page:  # fmt: skip
     """Return a page with the files of its series, if it lists the `whole` of these."""
-
-    with_page = {each.uuid for each in source.sessions}
-
-    def page_of(uuid: str) -> str:
-        return addresses.session(uuid) if uuid in with_page else ""
-
+    shown = {
+        session.uuid: {(case.where, case.name): n for n, case in enumerate(session.cases)}
+        for session in source.sessions
+    }
     cases = [entry for partition in partitions for entry in partition.cases]
     made = series_files.files(
         cases if whole else [], most, lambda n: addresses.data(path, str(n), "js")
@@ -97,7 +95,7 @@ def _page(
         for _, known in file.cases
         for one in known
     }
-    texts = {file.address: series_files.script(file, most, slow, page_of) for file in made}
+    texts = {file.address: series_files.script(file, most, slow, shown) for file in made}
     changed = sorted(
         (one for _, known in cases for one in known if one.alarms or one.change is not None),
         key=lambda one: (not one.alarms, -one.since),

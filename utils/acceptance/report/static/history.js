@@ -32,10 +32,12 @@
   const samples = (data, of, series) => {
     let time = 0;
     const times = of.times.map(step => { time += step; return time; });
+    const cases = new Map(of.cases);
     const places = series.at || times.map((_, place) => place);
     return series.values.map((value, number) => {
       const place = places[number];
-      const [uuid, page] = data.sessions[of.sessions[place]];
+      const [uuid, session] = data.sessions[of.sessions[place]];
+      const page = cases.has(place) ? `${session}#case-${cases.get(place)}` : session;
       return {time: times[place], value, uuid, page, software: at(of.software, place), nodes: at(of.nodes, place),
         perflog: of.perflog.includes(place)};
     });
