@@ -4,6 +4,7 @@ A fabric is a text in the form of ibnetdiscover; `fat_tree` makes one.
 """
 
 import contextlib
+import ctypes
 import itertools
 import os
 import shutil
@@ -22,6 +23,14 @@ from tests.places import PATIENCE
 SBIN = f"{os.environ['PATH']}:/usr/sbin"
 PRELOADED = next(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"), Path("libumad2sim.so"))
 _numbers = itertools.count()
+_LIBC = ctypes.CDLL(None)
+#: prctl(2).
+PR_SET_PDEATHSIG = 1
+
+
+def _end_with_tests():
+    """Let the kernel end this program when the tests are killed, which end it otherwise."""
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 @dataclass
@@ -191,7 +200,8 @@ class Fabric:
         with (self.folder / log).open("w") as file:
             program = subprocess.Popen(
                 command, stdout=file, stderr=subprocess.STDOUT, env=environment, cwd=self.folder,
-                start_new_session=True, **{"stdin": subprocess.DEVNULL, **others},
+                start_new_session=True, preexec_fn=_end_with_tests,
+                **{"stdin": subprocess.DEVNULL, **others},
             )  # fmt: skip
         self.programs.append(program)
         return program

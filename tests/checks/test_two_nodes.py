@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from acceptance.suites.imb import output as imb
 from tests.conftest import needs_wheels, only_problem
 from tests.netns import CONTROL, DEVICE, MEMORY, NAMES, TOOLS, Pair, why_not
 from tests.places import PATIENCE, ROOT, WHEELS
+from tests.processes import alive, wait_until
 
 RANK = ROOT / "utils/acceptance/launch/rank.sh"
 MPIS = ("openmpi", "mpich", "intel-mpi")
@@ -122,24 +122,6 @@ def moved(site, device):
         assert before.name == node
         found[node] = bytes_moved(before, after, Facts("ethernet", device=device))
     return found
-
-
-def alive(processes):
-    """Return which processes have not ended; that nobody waited for them is no matter."""
-    found = []
-    for process in processes:
-        with contextlib.suppress(OSError):
-            if "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text():
-                found.append(process)
-    return found
-
-
-def wait_until(true):
-    """Wait: the kernel removes namespaces some time after their last process."""
-    end = time.monotonic() + PATIENCE
-    while not true() and time.monotonic() < end:
-        time.sleep(0.05)
-    return true()
 
 
 def test_a_node_has_its_own_name_and_network_and_the_cores_of_the_machine(two_nodes):

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -13,20 +12,9 @@ import pytest
 from acceptance.core.paths import ROOT
 from tests.cluster import slurm
 from tests.cluster.keeper import descendants
-from tests.places import PATIENCE
+from tests.processes import alive, wait_until
 
 SLEEP = "#!/bin/sh\nexec sleep 600\n"
-
-
-def wait_until(true):
-    end = time.monotonic() + PATIENCE
-    while not true() and time.monotonic() < end:
-        time.sleep(0.05)
-    return true()
-
-
-def alive(processes):
-    return [process for process in processes if Path(f"/proc/{process}").exists()]
 
 
 def listening(processes):

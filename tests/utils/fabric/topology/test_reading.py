@@ -1,7 +1,13 @@
 """Whole fabrics, read by the real programs from a simulated one."""
 
+import shutil
+import subprocess
+import sys
+
 from acceptance.fabric.topology import End
 from tests.ibsim import Fabric, fat_tree
+from tests.places import ROOT
+from tests.processes import alive, wait_until
 
 
 def test_a_healthy_fabric_is_read_without_a_fault(fabric, tree, look):
@@ -46,3 +52,23 @@ def test_what_a_link_trained_at_and_what_a_port_counts(look):
     assert End(tree.guid("leaf01"), 6) in topology.down
     assert reading.errors == {End(tree.guid("leaf02"), 2): {"SymbolErrorCounter": 500}}
     assert not reading.faults
+
+
+def test_the_programs_of_a_fabric_are_gone_when_the_tests_are_killed():
+    script = (
+        "import time; from tests.ibsim import Fabric, fat_tree\n"
+        "with Fabric(fat_tree(4, 2, 1).net) as fabric:\n"
+        "    print(fabric.folder, *(each.pid for each in fabric.programs), flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    tests = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    folder, *programs = tests.stdout.readline().split()
+    try:
+        assert len(alive(programs)) == 2
+        tests.kill()
+        tests.communicate()
+        assert wait_until(lambda: not alive(programs)), programs
+    finally:
+        shutil.rmtree(folder)
