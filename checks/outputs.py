@@ -6,6 +6,7 @@ import reframe as rfm
 
 from acceptance.core.errors import MESSAGE, QUOTED, read_whole
 from acceptance.core.text import clipped, printable, read_bounded
+from acceptance.launch import last_words
 
 #: Bytes that are read of an output: at least, for each process, and at most. IMB with all its sizes
 #: writes less than 1 MB; what a process writes is less than 2 KiB, what a node says of its links
@@ -43,10 +44,10 @@ class Outputs(rfm.RegressionTestPlugin):
         return read_bounded(path, self.most_bytes(), END)[0] if path.exists() else ""
 
     def last_words(self):
-        """Return the last line that the program itself wrote to its standard error."""
-        lines = [line.strip() for line in self.said().splitlines() if not self.is_ours(line)]
-        words = [line for line in lines if line]
-        return clipped(words[-1], QUOTED) if words else f"{self.stderr.evaluate()} is empty"
+        """Return what the program itself wrote last to its standard error, and how it was ended."""
+        lines = [line for line in self.said().splitlines() if not self.is_ours(line)]
+        words = last_words("\n".join(lines))
+        return clipped(words, QUOTED) if words else f"{self.stderr.evaluate()} is empty"
 
     def is_ours(self, line):
         """Tell whether a line of the standard error is of what runs around the program."""

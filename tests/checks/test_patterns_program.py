@@ -5,6 +5,7 @@ The schedules are compared with a model of their own (`tests/patterns_model.py`)
 
 import math
 import re
+import signal
 import subprocess
 
 import pytest
@@ -197,7 +198,8 @@ def test_no_memory_is_lost(sanitized, pattern):
 def test_a_corrupted_byte_is_named(program, options, fault, stage):
     where = f"1:13:{('untimed', 'timed').index(stage)}"
     done = run("openmpi", program, 2, *options, **{CORRUPT: where})
-    assert done.returncode == 1
+    # mpirun of Open MPI 4.1 itself crashes in 1 of 200 aborts, when all is over.
+    assert done.returncode in (1, -signal.SIGSEGV)
     assert "# end" not in done.stdout
     assert "patterns: rank 0 on " in done.stderr
     assert f"{fault} ({stage}) is wrong from byte 13 on: expected 0x" in done.stderr

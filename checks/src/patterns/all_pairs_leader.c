@@ -266,9 +266,7 @@ void leader_end(struct leader *l, int status)
     output_end();
     if (!l->abandoned)
         end(status);
-    /* Time for the launcher to take what was printed. */
-    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-    MPI_Abort(MPI_COMM_WORLD, status ? status : EXIT_FAILURE);
+    abort_all(status ? status : EXIT_FAILURE);
 }
 
 void follow(void)

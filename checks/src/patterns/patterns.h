@@ -24,6 +24,8 @@ void world_begin(int *argc, char ***argv);
 
 /* End all ranks with status 1, after one line that names rank and node. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Ends all ranks, some time after what was printed. */
+void abort_all(int status);
 
 /* An error of an MPI call ends the program: the line names call, rank, node and the error. */
 #define CHECKED(call) checked_call((call), #call, __FILE__, __LINE__)

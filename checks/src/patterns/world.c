@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct world world = {.ranks = 1};
@@ -35,8 +36,15 @@ void die(const char *format, ...)
     fflush(stderr);
     int running = 0;
     if (MPI_Initialized(&running) == MPI_SUCCESS && running)
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        abort_all(EXIT_FAILURE);
     exit(EXIT_FAILURE);
+}
+
+void abort_all(int status)
+{
+    /* Time for the launcher to take what was printed: MPICH's now and then loses it otherwise. */
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    MPI_Abort(MPI_COMM_WORLD, status);
 }
 
 void checked_call(int status, const char *call, const char *file, int line)

@@ -9,6 +9,7 @@ from acceptance.launch import (
     scontrol,
     slurm_jobs,
 )
+from acceptance.launch.last_words import last_words
 from acceptance.launch.partition_size import NODES, Size, size_of, stated_of
 from acceptance.launch.pins import PinFault
 from acceptance.launch.placement import MPIS, Launch, Layout, PlacementFault, place
@@ -47,6 +48,7 @@ __all__ = [
     "cut_short",
     "excluded_nodes",
     "last_level_cache",
+    "last_words",
     "listed_nodes",
     "machine_use",
     "misplaced",
