@@ -70,6 +70,20 @@ def test_the_effective_bandwidth_is_measured_shortly(tmp_path):
     }
 
 
+def test_a_corrupted_message_is_the_reason_of_the_failure_with_each_mpi(tmp_path):
+    site = Site(tmp_path)
+    done = site.reframe(
+        "-c", "checks/patterns.py", "-r", "-p", "|".join(f"{name}$" for name in MPIS),
+        "-n", "%benchmark=distance", PATTERNS_TEST_CORRUPT="1:13:1",
+    )  # fmt: skip
+    assert done.status == 1
+    cases = [case for case in results.session(site.database).cases if not case.fixture]
+    assert len(cases) == len(MPIS)
+    for case in cases:
+        assert ": patterns: rank 0 on " in case.fail_reason
+        assert "(timed) is wrong from byte 13 on" in case.fail_reason
+
+
 def compiler(site, text):
     """Give the site one environment, whose mpicc does what the lines say."""
     folder = site.folder / "bin"
