@@ -21,7 +21,7 @@ from tests.places import ROOT
 METRICS = 20
 SIZES = ((1000, 365), (1000, 3650), (10_000, 365))
 #: The last commit without a store.
-BEFORE = "88e4fb0"
+BEFORE = "15ba17b"
 
 #: Run in a process of its own, whose memory nothing else has touched.
 JUDGE = """
