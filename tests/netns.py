@@ -114,6 +114,12 @@ def why_not():
     return None
 
 
+def why_no_open_mpi():
+    """Return why Debian's Open MPI cannot run on nodes here; None if it can."""
+    missing = None if shutil.which("mpirun.openmpi") else "no Open MPI: install openmpi-bin"
+    return why_not() or missing
+
+
 class Nodes:
     """Up to four nodes, and their networks.
 

@@ -1,7 +1,5 @@
 """`checks/all_pairs.py` on nodes in namespaces, with a program that writes what was made."""
 
-import shutil
-
 import pytest
 
 from acceptance.core.pair_matrix import UNITS
@@ -42,10 +40,8 @@ def text(slow="", names=FOUR, lost=False):
 
 @pytest.fixture(scope="module")
 def four_nodes(tmp_path_factory):
-    if reason := netns.why_not():
+    if reason := netns.why_no_open_mpi():
         pytest.skip(reason)
-    if not shutil.which("mpirun.openmpi"):
-        pytest.skip("no Open MPI of Debian is installed")
     with netns.Pair(tmp_path_factory.mktemp("pairs"), FOUR) as pair:
         yield pair
 

@@ -26,10 +26,8 @@ PROGRAM = """\
 
 @pytest.fixture(scope="module")
 def four_nodes(tmp_path_factory):
-    if reason := netns.why_not():
+    if reason := netns.why_no_open_mpi():
         pytest.skip(reason)
-    if not shutil.which("mpirun.openmpi"):
-        pytest.skip("no Open MPI of Debian is installed")
     with netns.Pair(tmp_path_factory.mktemp("routes"), NAMES) as pair:
         yield pair
 

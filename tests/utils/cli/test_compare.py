@@ -1,28 +1,17 @@
 """`acceptance compare`: its table, its data and its statuses."""
 
 import json
+from functools import partial
 
 import pytest
 
-from acceptance.cli.main import main
 from tests.made import SOFTWARE, nights
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "results.db"
-
-
-@pytest.fixture
-def run(path, capsys):
+def run(command):
     """Run the command; return status, output and errors."""
-
-    def run(*arguments):
-        status = main(["compare", "--db", str(path), *arguments])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
+    return partial(command, "compare")
 
 
 def slower(path, factor=1.3):

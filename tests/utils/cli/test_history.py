@@ -2,11 +2,11 @@
 
 import json
 import shutil
+from functools import partial
 
 import pytest
 
 from acceptance.cli.history import fits
-from acceptance.cli.main import main
 from acceptance.cli.sparkline import BLOCKS, PLAIN, sparkline
 from acceptance.detection.constants import FEWEST
 from acceptance.regressions import judge
@@ -17,20 +17,9 @@ from tests.places import ROOT
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "results.db"
-
-
-@pytest.fixture
-def run(path, capsys):
+def run(command):
     """Run the command; return status, output and errors."""
-
-    def run(*arguments):
-        status = main(["history", "--db", str(path), *arguments])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
+    return partial(command, "history")
 
 
 def stepped(path, count=80, at=60):
