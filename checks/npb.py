@@ -29,8 +29,7 @@ from .partitions import (
 )
 from .placed import PlacedCheck
 
-#: Most ranks where they are simulated, all of them on this machine.
-SIMULATED_RANKS = 64
+SIMULATED_RANKS = 64  # at most, all of them on this machine
 
 #: Mode -> classes; nightly the smaller one up to FEW processes, the other beyond.
 CLASSES = {"smoke": ("S",), "nightly": ("B", "C"), "acceptance": ("C", "D")}
@@ -66,8 +65,10 @@ def cases(part, mode: str, classes: str) -> set[tuple[str, str, int]]:
 
     `classes` (`S,W`) overrides those of the mode; ValueError for a class that there is not. In the
     acceptance mode all numbers of processes are run, and what papers have; otherwise the largest
-    one that a class allows, whether papers have it or not.
+    one that a class allows, whether papers have it or not. What is simulated is really computed,
+    and always that of the smoke mode.
     """
+    mode = "smoke" if extras_of(part).simulated else mode
     wanted = classes.split(",") if classes else CLASSES[mode]
     if unknown := [word for word in wanted if word not in tuple(npb.CLASSES)]:
         raise ValueError(f"classes has {', '.join(map(repr, unknown))}; it takes some of S,W,A,...")
@@ -88,8 +89,7 @@ def cases(part, mode: str, classes: str) -> set[tuple[str, str, int]]:
 def possible(part) -> list[tuple[str, str, int]]:
     """Return every run that a partition has the cores and the memory for, by its processes."""
     least, largest, version = 1, cores_of(part) * nodes_of(part), version_of(part)
-    if extras_of(part).simulated:
-        # A rank alone communicates with nobody, and takes no time.
+    if extras_of(part).simulated:  # a rank alone communicates with nobody, and takes no time
         least, largest = 2, min(largest, SIMULATED_RANKS)
     counted = {
         (name, problem_class, processes)
