@@ -55,7 +55,18 @@ def test_ways_in_a_tree_go_up_and_down_through_the_spine_of_the_receiver():
 
 def test_a_message_inside_a_node_can_take_its_slot():
     platform = Platform.of(QDR, 2, loopback=True)
-    assert platform.route(1, 1) == [("n1-slot", "UP"), ("n1-slot", "DOWN")]
+    assert platform.route(1, 1) == [("n1-slot", "UP"), ("n1-adapter", ""), ("n1-slot", "DOWN")]
+    # It is not faster than one to another node, nor than one through the memory.
+    inside, outside, memory = (
+        sum(where.link(name).latency for name, _ in where.route(1, other))
+        for where, other in ((platform, 1), (platform, 0), (Platform.of(QDR, 2), 1))
+    )
+    assert inside == outside > memory
+
+
+def test_without_a_slot_it_takes_the_cable():
+    platform = Platform.of(HDR, 2, loopback=True)
+    assert platform.route(1, 1) == [("n1-cable", "UP"), ("n1-cable", "DOWN")]
 
 
 def test_the_file_has_the_ways_between_hosts_that_are_used(tmp_path):

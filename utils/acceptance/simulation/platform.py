@@ -51,7 +51,8 @@ class Platform:
     A host `n3` has the links `n3-slot` (its PCI Express slot), `n3-cable` and `n3-memory` (messages
     inside it); without a slot in the facts there is none. The uplink of leaf 2 to spine 5 is
     `leaf2-up5`. Messages to host j take the spine j modulo their number. With `loopback` messages
-    inside a host take its slot, or cable, instead of its memory. `cores` are those of a host.
+    inside a host take its slot, or cable, instead of its memory, and as long as between two hosts
+    without a switch (assumed; `n3-adapter`). `cores` are those of a host.
     """
 
     hosts: tuple[str, ...]
@@ -80,7 +81,7 @@ class Platform:
         if not 0 < nodes <= MOST_HOSTS:
             raise SimulationFault(f"{nodes} nodes; a simulation has 1 to {MOST_HOSTS}")
         model = parameters or parameters_of(facts)
-        links = [*_of_hosts(facts, nodes, model, tree)]
+        links = [*_of_hosts(facts, nodes, model, tree, loopback=loopback)]
         if tree is not None:
             if tree.leaf < 1 or tree.spines < 1 or nodes % tree.leaf:
                 raise SimulationFault(
@@ -115,7 +116,8 @@ class Platform:
         if sender == receiver:
             if not self.loopback:
                 return [(f"{start}-memory", "")]
-            return [(out[0], "UP"), (out[0], "DOWN")]
+            adapter = [(f"{start}-adapter", "")] if self._has_slots else []
+            return [(out[0], "UP"), *adapter, (out[0], "DOWN")]
         middle: list[tuple[str, str]] = []
         if self.tree and sender // self.tree.leaf != receiver // self.tree.leaf:
             spine = receiver % self.tree.spines
@@ -189,12 +191,17 @@ def _slot(facts: Facts, model: Parameters) -> tuple[float, float] | None:
     return bound * model.slot_share, slow
 
 
-def _of_hosts(facts: Facts, nodes: int, model: Parameters, tree: Tree | None) -> Iterator[Link]:
+def _of_hosts(
+    facts: Facts, nodes: int, model: Parameters, tree: Tree | None, *, loopback: bool
+) -> Iterator[Link]:
     cable, slot = _cable(facts, model), _slot(facts, model)
     # Through one switch at least, where there is a tree; half of the latency at each end.
     latency = (model.latency + (model.switch if tree else 0.0)) / 2
     for number in range(nodes):
         if slot is not None:
             yield Link(f"n{number}-slot", *slot)
+            if loopback:
+                # SimGrid gives up where a way has no latency at all.
+                yield Link(f"n{number}-adapter", slot[0], model.latency, "fatpipe")
         yield Link(f"n{number}-cable", cable, latency)
         yield Link(f"n{number}-memory", model.memory, model.memory_latency, "fatpipe")
