@@ -88,6 +88,12 @@ class CommunicationBalance(JudgedCheck):
         self.provenance = dict(numerator.provenance)
         self.repetitions = numerator.parameters().get("repetitions", "")
 
+    @run_before("sanity")
+    def tell_nodes(self):
+        """Tell ReFrame the nodes of the two results: nothing was measured where this one ran."""
+        jobs = [self.getdep(name).job for name in (self.numerator, self.denominator)]
+        self.job._nodelist = sorted({node for job in jobs if job for node in job.nodelist or ()})
+
     def measured_by(self, name):
         """Return the values of the case that this one waited for: metric -> (value, unit)."""
         found = getattr(self.getdep(name), "measurements", None)

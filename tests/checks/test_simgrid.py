@@ -6,8 +6,10 @@ import pytest
 
 from acceptance.rfm import database as results
 from acceptance.simulation import simgrid_version
+from acceptance.suites import SUITES
 from acceptance.suites.npb import benchmarks as npb
-from tests.conftest import MIRROR, Site
+from tests.checks.test_balance import slower
+from tests.conftest import DATA, MIRROR, ROOT, Site
 
 pytestmark = pytest.mark.skipif(not shutil.which("smpirun"), reason="install libsimgrid-dev")
 DISTANCE = ("-c", "checks/patterns.py", "-n", "distance")
@@ -142,3 +144,53 @@ def test_a_source_of_npb_that_is_none_is_a_line(site, tmp_path):
     assert done.status != 0
     (reason,) = (line for line in done.output.splitlines() if "* Reason:" in line)
     assert f"{tmp_path} has neither NPB3.4-MPI nor NPB3.3-MPI" in reason
+
+
+PRINTS = """
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {{
+        FILE *file = fopen("{output}", "r");
+        for (int c; (c = getc(file)) != EOF;)
+            putchar(c);
+        fclose(file);
+    }}
+    MPI_Finalize();
+    return 0;
+}}
+"""
+
+
+def test_the_nodes_of_a_balance_are_those_of_its_two_results(tmp_path):
+    """It runs on this machine, which is no node of the simulation."""
+    site, source = Site(tmp_path), tmp_path / "source"
+    source.mkdir()
+    # No message between two nodes is as fast as inside one, and none judges these.
+    text = (DATA / "osu/osu_latency.openmpi.txt").read_text()
+    output = tmp_path / "output.txt"
+    output.write_text(slower(text, 90))
+    reference = shutil.copytree(ROOT / "reference", tmp_path / "reference")
+    shutil.rmtree(reference / "simulated")
+    (source / "osu.c").write_text(PRINTS.format(output=output))
+    programs = " ".join(SUITES["osu"].programs)
+    (source / "makefile.in").write_text(
+        f"all:\n\tsmpicc osu.c -o a.out && for name in {programs}; do cp a.out $$name; done\n"
+    )
+    (source / "configure").write_text("#!/bin/sh\ncp makefile.in Makefile\n")
+    (source / "configure").chmod(0o755)
+    done = run(
+        site, "-c", "checks/osu.py", "-c", "checks/balance.py", "-S", "validate=no",
+        "-n", "CommunicationBalance%benchmark=latency%.*%over=inter-node",
+        OSU_SOURCE=str(source), ACCEPTANCE_REFERENCE=str(reference),
+    )  # fmt: skip
+    assert done.status == 0, done.output
+    found = {case.benchmark: case.nodes for case in results.session(site.database).cases}
+    assert found["cbr.latency"] == ("n0", "n1")
+    _, verdict = site.gate()
+    assert verdict["nodes"]["simulated-koop2008:qdr-pcie2"]["benchmarked"] == ["n0", "n1"]
