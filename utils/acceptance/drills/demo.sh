@@ -49,6 +49,7 @@ night || :
 status=0
 show acceptance gate --send || status=$?
 show acceptance alerts || :
+show acceptance report
 echo
 echo "$(($(date +%s) - began)) s in all; everything it left is in $folder"
 [ $status = 1 ] || { echo "demo: the gate did not fail (status $status)" >&2; exit 1; }
