@@ -23,6 +23,8 @@ from acceptance.core.table import table
 from acceptance.nodes.culprits import find
 from tests.made_matrices import made
 
+#: The shifts of a short night.
+SIX = (1, 2, 5, 29, 77, 101)
 #: Name of a row -> how its matrices are made.
 FAULTS = {
     "node": {"what": "node"},
@@ -32,7 +34,7 @@ FAULTS = {
     "node, bursts": {"what": "node", "family": "bursts"},
     "node, 2:1 tree": {"what": "node", "uplinks": 8},
     "node, 12 nodes": {"what": "node", "count": 12},
-    "node, 6 shifts": {"what": "node", "kept": (1, 2, 5, 29, 77, 101)},
+    "node, 6 shifts": {"what": "node", "kept": SIX},
     "sends slowly": {"what": "sends"},
     "receives slowly": {"what": "receives"},
     "path": {"what": "path"},
@@ -51,6 +53,9 @@ HEALTHY = {
     "stragglers": {"family": "stragglers"},
     "2:1 tree": {"uplinks": 8},
     "4:1 tree": {"uplinks": 4},
+    "measured again": {"repeats": True},
+    "6 shifts, again": {"kept": SIX, "repeats": True},
+    "6 shifts, Student t, again": {"kept": SIX, "repeats": True, "family": "student"},
 }
 
 

@@ -167,6 +167,14 @@ def test_a_few_shifts_are_enough_to_name_a_node():
     assert (culprit.kind, culprit.nodes, culprit.of) == ("node-slow", truth.nodes, 12)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 6, 13, 14, 16])
+def test_what_a_slow_node_explains_makes_no_chance_beside_it_certain(seed):
+    """Of few shifts a healthy pair is often among the slowest of its node, and measured again."""
+    shifts = (1, 2, 5, 29, 77, 101)
+    matrix, truth = made(200, seed, what="node", kept=shifts, repeats=True)
+    assert [(each.kind, each.nodes) for each in failing(matrix)] == [("node-slow", truth.nodes)]
+
+
 def test_measured_again_alone_a_culprit_is_confirmed_or_unsteady():
     matrix, truth = made(24, seed=1, what="node", repeats=True)
     (confirmed,) = find(matrix)

@@ -2,7 +2,8 @@
 
 By chance a pair is slow both times, while all are busy and alone, with the share of all pairs that
 are that slow. More such pairs than that share of those measured again (a Poisson count) are no
-chance, whatever they have in common: nothing that slow may pass in silence.
+chance, whatever they have in common: nothing that slow may pass in silence. Pairs that a culprit
+explains count nowhere: they would make those of chance beside them certain.
 """
 
 import math
@@ -21,22 +22,21 @@ def left_over(
     matrix: PairMatrix, quantity: str, fitted: Fit, again: Again, found: Iterable[Culprit]
 ) -> Bools:
     """Return which pairs are slow twice and not explained; none where chance explains them."""
-    slow = fitted.loss >= SMALLEST[quantity]
+    unexplained = matrix.measured & ~_explained(matrix, found)
+    slow = unexplained & (fitted.loss >= SMALLEST[quantity])
     slow &= fitted.loss >= LEFT_SCORE * fitted.scale
+    repeated = {pair: loss for pair, loss in again.losses.items() if unexplained[pair]}
     twice = [
         pair
-        for pair, loss in again.losses.items()
+        for pair, loss in repeated.items()
         if slow[pair] and again.confirms(loss, float(fitted.loss[pair]))
     ]
-    none: Bools = matrix.measured & False
-    chance = len(again.losses) * float(slow.sum()) / max(int(matrix.measured.sum()), 1)
-    if not twice or _tail(len(twice), chance) >= FALSE_RATE:
-        return none
-    left = none.copy()
-    for pair in twice:
-        left[pair] = True
-    unexplained: Bools = left & ~_explained(matrix, found)
-    return unexplained
+    left: Bools = matrix.measured & False
+    chance = len(repeated) * float(slow.sum()) / max(int(unexplained.sum()), 1)
+    if twice and _tail(len(twice), chance) < FALSE_RATE:
+        for pair in twice:
+            left[pair] = True
+    return left
 
 
 def _explained(matrix: PairMatrix, found: Iterable[Culprit]) -> Bools:
