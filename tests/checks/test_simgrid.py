@@ -1,5 +1,6 @@
 """Simulated systems, with the real SimGrid: two runs are the same, and what ends one early."""
 
+import re
 import shutil
 
 import pytest
@@ -137,6 +138,17 @@ def test_communication_of_npb_takes_as_long_as_recorded(tmp_path):
     assert (status, verdict["problems"]) == (0, [])
     if simgrid_version() == "3.32":
         assert verdict["judged"] == {"recorded simulated-koop2008": 8}
+
+
+@pytest.mark.parametrize("mode", ["nightly", "acceptance"])
+def test_npb_is_of_class_s_in_every_mode(site, tmp_path, mode):
+    (tmp_path / "NPB3.4-MPI").mkdir()
+    done = site.reframe(
+        "--system=simulated-koop2008:qdr-pcie2", "-c", "checks/npb.py", "-l", f"--mode={mode}",
+        NPB_SOURCE=str(tmp_path),
+    )  # fmt: skip
+    programs = {*re.findall(r"^- Npb %program=(\S+)", done.output, re.MULTILINE)}
+    assert programs == {f"{name}.S.16" for name in npb.NAMES}
 
 
 def test_a_source_of_npb_that_is_none_is_a_line(site, tmp_path):

@@ -82,6 +82,12 @@ def test_the_error_of_a_call_is_what_mpi_says_of_it(ends):
             "no file; srun: error: n1: task 0: Out Of Memory",
         ),
         (
+            "a warning\nslurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-02T03:04:05 DUE TO "
+            "NODE FAILURE ***\nsrun: error: n1: task 0: Killed\n",
+            "a warning; slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-02T03:04:05 DUE TO "
+            "NODE FAILURE ***; srun: error: n1: task 0: Killed",
+        ),
+        (
             "srun: error: n1: task 0: Exited with exit code 3\n",
             "srun: error: n1: task 0: Exited with exit code 3",
         ),

@@ -25,14 +25,17 @@ _ADDED = re.compile(
 _ENDED = re.compile(
     r"exited on signal \d+|\] (Signal: |Caught signal \d+)"
     r"|srun: error: \S+: tasks? [^:]+: (?!Exited with exit code)"
+    # A step without a reason is cancelled because one of its tasks failed.
+    r"|slurmstepd: error: (?!\*\*\* STEP \S+ ON \S+ CANCELLED AT \S+ \*\*\*)"
 )
 
 
 def last_words(text: str) -> str:
     """Return the last line that the program itself wrote to its standard error.
 
-    If MPI or the launcher says by which signal a process was ended, that follows. What they say
-    stands alone where the program said nothing; "" where nobody did.
+    If MPI or the launcher says by which signal, or by whom, a process was ended, the first and the
+    last of that follow. What they say stands alone where the program said nothing; "" where nobody
+    did.
     """
     lines = [line.rstrip() for line in text.splitlines() if not _FRAME.match(line)]
     ended = [line for line in lines if _ENDED.search(line)]
@@ -41,8 +44,8 @@ def last_words(text: str) -> str:
         for line in _without_help(text.splitlines())
         if not _ADDED.match(line) and line not in ended
     ]
-    words = [*own[-1:], *ended[-1:]] or lines[-1:]
-    return "; ".join(line.strip() for line in words)
+    words = [*own[-1:], *ended[:1], *ended[-1:]] or lines[-1:]
+    return "; ".join(dict.fromkeys(line.strip() for line in words))
 
 
 def _without_help(lines: Iterable[str]) -> Iterator[str]:

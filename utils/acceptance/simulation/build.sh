@@ -1,8 +1,9 @@
 #!/bin/sh
 # Builds a suite for SimGrid, once: sh build.sh SUITE SOURCE FOLDER [PROGRAM ...]
 #
-# SOURCE is a folder or an archive; a PROGRAM is named as those of NPB 3.3: cg.S.16. FOLDER is made whole or not at all; a second build of the same
-# waits for the first one. (SMPI_PRETEND_CC: else configure's own programs do not run.)
+# SOURCE is a folder or an archive; a PROGRAM is named as those of NPB 3.3: cg.S.16. FOLDER is made
+# whole or not at all; a second build of the same waits for the first one. (SMPI_PRETEND_CC: else
+# configure's own programs do not run.)
 set -e
 suite=$1 source=$2 folder=$3
 shift 3
