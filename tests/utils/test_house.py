@@ -50,7 +50,7 @@ OUTSIDE = {
 }
 #: Programs that are started as a process of their own, and answer on their standard output.
 PROCESSES = {PACKAGE / "alerts/apprise_process.py"}
-LINES = 300
+LINES = 600
 
 
 def sources(folder):
