@@ -5,16 +5,15 @@ a file of a site from disk, and `axe(page)` tells what checks it for accessibili
 """
 
 import atexit
-import shutil
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests import needs
 from tests.places import PATIENCE
 
-CHROMIUM = shutil.which("chromium")
 #: Widths of a desk and of a phone, px.
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
@@ -28,7 +27,7 @@ def _chromium():
     playwright = sync_playwright().start()
     atexit.register(playwright.stop)
     return playwright.chromium.launch(
-        executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        executable_path=needs.find("chromium"), args=["--no-sandbox", "--disable-gpu"]
     )
 
 
@@ -42,8 +41,7 @@ def new_page(browser, **options):
 @pytest.fixture(scope="session")
 def browser():
     """Return the one Chromium of a session of tests."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on PATH; Debian: apt-get install chromium")
+    needs.skip_without("chromium")
     return _chromium()
 
 

@@ -19,8 +19,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from acceptance.cli.main import main
 from acceptance.rfm import database as results
-from tests import netns, started
-from tests.places import ROOT, WHEELS
+from tests import needs, netns, started
+from tests.places import ROOT
 
 DATA = ROOT / "tests/data"
 BIN = Path(sys.executable).parent
@@ -223,11 +223,65 @@ GROUPS = {
 }
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--list-same",
+        metavar="FILE",
+        help="write the files whose tests run the same whatever is installed, as `@FILE` leaves "
+        "them out: each one passed, and neither started a program nor looked for one",
+    )
+
+
 def pytest_configure(config):
     """Compile our modules once: where Python keeps no bytecode, each start of a program would."""
     if not hasattr(config, "workerinput"):
         for folder in ("utils", "checks", "config"):
             compileall.compile_dir(ROOT / folder, quiet=1)
+        if path := config.getoption("list_same"):
+            config.pluginmanager.register(_Same(config.rootpath / path))
+    sys.addaudithook(_note_start)
+    shutil.which = _noted_which
+
+
+#: Whether the test that runs has started a program, or looked for one.
+_looked = [False]
+_which = shutil.which
+
+
+def _note_start(event, _):
+    if event in ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec"):
+        _looked[0] = True
+
+
+def _noted_which(*arguments, **others):
+    _looked[0] = True
+    return _which(*arguments, **others)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if _looked[0]:
+        report.user_properties.append(("looked", call.when))
+        _looked[0] = False
+    return report
+
+
+class _Same:
+    """What a test session finds out of its files, over all workers."""
+
+    def __init__(self, path):
+        self.path, self.files, self.others = path, set(), set()
+
+    def pytest_runtest_logreport(self, report):
+        file = report.nodeid.partition("::")[0]
+        self.files.add(file)
+        if not report.passed or report.user_properties:
+            self.others.add(file)
+
+    def pytest_sessionfinish(self):
+        lines = (f"--ignore={file}\n" for file in sorted(self.files - self.others))
+        self.path.write_text("".join(lines))
 
 
 def rank(path):
@@ -260,8 +314,7 @@ def site(tmp_path):
 @pytest.fixture(scope="session")
 def two_nodes(tmp_path_factory):
     """Two nodes in namespaces, joined by networks: a `tests.netns.Pair`."""
-    if reason := netns.why_not():
-        pytest.skip(reason)
+    needs.skip_for(netns.why_not())
     with netns.Pair(tmp_path_factory.mktemp("nodes")) as pair:
         yield pair
 
@@ -285,7 +338,4 @@ def recorded():
     return lambda name: (DATA / name).read_text()
 
 
-needs_wheels = pytest.mark.skipif(
-    not (WHEELS / "bin/IMB-MPI1").exists(),
-    reason="the Intel MPI Benchmarks are not in var/wheels; `make setup` installs them on x86_64",
-)
+needs_wheels = needs.requires_wheels()

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.fabric.topology import netdiscover
+from tests import needs
 from tests.places import PATIENCE
 
-SBIN = f"{os.environ['PATH']}:/usr/sbin"
 PRELOADED = next(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"), Path("libumad2sim.so"))
 _numbers = itertools.count()
 _LIBC = ctypes.CDLL(None)
@@ -158,6 +158,7 @@ class Fabric:
         self.programs = []
 
     def __enter__(self):
+        needs.skip_without(*needs.FABRIC)
         self.folder = Path(tempfile.mkdtemp(prefix="ibsim-"))
         try:
             self._start()
@@ -171,7 +172,7 @@ class Fabric:
         socket = f"ibsim-{os.getpid()}-{next(_numbers)}"
         self.environment = {
             **os.environ,
-            "PATH": SBIN,
+            "PATH": needs.PATH,
             "IBSIM_SOCKNAME": socket,
             "LD_PRELOAD": str(PRELOADED),
             "OSM_TMP_DIR": str(self.folder),
@@ -179,7 +180,7 @@ class Fabric:
         }
         if self.at:
             self.environment["SIM_HOST"] = self.at
-        plain = {**os.environ, "PATH": SBIN, "IBSIM_SOCKNAME": socket}
+        plain = {**os.environ, "PATH": needs.PATH, "IBSIM_SOCKNAME": socket}
         self.simulator = self._program(
             ["ibsim", "-s", "-N", "20000", "-S", "2048", "-P", "131072", "fabric.net"],
             "ibsim.log", plain, stdin=subprocess.PIPE,

@@ -3,10 +3,10 @@
 The packages exclude each other: of Environment Modules only the files are taken, into `var/`.
 """
 
-import shutil
 import subprocess
 from pathlib import Path
 
+from tests import needs
 from tests.places import PATIENCE, ROOT
 
 LMOD = Path("/usr/share/lmod/lmod/libexec/lmod")
@@ -18,7 +18,7 @@ def _tcl() -> Path | None:
     """Return the program of Environment Modules; None where it cannot be had."""
     places = (Path("/usr/lib"), UNPACKED / "usr/lib")
     found = [path for place in places for path in place.glob("*/modulecmd.tcl")]
-    if found or not (shutil.which("apt-get") and shutil.which("tclsh")):
+    if found or not (needs.find("apt-get") and needs.find("tclsh")):
         return next(iter(found), None)
     UNPACKED.mkdir(parents=True, exist_ok=True)
     script = "apt-get download -qq environment-modules && dpkg-deb -x environment-modules_*.deb ."
@@ -34,7 +34,9 @@ def variables(kind: str, folder: Path, modules: Path) -> dict[str, str] | str:
     folder.mkdir(parents=True, exist_ok=True)
     command = LMOD if kind == "lmod" else _tcl()
     if command is None or not command.is_file():
-        return f"no {kind} here: .ci/run installs lmod and tcl, of environment-modules the files"
+        return needs.why_not(str(LMOD) if kind == "lmod" else "tclsh") or (
+            f"no {kind} here: apt-get gives no package environment-modules to take it from"
+        )
     start = folder / "start.sh"
     start.write_text(f'module() {{ eval "$({command} bash "$@")"; }}\nexport -f module\n')
     shell = {"MODULEPATH": str(modules), "LOADEDMODULES": "", "BASH_ENV": str(start)}

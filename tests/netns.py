@@ -24,7 +24,6 @@ import contextlib
 import itertools
 import os
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -34,6 +33,7 @@ from pathlib import Path
 
 from acceptance.launch.topology import usable_memory
 from acceptance.software import externals
+from tests import needs
 from tests.places import PATIENCE, WHEELS
 
 NAMES = ("node1", "node2")
@@ -42,7 +42,6 @@ DEVICE, CONTROL = "fast0", "ctl0"
 #: No network at all: the nodes are one machine still, and share its memory.
 MEMORY = "memory"
 
-TOOLS = ("ip", "tc", "nsenter", "unshare", "taskset", "mount", "hostname")
 
 #: For measuring networks (RFC 2544): no machine should have other uses of these addresses. They
 #: come and go: an MPI of another test, over TCP, must not choose this machine's own one.
@@ -104,9 +103,8 @@ def why_not():
         return "only Linux has namespaces"
     if os.geteuid() != 0:
         return "nodes in namespaces want root"
-    missing = [tool for tool in TOOLS if not shutil.which(tool)]
-    if missing:
-        return f"no {', '.join(missing)}: install iproute2 and util-linux"
+    if missing := needs.why_not(*needs.NODES, path=os.environ["PATH"]):
+        return missing
     probe = ["unshare", "--net", "--uts", "--mount", "sh", "-c", _PROBE]
     done = subprocess.run(probe, capture_output=True, text=True)
     if done.returncode:
@@ -116,8 +114,7 @@ def why_not():
 
 def why_no_open_mpi():
     """Return why Debian's Open MPI cannot run on nodes here; None if it can."""
-    missing = None if shutil.which("mpirun.openmpi") else "no Open MPI: install openmpi-bin"
-    return why_not() or missing
+    return why_not() or needs.why_no_mpi("openmpi")
 
 
 class Nodes:

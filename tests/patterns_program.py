@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import pytest
-
+from tests import needs
 from tests.places import PATIENCE, ROOT, WHEELS
 
 SOURCES = ROOT / "checks/src/patterns"
@@ -53,8 +52,7 @@ MPIS = {
 def build(name: str, folder: Path, *options: str) -> Path:
     """Return the program, built in `folder` with this MPI; the test is skipped without it."""
     mpi = MPIS[name]
-    if not mpi.compiler.exists() or not shutil.which("gcc"):
-        pytest.skip(f"no compiler of {name} here")
+    needs.skip_for(needs.why_no_mpi(name) or needs.why_not("gcc"))
     command = ["make", "-C", SOURCES, f"MPICC={mpi.compiler}", f"BUILD={folder}", *options]
     done = subprocess.run(
         command,

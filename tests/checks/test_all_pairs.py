@@ -7,6 +7,7 @@ from acceptance.rfm import database as results
 from acceptance.suites import check_of
 from acceptance.suites.patterns import all_pairs
 from tests import netns
+from tests.needs import skip_for
 
 FOUR = ("node1", "node2", "node3", "node4")
 ROUNDS = (1, 2, 3)
@@ -40,8 +41,7 @@ def text(slow="", names=FOUR, lost=False):
 
 @pytest.fixture(scope="module")
 def four_nodes(tmp_path_factory):
-    if reason := netns.why_no_open_mpi():
-        pytest.skip(reason)
+    skip_for(netns.why_no_open_mpi())
     with netns.Pair(tmp_path_factory.mktemp("pairs"), FOUR) as pair:
         yield pair
 

@@ -12,6 +12,7 @@ from acceptance.nodes import culprits
 from acceptance.suites.patterns import all_pairs_output
 from acceptance.suites.patterns.output import parse
 from tests import netns
+from tests.needs import skip_for
 from tests.patterns_program import MPIS, build, environment, run
 from tests.places import PATIENCE
 
@@ -183,8 +184,7 @@ def test_shifts_beyond_the_ranks_are_refused(program):
 
 def test_the_node_behind_a_shaped_link_is_found(folder, tmp_path):
     """Real MPI over real interfaces: four nodes with links of 1 Gb/s, one of 50 Mb/s."""
-    if reason := netns.why_not():
-        pytest.skip(reason)
+    skip_for(netns.why_not())
     made, values = build("openmpi", folder / "plain"), tmp_path / "values.txt"
     names = tuple(f"node{number}" for number in range(1, 5))
     command = [MPIS["openmpi"].launcher, "-n", "4", made, "all-pairs", "--bytes", "256k"]

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.launch.topology import usable_cores
 from acceptance.rfm import database as results
 from acceptance.software import Spack, externals
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.npb import benchmarks as npb
 from tests.conftest import MIRROR, Result, Site
+from tests.needs import requires, requires_cores
 from tests.places import HERE, ROOT
 
 SHA_OF_OSU = "1edd0c2efa61"
@@ -176,8 +176,8 @@ def test_osu_is_built_and_runs(built):
 
 
 @pytest.mark.skipif(archive(SHA_OF_OSU) is None, reason=f"{MIRROR} has no OSU 7.4")
-@pytest.mark.skipif("openmpi" not in externals.mpi_names(), reason="no Open MPI: openmpi-bin")
-@pytest.mark.skipif(usable_cores() < 2, reason="two ranks need two cores, this machine has one")
+@requires("mpirun.openmpi", "mpicc.openmpi")
+@requires_cores(2)
 def test_the_balance_of_this_machine_is_that_of_its_two_results(built):
     done = built.reframe(
         "-c", "checks/osu.py", "-c", "checks/balance.py", "-r", "-p", "spack-openmpi",

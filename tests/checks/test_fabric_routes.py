@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,8 @@ from acceptance.fabric import Facts, view
 from acceptance.rfm import database as results
 from checks import whole_fabric
 from checks.fabric_routes import AFTER, BEFORE, ROUNDS, FabricRoutes
-from tests import ibsim, netns
+from tests import ibsim, needs, netns
+from tests.needs import skip_for
 from tests.routed import Routed
 
 NAMES = ("node0001", "node0002", "node0003", "node0004")
@@ -26,8 +26,7 @@ PROGRAM = """\
 
 @pytest.fixture(scope="module")
 def four_nodes(tmp_path_factory):
-    if reason := netns.why_no_open_mpi():
-        pytest.skip(reason)
+    skip_for(netns.why_no_open_mpi())
     with netns.Pair(tmp_path_factory.mktemp("routes"), NAMES) as pair:
         yield pair
 
@@ -59,8 +58,8 @@ def programs(fabric, folder):
         "dump_lfts.sh",
         "dump_lfts",
     )
-    for name in (name for name in known if shutil.which(name, path=ibsim.SBIN)):
-        real = shutil.which(name, path=ibsim.SBIN)
+    for name in (name for name in known if needs.find(name)):
+        real = needs.find(name)
         (folder / name).write_text(
             f'#!/bin/sh\nLD_PRELOAD={ibsim.PRELOADED} IBSIM_SOCKNAME={socket} exec {real} "$@"\n'
         )

@@ -1,24 +1,20 @@
 """`checks/hpcc.py` through real ReFrame: real runs, recorded outputs, whole and mutilated."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
 from acceptance import references
 from acceptance.rfm import database as results
-from acceptance.software import externals
 from acceptance.suites.hpcc import benchmarks as hpcc
 from acceptance.suites.hpcc import input_file as hpl
 from tests.conftest import only_case, only_problem
+from tests.needs import requires
 from tests.places import REFERENCE
 
 N500 = "hpcc/hpccoutf_n500.openmpi.txt"
 BLOCK = ("-S", "Hpcc.block=80")
-needs_hpcc = pytest.mark.skipif(
-    not Path("/usr/bin/hpcc").exists() or "openmpi" not in externals.mpi_names(),
-    reason="Debian's HPCC is not installed: install hpcc, openmpi-bin and libopenmpi-dev",
-)
+needs_hpcc = requires("hpcc", "mpirun.openmpi", "mpicc.openmpi")
 
 
 def replay(

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 
 import pytest
 
@@ -12,11 +11,12 @@ from acceptance.suites import SUITES
 from tests import module_systems
 from tests.checks.test_own_configuration import OwnSite
 from tests.conftest import BIN, needs_wheels
+from tests.needs import requires
 from tests.places import WHEELS
 
 pytestmark = [
     needs_wheels,
-    pytest.mark.skipif(not shutil.which("mpirun.mpich"), reason="MPICH is not here"),
+    requires("mpirun.mpich", "mpicc.mpich"),
 ]
 SAID = {
     "lmod": "Lmod has detected the following error: The following module(s) are unknown: "

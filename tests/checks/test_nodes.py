@@ -8,12 +8,12 @@ from statistics import median
 import pytest
 
 from acceptance.launch import placement, rank_report
-from acceptance.launch.topology import usable_cores
 from acceptance.rfm import database as results
 from acceptance.suites import check_of, find
 from tests import netns
 from tests.checks.test_two_nodes import MPIS, mpi
 from tests.conftest import needs_wheels, only_problem
+from tests.needs import requires_cores, skip_for
 from tests.netns import DEVICE, MEMORY, Pair
 from tests.places import PATIENCE, WHEELS
 
@@ -21,7 +21,7 @@ __all__ = ["mpi"]
 
 pytestmark = [
     needs_wheels,
-    pytest.mark.skipif(usable_cores() < 2, reason="two ranks want two cores, this machine has one"),
+    requires_cores(2),
 ]
 FOUR = ("node1", "node2", "node3", "node4")
 NAMES = {"latency_8", "latency_max_8", "bandwidth_4194304", "bandwidth_min_4194304"}
@@ -30,8 +30,7 @@ ONCE = ("-S", "NodePairs.repetitions=1", "-S", "NodePairs.messages=100")
 
 @pytest.fixture(scope="module")
 def four_nodes(tmp_path_factory):
-    if reason := netns.why_not():
-        pytest.skip(reason)
+    skip_for(netns.why_not())
     with Pair(tmp_path_factory.mktemp("four"), FOUR) as pair:
         yield pair
 

@@ -9,6 +9,7 @@ import pytest
 
 from acceptance.launch import usable_cores
 from tests.conftest import Site, needs_wheels
+from tests.needs import skip_without
 
 pytestmark = needs_wheels
 
@@ -115,6 +116,7 @@ def complete(ours):
 @pytest.fixture(scope="module")
 def first(complete):
     """The first run, of a benchmark of ours and of all checks of the site, and its verdict."""
+    skip_without("mpirun.openmpi")  # as the `mpirun` of the partition
     site, _ = complete
     site.copies(8.0)
     checks = site.acceptance("where").output.strip()

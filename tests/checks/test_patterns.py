@@ -4,20 +4,20 @@ import shutil
 
 import pytest
 
-from acceptance.launch.topology import usable_cores
 from acceptance.rfm import database as results
 from acceptance.software import externals
 from acceptance.suites.patterns import benchmarks as patterns
 from tests.conftest import Site
+from tests.needs import requires, requires_cores
 from tests.places import WHEELS
 
 MPIS = {f"debian-{name}": f"{name}@" for name in externals.mpi_names()}
 MPIS |= {"wheels": "intel-mpi@"} if (WHEELS / "bin/mpicc").exists() else {}
 
 pytestmark = [
-    pytest.mark.skipif(not shutil.which("gcc"), reason="no compiler: install gcc and libc6-dev"),
+    requires("gcc"),
     pytest.mark.skipif(not MPIS, reason="no MPI: make setup, or install libopenmpi-dev"),
-    pytest.mark.skipif(usable_cores() < 2, reason="two ranks need two cores, this machine has one"),
+    requires_cores(2),
 ]
 
 

@@ -11,8 +11,9 @@ from acceptance.suites import SUITES
 from acceptance.suites.npb import benchmarks as npb
 from tests.checks.test_balance import slower
 from tests.conftest import DATA, MIRROR, ROOT, Site
+from tests.needs import requires
 
-pytestmark = pytest.mark.skipif(not shutil.which("smpirun"), reason="install libsimgrid-dev")
+pytestmark = requires("smpirun")
 DISTANCE = ("-c", "checks/patterns.py", "-n", "distance")
 ALL_PAIRS = ("-c", "checks/all_pairs.py", "-n", "AllPairs")
 #: NPB 3.4.1 in the source mirror.
@@ -122,7 +123,7 @@ def test_without_simgrid_it_says_how_to_get_it(site, tmp_path):
 
 
 @pytest.mark.skipif(not NPB, reason=f"no NPB 3.4.1 in {MIRROR}: see SPACK_MIRROR")
-@pytest.mark.skipif(not shutil.which("gfortran"), reason="install gfortran")
+@requires("gfortran")
 def test_communication_of_npb_takes_as_long_as_recorded(tmp_path):
     """Its own verification succeeds: what is computed is real, and takes no time."""
     site = Site(tmp_path)

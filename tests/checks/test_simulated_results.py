@@ -7,10 +7,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.references import recordings
 from acceptance.rfm import database
-from acceptance.simulation import has_simgrid, simgrid_version
+from acceptance.simulation import simgrid_version
 from tests.conftest import DATA, ROOT, Site
+from tests.needs import requires
 
-pytestmark = pytest.mark.skipif(not has_simgrid(), reason="SimGrid is not here (libsimgrid-dev)")
+pytestmark = requires("smpirun")
 
 MODEL = "simulated-koop2008"
 PLACE = "qdr-pcie2,patterns.all-pairs,"

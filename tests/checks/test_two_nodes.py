@@ -16,12 +16,11 @@ from acceptance.fabric.counters import bytes_moved
 from acceptance.fabric.link_report import parse as read_links
 from acceptance.launch.placement import Layout, exported, family, place
 from acceptance.launch.rank_report import misplaced, read
-from acceptance.launch.topology import usable_cores
 from acceptance.rfm import database as results
-from acceptance.software import externals
 from acceptance.suites.imb import output as imb
 from tests.conftest import needs_wheels, only_problem
-from tests.netns import CONTROL, DEVICE, MEMORY, NAMES, TOOLS, Pair, why_not
+from tests.needs import NODES, requires_cores, skip_for, why_no_mpi
+from tests.netns import CONTROL, DEVICE, MEMORY, NAMES, Pair, why_not
 from tests.places import PATIENCE, ROOT, WHEELS
 from tests.processes import alive, wait_until
 
@@ -53,21 +52,14 @@ int main(int argc, char **argv)
 }
 """
 
-needs_two_cores = pytest.mark.skipif(
-    usable_cores() < 2, reason="two ranks want two cores, this machine has one"
-)
+needs_two_cores = requires_cores(2)
 
 
 @pytest.fixture
 def mpi(request):
     """The MPI of this name, if it is installed."""
-    mpi = request.param
-    if mpi == "intel-mpi":
-        if not (WHEELS / "bin/mpiexec").exists():
-            pytest.skip("Intel MPI is not in var/wheels; `make setup` installs it on x86_64")
-    elif mpi not in externals.mpi_names():
-        pytest.skip(f"no {mpi} of Debian is installed")
-    return mpi
+    skip_for(why_no_mpi(request.param))
+    return request.param
 
 
 def launch(pair, mpi, layout, folder, program=("hostname",), **how):
@@ -276,8 +268,8 @@ def test_the_message_network_can_be_shaped_for_a_while(two_nodes):
 def test_what_a_machine_lacks_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert why_not() == f"no {', '.join(TOOLS)}: install iproute2 and util-linux"
-    for tool in TOOLS:
+    assert why_not() == f"no {', '.join(NODES)}: install iproute2, util-linux, mount, hostname"
+    for tool in NODES:
         (tmp_path / tool).write_text("#!/bin/sh\necho $0 is not permitted >&2\nexit 1\n")
         (tmp_path / tool).chmod(0o755)
     assert why_not().endswith("here: " + str(tmp_path / "unshare") + " is not permitted")

@@ -4,8 +4,7 @@ import contextlib
 
 import pytest
 
-from acceptance.launch.topology import usable_cores
-from tests import netns
+from tests import needs, netns
 from tests.cluster import slurm
 from tests.cluster.sites import ClusterSite
 
@@ -18,10 +17,7 @@ TEN, ONE = ("node1", "node2"), ("node3", "node4")
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
     """Four nodes in namespaces with a Slurm: two on a network of 10 Gb/s, two on one of 1 Gb/s."""
-    if reason := slurm.why_not() or netns.why_not():
-        pytest.skip(reason)
-    if usable_cores() < 2:
-        pytest.skip("two ranks want two cores, this machine has one")
+    needs.skip_for(needs.why_not(*needs.SLURM) or netns.why_not() or needs.why_not_cores(2))
     folder = tmp_path_factory.mktemp("cluster")
     with (
         netns.Nodes(folder, (HEAD, *FEATURES)) as nodes,
@@ -36,8 +32,7 @@ def cluster(tmp_path_factory):
 @pytest.fixture(scope="session")
 def one_host(tmp_path_factory):
     """Two nodes that are no more than names on this machine; clients of it give up soon."""
-    if reason := slurm.why_not():
-        pytest.skip(reason)
+    needs.skip_without(*needs.SLURM)
     folder = tmp_path_factory.mktemp("onehost")
     with slurm.Cluster(folder, features=dict.fromkeys(TEN, "ten"), timeout=2) as cluster:
         yield cluster
@@ -52,8 +47,7 @@ def anywhere(request):
 @pytest.fixture(scope="session")
 def accounted(tmp_path_factory):
     """Two nodes and accounting; in namespaces, or else on this host."""
-    if reason := slurm.why_not() or slurm.why_no_accounting():
-        pytest.skip(reason)
+    needs.skip_without(*needs.SLURM, *needs.ACCOUNTING)
     folder = tmp_path_factory.mktemp("accounted")
     with contextlib.ExitStack() as stack:
         nodes = None

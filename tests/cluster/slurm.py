@@ -13,7 +13,6 @@ with the process that made it.
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -101,20 +100,6 @@ _OWN_ADDRESS = "CommunicationParameters=NoCtldInAddrAny,NoInAddrAny"
 
 class ClusterFault(Exception):
     """A daemon that did not start, and what it said."""
-
-
-def why_not(tools=(*DAEMONS, *CLIENTS)):
-    """Return why this machine cannot have a Slurm, and what would make it; None if it can."""
-    missing = [tool for tool in tools if not shutil.which(tool, path=PATH)]
-    if missing:
-        return f"no {', '.join(missing)}: install slurm-wlm and munge"
-    return None
-
-
-def why_no_accounting():
-    """Return why this machine cannot have Slurm's accounting; None if it can."""
-    missing = [tool for tool in ACCOUNTING if not shutil.which(tool, path=PATH)]
-    return f"no {', '.join(missing)}: install slurmdbd and mariadb-server" if missing else None
 
 
 class Cluster:

@@ -8,10 +8,10 @@ import pytest
 from acceptance.launch.placement import Layout, exported, family, place
 from acceptance.launch.rank_report import misplaced, read
 from acceptance.rfm import database as results
-from acceptance.software import externals
 from tests.checks.test_two_nodes import SWING
 from tests.cluster.sites import STARTS, programs_of
 from tests.conftest import needs_wheels
+from tests.needs import skip_for, why_no_mpi
 from tests.netns import CONTROL, DEVICE, MEMORY, messages
 from tests.places import PATIENCE, ROOT, WHEELS
 
@@ -93,10 +93,7 @@ def program(mpi, folder):
 @pytest.mark.parametrize("over", [DEVICE, CONTROL])
 @pytest.mark.parametrize("mpi", STARTS)
 def test_an_mpi_that_srun_started_crosses_the_network_that_it_is_told(cluster, tmp_path, mpi, over):
-    if mpi == "intel-mpi" and not (WHEELS / "bin/IMB-MPI1").exists():
-        pytest.skip("Intel MPI is not in var/wheels; `make setup` installs it on x86_64")
-    if mpi != "intel-mpi" and mpi not in externals.mpi_names():
-        pytest.skip(f"no {mpi} of Debian is installed")
+    skip_for(why_no_mpi(mpi))
 
     def sent(interface):
         path = f"/sys/class/net/{interface}/statistics/tx_bytes"

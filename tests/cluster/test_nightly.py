@@ -48,6 +48,7 @@ def running(measured, *command):
             env={
                 "PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin",
                 "HOME": str(measured.site.folder),
+                "ACCEPTANCE_MACHINE": str(measured.site.folder),
                 "ACCEPTANCE_VAR": str(measured.site.var),
                 **measured.site.environment,
             },

@@ -4,7 +4,6 @@ import pytest
 
 from acceptance.launch.rank_report import read
 from acceptance.rfm import database as results
-from acceptance.software import externals
 from tests.checks.test_build import (
     SHA_OF_OSU,
     archive,
@@ -13,12 +12,13 @@ from tests.checks.test_build import (
     needs_spack,
     trees,
 )
+from tests.needs import requires
 
 pytestmark = [
     needs_spack,
     needs_mirror,
     pytest.mark.skipif(archive(SHA_OF_OSU) is None, reason="the source mirror has no OSU 7.4"),
-    pytest.mark.skipif("openmpi" not in externals.mpi_names(), reason="no Open MPI: openmpi-bin"),
+    requires("mpirun.openmpi", "mpicc.openmpi"),
 ]
 
 

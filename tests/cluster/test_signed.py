@@ -12,6 +12,7 @@ from tests.cluster import slurm
 from tests.cluster.conftest import HEAD
 from tests.cluster.sites import ClusterSite
 from tests.conftest import needs_wheels
+from tests.needs import SLURM, skip_for, why_not
 from tests.places import ROOT
 
 NODES = ("node1", "node2", "node3", "node4")
@@ -29,8 +30,7 @@ pytestmark = needs_wheels
 @pytest.fixture(scope="module")
 def equal(tmp_path_factory):
     """Four nodes with links of 1 Gb/s, and a Slurm."""
-    if reason := slurm.why_not() or netns.why_not():
-        pytest.skip(reason)
+    skip_for(why_not(*SLURM) or netns.why_not())
     folder = tmp_path_factory.mktemp("equal")
     with (
         netns.Nodes(folder, (HEAD, *NODES)) as nodes,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.core.paths import ROOT
+from tests import needs
 from tests.cluster import slurm
 from tests.cluster.keeper import descendants
 from tests.processes import alive, wait_until
@@ -113,9 +114,8 @@ def test_a_daemon_that_ends_says_why(one_host, tmp_path, monkeypatch):
     assert "Nonsense" in str(told.value)
 
 
-def test_what_a_machine_lacks_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(slurm, "PATH", str(tmp_path))
-    assert slurm.why_not() == (
-        f"no {', '.join((*slurm.DAEMONS, *slurm.CLIENTS))}: install slurm-wlm and munge"
-    )
-    assert "install slurmdbd and mariadb-server" in slurm.why_no_accounting()
+def test_what_a_machine_lacks_is_told(tmp_path):
+    (tmp_path / "munged").write_text("")
+    (tmp_path / "munged").chmod(0o755)
+    said = needs.why_not("munged", "mungekey", "slurmd", "slurmdbd", "sinfo", path=str(tmp_path))
+    assert said == "no mungekey, slurmd, slurmdbd, sinfo: install munge, slurm-wlm, slurmdbd"

@@ -12,6 +12,7 @@ import yaml
 
 from acceptance.core.paths import ROOT
 from tests.conftest import BIN
+from tests.needs import requires
 
 FOLDER = ROOT / "config/nightly"
 #: Where the files say that the clone is.
@@ -91,7 +92,7 @@ def test_the_commands_of_cron_run_with_nothing_in_their_environment(site):
     assert len(ran(site)) == 1
 
 
-@pytest.mark.skipif(not shutil.which("crontab"), reason="no crontab: install cron")
+@requires("crontab")
 def test_crontab_takes_the_file():
     done = subprocess.run(
         ["crontab", "-T", FOLDER / "acceptance.cron"], capture_output=True, text=True
@@ -143,9 +144,7 @@ def test_the_command_of_the_scrontab_leaves_variables_of_its_job_behind(site):
 # systemd
 
 
-@pytest.mark.skipif(
-    not shutil.which("systemd-analyze"), reason="no systemd-analyze: install systemd"
-)
+@requires("systemd-analyze")
 def test_systemd_takes_the_units(tmp_path):
     paths = []
     for path in FOLDER.glob("acceptance-nightly.*"):

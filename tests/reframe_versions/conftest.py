@@ -59,6 +59,7 @@ class Environment:
                 **{k: v for k, v in os.environ.items() if not k.startswith(("RFM_", "ACCEPT"))},
                 "PATH": f"{self.venv}/bin:" + os.environ["PATH"].replace(f"{BIN}:", ""),
                 "HOME": str(self.folder),
+                "ACCEPTANCE_MACHINE": str(self.folder),
                 "RFM_COLORIZE": "0",
                 # uv compiles nothing: what is started again and again keeps what it compiled.
                 "PYTHONDONTWRITEBYTECODE": "",

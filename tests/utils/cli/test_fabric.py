@@ -6,6 +6,7 @@ import pytest
 
 from acceptance.fabric import topology
 from tests.ibsim import Fabric, fat_tree
+from tests.needs import requires
 
 HEALTHY = """\
 nodes       16 nodes with 16 adapters
@@ -128,6 +129,7 @@ def test_a_partition_is_named_where_several_have_a_fabric(site, stored):
     assert "node0001[1] - leaf01[1]: speed HDR, expected EDR" in result.output
 
 
+@requires("ibnetdiscover")
 def test_nobody_may_look(site):
     result = site.acceptance("fabric")
     assert (result.status, result.output) == (2, "")

@@ -1,9 +1,10 @@
 """`acceptance faults`: a site's own system, simulated, with faults that its checks must see."""
 
 import json
-import shutil
 
 import pytest
+
+from tests.needs import requires
 
 SYSTEM = """
 SYSTEM = {
@@ -30,7 +31,7 @@ def mine(site):
     return site
 
 
-@pytest.mark.skipif(not shutil.which("smpirun"), reason="no SimGrid here")
+@requires("smpirun")
 def test_a_site_hears_which_faults_its_checks_see(mine):
     kept = mine.folder / "kept"
     done = mine.acceptance(
@@ -55,7 +56,7 @@ def test_a_site_hears_which_faults_its_checks_see(mine):
     assert {path.name for path in kept.iterdir()} >= {"healthy", "port-sdr-n1", "latency-10"}
 
 
-@pytest.mark.skipif(not shutil.which("smpirun"), reason="no SimGrid here")
+@requires("smpirun")
 def test_what_cannot_be_is_one_line(site):
     done = site.acceptance("faults", "--fault", "port-sdd")
     assert done.status == 2
@@ -68,7 +69,7 @@ def test_what_cannot_be_is_one_line(site):
     assert "there is no SimGrid here (Debian: libsimgrid-dev" in done.errors
 
 
-@pytest.mark.skipif(not shutil.which("smpirun"), reason="no SimGrid here")
+@requires("smpirun")
 def test_a_fault_at_a_place_that_is_not_there_was_not_run(mine):
     done = mine.acceptance("faults", "--system", "mycluster", "--fault", "port-sdr:n9")
     assert done.status == 2, done.output
@@ -77,6 +78,7 @@ def test_a_fault_at_a_place_that_is_not_there_was_not_run(mine):
     assert "there is no node 'n9'" in lines
 
 
+@requires("smpirun")
 def test_all_nodes_of_a_cluster_that_is_not_here_require_a_number(mine):
     del mine.environment["ACCEPTANCE_SIMULATED_NODES"]
     done = mine.acceptance("faults", "--system", "mycluster", "--fault", "port-sdr")
@@ -85,7 +87,7 @@ def test_all_nodes_of_a_cluster_that_is_not_here_require_a_number(mine):
     assert "set ACCEPTANCE_SIMULATED_NODES" in done.errors
 
 
-@pytest.mark.skipif(not shutil.which("smpirun"), reason="no SimGrid here")
+@requires("smpirun")
 def test_exchanged_cables_are_named_with_both_ports(site):
     site.environment["ACCEPTANCE_FATTREE"] = "4,2,2"
     kept = site.folder / "kept"

@@ -9,6 +9,7 @@ import pytest
 from acceptance.core.errors import ParseError
 from acceptance.fabric.link_report import parse, parse_all
 from acceptance.fabric.rates import Rate
+from tests.needs import skip_without
 from tests.places import PATIENCE
 from tests.sysfs import SCRIPT, Sysfs, run
 
@@ -31,8 +32,7 @@ def tree(tmp_path):
 
 @pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
 def test_what_the_script_says_arrives_in_every_shell(tree, shell):
-    if not shutil.which(shell[0]):
-        pytest.skip(f"{shell[0]} is not on this machine")
+    skip_without(shell[0])
     node = parse(tree.text(shell))
     assert node.classes == {"infiniband": "listed", "net": "listed"}
     # Debian's busybox prefers its own hostname to the test's.

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.launch import last_words
+from tests.needs import skip_for, why_no_mpi
 from tests.patterns_program import MPIS, environment
 from tests.places import PATIENCE
 
@@ -19,8 +20,7 @@ SIGNALS = {"kill": "9", "crash": "11"}
 def ends(request, tmp_path_factory):
     """Return what runs the program with an MPI and returns its standard error."""
     mpi = MPIS[request.param]
-    if not (mpi.compiler.exists() and mpi.launcher.exists()):
-        pytest.skip(f"no {request.param} here")
+    skip_for(why_no_mpi(request.param))
     program = tmp_path_factory.mktemp("ends") / "ends"
     known = environment(request.param)
     subprocess.run([mpi.compiler, SOURCE, "-o", program], env=known, check=True, timeout=PATIENCE)

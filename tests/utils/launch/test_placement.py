@@ -20,9 +20,8 @@ from acceptance.launch.placement import (
     place,
 )
 from acceptance.launch.rank_report import misplaced, read
-from acceptance.launch.topology import usable_cores
-from acceptance.software import externals
 from tests.conftest import needs_wheels
+from tests.needs import requires, requires_cores, skip_for, skip_without, why_no_mpi
 from tests.places import PATIENCE, ROOT, WHEELS
 
 RANK = ROOT / "utils/acceptance/launch/rank.sh"
@@ -41,16 +40,9 @@ SOCKETS = Layout(6, 6, "inter-socket")
 NODES = Layout(8, 4, "inter-node")
 CYCLIC = Layout(8, 4, "inter-node", "cyclic")
 
-needs_openmpi = pytest.mark.skipif(
-    "openmpi" not in externals.mpi_names(),
-    reason="no Open MPI: install openmpi-bin and libopenmpi-dev",
-)
-needs_mpich = pytest.mark.skipif(
-    "mpich" not in externals.mpi_names(), reason="no MPICH: install mpich and libmpich-dev"
-)
-needs_two_cores = pytest.mark.skipif(
-    usable_cores() < 2, reason="two ranks want two cores, this machine has one"
-)
+needs_openmpi = requires("mpirun.openmpi", "mpicc.openmpi")
+needs_mpich = requires("mpirun.mpich", "mpicc.mpich")
+needs_two_cores = requires_cores(2)
 
 
 @pytest.mark.parametrize(
@@ -260,14 +252,11 @@ def own(name):
 @needs_two_cores
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich", "intel-mpi"])
 def test_real_ranks_stand_where_they_were_put(mpi):
+    skip_for(why_no_mpi(mpi))
     environment = {}
     if mpi == "intel-mpi":
-        if not (WHEELS / "bin/mpiexec").exists():
-            pytest.skip("Intel MPI is not in var/wheels; `make setup` installs it on x86_64")
         launcher = str(WHEELS / "bin/mpiexec")
         environment = {"I_MPI_ROOT": str(WHEELS), "LD_LIBRARY_PATH": str(WHEELS / "lib")}
-    elif mpi not in externals.mpi_names():
-        pytest.skip(f"no {mpi} of Debian is installed")
     else:
         launcher = own(mpi)
     for placement in ("intra-node", "intra-socket"):
@@ -367,8 +356,7 @@ def test_sockets_and_cores_come_from_the_topology_of_the_node(tmp_path):
     "shell", [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "ash"]], ids=" ".join
 )
 def test_a_core_is_what_its_threads_share_in_every_shell(tmp_path, shell, locale):
-    if not shutil.which(shell[0]):
-        pytest.skip(f"{shell[0]} is not on this machine")
+    skip_without(shell[0])
     # Two dies, each of which has a core 0 and a core 1; the threads of a core lie apart.
     dies = [(0, 0, "0,4"), (0, 1, "1,5"), (0, 0, "2,6"), (0, 1, "3,7")] * 2
     where = {"LC_ALL": locale, "IFS": "0", "CDPATH": "/"}

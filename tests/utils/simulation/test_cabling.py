@@ -1,6 +1,5 @@
 """Cables of a simulated fabric: read by the script and the readers of real ones."""
 
-import shutil
 import subprocess
 
 import pytest
@@ -77,7 +76,6 @@ def test_nobody_sees_all_of_another_technology(tmp_path):
         cabling.write(tmp_path, facts, Platform.of(facts, 2))
 
 
-@pytest.mark.skipif(not shutil.which("ibsim", path=ibsim.SBIN), reason="install ibsim-utils")
 def test_the_real_program_reads_and_prints_the_same_fabric(tmp_path):
     made = "\n".join(cabling.Cabling.of(HDR, Platform.of(HDR, 4, tree=Tree(2, 2))).ibnetdiscover())
     with ibsim.Fabric(f"{made}\n", manager=False) as fabric:

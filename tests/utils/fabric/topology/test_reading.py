@@ -6,6 +6,7 @@ import sys
 
 from acceptance.fabric.topology import End
 from tests.ibsim import Fabric, fat_tree
+from tests.needs import FABRIC, requires
 from tests.places import ROOT
 from tests.processes import alive, wait_until
 
@@ -54,6 +55,7 @@ def test_what_a_link_trained_at_and_what_a_port_counts(look):
     assert not reading.faults
 
 
+@requires(*FABRIC)
 def test_the_programs_of_a_fabric_are_gone_when_the_tests_are_killed():
     script = (
         "import time; from tests.ibsim import Fabric, fat_tree\n"

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from acceptance.fabric import topology
+from tests.needs import skip_without
 from tests.places import PATIENCE
 
 SHELLS = [["sh"], ["bash", "--posix"], ["busybox", "ash"]]
@@ -36,8 +37,7 @@ def run(tmp_path):
 
 @pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
 def test_what_the_programs_say_is_left_as_it_is(run, tmp_path, shell):
-    if not shutil.which(shell[0]):
-        pytest.skip(f"{shell[0]} is not on this machine")
+    skip_without(shell[0])
     says = 'echo "$0 $*"; echo trouble >&2; exit 3'
     made = {"ibnetdiscover": "echo found; echo $*", "iblinkinfo": says, "ibqueryerrors": "exit 0"}
     done = run("-C", "mlx5_0", "-P", "1", shell=shell, **made)

@@ -1,19 +1,16 @@
 """`suites/hpcc/input_file.py`: its arithmetic, and its files in real runs of HPCC."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
 
 from acceptance.suites.hpcc import input_file as hpl
 from acceptance.suites.hpcc import output as hpcc
+from tests.needs import find, requires
 
-HPCC = shutil.which("hpcc")
-MPIRUN = shutil.which("mpirun.openmpi")
-needs_hpcc = pytest.mark.skipif(
-    not (HPCC and MPIRUN), reason="no hpcc and mpirun.openmpi here (Debian: hpcc, openmpi-bin)"
-)
+HPCC, MPIRUN = find("hpcc"), find("mpirun.openmpi")
+needs_hpcc = requires("hpcc", "mpirun.openmpi")
 
 GIB = 2**30
 #: Line -> what HPCC reads there: the counts of values, and the values that it checks.
