@@ -91,13 +91,14 @@ class ClusterSite:
     def partition(self, name, environment, *, rate=None, cores=1, scheduler="squeue", **more):
         """Return a partition: that of koop2008, with what a site would write instead of it."""
         fabric = {"technology": "ethernet", "device": netns.DEVICE}
-        template = TEMPLATE["partition"](name, rate, "")
+        template = TEMPLATE["SYSTEM"]["partitions"][0]
         # Each node keeps one core for itself (`CpuSpecList`), unless a job asks for both.
         both = ["--core-spec=0"] if cores > 1 else []
         return {
             **template,
+            "name": name,
             "scheduler": scheduler,
-            "access": [*template["access"], *both],
+            "access": [f"--constraint={name}", "--exclusive", *both],
             "environs": [environment["name"]],
             "processor": {
                 "num_cpus": cores,

@@ -17,7 +17,7 @@ from tests.places import REFERENCE, ROOT
 
 SETTINGS = ROOT / "config/settings.py"
 FILES = sorted((ROOT / "config/systems").glob("*.py"))
-#: Templates: the systems of papers.
+#: The test beds of papers.
 PAPERS = [path.stem for path in FILES if (ROOT / f"reference/{path.stem}.csv").is_file()]
 HOSTS = [
     "localhost",
@@ -45,7 +45,7 @@ def printed():
 
 
 def partitions():
-    """Return the partitions of the templates: (system, partition) -> ReFrame's dictionary."""
+    """Return the partitions of the test beds: (system, partition) -> ReFrame's dictionary."""
     return {
         (name, partition["name"]): partition
         for name in PAPERS
@@ -205,7 +205,7 @@ def test_a_bare_machine_gets_local(host, monkeypatch):
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_a_template_takes_the_hosts_that_have_its_name(name, monkeypatch):
+def test_a_test_bed_takes_the_hosts_that_have_its_name(name, monkeypatch):
     for host in (name, f"{name}-login1", f"{name}.example.org"):
         monkeypatch.setattr(socket, "gethostname", lambda host=host: host)
         assert sites.load([SETTINGS]).system()["name"] == name
