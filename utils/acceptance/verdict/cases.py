@@ -48,6 +48,7 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
         elif not case.fixture:
             verdict.passed += 1
             _judge_metrics(verdict, case)
+    _count_metrics(verdict, tests)
     _judge_not_run(verdict, session.cases)
     _note_links(verdict, session.cases)
     _note_fabric(verdict, tests)
@@ -157,9 +158,15 @@ def _judge_metrics(verdict: Verdict, case: Case) -> None:
                 _place(case),
                 metric.name,
             )
-        elif metric.reference is None:
-            verdict.recorded += 1
-        else:
+
+
+def _count_metrics(verdict: Verdict, cases: Iterable[Case]) -> None:
+    """Count what was judged, well or badly, and what was only recorded."""
+    ended = (case for case in cases if case.result in ("pass", "fail"))
+    for metric in (metric for case in ended for metric in case.metrics):
+        if metric.reference is None:
+            verdict.recorded += is_measured(metric.value)
+        elif is_measured(metric.value):
             source = metric.judged_by.split(",")[0]
             verdict.judged[source] = verdict.judged.get(source, 0) + 1
 
