@@ -73,6 +73,19 @@ def test_arguments_that_would_run_nothing_are_refused(site, held, kind, words, e
     assert result.errors.startswith(f"acceptance {kind}: {error}")
 
 
+@pytest.mark.parametrize("kind", ["nightly", "accept"])
+def test_a_fact_that_nobody_knows_is_refused_before_anything_runs(site, held, kind):
+    path = site.folder / "site.py"
+    fabric = '"fabric": {"technology": "infiniband", "rate": "4"}, "nodes": 1'
+    path.write_text(path.read_text().replace('"nodes": 1', fabric))
+    result = site.acceptance(kind)
+    assert result.status == 2, result.output
+    told = "replay:default: unknown rate of infiniband: '4'; known: SDR, DDR, "
+    assert result.errors.startswith(f"acceptance {kind}: ")
+    assert told in result.errors
+    assert not (site.var / "campaigns").exists()
+
+
 def test_what_reframe_warns_of_is_told(site, held):
     result = site.acceptance("nightly", "--dry-run", "--", "-S", "nothing")
     assert result.status == 0

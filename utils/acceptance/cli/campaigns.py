@@ -42,6 +42,7 @@ from acceptance.core.text import wrapped
 from acceptance.launch import SlurmNode, pins
 from acceptance.rfm import Interrupted
 from acceptance.rfm import configuration as site
+from acceptance.site import refuse_wrong
 from acceptance.verdict import Repetition, Status, Verdict, stored, verdict_text
 
 _PEOPLE = ("operator", "vendor", "customer")
@@ -135,6 +136,7 @@ def run(options: argparse.Namespace) -> int:
 def _nightly(options: argparse.Namespace) -> int:
     configuration = site.load(options.config_files)
     system = configuration.system(options.system)
+    refuse_wrong(system, configuration, options.workspace)
     known = nodes.ask(system)
     earlier = campaign.readable(options.workspace.campaigns, "nightly-*")
     benchmarks = options.mode != steps.MAINTENANCE
@@ -169,6 +171,7 @@ def _nightly(options: argparse.Namespace) -> int:
 def _accept(options: argparse.Namespace) -> int:
     configuration = site.load(options.config_files)
     system = configuration.system(options.system)
+    refuse_wrong(system, configuration, options.workspace)
     known = nodes.ask(system)
     limited = {} if options.nodes is None else limit.limit(options.nodes, known)
     plan = steps.plan(

@@ -11,6 +11,7 @@ from typing import Any
 
 from acceptance import references
 from acceptance.core import release
+from acceptance.core.errors import Fault
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
 from acceptance.core.paths import GET_SIMGRID, GET_SPACK, Workspace
 from acceptance.fabric import FabricFault, facts_of
@@ -199,6 +200,14 @@ def _extras(
             except ExtrasFault as err:
                 remedy = "fix it: no check runs there until then"
                 yield Examined(f"extras of {name}", BROKEN, str(err), remedy)
+
+
+def refuse_wrong(system: dict[str, Any], site: configuration.Site, workspace: Workspace) -> None:
+    """Refuse a system whose checks would refuse to run: raises Fault with each wrong fact."""
+    rows = [*_extras(system, site, workspace), *_fabrics(system, workspace)]
+    if wrong := [row.found for row in rows if row.state == BROKEN]:
+        where = ", ".join(map(str, workspace.config_files)) if workspace.is_of_site else ""
+        raise Fault("\n".join(wrong), where=where)
 
 
 def _every_node(system: dict[str, Any]) -> Iterator[Examined]:
