@@ -90,7 +90,8 @@ class Comparison:
 
     `median` is that of the nodes' values, of the better group where they are two; None where
     nothing could be compared, of which `reason` says why. `again` has the values of the nodes that
-    were measured again.
+    were measured again with a good partner, `again_median` that of the good ones among them, with
+    each other: what was measured together is compared.
     """
 
     kind: Kind
@@ -102,6 +103,7 @@ class Comparison:
     findings: tuple[NodeFinding, ...] = ()
     reason: str = ""
     again: Mapping[str, float] = field(default_factory=dict)
+    again_median: float | None = None
 
     @property
     def suspects(self) -> set[str]:
@@ -121,6 +123,7 @@ class Comparison:
             "median": self.median,
             "nodes": dict(sorted(self.nodes.items())),
             "again": dict(sorted(self.again.items())),
+            "again_median": self.again_median,
             "reason": self.reason,
         }
 

@@ -54,17 +54,21 @@ class _Review:
         for node, value in sorted(self.steady.items()):
             if self.is_slow(value) and node not in blamed:
                 findings.append(self.unsteady((node,), self.first.nodes[node], value))
-        again = {node: self.again(node) for node in self.values.nodes}
+        again = {node: self.with_good(node).nodes.get(node) for node in self.values.nodes}
         return replace(
             self.first,
             findings=tuple(findings),
             again={node: value for node, value in again.items() if value is not None},
+            again_median=self.reference if self.steady else None,
         )
+
+    def with_good(self, node: str) -> Values:
+        """Return what a node measured with good partners: beside a slow one nobody is fast."""
+        return self.values.only({node} | self.good)
 
     def again(self, node: str) -> float | None:
         """Return the best value of a node over good partners, where it had any, else over all."""
-        with_good = self.values.only({node} | self.good)
-        return with_good.nodes.get(node, self.values.nodes.get(node))
+        return self.with_good(node).nodes.get(node, self.values.nodes.get(node))
 
     def is_slow(self, value: float) -> bool:
         return self.values.loss(value, self.reference) > self.first.tolerance

@@ -376,16 +376,33 @@ def test_a_node_that_was_good_the_second_time_is_a_reservation_with_both_values(
     )  # fmt: skip
     assert data["findings"][0]["id"].startswith("NODE-UNSTEADY:made:qdr:node3")
     assert "1000 MB/s, measured again 10000 MB/s" in data["findings"][0]["found"]
-    assert "| node3 | 1000 (-90%); again 10000 |" in markdown(data)
+    text = markdown(data)
+    assert "| node3 | 1000 (-90%); again 10000 (+0%) |" in text
+    assert "| median | 10000, tolerance 15%; again, of the good ones, 10000 |" in text
+
+
+def test_a_second_value_stands_beside_those_that_were_measured_with_it():
+    """All nodes have half the bandwidth the second time: nobody is slower than the others."""
+    halved = [{**each, "bandwidth": "5000.0"} for each in pairs([])]
+    data = with_nodes(["node3"], again=[])
+    (second,) = [each for each in data["measured"] if each["session"] == "again"]
+    second["pairs"] = halved
+    text = markdown({**data, **conclusions.plain(conclusions.conclusions(data))})
+    assert "| node1 | 10000 (+0%); again 5000 (+0%) |" in text
+    assert "| node3 | 1000 (-90%); again 5000 (+0%) |" in text
 
 
 def test_nodes_that_nobody_benchmarked_reject_it():
-    more = [{"name": "node5", "state": "down", "reason": "no power", "up": False}]
+    more = [
+        {"name": "node5", "state": "idle", "reason": "", "up": True},
+        {"name": "node6", "state": "down", "reason": "no power", "up": False},
+    ]
     known = with_nodes()["asked"]["nodes"]["known"]["made:qdr"]
     data = with_nodes(known={"made:qdr": known + more})
     assert (data["outcome"], ids(data)) == ("rejected", ["NOT-BENCHMARKED:made:qdr"])
-    assert data["findings"][0]["found"] == "benchmarked 4 of 5 nodes; not: node5"
-    assert "not up: node5 is down (no power)" in markdown(data)
+    # That it is not up is a finding of its own.
+    assert data["findings"][0]["found"] == "benchmarked 4 of 6 nodes; not: node5"
+    assert "not up: node6 is down (no power)" in markdown(data)
 
 
 def test_an_acceptance_that_was_limited_to_nodes_says_so():

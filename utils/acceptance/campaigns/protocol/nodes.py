@@ -138,13 +138,20 @@ def _quantity(compared: Mapping[str, Any]) -> str:
 def _median(compared: Mapping[str, Any]) -> str:
     if compared["median"] is None:
         return f"not compared: {compared['reason']}"
-    return f"{number_text(compared['median'])}, tolerance {compared['tolerance']:.0%}"
+    first = f"{number_text(compared['median'])}, tolerance {compared['tolerance']:.0%}"
+    again = compared["again_median"]
+    return f"{first}; again, of the good ones, {number_text(again)}" if again else first
 
 
 def _cell(compared: Mapping[str, Any], node: str) -> str:
-    """Write a node's value, how far it is from the median, and what it had the second time."""
+    """Write a node's value, and what it had the second time, each beside its own median."""
     value, again = compared["nodes"].get(node), compared["again"].get(node)
     if value is None:
         return "not measured"
-    apart = "" if compared["median"] is None else f" ({value / compared['median'] - 1:+.0%})"
-    return f"{number_text(value)}{apart}" + (f"; again {number_text(again)}" if again else "")
+    first = f"{number_text(value)}{_apart(value, compared['median'])}"
+    second = again and f"{number_text(again)}{_apart(again, compared['again_median'])}"
+    return f"{first}; again {second}" if second else first
+
+
+def _apart(value: float, median: float | None) -> str:
+    return "" if median is None else f" ({value / median - 1:+.0%})"
