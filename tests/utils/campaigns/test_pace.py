@@ -41,3 +41,17 @@ def test_each_step_took_as_long_as_when_it_last_came_to_its_end(tmp_path):
     assert told.startswith("step 2 of 4; ")
     assert "about 16 min left, by the last time without npb, which never came to an end" in told
     assert told.endswith("this step took 9 min then")
+
+
+def test_what_another_selection_took_is_no_estimate(tmp_path):
+    before = campaign(tmp_path, 1, {"links": 5, "imb": 60})
+    before.steps[1].arguments = ["-r", "-S", "pinned=ten=node1,node2"]
+    before.save()
+    new = campaign(tmp_path, 3, {"links": None, "imb": None})
+    new.steps[1].arguments = ["-r", "-S", "pinned=ten=node3,node4"]
+    assert "about 65 min left" in pace.told(new, new.steps[0])
+    new.steps[1].arguments += ["-n", "Barrier"]
+    told = pace.told(new, new.steps[0])
+    assert "about 5 min left, by the last time without imb, which never came to an end" in told
+    new.asked = {"nodes": {"ten": ["node1"]}}
+    assert "rest unknown" in pace.told(new, new.steps[0])

@@ -33,18 +33,30 @@ def _rest(known: dict[str, float], left: list[Progress]) -> str:
 
 
 def _durations(state: State, names: set[str]) -> dict[str, float]:
-    """Return how long each step took in the newest campaign of this kind that ended it, in s."""
+    """Return how long each step took in the newest campaign of this kind that ended it, in s.
+
+    A step that selected other cases says nothing of this one.
+    """
+    wanted = {step.name: _selection(state, step) for step in state.steps if step.name in names}
     found: dict[str, tuple[str, float]] = {}
     for other in campaign.readable(state.campaigns, f"{state.kind}-*"):
         if other.id == state.id:
             continue
         for step in other.steps:
-            if step.name not in names or step.state != DONE or not step.attempts:
+            if step.state != DONE or not step.attempts:
+                continue
+            if wanted.get(step.name) != _selection(other, step):
                 continue
             if found.get(step.name, ("",))[0] <= other.started:
                 times = [(one.started, one.ended) for one in step.attempts if one.ended]
                 found[step.name] = other.started, sum(_seconds(*one) for one in times)
     return {name: seconds for name, (_, seconds) in found.items()}
+
+
+def _selection(state: State, step: Progress) -> tuple[object, ...]:
+    """Return what chose the cases of a step; whose turn it is among the nodes does not."""
+    words = [word for word in step.arguments if not word.startswith("pinned=")]
+    return state.asked.get("system"), state.limited, words
 
 
 def _seconds(started: str, ended: str) -> float:
