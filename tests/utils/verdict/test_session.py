@@ -299,6 +299,13 @@ def test_a_run_without_storage_cannot_be_green(site):
     status, verdict = site.gate()
     assert status == 1
     assert "not-stored" in kinds(verdict)
+    assert verdict["host"]
+
+
+def test_of_a_run_that_was_not_stored_nobody_says_that_it_was_not_selected(site):
+    folder = write_checks(site, good=plain("Good", MEASURES))
+    site.reframe("-c", folder, "-r", "-n", "Good", RFM_ENABLE_RESULTS_STORAGE="0")
+    assert site.gate()[1]["not_selected"] == []
 
 
 def test_a_run_that_was_killed_is_no_earlier_one(measured):

@@ -154,6 +154,11 @@ class LoggedRun:
         return self.fields.get("selected system", "").strip("'\"")
 
     @property
+    def host(self) -> str:
+        """Return the host that ReFrame ran on."""
+        return self.fields.get("launched by", "").strip("'\"").rpartition("@")[2]
+
+    @property
     def folder(self) -> Path:
         """Return the folder that ReFrame was started in."""
         return Path(self.fields.get("working directory", "").strip("'"))

@@ -50,7 +50,9 @@ def judge(
         if workspace.logs.note:
             verdict.notes.append(f"{workspace.logs}: {workspace.logs.note}")
         if run.stored is None:
-            coverage.judge_check_files(verdict, run, ())
+            # Which files the cases are of, only the session knows.
+            if run.ran == (0, 0):
+                coverage.judge_check_files(verdict, run, ())
             return verdict
     if database is None:
         verdict.fail("no-database", "this run did not store its results: storage is off")
@@ -103,7 +105,7 @@ def _judge_last(verdict: Verdict, workspace: Workspace, last: LastRun, run_id: s
 def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
     """Judge what ReFrame says of the run itself: was everything selected, run and stored?"""
     verdict.command = shlex.join(["reframe", *run.arguments[1:]])
-    verdict.system, verdict.time = run.system, run.time[:19]
+    verdict.system, verdict.host, verdict.time = run.system, run.host, run.time[:19]
     for message in run.errors:
         verdict.fail("error", f"ReFrame: {message}")
         if slurm_jobs.lacks_accounting(message):
