@@ -41,7 +41,7 @@ def memory_of(partition) -> int:
 
 
 def nodes_of(partition) -> int:
-    """Count the nodes of a partition that the checks may use, of `all` those up; 1 if unknown."""
+    """Count the nodes of a partition that the checks may use, no more than are up; 1 if unknown."""
     return size_of(partition).nodes
 
 

@@ -96,10 +96,11 @@ def test_a_night_lists_a_drained_node_and_passes(four):
     with four.cluster.drained("node3"):
         dry = four.site.acceptance(*NIGHT, "--dry-run", "--", *CASES)
         done, state = measure(four, "nightly")
-    assert agreed(four, "nightly", done, 0) == []
+    assert agreed(four, "nightly", done, 0) == [["node3"]]
     assert looked_at(four, state).keys() == {"node1", "node2", "node4"}
     assert "nodes: 3 of 4 nodes of all are up; not: node3 is drained (bad cable [" in dry.output
-    assert "cluster:all: node3 is drained (bad cable [" in " ".join(done.output.split())
+    assert "; not up: node3 is drained (bad cable [" in " ".join(done.output.split())
+    assert done.output.count("VERDICT: pass; ") == done.output.count("; 1 node not up") == 1
 
 
 def test_a_node_that_went_away_meanwhile_was_not_looked_at(four, monkeypatch):
@@ -153,6 +154,7 @@ def test_an_acceptance_rejects_a_drained_and_a_mistrained_node_by_their_names(fo
         ("NODE-ABSENT:cluster:all:node3", ["node3"])
     ]
     assert "node3 is drained (bad cable [" in absent[0]["found"]
+    assert [one["id"] for one in data["findings"] if "node3" in one["found"]] == [absent[0]["id"]]
     problems = {problem["kind"] for problem in data["verdict"]["problems"]}
     assert "node-not-up" in problems
     ids = {one["id"] for one in worst(data)}

@@ -7,6 +7,7 @@ import shutil
 import pytest
 import yaml
 
+from acceptance.nodes import FAILING
 from tests import netns
 from tests.cluster import slurm
 from tests.cluster.conftest import HEAD
@@ -130,6 +131,25 @@ def test_a_throttled_node_is_named_and_nobody_else(signed):
     assert [(alert["check"], alert["nodes"]) for alert in alerts] == [
         ("node-slow node3", ["node3"])
     ]
+
+
+def test_a_drained_node_spoils_no_night_and_is_told_once(signed):
+    """The partition states all of its nodes, as `acceptance init-site` writes it."""
+    with throttled(signed.cluster), signed.cluster.drained("node2"):
+        night = signed.site.acceptance("nightly", "--", "-n", "Barrier", *CASES[3:])
+        _, alerts = signed.said("nightly", night.status)
+    print(night.output)
+    _, verdict = signed.site.gate()
+    # On a busy machine a node may be slower than the others.
+    assert {problem["kind"] for problem in verdict["problems"]} <= {*FAILING}
+    took = {len(case["nodes"]) for case in verdict["cases"] if case["suite"] == "imb"}
+    assert took == {2, 3}
+    away = [alert for alert in alerts if alert["kind"] == "away"]
+    assert [(alert["nodes"], alert["check"]) for alert in away] == [(["node2"], "node2")]
+    assert "drained (bad cable [" in away[0]["text"]
+    report = (signed.site.var / "report/index.html").read_text()
+    for text in (signed.site.acceptance("gate").output, report):
+        assert text.count("bad cable") == 1
 
 
 def test_an_acceptance_that_is_limited_to_nodes_says_so_and_leaves_the_others_alone(signed):

@@ -88,7 +88,7 @@ def test_a_night_that_was_stopped_has_measured_nothing(nights):
 def test_too_few_nodes_that_are_up_are_left_to_slurm_and_said(nights):
     turn = nights(8).turn(1, 2, 3, 4, 5)
     assert turn.nodes == ()
-    assert "any nodes: only 3 of 8 nodes are up, they take 4" in turn.text
+    assert "any nodes: only 3 of 8 nodes are up, fewer than 4" in turn.text
 
 
 def test_a_partition_whose_benchmarks_use_all_nodes_has_no_turns(nights):

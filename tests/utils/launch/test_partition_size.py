@@ -62,6 +62,21 @@ def test_all_nodes_are_those_that_are_up_and_the_others_are_told(slurm):
     assert size_of(NOTHING, "slurm") == Size(4, 2, memory)
 
 
+def test_no_job_takes_more_nodes_than_are_up_whatever_is_stated(slurm):
+    slurm[2].update({5: "IDLE+DRAIN", 1: "DOWN", 2: "DOWN"})
+    told = "3 of 6 nodes are up; not: node1 is down, node2 is down, node5 is drained"
+    size = size_of(PartitionExtras(nodes=4), "squeue", [], PROCESSOR)
+    assert (size.nodes, size.cores, size.there, size.told) == (3, 8, 4, told)
+    assert size_of(NOTHING, "squeue").told == told
+    size = size_of(PartitionExtras(nodes=3), "squeue", [], PROCESSOR)
+    assert (size.nodes, size.there, size.told) == (3, 0, "")
+
+
+def test_a_partition_that_states_more_nodes_than_slurm_has_says_so(slurm):
+    size = size_of(PartitionExtras(nodes=8), "slurm", [], PROCESSOR)
+    assert (size.nodes, size.told) == (6, "it states 8 nodes, and Slurm has 6")
+
+
 def test_all_nodes_are_no_more_than_a_job_may_have(slurm):
     slurm[1][0] = "3"
     size = size_of(EVERY, "slurm")
@@ -70,8 +85,9 @@ def test_all_nodes_are_no_more_than_a_job_may_have(slurm):
 
 def test_of_a_partition_without_a_node_that_is_up_nobody_knows_the_size(slurm):
     slurm[2].update(dict.fromkeys(range(6), "DOWN"))
-    unknown = size_of(EVERY, "slurm", [], PROCESSOR).unknown
-    assert unknown.startswith("none of its 6 nodes is up: node0 is down, ")
+    for stated in (EVERY, PartitionExtras(nodes=4)):
+        unknown = size_of(stated, "slurm", [], PROCESSOR).unknown
+        assert unknown.startswith("none of its 6 nodes is up: node0 is down, ")
 
 
 def test_only_who_lists_nodes_can_be_asked_for_all():
@@ -82,19 +98,22 @@ def test_only_who_lists_nodes_can_be_asked_for_all():
     assert str(fault.value).startswith("made.py: made:batch: nodes is 'all', and nothing here can ")
 
 
-def test_slurm_is_not_asked_for_what_is_known(slurm):
-    assert size_of(PartitionExtras(nodes=8), "slurm", [], PROCESSOR) == Size(8, 8)
-    assert slurm[0] == []
+@pytest.fixture
+def silent(monkeypatch):
+    """Let no controller answer."""
 
-
-def test_a_slurm_that_does_not_answer_leaves_the_size_unknown(monkeypatch):
     def show(*_):
         raise scontrol.SlurmFault("no controller")
 
     monkeypatch.setattr(scontrol, "show", show)
     partition_size._of_slurm.cache_clear()
-    assert size_of(NOTHING, "slurm", [], PROCESSOR) == Size(1, 0, unknown="no controller")
+    yield
     partition_size._of_slurm.cache_clear()
+
+
+def test_of_a_slurm_that_does_not_answer_what_is_known_counts(silent):
+    assert size_of(PartitionExtras(nodes=8), "slurm", [], PROCESSOR) == Size(8, 8)
+    assert size_of(NOTHING, "slurm", [], PROCESSOR) == Size(1, 0, unknown="no controller")
 
 
 def test_jobs_on_this_machine_take_the_cores_that_this_process_may_use(monkeypatch):

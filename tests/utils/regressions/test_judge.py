@@ -459,6 +459,23 @@ def test_what_vanished_and_came_back_is_over(path):
     assert [len(alerts) for alerts in found.values()] == [1, 1, 0, 0, 0]
 
 
+def test_a_case_of_more_nodes_than_there_were_has_not_vanished(path):
+    """Nobody could run it, and whoever knows the nodes says so."""
+
+    def change(night, number, case):
+        if number < 2:  # two cases of all four nodes
+            case.keys = {"np": "4", "nodes": "4"}
+            return None if night >= 20 and (number == 0 or night < 22) else case
+        return case
+
+    nights(path, 24, change=change)
+    found = alerts_by_night(path, 19, 24)
+    # From night 22 on the nodes are there, and one of the two cases is not.
+    assert [[alert.kind for alert in alerts] for alerts in found.values()] == [
+        [], [], [], ["vanished"], ["vanished"],
+    ]  # fmt: skip
+
+
 def test_one_metric_that_vanishes(path):
     def change(night, number, case):
         if number == 3 and night >= 20:

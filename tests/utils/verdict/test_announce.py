@@ -103,6 +103,28 @@ def test_a_switch_is_one_alert_and_what_was_known_before_keeps_its_own():
     assert [each.check for each in after[2:]] == ["other"]
 
 
+def with_nodes(*not_up, known=("node1", "node2")):
+    """Return a verdict on a night that knows these nodes of Slurm."""
+    given = verdict()
+    away = [{"name": name, "state": "drained", "reason": "bad DIMM"} for name in not_up]
+    given.nodes = {"made:batch": {"known": [*known], "not_up": away, "compared": []}}
+    return given
+
+
+def test_a_node_that_is_not_up_is_an_alert_that_fails_nothing_until_it_is():
+    given = with_nodes("node2")
+    (each,) = told(given)
+    assert (each.kind, each.nodes, given.status) == (alert.AWAY, ("node2",), Status.PASSED)
+    assert each.line == "made:batch node2: drained (bad DIMM) since 2026-11-22"
+    (again,) = told(with_nodes("node2"), [each])
+    assert again.id == each.id
+    assert ended(each, with_nodes())
+    assert not ended(each, with_nodes("node2"))
+    # Slurm was not asked.
+    assert not ended(each, with_nodes(known=()))
+    assert not ended(each, verdict())
+
+
 def test_up_to_a_number_each_has_an_alert_of_its_own():
     given = verdict(*(links(f"node{number}") for number in range(MOST)))
     assert {each.kind for each in told(given)} == {alert.NODE}
@@ -155,7 +177,7 @@ def slow(*nodes, where=("between",)):
         for node in nodes
         for place in where
     ]
-    given.nodes = {"made:batch": {"findings": findings, "compared": []}}
+    given.nodes = {"made:batch": {"findings": findings, "not_up": [], "compared": []}}
     return given
 
 
@@ -164,7 +186,7 @@ def compared(*nodes, reason="", where="between"):
     given = verdict()
     quantity = {"environment": "openmpi", "where": where, "size": 2**22}
     entry = {**quantity, "reason": reason, "nodes": dict.fromkeys(nodes, 2.0)}
-    given.nodes = {"made:batch": {"findings": [], "compared": [entry]}}
+    given.nodes = {"made:batch": {"findings": [], "not_up": [], "compared": [entry]}}
     return given
 
 

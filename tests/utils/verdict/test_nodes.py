@@ -96,11 +96,17 @@ def test_a_partition_that_no_case_ran_on_fails_an_acceptance():
     assert [problem.about for problem in verdict.problems] == [("made:ddr",)]
 
 
-def test_nodes_that_are_not_up_count_and_are_listed_with_their_reason():
+def test_nodes_that_are_not_up_are_told_once_with_their_reason():
     known = [*UP[:3], SlurmNode("node4", "drained", "bad DIMM", False)]
     verdict = judged(session(case(NAMES[:3])), known={PLACE: known}, every=True)
-    assert "benchmarked 3 of 4 nodes; not: node4" in verdict.problems[0].message
+    assert verdict.problems == []
+    assert "benchmarked 3 of 4 nodes; " in line(verdict)
     assert "not up: node4 is drained (bad DIMM)" in line(verdict)
+    assert verdict_text(verdict).endswith("; 1 node not up")
+    # Without a benchmark, too: the line is the only one that tells it.
+    assert "not up: node4 is drained (bad DIMM)" in line(judged(session(), known={PLACE: known}))
+    verdict = judged(session(case(NAMES[:2])), known={PLACE: known}, every=True)
+    assert "benchmarked 2 of 4 nodes; not: node3" in verdict.problems[0].message
     assert verdict.nodes[PLACE]["not_up"] == [
         {"name": "node4", "state": "drained", "reason": "bad DIMM"}
     ]

@@ -17,13 +17,14 @@ HISTORY = {
     "machine": ("change of the machine", "changes of the machine"),
 }
 #: The same for what is wrong in a run by itself: links of a node, cases, the run as a whole, and
-#: many of these at once.
-NODE, FAILURE, UNMEASURED, MANY = "node", "failure", "unmeasured", "many"
+#: many of these at once; and for a node that Slurm gives no jobs, of which no verdict is red.
+NODE, FAILURE, UNMEASURED, MANY, AWAY = "node", "failure", "unmeasured", "many", "away"
 KINDS = HISTORY | {
     NODE: ("faulty node", "faulty nodes"),
     FAILURE: ("failure", "failures"),
     UNMEASURED: ("missing measurement", "missing measurements"),
     MANY: ("group of failures", "groups of failures"),
+    AWAY: ("node not up", "nodes not up"),
 }
 
 _OPTIONAL_NUMBERS = ("before", "after", "change")

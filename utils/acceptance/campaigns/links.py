@@ -14,10 +14,11 @@ _SHOWN = 8
 
 
 def judge_links(verdict: Verdict, nodes: Nodes, cases: Sequence[Case]) -> None:
-    """Fail for the nodes that are up and whose links nobody looked at, and list those not up.
+    """Fail for the nodes that are up and whose links nobody looked at.
 
-    Where `every` node counts, one that is not up fails, too: in an acceptance. Of a partition that
-    the operator has limited to some nodes only these are judged.
+    Where `every` node counts, one that is not up fails, too: in an acceptance. Elsewhere the line
+    of the nodes tells it. Of a partition that the operator has limited to some nodes only these are
+    judged.
     """
     known = {place.partition(":")[2] for place in nodes.known}
     verdict.problems = [
@@ -41,12 +42,8 @@ def judge_links(verdict: Verdict, nodes: Nodes, cases: Sequence[Case]) -> None:
                 f"were looked at; not: {shortened(missing, _SHOWN)}",
                 place,
             )
-        for node in (node for node in asked if not node.up):
-            text = f"{place}: {node.text}; its links were not looked at"
-            if nodes.every:
-                verdict.fail("node-not-up", text, place, node.name)
-            else:
-                verdict.notes.append(text)
+        for node in (node for node in asked if nodes.every and not node.up):
+            verdict.fail("node-not-up", f"{place}: {node.text}", place, node.name)
 
 
 def looked_at(cases: Iterable[Case]) -> set[str]:

@@ -67,7 +67,7 @@ def _turn(place: str, known: Sequence[SlurmNode], size: int, measured: Mapping[s
     names = [node.name for node in known]
     starts = range(0, len(names), size)
     if len(up) < size:
-        reason = f"only {len(up)} of {len(names)} nodes are up, they take {size}"
+        reason = f"only {len(up)} of {len(names)} nodes are up, fewer than {size}"
         return Turn(place, (), len(names), len(starts), reason)
     blocks = [(start, [name for name in names[start : start + size] if name in up])
               for start in starts]  # fmt: skip

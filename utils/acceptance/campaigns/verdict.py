@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import shorten
+from typing import Any
 
 from acceptance import verdict
 from acceptance.campaigns.known_nodes import of_campaign
@@ -13,6 +14,7 @@ from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
 from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS
 from acceptance.core.paths import Workspace
 from acceptance.rfm import ResultsFault, Session, SiteFault, configuration, database
+from acceptance.site import partition_size
 from acceptance.verdict import (
     WORDS,
     Repetition,
@@ -78,13 +80,25 @@ def _judge_nodes(
 ) -> None:
     """Add which nodes all steps together have benchmarked, and those that are slow."""
     try:
-        known = of_campaign(state, configuration.load(config_files))
+        site = configuration.load(config_files)
+        known = of_campaign(state, site)
         measured = sessions(state, workspace.results)
     except (ResultsFault, SiteFault) as err:
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
         return
     judge_nodes(given, measured, known, tolerance_of(workspace.reference / "tolerances.yaml"))
     judge_links(given, known, [case for session in measured for case in session.cases])
+    _tell_once(given, site.system(state.asked.get("system") or None))
+
+
+def _tell_once(given: Verdict, system: dict[str, Any]) -> None:
+    """Leave out which nodes are not up where the checks said it at load: it has its own line."""
+    told = {
+        f"ReFrame: {system['name']}:{part['name']}: {size.told}"
+        for part in system["partitions"]
+        if (size := partition_size(part))
+    }
+    given.notes = [note for note in given.notes if note not in told]
 
 
 def sessions(state: State, results: Path) -> list[Session]:
@@ -137,6 +151,15 @@ def _judge_whole(given: Verdict, state: State) -> None:
             for problem in given.problems
             if not (problem.kind == "no-cases" and problem.about)
         ]
+    # What one step measured nothing of may be measured by another one.
+    measured = {case.suite for case in given.cases if case.measured}
+    given.problems = [
+        problem
+        for problem in given.problems
+        if not (
+            problem.kind == "nothing-measured" and problem.about and measured >= {*problem.about}
+        )
+    ]
     of_pairs = [step for step in state.steps if step.name == ALL_PAIRS]
     if suites and not any(step.last or step.kept for step in (*suites, *of_pairs)):
         fail_without_suite(given)

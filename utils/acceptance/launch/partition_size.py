@@ -1,8 +1,8 @@
 """How many nodes, cores and how much memory of a partition jobs take, also where it states none.
 
-What its extras state counts. Else cores are those of ReFrame's own processor information. Without
-nodes or cores, and of `all` nodes, Slurm is asked, which may take as long as its controller does;
-where jobs run on this machine it is looked at.
+What its extras state counts. Else cores are those of ReFrame's own processor information. Slurm is
+asked which nodes are up, for no job gets more than these, and for what nobody states; that may take
+as long as its controller does. Where jobs run on this machine it is looked at.
 """
 
 import functools
@@ -15,7 +15,7 @@ from acceptance.core.text import shortened
 from acceptance.launch import scontrol
 from acceptance.launch.scontrol import SlurmFault
 from acceptance.launch.slurm_jobs import SLURM
-from acceptance.launch.slurm_nodes import node_records, partition_nodes
+from acceptance.launch.slurm_nodes import node_records, nodes_of
 from acceptance.launch.topology import usable_cores, usable_memory
 
 #: Nodes that are used of a partition of Slurm which does not say how many: enough for a first
@@ -30,8 +30,9 @@ class Size:
     """What jobs take of a partition: nodes, cores of each, bytes of memory of each, 0 if not known.
 
     `unknown` says why nobody knows nodes or cores; it then has one node without cores. Of a
-    partition that states `all`, `there` is how many nodes there are, up or not, and `told` says
-    which take no part, and why; both are empty of any other.
+    partition that states `all`, and where fewer nodes are up than jobs would take, `there` is how
+    many these would be if all were up, and `told` says which take no part, and why; both are empty
+    of any other.
     """
 
     nodes: int
@@ -79,17 +80,20 @@ def size_of(
         known = _of_this_machine()
         # What a site, or ReFrame, says of the processor may be more than this process may use.
         cores = stated.cores or min(cores or known.cores, known.cores)
-    elif scheduler in SLURM and stated.nodes == ALL:
-        known = _of_slurm(tuple(access), every=True)
-    elif scheduler in SLURM and not (stated.nodes and cores):
-        known = _of_slurm(tuple(access))
+    elif scheduler in SLURM:
+        known = _of_slurm(tuple(access), stated.nodes)
     elif not cores:
         known = Size(1, 0, unknown=f"nothing here can ask the scheduler {scheduler}")
-    nodes = stated.nodes if isinstance(stated.nodes, int) and stated.nodes else known.nodes
+    given = stated.nodes if isinstance(stated.nodes, int) else 0
+    if scheduler not in SLURM:
+        nodes = given or known.nodes
+    else:  # which may not answer; where it does, but no node is up, no job would start
+        nodes = known.nodes or (0 if known.there else given)
     cores = cores or known.cores
     if not (nodes and cores):
-        return Size(1, 0, stated.memory, known.unknown)
-    return replace(known, nodes=nodes, cores=cores, memory=stated.memory or known.memory)
+        return Size(1, 0, stated.memory, known.unknown, known.there)
+    memory = stated.memory or known.memory
+    return replace(known, nodes=nodes, cores=cores, memory=memory, unknown="")
 
 
 def _cores(processor: Mapping[str, object]) -> int:
@@ -103,28 +107,30 @@ def _of_this_machine() -> Size:
 
 
 @functools.cache
-def _of_slurm(access: tuple[str, ...], *, every: bool = False) -> Size:
+def _of_slurm(access: tuple[str, ...], stated: int | str) -> Size:
     """Ask Slurm for the nodes that these options choose; a node has what the least of them has.
 
-    Of `every` node those count that are up.
+    `stated` is how many of them jobs take, 0 where nobody says; of `ALL` only those count that are
+    up.
     """
     try:
         nodes = node_records(access)
         names = frozenset.intersection(*(node.partitions for node in nodes))
         limits = [p.most_nodes for p in scontrol.all_partitions() if p.name in names]
-        standing = partition_nodes(access) if every else ()
+        away = {node.name: node.text for node in nodes_of(nodes, access) if not node.up}
     except SlurmFault as err:
         return Size(0, 0, unknown=str(err))
-    away = {node.name: node.text for node in standing if not node.up}
-    there, nodes = len(nodes), [node for node in nodes if node.name not in away]
-    told = shortened(away.values(), _SHOWN)
-    if not nodes:
-        return Size(0, 0, unknown=f"none of its {there} nodes is up: {told}")
-    limit = min([len(nodes), *(limit for limit in limits if limit)])
-    size = Size(min(limit, NODES), min(n.cores for n in nodes), min(n.memory for n in nodes))
-    if not every:
-        return size
-    texts = [f"{len(nodes)} of {there} nodes are up; not: {told}"] if away else []
-    if limit < len(nodes):
-        texts.append(f"a job may have {limit} of {len(nodes)} nodes (MaxNodes)")
-    return replace(size, nodes=limit, there=there, told="; ".join(texts))
+    there, up, told = len(nodes), len(nodes) - len(away), shortened(away.values(), _SHOWN)
+    if not up:
+        return Size(0, 0, unknown=f"none of its {there} nodes is up: {told}", there=there)
+    if stated == ALL:
+        nodes = [node for node in nodes if node.name not in away]
+    most = stated if stated and isinstance(stated, int) else there if stated else min(NODES, there)
+    number = min([up, most, *filter(None, limits)])
+    texts = [f"it states {most} nodes, and Slurm has {there}"] if most > there else []
+    if away and up < most:
+        texts.append(f"{up} of {there} nodes are up; not: {told}")
+    if number < min(up, most):
+        texts.append(f"a job may have {number} of {min(up, most)} nodes (MaxNodes)")
+    size = Size(number, min(n.cores for n in nodes), min(n.memory for n in nodes))
+    return replace(size, there=most, told="; ".join(texts)) if texts or stated == ALL else size

@@ -8,7 +8,7 @@ the options, and of the form of a constraint: sbatch(1) of Slurm 22.05.
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acceptance.launch import scontrol
@@ -51,6 +51,11 @@ def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
 
     Raises SlurmFault as `node_records`.
     """
+    return nodes_of(node_records(access), access)
+
+
+def nodes_of(records: Iterable[NodeRecord], access: Sequence[str]) -> list[SlurmNode]:
+    """Return nodes of a partition as people know them; `access` are its options."""
     reserved = "--reservation" in _chosen(access)
     return [
         SlurmNode(
@@ -59,7 +64,7 @@ def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
             record.reason,
             scontrol.takes_jobs(record.states, reserved=reserved),
         )
-        for record in node_records(access)
+        for record in records
     ]
 
 

@@ -16,7 +16,8 @@ def vanished(
 
     Same command: apart from labels and folders (`PastSession.selection`). A case that failed, was
     skipped or repeated has not vanished, nor has anything in a session that was aborted, nor the
-    link check of a node that was down: whoever knows the nodes reports it. `is_old`
+    link check of a node that was down, nor a case of more nodes than any of the session took, which
+    were not up: whoever knows the nodes reports it. `is_old`
     tells of the usual time between sessions and of the last one's end (s) that nobody runs this
     selection any more.
     """
@@ -46,11 +47,16 @@ def _missing(history: History, sessions: list[PastSession], progress: Progress) 
         if node_of_case(case.key.check):
             continue
         name = (case.key.where, case.key.check)
+        place, nodes = case.key[:2], int(dict(case.key.keys).get("nodes", 0))
         for series in case.series:
             if id(series) not in missing:
                 continue
             measured = {each for each in recent[id(series)].sessions.tolist() if each >= first}
-            fit = [session for session in sessions if name not in session.unfit]
+            fit = [
+                session
+                for session in sessions
+                if name not in session.unfit and session.most.get(place, nodes) >= nodes
+            ]
             without = 0
             while without < len(fit) and fit[-1 - without].number not in measured:
                 without += 1

@@ -23,6 +23,7 @@ Environment = Mapping[str, Any]
 _SIZE = (
     'write "nodes" and "cores" into the `extras` of the partition; acceptance doctor has the lines'
 )
+_NONE_UP = "see why Slurm gives them no jobs (sinfo -R), and resume them"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def no_case(
     names = ", ".join(each["name"] for each in having)
     reason, remedy, promised = _of_size(size), "", True
     if size.unknown:
-        remedy = _SIZE
+        remedy = _NONE_UP if size.there else _SIZE
     elif not reason:
         reason, promised = _of_kind(check, suite, size, having, verified, names), False
     return NoCase(check, partition, reason, remedy, promised) if reason else None

@@ -141,6 +141,17 @@ def places(store: Store, end: int, system: str | None) -> list[Place]:
     ]  # fmt: skip
 
 
+def most_nodes(store: Store, end: int, system: str | None) -> list[tuple[int, str, str, int]]:
+    """Return session, system, partition, and the most nodes that a passed case there took."""
+    return store.rows(
+        "SELECT session_id, system, partition, max(taken) FROM runs JOIN names USING (name_id) "
+        """JOIN (SELECT case_id, TRY_CAST(regexp_extract(keys, '"nodes", "(\\d+)"', 1) AS """
+        "INTEGER) AS taken FROM cases) USING (case_id) WHERE kind = $3 AND taken IS NOT NULL "
+        "AND run_id < $1 AND ($2 IS NULL OR system = $2) GROUP BY session_id, system, partition",
+        end, system, SAMPLE,
+    )  # fmt: skip
+
+
 def without_sample(store: Store, end: int, system: str | None) -> dict[int, list[Place]]:
     """Return what each session has no sample of, in its order, by the kind of its runs."""
     found: dict[int, list[Place]] = {UNFIT: [], SHARED_MACHINE: [], REPEATED: []}

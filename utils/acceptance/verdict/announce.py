@@ -4,12 +4,13 @@ Three hundred nodes behind one broken switch are one alert. Who reads it asks th
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acceptance.alerts import Alert, alert
 from acceptance.core.text import one_line, plural, shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
+from acceptance.launch import SlurmNode
 from acceptance.nodes import FAILING, compared_in, finding_of
 from acceptance.verdict.all_pairs import has_ended
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
@@ -55,6 +56,7 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
         for each in _of_problem(problem, case, verdict):
             alerts[each.id] = _joined(alerts[each.id], each) if each.id in alerts else each
             of_problem.setdefault(number, []).append(each.id)
+    alerts |= {each.id: each for each in _away(verdict)}
     for key in alerts.keys() & opened.keys():
         alerts[key] = replace(alerts[key], since=opened[key].since)
     told_by = _summed_up(alerts, opened)
@@ -68,6 +70,17 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
             ids = tuple(dict.fromkeys(key for each in failed for key in each.alerts))
             verdict.problems[number] = replace(problem, alerts=ids)
     verdict.alerts += [each.as_data() for each in {e.id: e for e in told_by.values()}.values()]
+
+
+def _away(verdict: Verdict) -> Iterator[Alert]:
+    """Yield an alert of each node that Slurm gives no jobs, with its reason."""
+    for place, entry in verdict.nodes.items():
+        system, _, partition = place.partition(":")
+        for node in entry["not_up"]:
+            text = SlurmNode(**node, up=False).text.removeprefix(f"{node['name']} is ")
+            about = (system, partition, "", node["name"])
+            yield _alert(alert.AWAY, about, verdict.time or verdict.given, text,
+                         nodes=[node["name"]])  # fmt: skip
 
 
 def _is_of_failures(problem: Problem, verdict: Verdict) -> bool:
@@ -235,6 +248,10 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
             return False
         if each.of_history:
             return True
+        if each.kind == alert.AWAY:  # Slurm was asked
+            entry = verdict.nodes.get(f"{each.system}:{each.partition}", {})
+            away = {node["name"] for node in entry.get("not_up", ())}
+            return bool(entry.get("known")) and away.isdisjoint(each.nodes)
         nodes = {short_name(node) for node in each.nodes}
         place = f"{each.system}:{each.partition}"
         entry = verdict.nodes.get(place, {})

@@ -121,7 +121,7 @@ def place_of(case: Case) -> str:
 
 def _coverage(place: str, cases: Iterable[Case], known: Nodes) -> dict[str, Any]:
     here = [case for case in cases if place_of(case) == place and case.metrics]
-    slurm = known.known.get(place)
+    slurm, limited = known.known.get(place), list(known.limited.get(place, ()))
     names = [node.name for node in slurm or ()]
     count = len(names) if slurm is not None else known.stated.get(place)
     return {
@@ -133,9 +133,9 @@ def _coverage(place: str, cases: Iterable[Case], known: Nodes) -> dict[str, Any]
         "not_up": [
             {key: text for key, text in asdict(node).items() if key != "up"}
             for node in slurm or ()
-            if not node.up
+            if not node.up and (not limited or node.name in limited)
         ],
-        "limited": list(known.limited.get(place, ())),
+        "limited": limited,
         "compared": [],
         "findings": [],
     }
@@ -179,10 +179,10 @@ def short_name(name: str) -> str:
 def not_benchmarked(entry: Mapping[str, Any]) -> str:
     """Say which nodes were not benchmarked, or not with others that were; empty where all were.
 
-    Empty, too, where nobody knows how many there are.
+    Empty, too, where nobody knows how many there are. Those that are not up are told by themselves.
     """
     benchmarked = _benchmarked(entry)
-    measured = {short_name(name) for name in benchmarked}
+    measured = {short_name(name) for name in (*benchmarked, *_away(entry))}
     asked = _asked(entry)
     if asked is None:
         return ""
@@ -228,6 +228,10 @@ def limited_text(entry: Mapping[str, Any]) -> str:
     return f"limited by the operator to {len(entry['limited'])} of {entry['count']} nodes"
 
 
+def _away(entry: Mapping[str, Any]) -> list[str]:
+    return [node["name"] for node in entry["not_up"]]
+
+
 def away_text(entry: Mapping[str, Any]) -> str:
     """List the nodes that are not up, with state and reason; empty where all are."""
     away = [SlurmNode(**node, up=False).text for node in entry["not_up"]]
@@ -264,10 +268,13 @@ def compared_text(entry: Mapping[str, Any]) -> str:
 
 
 def node_lines(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return a line for each partition with benchmarks, or whose nodes should have had one."""
+    """Return a line for each partition with benchmarks, whose nodes should have had one, or lack.
+
+    What a node that is not up lacks has no other line.
+    """
     lines = []
     for place, entry in entries.items():
-        if not (entry["benchmarked"] or entry["limited"]):
+        if not (entry["benchmarked"] or entry["limited"] or entry["not_up"]):
             continue
         of = f" of {entry['count']}" if entry["count"] else ""
         links = f"links of {len(entry['looked_at'])}{of} looked at" if entry["looked_at"] else ""

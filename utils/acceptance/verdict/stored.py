@@ -64,7 +64,11 @@ def settle(
     if tell:
         announce(verdict, known)
     alerts = _alerts(verdict)
-    judged = looked_at(verdict, systems)
+    looked = looked_at(verdict, systems)
+
+    def judged(each: Alert) -> bool:
+        return (tell or each.of_history) and looked(each)
+
     try:
         if send:
             outcome = notify.update(alerts, now, folder, judged=judged)

@@ -67,8 +67,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     yield (
         "metrics",
         f"{sum(verdict.judged.values())} judged{f' ({sources})' if sources else ''}, "
-        f"{verdict.recorded} recorded, not judged"
-        + (" (of the cases that passed)" if verdict.failed else ""),
+        f"{verdict.recorded} recorded, not judged",
     )
     if verdict.history:
         compared = f"{plural(verdict.history['judged'], 'metric')} compared with their past"
@@ -113,6 +112,8 @@ def _last_line(verdict: Verdict, paint: Paint) -> str:
         words.append("no reference exists that could judge what was measured")
     if left_out := len(verdict.not_run):
         words.append(f"{plural(left_out, 'check file')} not run")
+    if away := sum(len(entry["not_up"]) for entry in verdict.nodes.values()):
+        words.append(f"{plural(away, 'node')} not up")
     if partly := len(verdict.not_everywhere):
         words.append(f"{plural(partly, 'check file')} not on every partition")
     return "; ".join(words)

@@ -125,6 +125,8 @@ def _add_unfit(
     """
     for place in reading.places(source.store, source.end, system):
         source.session(place.session).partitions.add((place.system, place.partition))
+    for number, name, partition, most in reading.most_nodes(source.store, source.end, system):
+        source.session(number).most[name, partition] = most
     found = reading.without_sample(source.store, source.end, system)
     for place in (*found[UNFIT], *found[SHARED_MACHINE]):
         source.session(place.session).unfit.add((place.where, place.name))

@@ -52,7 +52,8 @@ class PastSession:
     """One run of ReFrame: times in s since the epoch, `number` in the order of storing.
 
     `unfit` are the cases (where, name) that failed, were skipped or were repeated, `partitions` the
-    (system, partition) that had cases. `mark` stands for what was taken of it: as long as the marks
+    (system, partition) that had cases, `most` the largest number of nodes that any passed case of
+    one took. `mark` stands for what was taken of it: as long as the marks
     of the sessions up to one are the same, their samples are.
     """
 
@@ -62,6 +63,7 @@ class PastSession:
     end: float
     command: str
     partitions: set[tuple[str, str]] = field(default_factory=set)
+    most: dict[tuple[str, str], int] = field(default_factory=dict)
     aborted: bool = False
     perflog: bool = False
     unfit: set[tuple[str, str]] = field(default_factory=set)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from acceptance.alerts import Ack, Entry
+from acceptance.alerts.alert import AWAY
 from acceptance.core import release
 from acceptance.core.errors import Fault
 from acceptance.core.observations import Observation
@@ -132,7 +133,9 @@ def _standing(source: Source, place: Place, listed: list[Run]) -> Standing:
     key = place.system, place.partition
     run = next((each for each in listed if key in each.places), None)
     alerts = sum(
-        ack is None and (entry.alert.system, entry.alert.partition) == key
+        ack is None
+        and (entry.alert.system, entry.alert.partition) == key
+        and entry.alert.kind != AWAY
         for entry, ack in _alerts(source)
     )
     if run is None:
