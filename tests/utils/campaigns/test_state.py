@@ -24,7 +24,7 @@ from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm import database
 from acceptance.rfm.environment import LINK_JOBS, reframe_environment
-from acceptance.verdict import Status, SuiteUse, Verdict
+from acceptance.verdict import CaseResult, Status, SuiteUse, Verdict
 from tests.places import HERE
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
@@ -404,6 +404,18 @@ def test_a_suite_without_a_case_is_no_problem_where_options_chose_from_another(
     verdict._judge_whole(given, state)
     assert [problem.kind for problem in given.problems] == left
     assert given.status == (Status.FAILED if left else Status.PASSED)
+
+
+@pytest.mark.parametrize(("measured", "left"), [(["imb"], []), (["osu"], ["nothing-measured"])])
+def test_what_one_step_did_not_measure_another_one_may(folder, measured, left):
+    state = begin(folder)
+    for step in state.steps:
+        step.state, step.attempts = campaign.DONE, [campaign.Attempt(step.name, "")]
+    cases = [CaseResult("made:ten+gcc", name, "pass", name, measured=True) for name in measured]
+    given = Verdict(cases=cases)
+    given.fail("nothing-measured", "no case of imb measured anything", "imb")
+    verdict._judge_whole(given, state)
+    assert [problem.kind for problem in given.problems] == left
 
 
 def test_two_that_begin_in_one_second_have_two_names(folder):

@@ -9,10 +9,13 @@ from datetime import datetime
 import pytest
 
 from acceptance.core.paths import ROOT
+from acceptance.rfm import Metric
 from acceptance.rfm import check_files as checkfiles
-from acceptance.verdict.model import Status
+from acceptance.verdict import judge_cases
+from acceptance.verdict.model import Status, Verdict
 from tests import made
 from tests.conftest import DATA, Site
+from tests.utils.verdict.test_nodes import case, session
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
 SELECT = ("-n", "PingPong.*%placement=intra-node")
@@ -138,6 +141,14 @@ def test_row_2_a_metric_without_reference_is_counted_as_recorded(measured):
         "VERDICT: pass; no reference exists that could judge what was measured; "
         "8 check files not run"
     )
+
+
+def test_a_metric_that_missed_its_reference_is_counted_as_judged():
+    limit = "limit of infiniband QDR 4x, 0.65 of it"
+    missed = Metric("bandwidth_peak", 1.0, "MB/s", 10.0, -0.1, None, limit, False)
+    given = Verdict()
+    judge_cases(given, session(case(["node1"], result="fail", metrics=(missed,)), case(["node1"])))
+    assert (given.judged, given.recorded) == ({"limit of infiniband QDR 4x": 1}, 1)
 
 
 def test_row_3_a_malformed_reference_file_drops_no_case(replay, tmp_path):

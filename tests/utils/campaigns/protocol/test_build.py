@@ -90,6 +90,11 @@ def test_a_sound_system_is_accepted():
     assert conclusions.differences(data) == []
 
 
+def test_what_missed_its_reference_was_judged():
+    data = make(failed())
+    assert data["counts"] == {"cases": 2, "passed": 1, "judged": 1, "recorded": 1}
+
+
 def test_a_missed_reference_rejects_it():
     told = {"kind": "case-failed", "message": "m"}
     verdict = {**make()["verdict"], "verdict": "fail", "problems": [told]}
