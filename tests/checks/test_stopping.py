@@ -83,7 +83,9 @@ def test_reframe_stops_though_what_told_it_so_was_kept(site, name):
     session = results.session(site.database)
     assert session.aborted == 1
     assert [case.result for case in session.cases] == ["pass", "abort"]
-    (told,) = [each for each in site.gate()[1]["problems"] if each["kind"] == "unfinished"]
+    verdict = site.gate()[1]
+    assert [verdict[name] for name in ("selected", "passed", "failed", "not_run")] == [2, 1, 0, 1]
+    (told,) = [each for each in verdict["problems"] if each["kind"] == "unfinished"]
     assert told["message"].startswith("1 case aborted, the first one ImbMpi1 %benchmark=Barrier ")
 
 

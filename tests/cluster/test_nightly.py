@@ -108,7 +108,7 @@ def test_a_killed_night_leaves_no_job_behind_and_is_gone_on_with(recorded_site, 
     for job in left if reframe_too else ():
         assert f"job {job} of " in said
     # The links are a case for each node.
-    assert "4 of 4 cases run: 4 passed, 0 failed" in state(measured)["summary"]
+    assert "4 cases: 4 passed, 0 failed" in state(measured)["summary"]
     attempts = {step["name"]: len(step["attempts"]) for step in state(measured)["steps"]}
     assert {name: number for name, number in attempts.items() if number} == {"links": 1, "imb": 2}
 

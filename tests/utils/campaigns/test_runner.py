@@ -47,7 +47,7 @@ def test_a_night_runs_in_order_and_says_what_came_of_it(held):
     assert mine.read_text() == "mine"
     last = last.replace("\n", " ")
     assert last == state["summary"]
-    assert "3 of 3 cases run: 3 passed, 0 failed" in last
+    assert "3 cases: 3 passed, 0 failed" in last
     assert "not provided here: nodes, all_pairs, osu+balance, hpcc, npb, patterns" in last
     # All that was printed is in the log.
     assert held.log.read_text() == done.output
@@ -78,7 +78,7 @@ def test_killed_it_holds_the_lock_until_its_reframe_has_ended_and_repeats_nothin
     # What had passed was stored, and only what was under way ran again.
     assert [held.ran.count(name) for name in (first, *set(NAMES) - {first})] == [1, 2]
     assert [len(held.step(name)["attempts"]) for name in ("links", "imb")] == [1, 2]
-    assert "3 of 3 cases run: 3 passed, 0 failed" in held.states[0]["summary"]
+    assert "3 cases: 3 passed, 0 failed" in held.states[0]["summary"]
     assert "1 times gone on with" in held.states[0]["summary"]
 
 
@@ -114,7 +114,7 @@ def test_killed_four_times_a_night_is_still_one_and_ends_with_all_of_its_cases(h
     done = held.run(*NIGHT)
     assert done.status == 0, done.output
     assert (len(held.states), len(held.step("imb")["attempts"])) == (1, 5)
-    assert "3 of 3 cases run: 3 passed, 0 failed" in held.states[0]["summary"]
+    assert "3 cases: 3 passed, 0 failed" in held.states[0]["summary"]
     assert held.site.acceptance("gate").status == 0
 
 
@@ -182,7 +182,7 @@ def test_told_to_stop_it_ends_reframe_and_what_had_failed_stays_failed(held):
     # To stop it is no way to a second try.
     assert done.status == 1, done.output
     assert held.ran.count(first) == 1
-    assert "3 of 3 cases run: 2 passed, 1 failed" in held.states[0]["summary"]
+    assert "3 cases: 2 passed, 1 failed" in held.states[0]["summary"]
     assert f"benchmark={first}" in held.states[0]["summary"]
 
 

@@ -86,6 +86,11 @@ def test_the_verdict_is_the_stored_one(site, page):  # noqa: F811
     assert open_page(page, site).locator(".said").inner_text() == "FAIL"
 
 
+def test_the_overview_counts_each_case_as_the_verdict_does(site):
+    said = "4 cases: 3 passed, 1 failed, 0 skipped, 0 not run"
+    assert f"{said};" in (site / "index.html").read_text()
+
+
 def test_alerts_have_their_cause_and_who_acknowledged_them(site, page):  # noqa: F811
     open_page(page, site)
     first, second = page.locator("#alerts ~ ul li").all_inner_texts()

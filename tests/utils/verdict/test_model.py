@@ -26,7 +26,7 @@ def test_what_cannot_be_judged_stays_so():
 
 def test_several_runs_have_the_worst_verdict_and_the_sum_of_what_they_did():
     first, second, third = (
-        Verdict(session=name, selected=2, ran=2, passed=1, judged={"baseline": 3}, recorded=1)
+        Verdict(session=name, passed=1, not_run=1, judged={"baseline": 3}, recorded=1)
         for name in ("a", "b", "c")
     )
     first.suites = [SuiteUse("imb", ("s:p+x",), ("IMB 2021.11",), 2)]
@@ -61,4 +61,4 @@ def test_a_check_file_is_left_out_only_if_no_run_has_it():
     whole = merged([links, suite, Verdict(unprovided=[Unprovided("npb.py", "no compiler")])])
     assert whole.check_files == ["fabric.py", "imb.py"]
     assert whole.not_selected == [Unselected("osu.py", "--mode=maintenance")]
-    assert whole.not_run == ["npb.py", "osu.py"]
+    assert whole.files_not_run == ["npb.py", "osu.py"]

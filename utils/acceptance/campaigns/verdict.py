@@ -182,8 +182,7 @@ def summary(state: State, given: Verdict) -> str:
         + (f"; not provided here: {', '.join(missing)}" if missing else "")
         + (f"; {again} times gone on with after a stop" if again else "")
         + ".",
-        f"{given.ran} of {given.selected + given.left_out} cases run: {given.passed} passed, "
-        f"{given.failed - given.left_out} failed;",
+        f"{given.cases_text};",
         f"{judged} metrics judged, {given.recorded} recorded, not judged.",
     ]
     if given.problems:

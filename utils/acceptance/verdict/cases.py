@@ -12,14 +12,19 @@ from acceptance.fabric.view import kinds
 from acceptance.launch import slurm_jobs
 from acceptance.nodes import FAILING
 from acceptance.rfm import Case, Session
-from acceptance.verdict.model import LEFT_OUT, CaseResult, SuiteUse, Verdict
+from acceptance.verdict.model import (
+    ABORTED,
+    COUNTED,
+    EXPECTED,
+    LEFT_OUT,
+    UNFINISHED,
+    CaseResult,
+    SuiteUse,
+    Verdict,
+)
 
-#: What ReFrame stores as the result of a case that it neither ended nor aborted.
-_UNFINISHED = "<unknown>"
-#: That of a case that it aborted, as it was told to stop, or had enough failures.
-_ABORTED = "abort"
-#: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
-EXPECTED = "xfail"
+#: ReFrame's phases in which a case has not begun to run.
+_BEFORE_RUN = ("setup", "compile", "compile_wait")
 
 
 def judge_cases(verdict: Verdict, session: Session) -> None:
@@ -27,26 +32,17 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
     verdict.session, verdict.host, verdict.elapsed = session.uuid, session.host, session.elapsed
     tests = [case for case in session.cases if not case.fixture]
     verdict.system = verdict.system or ", ".join(sorted({case.system for case in tests}))
-    first = [case for case in tests if case.run_index == 0]
-    # As ReFrame's log counts them: without those that had no chance.
-    verdict.selected = verdict.selected or sum(case.result != LEFT_OUT for case in first)
-    verdict.ran = verdict.ran or sum(case.result in ("pass", "fail", EXPECTED) for case in first)
-    verdict.builds = len(session.cases) - len(tests)
+    _count(verdict, session.cases)
     verdict.check_files = sorted({Path(case.filename).name for case in tests if case.filename})
     passed_later = {_place(case) for case in tests if case.run_index and case.passed}
     verdict.cases += map(_result, session.cases)
     verdict.simulators = sorted({case.simulated for case in tests if case.simulated})
     for case in session.cases:
-        if case.result == "skip":
-            verdict.skipped += 1
-        elif case.result == EXPECTED:
+        if case.result == EXPECTED:
             _note_expected(verdict, case)
-        elif not case.passed:
-            verdict.failed += not case.fixture
-            if case.result not in (LEFT_OUT, _UNFINISHED, _ABORTED):
-                _fail_case(verdict, case, _place(case) in passed_later)
-        elif not case.fixture:
-            verdict.passed += 1
+        elif case.result not in COUNTED:
+            _fail_case(verdict, case, _place(case) in passed_later)
+        elif case.passed and not case.fixture:
             _judge_metrics(verdict, case)
     _count_metrics(verdict, tests)
     _judge_not_run(verdict, session.cases)
@@ -55,6 +51,18 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
     _note_shared(verdict, tests)
     _note_recorded_otherwise(verdict, tests)
     verdict.suites = _suites(tests)
+
+
+def _count(verdict: Verdict, cases: Sequence[Case]) -> None:
+    """Count each case once, and builds with the others: one that failed and was repeated failed."""
+    counted: dict[str, str] = {}
+    for case in cases:
+        field = COUNTED[case.result][0] if case.result in COUNTED else "failed"
+        if counted.get(_place(case)) != "failed":
+            counted[_place(case)] = field
+    for field in counted.values():
+        setattr(verdict, field, getattr(verdict, field) + 1)
+    verdict.builds = len({_place(case) for case in cases if case.fixture})
 
 
 def _place(case: Case) -> str:
@@ -93,7 +101,6 @@ def of_culprits(case: Case) -> bool:
 
 
 def _note_expected(verdict: Verdict, case: Case) -> None:
-    verdict.expected_failures += 1
     reason = " ".join(case.fail_reason.split())
     because = f": {reason}" if reason else ""
     verdict.notes.append(f"failed, as its check expects: {_place(case)}{because}")
@@ -125,14 +132,14 @@ def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
     if any(slurm_jobs.lacks_accounting(case.fail_reason) for case in cases):
         verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
     # One line for all: whoever stops a run of hundreds of cases does not read what each says of it.
-    if aborted := [case for case in cases if case.result == _ABORTED]:
+    if aborted := [case for case in cases if case.result == ABORTED]:
         first = aborted[0]
         verdict.fail(
             "unfinished",
             f"{plural(len(aborted), 'case')} aborted, the first one {_place(first)}: "
             f"{' '.join(first.fail_reason.split())}",
         )
-    if unfinished := [case for case in cases if case.result == _UNFINISHED]:
+    if unfinished := [case for case in cases if case.result == UNFINISHED]:
         verdict.fail(
             "unfinished",
             f"{len(unfinished)} cases had begun, or waited, when ReFrame stopped, the first one "
@@ -224,14 +231,14 @@ def _note_recorded_otherwise(verdict: Verdict, cases: Iterable[Case]) -> None:
 
 
 def _suites(cases: Iterable[Case]) -> list[SuiteUse]:
-    """Return what provided each suite, in the order in which the suites ran."""
+    """Return the environments in which cases of each suite ran, in the order of the suites."""
     by_suite: dict[str, list[Case]] = {}
     for case in cases:
         by_suite.setdefault(case.suite or Path(case.filename).stem, []).append(case)
     return [
         SuiteUse(
             suite,
-            tuple(dict.fromkeys(case.where for case in members)),
+            tuple(dict.fromkeys(case.where for case in members if _began(case))),
             tuple(
                 dict.fromkeys(
                     case.provenance["suite"] for case in members if "suite" in case.provenance
@@ -241,3 +248,9 @@ def _suites(cases: Iterable[Case]) -> list[SuiteUse]:
         )
         for suite, members in by_suite.items()
     ]
+
+
+def _began(case: Case) -> bool:
+    """Tell whether a case had what it needs, so that it could run."""
+    field = COUNTED.get(case.result, ("failed", ""))[0]
+    return field in ("passed", "failed", "expected_failures") and case.fail_phase not in _BEFORE_RUN

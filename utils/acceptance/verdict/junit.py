@@ -15,7 +15,7 @@ from acceptance.alerts import HISTORY
 from acceptance.core.simulated import SIMULATED
 from acceptance.core.text import printable
 from acceptance.nodes import FAILING
-from acceptance.verdict.model import LEFT_OUT, CaseResult, Problem, Status, Verdict
+from acceptance.verdict.model import COUNTED, CaseResult, Problem, Status, Verdict
 from acceptance.verdict.nodes import is_compared, node_lines, not_benchmarked
 
 #: Question -> the kinds of problems that answer it with no; the first one takes all other kinds.
@@ -32,14 +32,6 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "no node is worse than the others": FAILING,
     "nothing became worse": tuple(HISTORY),
     "the MPI follows the guidelines": ("guideline", "guidelines"),
-}
-
-
-#: Results of cases -> what is said of them; all others than a pass are failures.
-_SKIPPED = {
-    "skip": "skipped",
-    LEFT_OUT: "not run, since what it needs failed",
-    "xfail": "failed, as its check expects",
 }
 
 
@@ -67,7 +59,7 @@ def junit(verdict: Verdict) -> str:
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     left_out = [f"{each.check}: not selected by {each.options}" for each in verdict.not_selected]
     known = [f"{text}: {line}" for text, line in verdict.known]
-    notes = [f"{verdict.ran} of {verdict.selected} cases run", *left_out, *known, *verdict.notes]
+    notes = [verdict.cases_text, *left_out, *known, *verdict.notes]
     xml.SubElement(suite, "system-out").text = _text("\n".join(notes))
     xml.SubElement(suite, "system-err")
     xml.indent(suite)
@@ -107,10 +99,12 @@ def _add_cases(suite: xml.Element, results: Sequence[CaseResult]) -> None:
         name, where = _text(result.name), _text(result.where)
         case = xml.SubElement(suite, "testcase", classname=where, name=name)
         case.set("time", f"{result.seconds or 0:.3f}")
-        if result.result in _SKIPPED:
-            message = ": ".join(filter(None, (_SKIPPED[result.result], result.reason)))
+        if result.passed:
+            continue
+        if result.result in COUNTED:
+            message = ": ".join(filter(None, (COUNTED[result.result][1], result.reason)))
             xml.SubElement(case, "skipped", message=_text(message))
-        elif not result.passed:
+        else:
             reason = _text(result.reason or f"its result is {result.result or 'not known'}")
             kind = _text(result.result or "none")
             failure = xml.SubElement(case, "failure", type=kind, message=reason)

@@ -6,7 +6,7 @@ from acceptance.verdict.model import SuiteUse, Unselected, Verdict
 
 #: What verdicts on several runs add up, and what they list.
 _COUNTS = (
-    *("elapsed", "selected", "ran", "builds", "passed", "failed", "expected_failures", "skipped"),
+    *("elapsed", "builds", "passed", "failed", "expected_failures", "skipped", "not_run"),
     "recorded",
 )
 _LISTS = ("unprovided", "check_files", "notes", "problems", "cases", "alerts", "simulators")

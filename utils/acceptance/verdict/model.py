@@ -9,6 +9,7 @@ import msgspec
 
 from acceptance.alerts import Ack, Alert
 from acceptance.core.simulated import NO_EVIDENCE, is_simulated, model_of
+from acceptance.core.text import plural
 
 
 class Status(IntEnum):
@@ -42,7 +43,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class SuiteUse:
-    """What provided a suite in this session, and how many cases it had."""
+    """How many cases a suite had in this session, and the environments of those that ran."""
 
     suite: str
     environments: tuple[str, ...]
@@ -76,8 +77,21 @@ class Unselected:
     options: str
 
 
-#: ReFrame's result of a case that waited for another one which failed.
-LEFT_OUT = "fail_deps"
+#: ReFrame's results of a case that waited for another one which failed; that it aborted, as it was
+#: told to stop or had enough failures; that it neither ended nor aborted.
+LEFT_OUT, ABORTED, UNFINISHED = "fail_deps", "abort", "<unknown>"
+#: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
+EXPECTED = "xfail"
+#: Result of a case -> the field of a verdict that counts it, and what is said of one that is
+#: neither a success nor a failure. Every other result is a failure.
+COUNTED = {
+    "pass": ("passed", ""),
+    EXPECTED: ("expected_failures", "failed, as its check expects"),
+    "skip": ("skipped", "skipped"),
+    LEFT_OUT: ("not_run", "not run, since what it needs failed"),
+    ABORTED: ("not_run", "not run to its end, since ReFrame aborted it"),
+    UNFINISHED: ("not_run", "not run to its end, since ReFrame stopped"),
+}
 
 
 @dataclass(frozen=True)
@@ -115,7 +129,7 @@ class CaseResult:
 
 
 #: What `Verdict.as_data` has beside the fields, and nothing reads back.
-_DERIVED = ("verdict", "simulated")
+_DERIVED = ("verdict", "simulated", "selected", "ran")
 
 
 @dataclass
@@ -124,7 +138,8 @@ class Verdict:
 
     `campaign` is the id of a campaign, empty for a run by hand; `given` is when it was judged (ISO
     8601), `outcome` that of an acceptance's protocol. `alerts` are open, `acknowledged` are not
-    counted: `excused` are the problems that only they tell.
+    counted: `excused` are the problems that only they tell. Each case, builds too, is in exactly
+    one of `passed`, `failed`, `expected_failures`, `skipped` and `not_run`.
     """
 
     status: Status = Status.PASSED
@@ -134,13 +149,12 @@ class Verdict:
     host: str = ""
     time: str = ""
     elapsed: float = 0.0
-    selected: int = 0
-    ran: int = 0
     builds: int = 0
     passed: int = 0
     failed: int = 0
     expected_failures: int = 0
     skipped: int = 0
+    not_run: int = 0
     judged: dict[str, int] = field(default_factory=dict)
     recorded: int = 0
     suites: list[SuiteUse] = field(default_factory=list)
@@ -200,9 +214,28 @@ class Verdict:
         ]
 
     @property
-    def left_out(self) -> int:
-        """Count the cases that were not run since what they need failed; `failed` has them, too."""
-        return sum(case.result == LEFT_OUT for case in self.cases)
+    def ran(self) -> int:
+        """Count the cases that ran to their end."""
+        return self.passed + self.failed + self.expected_failures
+
+    @property
+    def selected(self) -> int:
+        """Count all cases that ReFrame selected."""
+        return self.ran + self.skipped + self.not_run
+
+    @property
+    def cases_text(self) -> str:
+        """Say what became of the cases: the numbers add up to the first one."""
+        expected = self.expected_failures
+        words = (
+            f"{self.passed} passed",
+            f"{self.failed} failed",
+            f"{expected} failed as expected" * bool(expected),
+            f"{self.skipped} skipped",
+            f"{self.not_run} not run",
+        )
+        builds = f"; {plural(self.builds, 'build')} among them" if self.builds else ""
+        return f"{plural(self.selected, 'case')}: {', '.join(filter(None, words))}{builds}"
 
     def fail(self, kind: str, message: str, *about: str) -> None:
         """Add a problem, unless it was told; the verdict is red from now on."""
@@ -216,7 +249,7 @@ class Verdict:
         self.status = Status.CANNOT_JUDGE
 
     @property
-    def not_run(self) -> list[str]:
+    def files_not_run(self) -> list[str]:
         """Return the names of the check files of which no case was run."""
         return [
             *(each.check for each in self.unprovided if not each.partition),
@@ -230,7 +263,8 @@ class Verdict:
 
     def as_data(self) -> dict[str, Any]:
         """Return the verdict as plain data, `verdict` being pass, fail or cannot-judge."""
-        return {"verdict": self.status.word, "simulated": self.simulated, **asdict(self)}
+        derived = (self.status.word, self.simulated, self.selected, self.ran)
+        return {**dict(zip(_DERIVED, derived, strict=True)), **asdict(self)}
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any]) -> "Verdict":

@@ -18,8 +18,8 @@ from acceptance.rfm import LoggedRun, ResultsFault, Session, SessionFault, last_
 from acceptance.rfm import database as results
 from acceptance.rfm.last_run import LastRun
 from acceptance.verdict import coverage, stored_values
-from acceptance.verdict.cases import EXPECTED, judge_cases
-from acceptance.verdict.model import Verdict
+from acceptance.verdict.cases import judge_cases
+from acceptance.verdict.model import EXPECTED, LEFT_OUT, Verdict
 from acceptance.verdict.remeasure import is_repetition
 
 
@@ -69,6 +69,7 @@ def judge(
     _judge_session(verdict, stored)
     if run is not None:
         _add_skip_reasons(verdict, run)
+        _count_lost(verdict, run, stored)
         coverage.judge_check_files(verdict, run, stored.cases)
         coverage.judge_nodes(verdict, run, stored.cases)
     return verdict
@@ -125,11 +126,11 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
             return
         verdict.fail("interrupted", "ReFrame stopped before its run was over")
         return
-    verdict.ran, verdict.selected = run.ran
+    ran, selected = run.ran
     verdict.notes += [
         f"skipped: {case}" for case in run.skipped if not case.endswith("[dependencies failed]")
     ]
-    if verdict.selected == 0 and not run.skipped:
+    if selected == 0 and not run.skipped:
         filters = " ".join(run.filters)
         because = f"; {filters} may match nothing" if filters else ""
         verdict.fail("no-cases", f"ReFrame selected no case at all{because}", *run.filters)
@@ -139,10 +140,8 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
             f"the session is not in {run.database}; its values are in the perflogs"
             + (", as far as these could be written" if reasons else " beside it"),
         )
-    if verdict.ran < verdict.selected:
-        verdict.fail(
-            "fewer-cases", f"only {verdict.ran} of {verdict.selected} selected cases were run"
-        )
+    if ran < selected:
+        verdict.fail("fewer-cases", f"only {ran} of {selected} selected cases were run")
 
 
 def _judge_session(verdict: Verdict, session: Session) -> None:
@@ -156,6 +155,13 @@ def _judge_session(verdict: Verdict, session: Session) -> None:
         suites = sorted({case.suite for case in session.cases if case.suite})
         of = f" of {', '.join(suites)}" if suites else ""
         verdict.fail("nothing-measured", f"no case{of} measured anything", *suites)
+
+
+def _count_lost(verdict: Verdict, run: LoggedRun, session: Session) -> None:
+    """Count the cases that ReFrame selected, and did not store, as not run."""
+    stored = sum(case.result not in ("skip", LEFT_OUT) for case in session.cases)
+    if run.ran is not None:
+        verdict.not_run += max(0, run.ran[1] - stored)
 
 
 def _add_skip_reasons(verdict: Verdict, run: LoggedRun) -> None:

@@ -47,14 +47,14 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield (
             "suite",
             f"{use.suite}{version}: {plural(use.cases, 'case')}, "
-            f"provided by {', '.join(use.environments)}",
+            + (f"provided by {', '.join(use.environments)}" if use.environments else "none ran"),
         )
     for missing in verdict.unprovided:
         yield "not run", f"{missing.name}: {missing.reason}"
     for options in dict.fromkeys(each.options for each in verdict.not_selected):
         names = [each.check for each in verdict.not_selected if each.options == options]
         yield "not run", f"{', '.join(names)}: not selected by {options}"
-    yield "cases", _cases(verdict)
+    yield "cases", verdict.cases_text
     for partition, reason in verdict.links_not_judged.items():
         yield "links", f"{partition}: not judged: {reason}"
     for partition, told in verdict.fabric.items():
@@ -87,19 +87,6 @@ def _remedies(verdict: Verdict) -> Iterator[str]:
         yield f"{', '.join(dict.fromkeys(checks))}: {remedy}"
 
 
-def _cases(verdict: Verdict) -> str:
-    expected = verdict.expected_failures
-    expected_text = f"{expected} failed as expected, " if expected else ""
-    builds = f", {plural(verdict.builds, 'build')} among them" if verdict.builds else ""
-    left_out = verdict.left_out
-    left_out_text = f"{left_out} not run since what they need failed, " if left_out else ""
-    return (
-        f"{verdict.ran} of {verdict.selected + left_out} run{builds}: {verdict.passed} passed, "
-        f"{verdict.failed - left_out} failed, {left_out_text}{expected_text}"
-        f"{verdict.skipped} skipped"
-    )
-
-
 def _last_line(verdict: Verdict, paint: Paint) -> str:
     begin = f"VERDICT: {paint(verdict.status, WORDS[verdict.status])}"
     begin += ", simulated" if verdict.simulated else ""
@@ -110,7 +97,7 @@ def _last_line(verdict: Verdict, paint: Paint) -> str:
     words = [begin]
     if not verdict.judged:
         words.append("no reference exists that could judge what was measured")
-    if left_out := len(verdict.not_run):
+    if left_out := len(verdict.files_not_run):
         words.append(f"{plural(left_out, 'check file')} not run")
     if away := sum(len(entry["not_up"]) for entry in verdict.nodes.values()):
         words.append(f"{plural(away, 'node')} not up")

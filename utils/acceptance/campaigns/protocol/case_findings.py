@@ -38,7 +38,7 @@ def of_case(case: Case) -> list[ProtocolFinding]:
     ]
     if case.passed:
         return found
-    if case.fixture:
+    if case.fixture and case.result == "fail":
         return [
             *found,
             make(
