@@ -1,6 +1,5 @@
 """`local`: whatever machine this is. The default; its topology is detected at every start."""
 
-import shutil
 from pathlib import Path
 
 from reframe.utility.cpuinfo import cpuinfo
@@ -10,32 +9,16 @@ from acceptance.launch import usable_cores, usable_memory
 from acceptance.software import Spack, externals, spack_features
 
 WORKSPACE = Workspace.of()
-WHEELS, PREFIXES = WORKSPACE.wheels, WORKSPACE.spack / "prefix"
-
-ENVIRONMENTS = []
+PREFIXES = WORKSPACE.spack / "prefix"
 
 # Open MPI refuses to run as root, as in a container, unless it is allowed twice.
 AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
 # Our own program is compiled with each MPI, where there is a compiler.
-COMPILED = ["patterns"] * bool(shutil.which("gcc"))
+COMPILED = externals.compiled_features()
 
 # The real Intel MPI Benchmarks from Python wheels: `make run` installs them.
-if (WHEELS / "bin").is_dir():
-    ENVIRONMENTS.append(
-        {
-            "name": "wheels",
-            "features": ["imb", "mpi", *COMPILED],
-            "extras": {"suites": {"imb": f"{WHEELS}/bin"}, "mpi": "intel-mpi"},
-            "cc": f"{WHEELS}/bin/mpicc",
-            "cxx": f"{WHEELS}/bin/mpicxx",
-            "env_vars": [
-                ["PATH", f"{WHEELS}/bin:$PATH"],
-                ["LD_LIBRARY_PATH", f"{WHEELS}/lib:$LD_LIBRARY_PATH"],
-                ["I_MPI_ROOT", str(WHEELS)],
-            ],
-        }
-    )
+ENVIRONMENTS = externals.wheels_environments(WORKSPACE.wheels)
 
 # MPICH 4.0 over UCX's TCP was seen to hang between processes of one node (its pull request 6596).
 WITHOUT_LOOPBACK = ("mpich",)

@@ -9,9 +9,6 @@ from acceptance.core.text import wrapped
 from acceptance.site import BROKEN, Examined, examine
 from acceptance.verdict import Status
 
-#: The width of the first column, which only few names exceed.
-_NAMES = 26
-
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
@@ -49,11 +46,12 @@ def run(options: argparse.Namespace) -> int:
 def _text(examined: Sequence[Examined]) -> str:
     """Return a line for each thing, and below it what to do; nothing of that is cut."""
     lines = []
+    names = max(len(item.what) for item in examined) + 2
     for item in examined:
-        label = f"{item.what:{_NAMES}}{item.state:9}"
+        label = f"{item.what:{names}}{item.state:9}"
         lines += wrapped(label, item.found, len(label))
         if item.remedy:
             todo = "paste" if item.lines else "what to do:"
-            lines += wrapped("", f"{todo} {item.remedy}", _NAMES + 9)
+            lines += wrapped("", f"{todo} {item.remedy}", len(label))
         lines += item.lines
     return "\n".join(lines)

@@ -101,7 +101,7 @@ def _summary(written: Written) -> list[str]:
     if plan.shared is False:
         rows.append(("PROBLEM", "the nodes do not see this folder; move the clone to a shared one"))
     rows += [("written", _short(path)) for path in written.files]
-    rows += [("fill in", f"{_short(Path(where))}") for where in written.todo]
+    rows += [("fill in", f"{_short(path)}:{line}: {what}") for path, line, what in written.todo]
     return [f"{title:<10} {text}" for title, text in rows]
 
 

@@ -13,7 +13,7 @@ from acceptance import references
 from acceptance.core import release
 from acceptance.core.errors import Fault
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
-from acceptance.core.paths import GET_SIMGRID, GET_SPACK, Workspace
+from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
 from acceptance.fabric import FabricFault, facts_of
 from acceptance.launch import MPIS, SLURM, slurm_jobs, stated_of, usable_cores
 from acceptance.rfm import configuration
@@ -94,7 +94,7 @@ def examine(
         rows += _suite(suite, chosen, site, spack)
     rows += [] if wrong else [*_every_node(chosen), *_launchers(chosen, site)]
     for text in () if wrong else to_paste(workspace, site, chosen, ask_nodes=ask_nodes):
-        found = f"does not state {', '.join(text.keys)}"
+        found = f"does not state {', '.join(text.lacking)}"
         rows.append(Examined(text.what, MISSING, found, f"{text.into}:", text.lines))
     return rows
 
@@ -105,18 +105,19 @@ def _machine() -> Iterator[Examined]:
         "cores",
         OK if cores > 1 else MISSING,
         f"{cores} usable, {platform.machine()}",
-        "" if cores > 1 else "a message needs two processes, and each of them a core",
+        "" if cores > 1 else "let processes use two: a message needs two of them, and each a core",
     )
     yield Examined("Python", OK, platform.python_version())
     reframe = importlib.metadata.version("reframe-hpc")
     fault = release.unsupported_reframe(reframe)
-    yield Examined("ReFrame", BROKEN if fault else OK, fault or reframe)
+    bounds = 'pip install "reframe-hpc>={},<{}"'.format(*release.supported_reframe())
+    yield Examined("ReFrame", BROKEN if fault else OK, fault or reframe, bounds if fault else "")
     compiler = shutil.which("gcc") or shutil.which("cc")
     yield Examined(
         "C compiler",
         OK if compiler else MISSING,
         compiler or "none",
-        "" if compiler else "needed to build suites, not to run those that come as wheels",
+        "" if compiler else "Debian: gcc libc6-dev; what comes as wheels runs without",
     )
 
 
@@ -216,8 +217,10 @@ def _every_node(system: dict[str, Any]) -> Iterator[Examined]:
         if partition.get("extras", {}).get("nodes") == ALL and (size := partition_size(partition)):
             found = size.unknown or f"all: {size.nodes}{size.told and f'; {size.told}'}"
             state = MISSING if size.unknown else OK
-            remedy = "no check runs there until then" if size.unknown else ""
-            yield Examined(f"nodes of {partition['name']}", state, found, remedy)
+            remedy = 'look where Slurm answers and has nodes up, or write a number for "nodes"'
+            yield Examined(
+                f"nodes of {partition['name']}", state, found, remedy if size.unknown else ""
+            )
 
 
 def _unmet(
@@ -260,7 +263,11 @@ def _launchers(system: dict[str, Any], site: configuration.Site) -> Iterator[Exa
                 fault = launch_fault(environment, partition.get("launcher", "srun"), verified)
                 if fault:
                     place = f"{system['name']}:{partition['name']}"
-                    remedy = "state it: all cases between processes fail there until then"
+                    remedy = (
+                        f"""write its "mpi" into `extras` ({", ".join(MPIS)}), another launcher """
+                        'into the partition, or "verify_placement": False into its `extras`: all '
+                        "cases between processes fail there until then"
+                    )
                     yield Examined(f"launcher of {partition['name']}", BROKEN,
                                    f"{place}: {fault}", remedy)  # fmt: skip
 
@@ -284,8 +291,9 @@ def _suite(
 def _provided(
     suite: Suite, environment: dict[str, Any], where: str, spack: Spack | None
 ) -> Examined:
+    remedy = f"correct the environment ({CONFIGURED}), or get the suite: {suite.how_to_get}"
     if fault := broken_promise(environment, suite):
-        return Examined(suite.title, BROKEN, f"{where}: {fault}", suite.how_to_get)
+        return Examined(suite.title, BROKEN, f"{where}: {fault}", remedy)
     if builds(environment) and spack:
         return Examined(suite.title, OK, f"{where}: built by Spack when it is needed")
     if builds(environment):
@@ -298,7 +306,7 @@ def _provided(
     try:
         programs = [program_of(environment, suite.key, program) for program in suite.programs]
     except FileNotFoundError as err:
-        return Examined(suite.title, BROKEN, f"{where}: {err}", suite.how_to_get)
+        return Examined(suite.title, BROKEN, f"{where}: {err}", remedy)
     place = next(iter(programs), Path(folder_of(environment, suite.key)))
     software = software_of(environment, suite.key, place)
     told = [software[key] for key in ("modules", "mpi") if key in software]

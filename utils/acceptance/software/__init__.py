@@ -23,7 +23,7 @@ from acceptance.software.no_case import (
     program_of,
     software_of,
 )
-from acceptance.software.prepared import prepared
+from acceptance.software.prepared import Prepared, prepared
 from acceptance.software.programs import find_program
 from acceptance.software.spack import Spack, SpackFault, complaint
 from acceptance.software.spack_environments import (
@@ -41,6 +41,7 @@ __all__ = [
     "InstalledMpi",
     "MpiSearch",
     "NoCase",
+    "Prepared",
     "Spack",
     "SpackFault",
     "broken_promise",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core import process
+from acceptance.suites import SUITES
 
 #: MPI -> its compiler wrapper and launcher as Debian names them, a program that tells its version,
 #: and the pattern of that version.
@@ -32,6 +33,35 @@ _HELPERS = {
         "mpichversion",
     ),
 }
+
+
+def compiled_features() -> list[str]:
+    """Return the suites of our own that are compiled with an MPI, where there is a compiler."""
+    return [suite.key for suite in SUITES.values() if suite.compiler and shutil.which("gcc")]
+
+
+def wheels_environments(prefix: Path, *variables: list[str]) -> list[dict[str, Any]]:
+    """Return ReFrame's environment of what comes as Python wheels: IMB and Intel MPI.
+
+    None where `prefix` has no wheels. More environment `variables` are [name, value].
+    """
+    if not (prefix / "bin/IMB-MPI1").is_file():
+        return []
+    return [
+        {
+            "name": "wheels",
+            "features": ["imb", "mpi", *compiled_features()],
+            "extras": {"suites": {"imb": f"{prefix}/bin"}, "mpi": "intel-mpi"},
+            "cc": f"{prefix}/bin/mpicc",
+            "cxx": f"{prefix}/bin/mpicxx",
+            "env_vars": [
+                ["PATH", f"{prefix}/bin:$PATH"],
+                ["LD_LIBRARY_PATH", f"{prefix}/lib:$LD_LIBRARY_PATH"],
+                ["I_MPI_ROOT", str(prefix)],
+                *variables,
+            ],
+        }
+    ]
 
 
 def mpi_names(root: Path = Path("/usr")) -> list[str]:

@@ -135,9 +135,8 @@ def missing(suite: Suite) -> tuple[str, str]:
         return f"nothing provides {suite.title}", suite.how_to_get
     return (
         f"{program} is there, but no environment here names it",
-        f'write into the environment of the MPI that it was built with, "{suite.key}" into '
-        f'`features` and "suites": {{"{suite.key}": "{program.parent}"}} into `extras` '
-        f"({CONFIGURED})",
+        f'write "{suite.key}" into the `features` of the environment of the MPI that it was built '
+        f'with, and "{suite.key}": "{program.parent}" into "suites" of its `extras` ({CONFIGURED})',
     )
 
 

@@ -44,15 +44,18 @@ class _Link:
         return -self.mbps, self.rank, natural(self.name)
 
 
-def fabric(probe: Probe) -> Fabric:
+def fabric(probe: Probe, *, own: bool = False) -> Fabric:
     """Return the facts of the fastest link of a node that is up.
 
     Without any hardware (containers, namespaces) the speed of an interface is whatever its driver
-    says, and no fact: then one comes first that does not lead to Slurm's own address.
+    says, and no fact: then one comes first that does not lead to Slurm's own address. Of the `own`
+    machine, which no job looked at, such an interface may be anybody's, and none is taken.
     """
     node = probe.node
     links = sorted([*_ports(node), *_interfaces(node)], key=lambda link: link.order)
-    virtual = not links
+    if own and not (links or node.ports or any(each.physical for each in node.interfaces.values())):
+        return Fabric(todo=tuple(_blind(node)))
+    virtual = not (links or own)
     if virtual:
         links = sorted(
             _interfaces(node, physical=False),

@@ -33,6 +33,8 @@ NODES = 4
 #: Patterns of host names; a site with more kinds of name writes its own.
 _MAX_PATTERNS = 8
 
+#: A comment that asks for something, to the end of its sentence or of the comment.
+_FILL_IN = re.compile(r"^ *# fill in: (?P<what>.*(?:(?<!\.)\n *# (?!fill in:).*)*)", re.MULTILINE)
 #: As ReFrame's schema has it.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z", re.ASCII)
 _PACKAGES_HEAD = """\
@@ -70,14 +72,14 @@ class Written:
     files: dict[Path, str]
 
     @property
-    def todo(self) -> list[str]:
-        """Return the lines of the files in which a human has to fill in something."""
-        return [
-            f"{path}:{number}"
-            for path, text in self.files.items()
-            for number, line in enumerate(text.splitlines(), 1)
-            if line.strip().startswith("# fill in:")
-        ]
+    def todo(self) -> list[tuple[Path, int, str]]:
+        """Return where a human has to fill in something, file and line, and what."""
+        found = []
+        for path, text in self.files.items():
+            for match in _FILL_IN.finditer(text):
+                what = " ".join(match["what"].replace("#", " ").split())
+                found.append((path, text.count("\n", 0, match.start("what")) + 1, what))
+        return found
 
 
 def prepare_system(request: Request) -> Written:
@@ -194,7 +196,7 @@ def _or_here(kind: Kind, paths: list[str]) -> Kind:
         return kind
     with contextlib.suppress(ParseError, OSError):
         machine = probe.here(paths)
-        fabric = fabric_of_node.fabric(machine)
+        fabric = fabric_of_node.fabric(machine, own=True)
         return replace(kind, looked=Look(kind.looked.node, machine, fabric, kind.looked.fault))
     return kind
 

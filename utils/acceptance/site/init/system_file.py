@@ -120,7 +120,7 @@ def _literal(value: object, indent: int = 0, before: int = 0) -> str:
             return f'r"{value}"'
         plain = repr(value)
         return plain if '"' in plain else '"' + plain[1:-1].replace("\\'", "'") + '"'
-    if not isinstance(value, Iterable):
+    if isinstance(value, dict) or not isinstance(value, Iterable):
         return repr(value)
     items = list(value)
     line = "[" + ", ".join(map(_literal, items)) + "]"
@@ -145,7 +145,7 @@ def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
     system = plan.search.module_system
     modules = [mpi.module] if mpi.module and system and system.reframe else []
     if mpi.module and not modules:
-        notes.append("fill in: what its module sets; ReFrame cannot load modules of this system")
+        notes.append("fill in: what its module sets; ReFrame cannot load modules of this system.")
     # MPICH 4.0 over UCX's TCP was seen to hang between processes of one node.
     features = ["no-loopback"] if mpi.name == "mpich" and mpi.version[:4] == "4.0." else []
     variables: list[list[str]] = []
@@ -155,7 +155,7 @@ def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
     elif start := plugin(mpi.name, plan.cluster.plugins):
         variables = [["SLURM_MPI_TYPE", start]]
     else:
-        notes.append(f"fill in: SLURM_MPI_TYPE; srun has no plugin that starts {mpi.name}")
+        notes.append(f"fill in: SLURM_MPI_TYPE; srun has no plugin that starts {mpi.name}.")
     parts = (mpi.package, modules, features, variables)
     line = f'    "{mpi.name}": (' + ", ".join(map(_literal, parts)) + "),"
     if len(line) > WIDTH:
