@@ -1,6 +1,8 @@
 """`acceptance init-site` on a Slurm that answers what was recorded, with made nodes."""
 
 import os
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -10,13 +12,14 @@ import pytest
 import yaml
 
 from acceptance.cli import main as cli
-from acceptance.core.paths import ROOT
+from acceptance.core.paths import ROOT, Workspace
 from acceptance.fabric import Facts
 from acceptance.site.init import prepare
 from acceptance.software import (
     Spack,
     SpackFault,
     compose_environment,
+    externals,
 )
 from tests.places import workspace
 
@@ -207,6 +210,37 @@ def test_a_job_whose_output_is_cut_is_no_look(slurm, made):
 def test_what_cannot_be_asked_for(slurm, fault, arguments, words):
     name, *rest = arguments
     assert words in fault(*rest, "--", name)
+
+
+def test_what_is_to_be_filled_in_is_said_where_and_whole(slurm, made, tmp_path):
+    slurm.edit("node", "RealMemory=257000", "RealMemory=1")
+    *_, said = made("--partition", "debug")
+    path = tmp_path / "site/config/systems/mine.py"
+    lines = [line for line in said.splitlines() if line.startswith("fill in") and "mine.py" in line]
+    (line,) = [line for line in lines if "bytes of a node" in line]
+    assert line.endswith(": bytes of a node; Slurm has no RealMemory of it.")
+    for each in lines:
+        number, what = re.search(r"mine\.py:(\d+): (.+)", each).groups()
+        text = path.read_text().splitlines()[int(number) - 1]
+        assert what.startswith(text.strip().removeprefix("# fill in: ")), each
+    packages = [line for line in said.splitlines() if "packages.yaml:" in line]
+    assert packages[0].endswith("the target to build for, all: {require: [target=...]}")
+
+
+def test_the_wheels_have_the_same_environment_on_each_system(slurm, made, tmp_path, monkeypatch):
+    """On a fresh site all pairs and our own patterns have cases, as on `local`."""
+    wheels = tmp_path / "root/var/wheels"
+    for name in ("IMB-MPI1", "mpicc"):
+        (wheels / "bin").mkdir(parents=True, exist_ok=True)
+        (wheels / "bin" / name).touch(0o755)
+    (expected,) = externals.wheels_environments(wheels)
+    assert {"imb", "patterns"} <= {*expected["features"]}
+    monkeypatch.setattr(Workspace, "wheels", wheels)
+    local = runpy.run_path(str(ROOT / "config/systems/local.py"))["ENVIRONMENTS"][0]
+    _, environments, _, _ = made("--partition", "debug")
+    (own,) = [each for each in environments if each["name"] == "wheels"]
+    assert local == expected
+    assert own == {**expected, "env_vars": [*expected["env_vars"], ["SLURM_MPI_TYPE", "pmi2"]]}
 
 
 def test_a_group_that_is_not_mine(slurm, fault, monkeypatch):
