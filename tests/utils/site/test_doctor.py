@@ -130,7 +130,7 @@ def test_a_suite_that_is_installed_is_not_to_be_installed(bare, monkeypatch, tmp
     assert (row.state, row.found) == (
         MISSING, f"{program} is there, but no environment here names it",
     )  # fmt: skip
-    assert f'"suites": {{"hpcc": "{program.parent}"}}' in row.remedy
+    assert f'"hpcc": "{program.parent}" into "suites" of its `extras`' in row.remedy
     assert "Debian" not in row.remedy
     assert not_provided(SUITES["hpcc"]) == (row.found, row.remedy)
 

@@ -84,4 +84,4 @@ def test_a_program_on_the_path_of_an_environment_is_offered(paste, tmp_path):
         "features": ["imb", "hpcc"],
         "extras": {"suites": {"hpcc": f"{tmp_path}/bin"}},
     }
-    assert "mpi" in text.keys, "to be filled in"
+    assert "mpi" in text.lacking, "to be filled in"
