@@ -1,5 +1,6 @@
 """The fixture that builds a suite once for each environment."""
 
+import re
 from pathlib import Path
 
 import reframe as rfm
@@ -32,14 +33,22 @@ from .extras import environment_of, refuse_wrong
 FAILED = "this build of the suite failed"
 #: Bytes that are read of the beginning, and of the end, of what a build printed.
 READ = 8 * 2**20
+#: Where configure failed, in the line before why.
+_WHERE = re.compile(r"configure: error: in [`'].*':$")
+#: Where the builds for SimGrid that failed in this session were to be -> the partition.
+_FAILED = {}
 #: The folder in the stage of what we compile ourselves, and what precedes the compiler's version.
 BUILT, VERSION = "built", "version of the compiler:"
 
 
 def first_error(output: str) -> str:
-    """Return the first error of a compiler in what make printed, else its first line."""
+    """Return the first error of a compiler in what make printed, else its first line.
+
+    One of configure, `configure: error: in FOLDER:`, goes on in the next line with the cause.
+    """
     lines = [line.strip() for line in output.splitlines() if not line.startswith("make")]
-    return next((line for line in lines if " error: " in line), "".join(lines[:1]))[:300]
+    errors = (line for line in lines if " error: " in line and not _WHERE.search(line))
+    return next(errors, "".join(lines[:1]))[:300]
 
 
 class SuiteBuild(rfm.CompileOnlyRegressionTest):
@@ -109,6 +118,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         var = Workspace.of().var
         wanted = self.to_build()
         self.folder = simulation.build_folder(self.suite, self.built_from, var, wanted)
+        self.skip_failed()
         command = simulation.build_command(self.suite, self.built_from, self.folder, wanted)
         self.build_system = "CustomBuild"
         self.build_system.commands = [f"{command} || echo {FAILED} >&2"]
@@ -153,6 +163,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
             self.refuse_failed("Spack", complaint)
             self.take_lock()
         elif self.built_from:
+            self.skip_failed()
             self.refuse_failed("smpicc", first_error)
             self.provenance = {"source": self.built_from}
 
@@ -160,11 +171,18 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         """Fail where the build printed that it failed, with what its builder complains of."""
         output = self.text_of(self.build_stderr) + self.text_of(self.build_stdout)
         if FAILED in output:
+            if self.built_from:
+                _FAILED[self.folder] = self.current_partition.fullname
             raise SanityError(
                 f"{builder} could not build {SUITES[self.suite].title} for "
                 f"{self.current_environ.name}: {complaint_of(output.replace(FAILED, ''))} "
                 f"(all of it: {self.stagedir}/{self.build_stderr.evaluate()})"
             )
+
+    def skip_failed(self):
+        """Skip what failed on another partition, which takes the same build: it is told there."""
+        where = _FAILED.get(self.folder)
+        self.skip_if(bool(where), f"its build is that of {where}, which failed")
 
     def take_lock(self):
         """Keep the lock of what was built for the next run."""

@@ -159,6 +159,30 @@ def test_a_source_of_npb_that_is_none_is_a_line(site, tmp_path):
     assert f"{tmp_path} has neither NPB3.4-MPI nor NPB3.3-MPI" in reason
 
 
+def test_a_build_that_fails_is_one_finding_with_its_cause(site, tmp_path):
+    """Four partitions take it, and it is tried once."""
+    source, tries = tmp_path / "source", tmp_path / "tries"
+    source.mkdir()
+    (source / "configure").write_text(
+        f"#!/bin/sh\necho one >> {tries}; echo \"configure: error: in '$PWD':\" >&2\n"
+        "echo 'configure: error: cannot run C compiled programs.' >&2; exit 1\n"
+    )
+    (source / "configure").chmod(0o755)
+    done = run(
+        site, "-c", "checks/osu.py", "-n", r"latency\b", system="simulated-koop2008",
+        OSU_SOURCE=str(source),
+    )  # fmt: skip
+    assert done.status != 0
+    status, verdict = site.gate()
+    (failed,) = (each for each in verdict["problems"] if each["kind"] == "case-failed")
+    assert status == 1
+    cause = "for smpi: configure: error: cannot run C compiled programs. (all of it: "
+    assert cause in failed["message"]
+    assert tries.read_text() == "one\n"
+    skipped = [note for note in verdict["notes"] if "its build is that of" in note]
+    assert len(skipped) == 3
+
+
 PRINTS = """
 #include <mpi.h>
 #include <stdio.h>

@@ -3,11 +3,12 @@
 import io
 import subprocess
 import tarfile
+import time
 
 import pytest
 
 from acceptance.core.paths import Workspace
-from acceptance.simulation import build_command, build_folder
+from acceptance.simulation import build_command, build_folder, smpirun
 from acceptance.software import find_sources, release_of_npb
 
 
@@ -70,3 +71,46 @@ def test_a_build_that_fails_leaves_nothing_that_looks_built(tmp_path):
     )
     assert done.returncode
     assert not folder.exists()
+
+
+def osu(folder, configure):
+    """Make a source of OSU whose configure is this script; return the command that builds it."""
+    source = folder / "source"
+    source.mkdir()
+    (source / "configure").write_text(f"#!/bin/sh\n{configure}\n")
+    (source / "configure").chmod(0o755)
+    built = build_folder("osu", str(source), folder / "var")
+    return source, build_command("osu", str(source), built), built
+
+
+def test_no_file_of_a_source_seems_newer_than_what_is_made_of_it(tmp_path):
+    """As automake has it: what autoconf made is made again where its own source is newer."""
+    pairs = [(f"made{n}", f"source{n}") for n in range(8)]
+    rules = "".join(f"{made}: {of}\\n\\t@echo {made} is made again; false\\n" for made, of in pairs)
+    targets = " ".join(made for made, _ in pairs)
+    source, command, built = osu(tmp_path, f"printf 'all: {targets}\\n{rules}' > Makefile")
+    for made, of in pairs:
+        (source / made).touch()
+        (source / of).touch()  # just after it
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert built.is_dir()
+
+
+def test_a_source_without_configure_is_told(tmp_path):
+    source, command, _ = osu(tmp_path, "")
+    (source / "configure").unlink()
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert f"{source} has no configure (autoreconf -fi makes it)" in done.stderr
+
+
+def test_a_build_that_failed_is_not_tried_again_by_the_same_process(tmp_path, monkeypatch):
+    tries = tmp_path / "tries"
+    source, command, built = osu(tmp_path, f"echo one >> {tries}; echo cause >&2; exit 1")
+    for _ in "12":
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (1, "cause\n")
+    assert tries.read_text() == "one\n"
+    monkeypatch.setattr(smpirun, "_BEGAN", time.time_ns())
+    subprocess.run(build_command("osu", str(source), built), shell=True, check=False)
+    assert tries.read_text() == "one\none\n"

@@ -20,7 +20,7 @@ from acceptance.rfm.log_format import LineForm, line_form
 _COLOUR = re.compile(r"\x1b\[\d*m")
 _FIELD = re.compile(r"  (?P<name>[a-z ]+): +(?P<value>.*)")
 _RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>\d+) skipped")
-_SKIP = re.compile(r"\[ +SKIP \] \(\d+/\d+\) (?P<case>.*)")
+_SKIP = re.compile(r"\[ +SKIP \] \( *\d+/\d+\) (?P<case>.*)")
 _STORED = re.compile(r"Current session stored with UUID: (?P<uuid>\S+)")
 _DELETED = re.compile(r"Session (\S+) deleted successfully\.$", re.MULTILINE)
 #: The first 4.8 and older do not tell the state: where it is off, they stored nothing.

@@ -5,6 +5,7 @@ import hashlib
 import os
 import shlex
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from acceptance.launch import usable_cores, usable_memory
 
 #: Builds a suite from its source.
 BUILD = Path(__file__).with_name("build.sh")
+#: When this process began, in ns of the epoch: a build that fails is not tried again in it.
+_BEGAN = time.time_ns()
 #: Ends a simulation that takes too much memory.
 WATCH = Path(__file__).with_name("watch.sh")
 #: MB that a simulation may take, if not its share of the machine's memory.
@@ -48,7 +51,7 @@ def build_command(suite: str, source: str, folder: Path, programs: Sequence[str]
 
     Of NPB only the `programs` are built, which are named as those of NPB 3.3: `cg.S.16`.
     """
-    return shlex.join(["sh", str(BUILD), suite, source, str(folder), *programs])
+    return shlex.join(["sh", str(BUILD), suite, source, str(folder), str(_BEGAN), *programs])
 
 
 def most_at_once() -> int:

@@ -22,6 +22,9 @@ from acceptance.verdict.cases import judge_cases
 from acceptance.verdict.model import EXPECTED, LEFT_OUT, Verdict
 from acceptance.verdict.remeasure import is_repetition
 
+#: How ReFrame ends the line of a case that was skipped since another one was, or failed.
+_FOR_ANOTHER = ("[dependencies failed]", "[skipped due to skipped dependencies]")
+
 
 def judge(
     workspace: Workspace,
@@ -127,9 +130,7 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
         verdict.fail("interrupted", "ReFrame stopped before its run was over")
         return
     ran, selected = run.ran
-    verdict.notes += [
-        f"skipped: {case}" for case in run.skipped if not case.endswith("[dependencies failed]")
-    ]
+    verdict.notes += [f"skipped: {case}" for case in run.skipped if not case.endswith(_FOR_ANOTHER)]
     if selected == 0 and not run.skipped:
         filters = " ".join(run.filters)
         because = f"; {filters} may match nothing" if filters else ""
