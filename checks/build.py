@@ -11,6 +11,7 @@ from acceptance import simulation
 from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.core.text import read_bounded
 from acceptance.software import (
+    BUILD,
     Spack,
     broken_promise,
     compiler_of,
@@ -19,6 +20,7 @@ from acceptance.software import (
     environment_for,
     find_program,
     keep_lock,
+    may_build,
     program_of,
     read_lock,
     software_of,
@@ -107,6 +109,11 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
             self.current_environ.extras.get("versions", {}).get(self.suite, ""),
             self.variants(),
         )
+        if not may_build(self.suite, self.current_system.name):
+            self.skip_if(
+                not (self.source / "spack.lock").exists(),
+                f"Spack has not built it as it is asked for; to build it: {BUILD}={self.suite}",
+            )
         self.sourcesdir = str(self.source)
         self.build_system.environment = "."
         self.build_system.install_opts = [*self.install_options, f"|| echo {FAILED} >&2"]

@@ -12,10 +12,16 @@ from reframe.core.logging import getlogger
 from reframe.utility.osext import expandvars
 
 from acceptance.core.errors import Fault
+from acceptance.core.paths import Workspace
 from acceptance.rfm import durations, run_progress
+from acceptance.software import BUILD_TIME, Spack, externals, lines_on_builds
+
+from .partitions import mode_of
 
 #: Seconds from one line to the next: where a case has ended, and where none has.
 SOON, LATE = 10.0, 60.0
+#: The mode of which all cases are short, and how long one takes, in s.
+QUICK, CASE_TIME = "smoke", 2.0
 
 
 class Told:
@@ -26,9 +32,13 @@ class Told:
         self.keys = {case: _key(case) for case in cases}
         self.begin = self.last = time.monotonic()
         self.done = 0
-        self.run = run_progress.RunProgress([*self.keys.values()], _known([*self.keys.values()]))
+        keys = [*self.keys.values()]
+        guessed = {key: _guess(*case) for case, key in self.keys.items()}
+        self.run = run_progress.RunProgress(keys, _known(keys), guessed)
         if len(cases) > 1:
-            getlogger().info(f"[----------] {len(cases)} cases and builds; {self.run.rest((), {})}")
+            told = [f"{len(cases)} cases and builds; {self.run.rest((), {})}", *_builds()]
+            for line in told:
+                getlogger().info(f"[----------] {line}")
 
     def look(self) -> None:
         """Write a line where it is time for one."""
@@ -48,7 +58,7 @@ class Told:
 _OVER = ("completed", "retired", "fail", "xfail", "xpass", "skip")
 _RUNNING = {"compiling": "compile_start", "running": "run_start"}
 #: What a ReFrame raises that has none of its parts by these names.
-_OTHER = (AttributeError, KeyError, TypeError)
+_OTHER = (AttributeError, KeyError, TypeError, ValueError)
 #: The round that runs now, if any.
 _CURRENT: list[Told] = []
 
@@ -106,6 +116,27 @@ def _known(keys: list) -> dict:
         return durations.recent(path, keys)
     except Fault:  # whoever judges the results tells it
         return {}
+
+
+def _guess(check, part, environ) -> float:
+    """Return how long a case takes that never ran here, in s; 0: nobody knows.
+
+    On this machine itself, in the smoke mode, all are short but the builds of Spack.
+    """
+    if (
+        runtime.runtime().system.name != "local"
+        or mode_of(part, getattr(check, "mode", "")) != QUICK
+    ):
+        return 0.0
+    return BUILD_TIME if check.is_fixture() and "spack" in environ.features else CASE_TIME
+
+
+def _builds() -> list[str]:
+    """Say what Spack does not build in a run on this machine itself; on a cluster it builds all."""
+    spack = Spack.find(Workspace.of())
+    if not spack or runtime.runtime().system.name != "local":
+        return []
+    return lines_on_builds(externals.mpi_names(), spack)
 
 
 def tell_outcome(info):

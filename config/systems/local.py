@@ -6,7 +6,7 @@ from reframe.utility.cpuinfo import cpuinfo
 
 from acceptance.core.paths import Workspace
 from acceptance.launch import usable_cores, usable_memory
-from acceptance.software import Spack, externals, spack_features
+from acceptance.software import Spack, externals, features_on_local
 
 WORKSPACE = Workspace.of()
 PREFIXES = WORKSPACE.spack / "prefix"
@@ -36,16 +36,17 @@ for mpi in externals.mpi_names():
             }
         )
 
-# Everything else is built by Spack, with each MPI that Debian's packages have put here.
+# What Spack has built with each MPI that Debian's packages have put here, or is asked to build.
 if Spack.find(WORKSPACE):
     ENVIRONMENTS += [
         {
             "name": f"spack-{mpi}",
-            "features": spack_features() + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
+            "features": features + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
             "extras": {"spack": {"mpi": mpi}, "mpi": mpi},
             "env_vars": [["PATH", f"{PREFIXES / mpi}/bin:$PATH"], *AS_ROOT],
         }
         for mpi in externals.mpi_names()
+        if (features := features_on_local(mpi, WORKSPACE))
     ]
 
 SYSTEM = {

@@ -28,6 +28,17 @@ def test_what_never_ran_is_said():
     assert RunProgress(CASES, {}).rest(CASES, {}) == "nothing left"
 
 
+def test_what_never_ran_may_be_guessed():
+    guessed = dict.fromkeys(CASES[:2], 20.0)
+    assert RunProgress(CASES[:2], {CASES[0]: 10.0}, guessed).rest((), {}) == (
+        "about 30 s left, 1 that did not run here of late guessed"
+    )
+    assert RunProgress(CASES, {}, guessed).rest((), {}) == (
+        "about 40 s left without 1 that did not run here of late, "
+        "2 that did not run here of late guessed"
+    )
+
+
 def test_many_that_run_are_counted():
     line = RunProgress(CASES, {}).line((), dict.fromkeys(CASES, 5.0), 5.0)
     assert line.endswith("; now a @local:default+gnu, b @local:default+gnu and 1 more, for 5 s")

@@ -17,7 +17,10 @@ from acceptance.software import (
     compose_environment,
     environment_for,
     externals,
+    features_on_local,
     keep_lock,
+    lines_on_builds,
+    may_build,
     read_lock,
     spack_sources,
 )
@@ -208,6 +211,52 @@ def test_a_build_that_failed_is_told_by_the_first_error_of_its_log(recorded):
         "/data/acceptance/var/spack/prefix/openmpi/include/mpi.h:327:59: error: "
         "expected expression before '_Static_assert'"
     )
+
+
+def have_built(fake, name):
+    """Leave the lock of a build in the folder of its environment."""
+    lock = fake.home / "envs" / name / "spack.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+
+
+def test_on_local_there_is_what_is_built_and_what_is_asked_for(fake, monkeypatch):
+    monkeypatch.delenv("ACCEPTANCE_BUILD", raising=False)
+    assert features_on_local("openmpi", fake.workspace) == []
+    have_built(fake, "local-osu-openmpi")
+    have_built(fake, "local-npb-openmpi-0123abcd")
+    assert features_on_local("openmpi", fake.workspace) == ["spack", "mpi", "npb", "osu"]
+    assert features_on_local("mpich", fake.workspace) == []
+    monkeypatch.setenv("ACCEPTANCE_BUILD", "imb,hpcc")
+    assert features_on_local("mpich", fake.workspace) == ["spack", "mpi", "hpcc", "imb"]
+
+
+def test_a_cluster_builds_unasked():
+    assert may_build("osu", "mycluster", {})
+    assert not may_build("osu", "local", {})
+    assert may_build("osu", "local", {"ACCEPTANCE_BUILD": "imb,osu"})
+
+
+def test_what_is_not_built_is_said_with_the_command_that_builds_it(fake, tmp_path):
+    have_built(fake, "local-osu-openmpi")
+    have_built(fake, "local-patterns-openmpi-0123abcd")
+    mirror = {"SPACK_MIRROR": str(tmp_path)}
+    assert lines_on_builds(["openmpi"], fake, mirror) == [
+        "not built: hpcc, imb, npb with openmpi; Spack builds them in about 3 min (3 builds) with: "
+        "make run ACCEPTANCE_BUILD=hpcc,imb,npb"
+    ]
+    asked = {**mirror, "ACCEPTANCE_BUILD": "hpcc,imb,npb"}
+    assert lines_on_builds(["openmpi"], fake, asked) == []
+
+
+def test_a_spack_that_reaches_no_source_is_told(fake, monkeypatch):
+    monkeypatch.setattr(spack_sources, "PUBLIC", "http://127.0.0.1:1/")
+    asked = {"ACCEPTANCE_BUILD": ",".join(SUITES)}
+    (line,) = lines_on_builds(["openmpi"], fake, asked)
+    assert line.startswith("Spack reaches no source, and can build none of what is missing: ")
+    for suite in SUITES:
+        have_built(fake, f"local-{suite}-openmpi")
+    assert lines_on_builds(["openmpi"], fake, {}) == []
 
 
 def test_make_spack_without_a_network_says_so_in_one_line(tmp_path, monkeypatch):

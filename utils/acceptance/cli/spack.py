@@ -1,13 +1,21 @@
 """`acceptance spack`, `acceptance spack-env` and `acceptance mirror`: what builds suites."""
 
 import argparse
+import os
 from pathlib import Path
 
 from acceptance.cli.arguments import Commands, add_command, add_system
 from acceptance.cli.output import warn
 from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.rfm import configuration
-from acceptance.software import Spack, SpackFault, clone_spack, compose_environment, fill_mirror
+from acceptance.software import (
+    BUILD,
+    Spack,
+    SpackFault,
+    clone_spack,
+    compose_environment,
+    fill_mirror,
+)
 from acceptance.suites import SUITES
 from acceptance.verdict import Status
 
@@ -79,6 +87,7 @@ def _environment(options: argparse.Namespace) -> int:
 def _mirror(options: argparse.Namespace) -> int:
     """Put all suites of a system into a mirror; what fails does not keep the others out."""
     spack = _spack(options.workspace)
+    os.environ[BUILD] = ",".join(options.suite or SUITES)  # also of `local`, built or not
     site = configuration.load(options.config_files)
     system = site.system(options.system)
     status = Status.PASSED

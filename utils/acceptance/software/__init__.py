@@ -27,17 +27,23 @@ from acceptance.software.prepared import Prepared, prepared
 from acceptance.software.programs import find_program
 from acceptance.software.spack import Spack, SpackFault, complaint
 from acceptance.software.spack_environments import (
+    BUILD,
     compose_environment,
     environment_for,
+    features_on_local,
     keep_lock,
+    may_build,
     pinned_version,
     read_lock,
     spack_features,
+    unbuilt,
 )
-from acceptance.software.spack_sources import clone_spack, fill_mirror
+from acceptance.software.spack_sources import BUILD_TIME, clone_spack, fill_mirror, lines_on_builds
 from acceptance.software.suite_sources import find_sources, release_of_npb, source_of
 
 __all__ = [
+    "BUILD",
+    "BUILD_TIME",
     "InstalledMpi",
     "MpiSearch",
     "NoCase",
@@ -53,6 +59,7 @@ __all__ = [
     "compose_environment",
     "environment_for",
     "externals",
+    "features_on_local",
     "fill_mirror",
     "find_mpis",
     "find_program",
@@ -60,6 +67,8 @@ __all__ = [
     "folder_of",
     "keep_lock",
     "launch_fault",
+    "lines_on_builds",
+    "may_build",
     "missing",
     "mpi_on_path",
     "no_case",
@@ -74,4 +83,5 @@ __all__ = [
     "software_of",
     "source_of",
     "spack_features",
+    "unbuilt",
 ]

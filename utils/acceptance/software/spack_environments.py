@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,10 @@ from acceptance.software.spack import Spack, SpackFault, read_text, read_yaml
 
 _ENVS = ROOT / "spack-envs"
 _SUITES = "spack-envs/suites"
+#: The features of an environment of Spack that are no suites.
+_NO_SUITES = ("spack", "mpi")
+#: The variable with the suites that Spack builds on `local`, separated by commas.
+BUILD = "ACCEPTANCE_BUILD"
 
 
 def spack_features(workspace: Workspace | None = None) -> list[str]:
@@ -28,7 +32,39 @@ def spack_features(workspace: Workspace | None = None) -> list[str]:
     """
     folders = (workspace or Workspace.of()).systems
     suites = {path.stem for root in folders for path in (root / _SUITES).glob("*.yaml")}
-    return ["spack", "mpi", *sorted(suites)]
+    return [*_NO_SUITES, *sorted(suites)]
+
+
+def features_on_local(mpi: str, workspace: Workspace) -> list[str]:
+    """Return the features of the environment of `local` for what Spack builds with an MPI.
+
+    It has what is built, and what may be. Without either there is no such environment: empty.
+    """
+    features = spack_features(workspace)
+    waiting = [suite for suite, of in unbuilt([mpi], workspace) if not may_build(suite, "local")]
+    ready = [feature for feature in features if feature not in waiting]
+    return ready if len(ready) > len(_NO_SUITES) else []
+
+
+def may_build(suite: str, system: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether Spack may build a suite on a system: a cluster's own, or where it is asked to.
+
+    `local` is whatever machine this is, of which a first run is to end soon.
+    """
+    return system != "local" or suite in environ.get(BUILD, "").split(",")
+
+
+def unbuilt(mpis: Iterable[str], workspace: Workspace) -> list[tuple[str, str]]:
+    """Return suites that Spack has never built on `local`, each with an MPI."""
+    suites = [name for name in spack_features(workspace) if name not in _NO_SUITES]
+    pairs = ((suite, mpi) for suite in suites for mpi in mpis)
+    folder = workspace.spack / "envs"
+    # A suite may have been built in several forms, each in a folder of its own.
+    return [
+        (suite, mpi)
+        for suite, mpi in pairs
+        if not any(folder.glob(f"local-{suite}-{mpi}*/spack.lock"))
+    ]
 
 
 @functools.cache

@@ -2,11 +2,15 @@
 
 import os
 import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from acceptance.core import process
+from acceptance.core.text import plural, time_text
 from acceptance.software.spack import Spack, SpackFault, commit, complaint
-from acceptance.software.spack_environments import environment_for
+from acceptance.software.spack_environments import BUILD, environment_for, may_build, unbuilt
 
 #: What `make spack` gets.
 SPACK_URL, SPACK_TAG = "https://github.com/spack/spack.git", "v1.1.0"
@@ -15,6 +19,47 @@ COMMITS = {
     SPACK_TAG: "2e907202bcc8209a6a62243aab50c179b524cc3b",
     PACKAGES_TAG: "0e093dad700a9be836b0d4aefc4bb5183e4990bd",
 }
+
+#: What Spack asks for sources unless a mirror is named, and s until it counts as out of reach.
+PUBLIC, PATIENCE = "https://mirror.spack.io/", 5.0
+#: Seconds that a build takes, as a rule: 7 to 50, and 20 to choose what is built.
+BUILD_TIME = 60.0
+
+
+def lines_on_builds(
+    mpis: Collection[str], spack: Spack, environ: Mapping[str, str] = os.environ
+) -> list[str]:
+    """Say before a run on `local` what Spack does not build in it, and whether it could."""
+    missing = unbuilt(mpis, spack.workspace)
+    waiting = [each for each in missing if not may_build(each[0], "local", environ)]
+    lines = []
+    if waiting:
+        suites = ",".join(dict.fromkeys(suite for suite, _ in waiting))
+        lines.append(
+            f"not built: {suites.replace(',', ', ')} with {', '.join(mpis)}; Spack builds them in "
+            f"about {time_text(len(waiting) * BUILD_TIME)} "
+            f"({plural(len(waiting), 'build')}) with: make run {BUILD}={suites}"
+        )
+    if missing and not _reaches_sources(environ):
+        lines.append(
+            f"Spack reaches no source, and can build none of what is missing: {PUBLIC} does not "
+            "answer, and SPACK_MIRROR names no mirror (spack-envs/README.md, No internet)"
+        )
+    return lines
+
+
+def _reaches_sources(environ: Mapping[str, str]) -> bool:
+    """Tell whether Spack has a mirror, or a network that reaches the one of its own."""
+    if environ.get("SPACK_MIRROR"):
+        return True  # which is looked at when an environment is composed
+    request = urllib.request.Request(PUBLIC, method="HEAD")
+    try:
+        urllib.request.urlopen(request, timeout=PATIENCE).close()
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def fill_mirror(destination: Path, suite: str, system: str, mpi: str, spack: Spack) -> str:

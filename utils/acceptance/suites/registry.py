@@ -12,7 +12,8 @@ from acceptance.suites.records import Benchmark, Suite
 
 _FOLDER = f"or name the folder of {{}} in the `extras` of an environment in {CONFIGURED}"
 _WHEELS = "pip install impi-rt (x86_64)" if INSTALLED else "make setup (Python wheels, x86_64)"
-_SPACK = f"{GET_SPACK}, then {'run them' if INSTALLED else 'make run'}"
+#: How Spack builds a suite on this machine, whose key goes to the end.
+_SPACK = f"{GET_SPACK}, then {'run them with' if INSTALLED else 'make run'} ACCEPTANCE_BUILD="
 
 #: Key -> suite.
 SUITES = {
@@ -31,7 +32,7 @@ SUITES = {
             "HPC Challenge",
             ("hpcc",),
             "Debian: hpcc openmpi-bin; or an MPI and a BLAS (libopenblas-dev), then "
-            f"{_SPACK}; {_FOLDER.format('hpcc')}",
+            f"{_SPACK}hpcc; {_FOLDER.format('hpcc')}",
             {"hpcc": hpcc.BENCHMARK},
         ),
         Suite(
@@ -40,14 +41,14 @@ SUITES = {
             # Each number of processes and class may have a program of its own.
             (),
             "an MPI and gfortran (Debian: openmpi-bin libopenmpi-dev gfortran), then "
-            f"{_SPACK}; {_FOLDER.format('its programs')}",
+            f"{_SPACK}npb; {_FOLDER.format('its programs')}",
             {f"npb.{name}": row for name, row in npb.BENCHMARKS.items()},
         ),
         Suite(
             "osu",
             "OSU Micro-Benchmarks",
             tuple(f"osu_{name}" for name in osu.BENCHMARKS),
-            f"an MPI (Debian: openmpi-bin libopenmpi-dev), then {_SPACK}; "
+            f"an MPI (Debian: openmpi-bin libopenmpi-dev), then {_SPACK}osu; "
             f"{_FOLDER.format('its programs')}",
             {f"osu.{name}": row for name, row in osu.BENCHMARKS.items()},
             {"balance": osu.BALANCE},
