@@ -35,10 +35,11 @@ class Told:
         keys = [*self.keys.values()]
         guessed = {key: _guess(*case) for case, key in self.keys.items()}
         self.run = run_progress.RunProgress(keys, _known(keys), guessed)
-        if len(cases) > 1:
-            told = [f"{len(cases)} cases and builds; {self.run.rest((), {})}", *_builds()]
-            for line in told:
-                getlogger().info(f"[----------] {line}")
+        count = (
+            [f"{len(cases)} cases and builds; {self.run.rest((), {})}"] if len(cases) > 1 else []
+        )
+        for line in [*count, *_builds()]:
+            getlogger().info(f"[----------] {line}")
 
     def look(self) -> None:
         """Write a line where it is time for one."""

@@ -335,6 +335,25 @@ def fresh(site, built):
     return site
 
 
+def test_what_was_built_otherwise_is_skipped_unless_it_is_asked_for(fresh):
+    """Of another version of the MPI, say: building takes its time, and nobody asked for it."""
+    mpi = externals.mpi_names()[0]
+    older = fresh.var / f"spack/envs/local-imb-{mpi}"
+    older.mkdir(parents=True)
+    (older / "spack.yaml").write_text("spack: {}\n")
+    (older / "spack.lock").write_text("{}\n")
+    del fresh.environment["ACCEPTANCE_BUILD"]
+    listed = fresh.reframe("-c", "checks", "-l", "-p", f"spack-{mpi}").output
+    assert {*re.findall(r"\^(\w+) ~", listed)} == {"ImbBuild"}
+    done, cases = run(fresh, "imb", f"spack-{mpi}", "-n", "PingPong|Barrier")
+    (note,) = (note for note in fresh.gate()[1]["notes"] if note.startswith("skipped: "))
+    assert "Spack has not built it as it is asked for" in note
+    assert "ACCEPTANCE_BUILD=imb" in note
+    assert "make run ACCEPTANCE_BUILD=hpcc," in done.output
+    assert not any(case.metrics for case in cases)
+    assert not (fresh.var / "spack/opt").exists()
+
+
 def test_a_wrong_checksum_is_refused(fresh, imb_built, tmp_path):
     source = archive("acee02cc")
     copy = tmp_path / "mirror" / source.relative_to(MIRROR)
