@@ -33,7 +33,7 @@ class Told:
         self.begin = self.last = time.monotonic()
         self.done = 0
         keys = [*self.keys.values()]
-        guessed = {key: _guess(*case) for case, key in self.keys.items()}
+        guessed = {key: _guess(case) for case, key in self.keys.items()}
         self.run = run_progress.RunProgress(keys, _known(keys), guessed)
         count = (
             [f"{len(cases)} cases and builds; {self.run.rest((), {})}"] if len(cases) > 1 else []
@@ -119,11 +119,12 @@ def _known(keys: list) -> dict:
         return {}
 
 
-def _guess(check, part, environ) -> float:
+def _guess(case) -> float:
     """Return how long a case takes that never ran here, in s; 0: nobody knows.
 
     On this machine itself, in the smoke mode, all are short but the builds of Spack.
     """
+    check, part, environ = case
     if (
         runtime.runtime().system.name != "local"
         or mode_of(part, getattr(check, "mode", "")) != QUICK

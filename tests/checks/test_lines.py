@@ -100,6 +100,8 @@ def test_a_line_comes_when_a_case_has_ended_or_none_has_for_long(monkeypatch):
     tasks = {name: Task("startup") for name in "ab"}
     monkeypatch.setattr(progress, "_key", lambda case: (case, "s:p+e", ""))
     monkeypatch.setattr(progress, "_known", lambda keys: {("b", "s:p+e", ""): 30.0})
+    monkeypatch.setattr(progress, "_guess", lambda case: 0.0)
+    monkeypatch.setattr(progress, "_builds", list)
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(progress, "getlogger", lambda: SimpleNamespace(info=lines.append))
     told = progress.Told([*"ab"], tasks)

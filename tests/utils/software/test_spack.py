@@ -242,8 +242,8 @@ def test_what_is_not_built_is_said_with_the_command_that_builds_it(fake, tmp_pat
     have_built(fake, "local-patterns-openmpi-0123abcd")
     mirror = {"SPACK_MIRROR": str(tmp_path)}
     assert lines_on_builds(["openmpi"], fake, mirror) == [
-        "not built: hpcc, imb, npb with openmpi; Spack builds them in about 3 min (3 builds) with: "
-        "make run ACCEPTANCE_BUILD=hpcc,imb,npb"
+        "not built: hpcc (openmpi), imb (openmpi), npb (openmpi); Spack builds them in about "
+        "3 min (3 builds) with: make run ACCEPTANCE_BUILD=hpcc,imb,npb"
     ]
     asked = {**mirror, "ACCEPTANCE_BUILD": "hpcc,imb,npb"}
     assert lines_on_builds(["openmpi"], fake, asked) == []

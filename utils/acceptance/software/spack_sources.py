@@ -34,11 +34,14 @@ def lines_on_builds(
     waiting = [each for each in missing if not may_build(each[0], "local", environ)]
     lines = []
     if waiting:
-        suites = ",".join(dict.fromkeys(suite for suite, _ in waiting))
+        suites = dict.fromkeys(suite for suite, _ in waiting)
+        each = (
+            f"{suite} ({', '.join(mpi for of, mpi in waiting if of == suite)})" for suite in suites
+        )
         lines.append(
-            f"not built: {suites.replace(',', ', ')} with {', '.join(mpis)}; Spack builds them in "
-            f"about {time_text(len(waiting) * BUILD_TIME)} "
-            f"({plural(len(waiting), 'build')}) with: make run {BUILD}={suites}"
+            f"not built: {', '.join(each)}; Spack builds them in about "
+            f"{time_text(len(waiting) * BUILD_TIME)} ({plural(len(waiting), 'build')}) with: "
+            f"make run {BUILD}={','.join(suites)}"
         )
     if missing and not _reaches_sources(environ):
         lines.append(
