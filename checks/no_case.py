@@ -1,6 +1,7 @@
 """Says at load which check files give no case on which partition, and which suites are not there.
 
-The words are those of the verdict and of `acceptance doctor` (`acceptance.software.no_case`).
+All of the first in one line, when all files are loaded: verdict and `acceptance doctor` have the
+reasons (`acceptance.software.no_case`). What is promised and not there has a line each.
 """
 
 import functools
@@ -13,10 +14,12 @@ from acceptance.suites import SUITES, suite_of
 from .extras import environment_of, extras_of
 from .partitions import partitions, size_of
 
+#: Check files without a case, of which nothing is told yet.
+_FOUND: list[software.NoCase] = []
 
-def lines_on(check: str) -> list[str]:
-    """Return what is to be said of a check file (its stem) before it runs, a line each."""
-    lines = []
+
+def tell(check: str) -> None:
+    """Look where a check file (its stem) gives no case; warn of a suite that is not as stated."""
     for part in partitions():
         environments, stated = environments_of(part), extras_of(part)
         found = software.no_case(
@@ -24,9 +27,9 @@ def lines_on(check: str) -> list[str]:
             stated.simulated is not None,
         )  # fmt: skip
         if told := size_of(part).told:
-            lines.append(f"{part.fullname}: {told}")
+            _warn(f"{part.fullname}: {told}")
         if found:
-            lines.append(str(found))
+            _FOUND.append(found)
         elif suite := suite_of(check):
             having = (each for each in environments if suite.key in each["features"])
             launcher, verified = part.launcher_type.registered_name, stated.verify_placement
@@ -35,19 +38,27 @@ def lines_on(check: str) -> list[str]:
                 or software.launch_fault(each, launcher, verified)
                 for each in having
             )
-            lines += [f"{part.fullname}: {fault}: its cases fail" for fault in faults if fault]
-    return lines
+            for fault in filter(None, faults):
+                _warn(f"{part.fullname}: {fault}: its cases fail")
+
+
+def tell_all(generate):
+    """Say in a line which check files give no case, before cases are made of those that do."""
+
+    def tell_and_generate(*checks, **options):
+        if _FOUND:
+            promised = any(each.promised for each in _FOUND)
+            log = getlogger().warning if promised else getlogger().info
+            log(software.no_cases_line(_FOUND))
+            _FOUND.clear()
+        return generate(*checks, **options)
+
+    return tell_and_generate
 
 
 def environments_of(part) -> list[dict]:
     """Return the environments of a partition as the configuration has them."""
     return [environment_of(each, part) for each in part.environs]
-
-
-def tell(check: str) -> None:
-    """Warn of these."""
-    for line in lines_on(check):
-        _warn(line)
 
 
 @functools.cache

@@ -1,12 +1,16 @@
 """What is read, shown and stored of outputs: as much as any legal one has, and no more."""
 
+import contextlib
+import functools
 from pathlib import Path
 
 import reframe as rfm
+from reframe.core import runtime
 
 from acceptance.core.errors import MESSAGE, QUOTED, read_whole
 from acceptance.core.text import clipped, printable, read_bounded
 from acceptance.launch import last_words
+from acceptance.rfm.log_format import LogFormatFault, line_form
 
 #: Bytes that are read of an output: at least, for each process, and at most. IMB with all its sizes
 #: writes less than 1 MB; what a process writes is less than 2 KiB, what a node says of its links
@@ -63,6 +67,24 @@ def bound_message(to_text):
     return bounded_text
 
 
+@functools.cache
+def log_forms():
+    """Return the forms of the lines that this ReFrame writes to files, as far as they are read."""
+    option = runtime.runtime().get_option
+    forms = []
+    for number, handler in enumerate(option("logging/0/handlers")):
+        if handler["type"] == "file":
+            fields = (f"logging/0/handlers/{number}/{name}" for name in ("format", "datefmt"))
+            with contextlib.suppress(LogFormatFault):
+                forms.append(line_form(*map(option, fields)))
+    return forms
+
+
+def set_off(line):
+    """Return a line as it is, or indented where it would read as one of ReFrame's own log."""
+    return f"  {line}" if any(form.match(line) for form in log_forms()) else line
+
+
 def bound_tail(_):
     """Show the last lines of an output, and no line of it as one of ReFrame's own log."""
 
@@ -71,6 +93,6 @@ def bound_tail(_):
         size, (text, _) = path.stat().st_size, read_bounded(path, 0, TAIL)
         lines = [clipped(printable(line), QUOTED) for line in text.splitlines()[1:]]
         cut = [f"(cut: of {size} B these are in the last {TAIL})"] if size > TAIL else []
-        return [f"  {line}\n" for line in (*cut, *lines[-num_lines:])]
+        return [f"{set_off(line)}\n" for line in (*cut, *lines[-num_lines:])]
 
     return last_lines

@@ -1,9 +1,11 @@
 """What lines of a run tell: the outcome of each case, and how far the run has come.
 
 `reframe_patches` puts them into ReFrame. They go where ReFrame's own lines go, the terminal and its
-log, as whole lines. In between a look at the clock is all that they cost.
+log, as whole lines of their own: whoever reads ReFrame's lines finds them as they are. In between a
+look at the clock is all that they cost.
 """
 
+import numbers
 import time
 from pathlib import Path
 
@@ -58,8 +60,6 @@ class Told:
 #: States of ReFrame's tasks.
 _OVER = ("completed", "retired", "fail", "xfail", "xpass", "skip")
 _RUNNING = {"compiling": "compile_start", "running": "run_start"}
-#: What a ReFrame raises that has none of its parts by these names.
-_OTHER = (AttributeError, KeyError, TypeError, ValueError)
 #: The round that runs now, if any.
 _CURRENT: list[Told] = []
 
@@ -68,10 +68,7 @@ def tell_progress(run_all):
     """Run cases, and tell how far that has come."""
 
     def run_all_and_tell(runner, testcases):
-        try:
-            _CURRENT[:] = [Told(testcases, runner._policy._task_index)]
-        except _OTHER as err:
-            _give_up(err)
+        _CURRENT[:] = [Told(testcases, runner._policy._task_index)]
         try:
             return run_all(runner, testcases)
         finally:
@@ -88,17 +85,8 @@ def _since(task) -> float:
 
 def look() -> None:
     """Write a line where it is time for one; called whenever ReFrame rests."""
-    try:
-        for told in _CURRENT:
-            told.look()
-    except _OTHER as err:
-        _give_up(err)
-
-
-def _give_up(err: Exception) -> None:
-    """Run on without these lines: no release of ReFrame is to end a run by them."""
-    _CURRENT.clear()
-    getlogger().warning(f"checks/progress.py: how far the run is cannot be told: {err!r}")
+    for told in _CURRENT:
+        told.look()
 
 
 def _key(case) -> durations.CaseInMode:
@@ -141,27 +129,30 @@ def _builds() -> list[str]:
     return lines_on_builds(externals.mpi_names(), spack)
 
 
-def tell_outcome(info):
-    """Add to the line that ends a case how long its build and its job took, and its main figure."""
+def tell_outcome(print_perf):
+    """Add a line to that which ends a case: how long its build and its job took, and a figure."""
 
-    def info_with_outcome(task):
-        text = info(task)
-        if task.aborted:
-            return text
+    def print_outcome_and_perf(task):
         phases = (task.duration(phase) for phase in ("compile_complete", "run_complete"))
         times = [time for time in phases if time is not None]
-        figure = main_figure(task.check.perfvalues or {})
-        return f"{text}: {sum(times):.1f} s{figure and f', {figure}'}" if times else text
+        if times and not task.check.is_dry_run():
+            figure = main_figure(task.check.perfvalues or {})
+            getlogger().info(f"==> {sum(times):.1f} s{figure and f', {figure}'}")
+        print_perf(task)
 
-    return info_with_outcome
+    return print_outcome_and_perf
 
 
 def main_figure(perfvalues):
     """Return the metric that one line shows: the first that failed, a peak, or the first of all.
 
-    A count has no unit there.
+    A count has no unit there. What is no number, as of a check that measured nothing, is no figure.
     """
-    metrics = [(key.split(":", 2)[-1], *values) for key, values in perfvalues.items()]
+    metrics = [
+        (key.split(":", 2)[-1], *values)
+        for key, values in perfvalues.items()
+        if isinstance(values[0], numbers.Real)
+    ]
     failed = (metric for metric in metrics if metric[-1] == "fail")
     peaks = (metric for metric in metrics if "_peak" in metric[0])
     for name, value, *_, unit, _ in (*failed, *peaks, *metrics):

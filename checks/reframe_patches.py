@@ -2,7 +2,8 @@
 
 `apply()` is called once, by `checks/base.py`. Each patch says what ReFrame does by itself and when
 the patch can go. A release of ReFrame that is not supported, and a patch that does not fit, are
-reported as warnings where ReFrame starts: it runs on, without that patch.
+reported as warnings where ReFrame starts: it runs on, without that patch. So it does where a patch
+fails (`Patch.around`): whatever checks a site has of its own, they end as in plain ReFrame.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import importlib
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +28,7 @@ from acceptance.core.paths import site_var
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm import half_made, marks
 
-from . import progress, shared_machine
+from . import no_case, progress, shared_machine
 from .outputs import bound_message, bound_tail
 from .reframe_slurm import cancel_by_beginnings, distribute_over_up, end_preempted, keep_whole
 
@@ -36,6 +38,7 @@ class Patch:
     """A function of ReFrame (`module:name`, or `module:class.name`) and what replaces it.
 
     `make` gets the original and returns the replacement. Older releases have it as `before`.
+    `raises` is what the replacement raises on purpose, beside what ends a session.
     """
 
     target: str
@@ -43,6 +46,40 @@ class Patch:
     behaviour: str
     until: str
     before: str = ""
+    raises: tuple[type[Exception], ...] = ()
+
+    def around(self, original: Callable) -> Callable:
+        """Return the replacement; of its own failures none reaches ReFrame.
+
+        Then what the original has answered, or raised, holds; it is called if it was not yet.
+        """
+
+        @functools.wraps(original)
+        def guarded(*given, **named):
+            ended = []
+
+            def own(*given, **named):
+                try:
+                    ended.append((original(*given, **named), None))
+                except BaseException as err:
+                    ended.append((None, err))
+                    raise
+                return ended[-1][0]
+
+            try:
+                return self.make(own)(*given, **named)
+            except (ForceExitError, *self.raises):
+                raise
+            except Exception as err:
+                if any(err is raised for _, raised in ended):
+                    raise
+                tell_failure(self.target, err)
+            answer, raised = ended[-1] if ended else (original(*given, **named), None)
+            if raised is not None:
+                raise raised
+            return answer
+
+        return guarded
 
     def find(self) -> tuple:
         """Return what has the target, the target's name there, and the target.
@@ -55,6 +92,20 @@ class Patch:
             with contextlib.suppress(ImportError, AttributeError, ValueError):
                 return _find(self.before)
             raise
+
+
+@functools.cache
+def _warn_once(target: str, what: str, place: str) -> None:
+    getlogger().warning(
+        f"checks/reframe_patches.py: its patch of {target} failed, so that ReFrame goes on without "
+        f"it; no check is at fault, please report it: {what} ({place})"
+    )
+
+
+def tell_failure(target: str, err: Exception) -> None:
+    """Warn of a failure of ours, once for each of its kind."""
+    last = traceback.extract_tb(err.__traceback__)[-1]
+    _warn_once(target, f"{type(err).__name__}: {err}", f"{Path(last.filename).name}:{last.lineno}")
 
 
 def _find(target: str) -> tuple:
@@ -82,7 +133,7 @@ def apply(version: str = reframe.VERSION) -> None:
             )
             continue
         if not hasattr(original, "patched"):
-            replacement = patch.make(original)
+            replacement = patch.around(original)
             replacement.patched = True
             setattr(owner, name, replacement)
 
@@ -129,11 +180,11 @@ def stop_when_told(rest):
     """Rest before jobs are looked at again, unless the session was told to stop."""
 
     def snooze(controller):
-        progress.look()
         if not _SIGNALS:
             rest(controller)
         if _SIGNALS:
             raise ForceExitError(f"received signal {_SIGNALS[0]}")
+        progress.look()
 
     return snooze
 
@@ -245,10 +296,16 @@ PATCHES = (
         "ReFrame reads an output from its end, and cuts lines",
     ),
     Patch(
-        "reframe.frontend.executors:RegressionTask.info",
+        "reframe.frontend.executors.policies:_print_perf",
         progress.tell_outcome,
-        "shows neither the time nor a figure of a case on the line that ends it",
-        "its configuration has a form for that line",
+        "shows neither the time nor the main figure of a case that has ended",
+        "it does so, without showing all metrics",
+    ),
+    Patch(
+        "reframe.frontend.cli:generate_testcases",
+        no_case.tell_all,
+        "does not tell which check files give no case on which partition",
+        "it tells which tests fit nothing here",
     ),
     Patch(
         "reframe.frontend.reporting.storage:_SqliteStorage._db_file",
@@ -262,6 +319,7 @@ PATCHES = (
         "keeps silent about lines of perflogs that a full disk takes, and stops where a perflog "
         "cannot be opened",
         "it warns of each of them, as it does of a folder that it cannot make",
+        raises=(LoggingError,),
     ),
     Patch(
         "reframe.core.schedulers.local:LocalJobScheduler.submit",
@@ -276,5 +334,11 @@ PATCHES = (
         "it keeps runs on one machine apart",
     ),
     # Python's own: ReFrame's handlers of its log derive from it.
-    Patch(f"{logging.__name__}:Handler.handleError", let_stops_through, _KEPT, _KEPT_UNTIL),
+    Patch(
+        f"{logging.__name__}:Handler.handleError",
+        let_stops_through,
+        _KEPT,
+        _KEPT_UNTIL,
+        raises=(OSError,),
+    ),
 )

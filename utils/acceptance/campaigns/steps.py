@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT
 from acceptance.rfm import check_files
@@ -24,6 +25,8 @@ LINK_CHECK = f"{LINK_SUITE}.py"
 NODES, NODES_CHECK, NODES_TEST, NODES_AGAIN = "nodes", "nodes.py", "NodePairs", "nodes-again"
 #: The step that measures all pairs of nodes, and those of them that are slow once more by itself.
 ALL_PAIRS, ALL_PAIRS_CHECK, ALL_PAIRS_TEST = "all_pairs", "all_pairs.py", "AllPairs"
+#: The step of the checks that a site has of its own.
+OWN = "own"
 #: Of the checks that maintenance runs the one that is a step of its own.
 WITHOUT_PAIRS = ("-x", f"^{ALL_PAIRS_TEST}")
 #: The mode of ReFrame that runs the link check and all pairs only.
@@ -54,9 +57,13 @@ def plan(
     limited: str = "",
     excluded: str = "",
     extra: Sequence[str] = (),
+    own: Sequence[Path] = (),
     checks: Path = ROOT / "checks",
 ) -> list[Step]:
     """Return the steps of a campaign in a mode; every check file that defines tests is in one.
+
+    So are the check files of a site, `own` (`own_files`), in the last step. The modes of this
+    library say nothing to them, but that in maintenance only those of its tag are run.
 
     The link check is a case for each node of Slurm that is up and not `excluded`. `pinned` are the
     nodes that the benchmarks run on (`launch/pins.py`), `limited` those of which all pairs are
@@ -99,7 +106,30 @@ def plan(
                 *_unprovided(group, configuration, chosen),
             )
         )
+    if own:
+        paths = [word for path in own for word in ("-c", str(path))]
+        if mode == MAINTENANCE:
+            words = ["-t", f"^{MAINTENANCE}$"]
+        elif mode in MODES:
+            words = []
+        planned.append(Step(OWN, tuple(own), (*paths, "-r", *words, *common, *extra)))
     return planned
+
+
+def own_files(paths: Iterable[Path], checks: Path = ROOT / "checks") -> tuple[Path, ...]:
+    """Return the check files of files and folders of a site, each once; none is of the library.
+
+    Raises Fault for a path without a test: it would be left out without a word.
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        files = check_files.check_files([path.resolve()], recursive=False)
+        if not files:
+            raise Fault(f"-c {path}: {'defines no test' if path.exists() else 'is not there'}")
+        if of_library := [file for file in files if file.parent == checks.resolve()]:
+            raise Fault(f"-c {path}: {of_library[0].name} is run anyway; name a site's own checks")
+        found |= dict.fromkeys(files)
+    return tuple(found)
 
 
 def mode_options(mode: str, configuration: site.Site) -> list[str]:

@@ -11,7 +11,7 @@ from acceptance.campaigns.known_nodes import of_campaign
 from acceptance.campaigns.links import judge_links
 from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, State
-from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS
+from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS, OWN
 from acceptance.core.paths import Workspace
 from acceptance.rfm import ResultsFault, Session, SiteFault, configuration, database
 from acceptance.site import partition_size
@@ -143,7 +143,7 @@ def _judge_part(session: Session) -> Verdict:
 
 def _judge_whole(given: Verdict, state: State) -> None:
     """Take back, and add, what only all steps together show."""
-    suites = [step for step in state.steps if step.name not in (LINKS, ALL_PAIRS)]
+    suites = [step for step in state.steps if step.name not in (LINKS, ALL_PAIRS, OWN)]
     if any(use.suite != LINK_SUITE for use in given.suites):
         # The extra options of the campaign left out all of one suite, not of every one.
         given.problems = [

@@ -104,9 +104,22 @@ def add(commands: Commands) -> None:
 
 def _add_common(command: argparse.ArgumentParser) -> None:
     add_system(command)
+    _add_own(command)
     command.add_argument("--dry-run", action="store_true", help="count cases and time, run nothing")
     command.add_argument(
         "reframe", nargs="*", metavar="-- OPTION", help="of ReFrame, for the benchmarks"
+    )
+
+
+def _add_own(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        *("-c", "--checkpath"),
+        dest="own",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="PATH",
+        help="checks of your own, a file or a folder of them, that take part, as reframe -c",
     )
 
 
@@ -115,6 +128,11 @@ def run(options: argparse.Namespace) -> int:
     given = [word for word in options.reframe if word.startswith(CONFIG_FILE)]
     if given:
         raise Fault(f"{given[0]} belongs before --: acceptance {options.command} -C FILE")
+    # It chooses none of the benchmarks, wherever it stands.
+    among = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    _add_own(among)
+    named, options.reframe = among.parse_known_args(options.reframe)
+    options.own = steps.own_files([*options.own, *named.own])
     options.workspace.require_records(of_many=True)
     try:
         return {"nightly": _nightly, "accept": _accept}[options.command](options)
@@ -147,6 +165,7 @@ def _nightly(options: argparse.Namespace) -> int:
         system=options.system,
         pinned=pins.write({name: turn.nodes for name, turn in turns.items() if turn.nodes}),
         extra=tuple(options.reframe),
+        own=options.own,
     )
     notes = [turn.text for turn in turns.values()]
     if options.dry_run:
@@ -182,6 +201,7 @@ def _accept(options: argparse.Namespace) -> int:
         limited=pinned,
         excluded=limit.exclusion(limited, known, system["partitions"]),
         extra=tuple(options.reframe),
+        own=options.own,
     )
     if options.dry_run:
         return _show(plan, "acceptance", known, options)
@@ -211,7 +231,8 @@ def _asked(
 ) -> dict[str, str | list[str]]:
     """Return what a campaign must share to be gone on with; login nodes may share `var/`."""
     system = configuration.system(options.system)["name"]
-    return {"mode": mode, "system": system, "reframe": options.reframe}
+    own = {"own": [str(path) for path in options.own]} if options.own else {}
+    return {"mode": mode, "system": system, "reframe": options.reframe, **own}
 
 
 def _campaign(

@@ -21,6 +21,7 @@ _COLOUR = re.compile(r"\x1b\[\d*m")
 _FIELD = re.compile(r"  (?P<name>[a-z ]+): +(?P<value>.*)")
 _RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>\d+) skipped")
 _SKIP = re.compile(r"\[ +SKIP \] \( *\d+/\d+\) (?P<case>.*)")
+_ENDED = re.compile(r"\[ +[A-Z]+ \] \( *\d+/\d+\) (?P<name>.+) /[0-9a-f]+ (?P<where>@\S+)")
 _STORED = re.compile(r"Current session stored with UUID: (?P<uuid>\S+)")
 _DELETED = re.compile(r"Session (\S+) deleted successfully\.$", re.MULTILINE)
 #: The first 4.8 and older do not tell the state: where it is off, they stored nothing.
@@ -43,7 +44,7 @@ _NARROW_MODES = ("maintenance",)
 #: How warnings begin which mean that something was not run, measured or stored.
 _LOST = (
     "skipping test",
-    "skipping evaluation",
+    (_UNREAD := "skipping evaluation"),
     "could not resolve dependency",
     "check path",
     "failed to store",
@@ -61,7 +62,8 @@ class LoggedRun:
 
     `ran` is how many cases ran, of how many that were selected and not skipped; it and `stored`,
     the UUID of the session, are None when the run never came to them. `skipped` has a line a case,
-    with the reason that the results database does not keep.
+    with the reason that the results database does not keep. `unread` has the cases of which some
+    performance variable could not be evaluated, `NAME @WHERE`: the database does not know of it.
     """
 
     time: str
@@ -72,6 +74,9 @@ class LoggedRun:
     skipped: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
+    #: Whether all performance variables of the case that ends next were evaluated.
+    reads_on: bool = True
     last: str = ""
     last_line: int = 0
 
@@ -252,12 +257,16 @@ def _invocations(text: str, form: LineForm) -> list[LoggedRun]:
 def _take(run: LoggedRun, level: str, message: str) -> None:
     if level == "warning":
         run.warnings.append(message.removeprefix("WARNING: ").strip())
+        run.reads_on = run.reads_on and not run.warnings[-1].startswith(_UNREAD)
     elif level in ("error", "critical"):
         run.errors.append(message.removeprefix("ERROR: ").strip())
     elif found := _RAN.search(message):
         run.ran = int(found["done"]), int(found["selected"]) - int(found["skipped"])
     elif found := _SKIP.match(message):
         run.skipped.append(found["case"])
+    elif not run.reads_on and (found := _ENDED.match(message)):
+        run.unread.add(f"{found['name']} {found['where']}")
+        run.reads_on = True
     elif found := _STORED.match(message):
         if run.stored:  # the log does not say of which process a line is
             run.errors.append("two runs wrote to this log at once, and its format has no process")

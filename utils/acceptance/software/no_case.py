@@ -6,7 +6,7 @@ Environments are dictionaries as ReFrame's configuration has them: `name`, `feat
 
 import os
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,18 @@ class NoCase:
         """Say it in a line."""
         todo = f" ({self.remedy})" if self.promised and self.remedy else ""
         return f"{self.check}.py: no case on {self.partition}: {self.reason}{todo}"
+
+
+def no_cases_line(found: Iterable[NoCase]) -> str:
+    """Say in a line which check files give no case where; the doctor has the reasons."""
+    checks: dict[str, list[str]] = {}
+    for each in found:
+        checks.setdefault(each.partition, []).append(f"{each.check}.py")
+    places: dict[str, list[str]] = {}
+    for partition, names in checks.items():
+        places.setdefault(", ".join(sorted({*names})), []).append(partition)
+    parts = "; of ".join(f"{names} on {', '.join(where)}" for names, where in places.items())
+    return f"no case of {parts}; acceptance doctor says why"
 
 
 #: Check files (their stems) that give no case on a simulated partition.

@@ -1,11 +1,11 @@
 """The verdict on the cases of a session: which passed, what they measured, what links showed."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from acceptance.core.observations import RECORDED_OTHERWISE, SHARED
-from acceptance.core.text import plural
+from acceptance.core.text import plural, shortened
 from acceptance.core.units import is_measured
 from acceptance.fabric.link_check import STANDING
 from acceptance.fabric.view import kinds
@@ -27,8 +27,11 @@ from acceptance.verdict.model import (
 _BEFORE_RUN = ("setup", "compile", "compile_wait")
 
 
-def judge_cases(verdict: Verdict, session: Session) -> None:
-    """Judge every case of a session, and count them; a case that failed once has failed."""
+def judge_cases(verdict: Verdict, session: Session, unread: Collection[str] = ()) -> None:
+    """Judge every case of a session, and count them; a case that failed once has failed.
+
+    `unread` are cases of which ReFrame's log says that it could not evaluate what they measure.
+    """
     verdict.session, verdict.host, verdict.elapsed = session.uuid, session.host, session.elapsed
     tests = [case for case in session.cases if not case.fixture]
     verdict.system = verdict.system or ", ".join(sorted({case.system for case in tests}))
@@ -42,10 +45,13 @@ def judge_cases(verdict: Verdict, session: Session) -> None:
             _note_expected(verdict, case)
         elif case.result not in COUNTED:
             _fail_case(verdict, case, _place(case) in passed_later)
-        elif case.passed and not case.fixture:
+        elif case.passed and not case.fixture and not _is_functional(case, unread):
             _judge_metrics(verdict, case)
     _count_metrics(verdict, tests)
     _judge_not_run(verdict, session.cases)
+    if names := [case.name for case in tests if case.passed and _is_functional(case, unread)]:
+        told = f"{plural(len(names), 'case')} passed that promise no metric"
+        verdict.notes.append(f"{told}: {shortened(names)}")
     _note_links(verdict, session.cases)
     _note_fabric(verdict, tests)
     _note_shared(verdict, tests)
@@ -67,6 +73,18 @@ def _count(verdict: Verdict, cases: Sequence[Case]) -> None:
 
 def _place(case: Case) -> str:
     return f"{case.name} @{case.where}"
+
+
+def _is_functional(case: Case, unread: Collection[str]) -> bool:
+    """Tell whether a case promises no metric: a site's own, that declares none to ReFrame."""
+    return case.plain and not (case.metrics or case.declared or _place(case) in unread)
+
+
+def only_functional(cases: Iterable[Case], unread: Collection[str]) -> bool:
+    """Tell whether cases of a site's own passed, and nothing promises any metric."""
+    tests = [case for case in cases if not case.fixture]
+    functional = all(_is_functional(case, unread) for case in tests)
+    return functional and any(case.passed for case in tests)
 
 
 def _result(case: Case) -> CaseResult:

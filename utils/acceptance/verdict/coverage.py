@@ -10,7 +10,7 @@ from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
 from acceptance.rfm.session_schema import node_of_case
 from acceptance.site import in_words, unmet_rows, without_case
-from acceptance.software import NoCase
+from acceptance.software import NoCase, no_cases_line
 from acceptance.suites import SUITES
 from acceptance.verdict.model import Unprovided, Unselected, Verdict
 
@@ -25,23 +25,27 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
     for case in cases:
         places = given.setdefault(Path(case.filename).resolve(), set())
         places.add(f"{case.system}:{case.partition}")
+    reasons: list[NoCase] = []
     for path in check_files.check_files(run.check_path, recursive=run.recursive):
         places = given.get(path.resolve(), set())
         if not run.filters:
-            _judge_check_file(verdict, path, places, _why(path.stem, run))
+            reasons += _judge_check_file(verdict, path, places, _why(path.stem, run))
         elif not places:
             verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
+    told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
+    verdict.notes = [note for note in verdict.notes if note != told]
     if verdict.unprovided and cases and not any(case.suite in SUITES for case in cases):
         fail_without_suite(verdict)
 
 
 def _judge_check_file(
     verdict: Verdict, path: Path, places: Collection[str], why: Sequence[NoCase | None]
-) -> None:
-    """Judge a check file that gave cases in these places; `why` it gave none has each partition."""
+) -> list[NoCase]:
+    """Judge a check file that gave cases in these places; `why` it gave none has each partition.
+
+    Return the reasons that hold.
+    """
     reasons = [each for each in why if each and each.partition not in places]
-    told = {f"ReFrame: {each}" for each in reasons}  # as the checks said at load
-    verdict.notes = [note for note in verdict.notes if note not in told]
     promised = [each for each in reasons if each.promised]
     if not places and not promised and (len(reasons) < len(why) or not why):
         verdict.fail(
@@ -61,6 +65,7 @@ def _judge_check_file(
                 verdict.unprovided.append(
                     Unprovided(path.name, each.reason, each.remedy, each.partition)
                 )
+    return reasons
 
 
 def judge_references(

@@ -6,6 +6,7 @@ measured) and the tree of check files (what there is, `verdict/coverage.py`) are
 """
 
 import shlex
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from acceptance.rfm import LoggedRun, ResultsFault, Session, SessionFault, last_
 from acceptance.rfm import database as results
 from acceptance.rfm.last_run import LastRun
 from acceptance.verdict import coverage, stored_values
-from acceptance.verdict.cases import judge_cases
+from acceptance.verdict.cases import judge_cases, only_functional
 from acceptance.verdict.model import EXPECTED, LEFT_OUT, Verdict
 from acceptance.verdict.remeasure import is_repetition
 
@@ -69,7 +70,7 @@ def judge(
             said = stored_values.explained(err, database, workspace.perflogs)
         verdict.cannot_judge("unreadable-database", said, str(database))
         return verdict
-    _judge_session(verdict, stored)
+    _judge_session(verdict, stored, run.unread if run else ())
     if run is not None:
         _add_skip_reasons(verdict, run)
         _count_lost(verdict, run, stored)
@@ -145,14 +146,16 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
         verdict.fail("fewer-cases", f"only {ran} of {selected} selected cases were run")
 
 
-def _judge_session(verdict: Verdict, session: Session) -> None:
-    judge_cases(verdict, session)
+def _judge_session(verdict: Verdict, session: Session, unread: Collection[str]) -> None:
+    judge_cases(verdict, session, unread)
     verdict.command = verdict.command or session.command
     verdict.time = verdict.time or datetime.fromtimestamp(session.start).isoformat(
         timespec="seconds"
     )
     measured = (case.metrics for case in session.cases if case.result != EXPECTED)
-    if not any(is_measured(metric.value) for metrics in measured for metric in metrics):
+    if not only_functional(session.cases, unread) and not any(
+        is_measured(metric.value) for metrics in measured for metric in metrics
+    ):
         suites = sorted({case.suite for case in session.cases if case.suite})
         of = f" of {', '.join(suites)}" if suites else ""
         verdict.fail("nothing-measured", f"no case{of} measured anything", *suites)
