@@ -163,6 +163,7 @@ ADDED = re.compile(
     r"==> \d+\.\d s(, rate (5|nan) MB/s)?$"
     r"|\[-{10}\] \d+ cases and builds; rest unknown: none of the \d+ left ran here of late$"
     r"|\[-{10}\] \d+ cases and builds; about \d+ s left"
+    r"|\[-{10}\] \d+ of \d+ done in \d+ s; "
     r"|no case of imb.py on mysite:login; acceptance doctor says why$"
     rf"|{WARNING}"
 )

@@ -15,12 +15,12 @@ from tests.terminal import on_terminal
 CASE = ("-c", "checks", "-r", "-n", "PingPong%np=2%placement=intra-node")
 ENDED = re.compile(
     r"\[       OK \] \(1/1\) ImbMpi1 %benchmark=PingPong %np=2 %placement=intra-node /\w+ "
-    r"@replay:default\+recorded: \d+\.\d s, bandwidth_peak [\d.]+ MB/s$",
+    r"@replay:default\+recorded\n==> \d+\.\d s, bandwidth_peak [\d.]+ MB/s$",
     re.MULTILINE,
 )
 
 
-def test_a_case_that_ends_is_one_line_and_its_metrics_are_in_the_log(site):
+def test_a_case_that_ends_is_reframes_line_and_one_of_ours_and_its_metrics_are_in_the_log(site):
     site.replay((DATA / "imb/IMB-MPI1_PingPong.impi.txt").read_text())
     done = site.reframe(*CASE)
     assert ENDED.search(done.output), done.output
@@ -29,7 +29,12 @@ def test_a_case_that_ends_is_one_line_and_its_metrics_are_in_the_log(site):
     assert re.search(r"\|verbose\|P: latency_8: [\d.]+ us", log)
     run = run_log.last_ended(LogFiles(site.var / "log"))
     assert (run.ran, run.errors) == ((1, 1), [])
-    assert all(" no case on replay:default: " in line for line in run.warnings)
+    # That nothing provides the other suites is one line, and no warning.
+    assert run.warnings == []
+    (line,) = re.findall(r"^no case of (.*)$", done.output, re.MULTILINE)
+    assert re.match(r"[a-z_., ]+ on replay:default; acceptance doctor says why$", line)
+    assert "osu.py" in line
+    assert "imb.py" not in line
     assert run.stored
 
 
@@ -120,15 +125,12 @@ def test_a_line_comes_when_a_case_has_ended_or_none_has_for_long(monkeypatch):
     assert not any("\r" in line or "\x1b" in line for line in lines)
 
 
-def test_a_reframe_that_has_other_parts_runs_on_and_is_warned_of(monkeypatch):
-    warnings = []
-    monkeypatch.setattr(progress, "getlogger", lambda: SimpleNamespace(warning=warnings.append))
-    run_all = progress.tell_progress(lambda runner, cases: f"ran {len(cases)}")
-    assert run_all(SimpleNamespace(), ["a", "b"]) == "ran 2"
-    assert "how far the run is cannot be told: AttributeError" in warnings[0]
-    progress.look()
-    assert len(warnings) == 1
-
-
 def test_a_count_has_no_unit_in_the_figure():
     assert main_figure({"s:p:nodes": (16, 0, None, None, "1", "pass")}) == "nodes 16"
+
+
+@pytest.mark.parametrize("value", [None, "fast"])
+def test_what_is_no_number_is_no_figure(value):
+    values = {"s:p:rate": (value, 0, None, None, "MB/s", None)}
+    assert main_figure(values) == ""
+    assert main_figure({**values, "s:p:time": (2.5, 0, None, None, "s", "pass")}) == "time 2.5 s"

@@ -9,9 +9,11 @@ from reframe.core.exceptions import LoggingError
 from reframe.core.logging import MultiFileHandler
 
 from acceptance.core.errors import MESSAGE, QUOTED, ParseError
-from acceptance.core.storage import LogFiles
+from acceptance.core.storage import LOG_FORMAT, LogFiles
 from acceptance.rfm import database as results
 from acceptance.rfm import run_log
+from acceptance.rfm.log_format import line_form
+from checks import outputs
 from checks.outputs import bound_message, bound_tail
 from checks.reframe_patches import let_stops_through, tell_lost_line
 from tests.conftest import DATA, Site
@@ -95,12 +97,24 @@ def test_what_a_parser_quotes_is_bounded():
     assert len(said) < 6 * QUOTED
 
 
+#: A line of ReFrame's log, as the clone's configuration writes it.
+LOGGED = "2026-11-24T18:00:00+00:00|7|info|[  PASSED  ] Ran 5/5 test case(s) from 5 check(s)"
+
+
+@pytest.fixture
+def log_forms(monkeypatch):
+    """The forms of the log of the clone, for who runs in no ReFrame."""
+    monkeypatch.setattr(outputs, "log_forms", lambda: [line_form(LOG_FORMAT)])
+
+
+@pytest.mark.usefixtures("log_forms")
 @pytest.mark.parametrize(
     ("content", "shown"),
     [
         ("", []),
-        ("a\nb\nc\n", ["  b\n", "  c\n"]),
-        ("a\rb\x07\n", ["  a\n", "  b\\x07\n"]),
+        ("a\nb\nc\n", ["b\n", "c\n"]),
+        ("a\rb\x07\n", ["a\n", "b\\x07\n"]),
+        (f"a|b|info|c\n{LOGGED}\n", ["a|b|info|c\n", f"  {LOGGED}\n"]),
     ],
 )
 def test_the_last_lines_of_an_output(tmp_path, content, shown):
@@ -109,13 +123,14 @@ def test_the_last_lines_of_an_output(tmp_path, content, shown):
     assert bound_tail(None)(path, 2) == shown
 
 
+@pytest.mark.usefixtures("log_forms")
 def test_the_last_lines_of_a_long_output(tmp_path):
     path = tmp_path / "out"
     path.write_text("x" * 10**6 + "\nlast\n")
     note, long, last = bound_tail(None)(path, 5)
     assert "1000006 B" in note
     assert len(long) < QUOTED + 100
-    assert last == "  last\n"
+    assert last == "last\n"
 
 
 def test_perflogs_that_cannot_be_written_stop_no_run_and_fail_the_gate(site):

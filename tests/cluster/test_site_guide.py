@@ -128,7 +128,7 @@ def test_a_site_that_states_nothing_runs_what_slurm_knows(measured):
     path.write_text(OWN.format(prefix=str(site.folder), wheels=f"{WHEELS}/bin"))
     listed = site.reframe("-C", path, "-c", "checks/imb.py", "-n", "PingPong", "-l")
     assert "ImbMpi1 %benchmark=PingPong %np=2 %placement=inter-node" in listed.output
-    assert "no case on" not in listed.output + listed.errors
+    assert "no case of" not in listed.output + listed.errors
     told = site.acceptance("doctor", "-C", path, "--ask-nodes", "--format", "json").data
     (lines,) = [row["lines"] for row in told if row["what"] == "partition ten"]
     entries = ast.literal_eval("{" + "\n".join(lines) + "}")

@@ -10,6 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.campaigns import state as campaign
+from acceptance.core.paths import ROOT
 from acceptance.verdict import Verdict
 from tests.campaigns import CASES, NAMES, Held
 from tests.conftest import Site
@@ -283,7 +284,9 @@ def test_the_end_of_a_fault_is_told_once_when_a_later_night_has_looked(night, ht
     (first,) = http.posts
     assert "1 faulty node on replay" in first["title"]
     assert "no InfiniBand adapter" in first["message"]
-    assert "see more: acceptance gate" in first["message"]
+    config = f"-C {ROOT}/config/settings.py -C {held.folder}/site.py"
+    assert f"see more: acceptance gate {config}\n" in first["message"]
+    assert f"acknowledge: acceptance ack {config} " in first["message"]
     assert held.run("nightly").status == 1
     (alert,) = open_alerts(held)
     assert len(http.posts) == 1

@@ -264,3 +264,41 @@ def test_a_reader_that_has_seen_enough_stops_nothing(held, command):
     assert held.states[0]["ended"]
     assert held.states[0]["status"] == 0
     assert len(held.ran) == 2
+
+
+OWN = """
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+
+@rfm.simple_test
+class OwnMounts(rfm.RunOnlyRegressionTest):
+    valid_systems = valid_prog_environs = ["*"]
+    executable = "true"
+    sanity_patterns = sn.assert_true({sane})
+"""
+
+
+@pytest.mark.parametrize("after", [("--",), ()])
+def test_checks_of_a_site_take_part_in_a_night_and_count(held, after):
+    """They are named among the options of ReFrame, or before these; the campaign keeps them."""
+    own = held.folder / "own"
+    own.mkdir()
+    (own / "mounts.py").write_text(OWN.format(sane=bool(after)))
+    before = () if after else ("--",)
+    chosen = ("-n", "Barrier%np=2%placement=intra-node|OwnMounts")
+    done = held.site.acceptance(*NIGHT, *after, "-c", own, *before, *chosen)
+    (state,) = held.states
+    assert state["asked"]["own"] == [str(own / "mounts.py")]
+    assert state["asked"]["reframe"] == [*chosen]
+    step = held.step("own")
+    assert (step["state"], step["files"]) == ("done", [str(own / "mounts.py")])
+    status, verdict = held.site.gate()
+    assert "mounts.py" in verdict["check_files"]
+    if after:
+        assert (done.status, status, verdict["problems"]) == (0, 0, [])
+        assert "1 case passed that promise no metric: OwnMounts" in verdict["notes"]
+    else:
+        assert (done.status, status) == (1, 1)
+        assert [problem["kind"] for problem in verdict["problems"]] == ["case-failed"]
+        assert verdict["problems"][0]["message"].startswith("OwnMounts @")

@@ -17,6 +17,7 @@ from acceptance.campaigns import lock as campaign_lock
 from acceptance.campaigns import nodes, runner, steps, verdict
 from acceptance.campaigns import state as campaign
 from acceptance.cli import campaigns as campaign_cli
+from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT
 from acceptance.launch import SlurmFault, SlurmNode
@@ -111,6 +112,39 @@ def test_options_of_reframe_are_for_the_benchmarks_only():
     assert limited[2].arguments[-2:] == ("-S", "pinned=p=node1,node2")
     ends = {step.arguments[-5:] for step in plan[3:]}
     assert ends == {("--system=made", "-S", "pinned=p=node1", "-n", "x y")}
+
+
+def test_checks_of_a_site_are_a_step_of_their_own(tmp_path):
+    test = "@rfm.simple_test\nclass T(rfm.RunOnlyRegressionTest):\n  pass\n"
+    folder = tmp_path / "own"
+    folder.mkdir()
+    for name in ("mounts", "modules"):
+        (folder / f"{name}.py").write_text(test)
+    (folder / "helper.py").write_text("")
+    own = steps.own_files([folder, folder / "mounts.py"])
+    assert own == (folder / "modules.py", folder / "mounts.py")
+    paths = ("-c", str(own[0]), "-c", str(own[1]), "-r")
+    for mode, words in (("nightly", ()), ("maintenance", ("-t", "^maintenance$"))):
+        plan = steps.plan(mode, configuration("imb"), system="made", extra=("-x", "y"), own=own)
+        assert [step.name for step in plan].count("own") == 1
+        # The variables of our modes, and the nodes that our benchmarks are pinned to, are ours.
+        assert plan[-1].arguments == (*paths, *words, "--system=made", "-x", "y")
+        assert plan[-1].files == own
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nowhere.py", "is not there"),
+        ("helper.py", "defines no test"),
+        (str(ROOT / "checks/imb.py"), "imb.py is run anyway; name a site's own checks"),
+        (str(ROOT / "checks"), ".py is run anyway; name a site's own checks"),
+    ],
+)
+def test_no_check_of_a_site_is_left_out_without_a_word(tmp_path, name, why):
+    (tmp_path / "helper.py").write_text("")
+    with pytest.raises(Fault, match=f"-c .*: .*{why}"):
+        steps.own_files([tmp_path / name])
 
 
 def test_the_nodes_are_measured_whatever_is_chosen_and_as_their_own_variables_say():

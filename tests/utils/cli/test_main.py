@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import socket
 import subprocess
 
 import pytest
@@ -303,4 +304,4 @@ def test_a_utils_elsewhere_on_the_path_disturbs_nothing(site, http, tmp_path):
     # Another process of Python delivers it, with the same path.
     delivered = site.run("acceptance", "alerts", "--test", **environment)
     assert (delivered.status, delivered.output) == (0, "hook: ok\n"), delivered.errors
-    assert http.subjects == ["Test of the alerts of acceptance"]
+    assert http.subjects == [f"Test of the alerts of local, by {socket.gethostname()}"]

@@ -132,6 +132,32 @@ def test_row_1_an_extractor_that_finds_nothing_beside_one_that_does(site):
     assert "performance variable 'bandwidth'" in message(verdict, "lost")
 
 
+def test_checks_of_a_site_that_promise_no_metric_are_asked_for_none(site):
+    folder = write_checks(site, mounts=plain("Mounts"), modules=plain("Modules"))
+    site.reframe("-c", folder, "-r")
+    status, verdict = site.gate()
+    assert (status, verdict["problems"]) == (0, [])
+    (note,) = [note for note in verdict["notes"] if "promise" in note]
+    assert re.match(
+        r"2 cases passed that promise no metric: (Mounts, Modules|Modules, Mounts)", note
+    )
+    assert site.gate("--session", verdict["session"][:8])[0] == 0
+
+
+def test_a_check_that_promises_a_metric_is_asked_for_it_beside_one_that_does_not(site):
+    lost = """
+        @performance_function("us")
+        def latency(self):
+            raise ValueError("nothing found")
+    """
+    folder = write_checks(site, mounts=plain("Mounts"), lost=plain("Lost", lost))
+    site.reframe("-c", folder, "-r")
+    status, verdict = site.gate()
+    assert status == 1
+    assert kinds(verdict) == ["lost", "no-metrics", "nothing-measured"]
+    assert message(verdict, "no-metrics").startswith("Lost @")
+
+
 def test_row_2_a_metric_without_reference_is_counted_as_recorded(measured):
     _, verdict = measured.gate()
     assert (verdict["judged"], verdict["recorded"]) == ({}, 48)

@@ -13,9 +13,6 @@ from acceptance.core.text import one_line
 #: Alerts that a message spells out; the command `acceptance alerts` lists all.
 SHOWN = 20
 
-#: What shows more of an alert that is not of the history.
-_GATE = "acceptance gate"
-
 #: Characters of the longest subject.
 LONGEST = 160
 
@@ -81,16 +78,26 @@ def subject(news: News) -> str:
     return one_line(head + (what if len(what) <= room else what[: room - 3] + "...") + tail)
 
 
-def body(news: News, now: datetime) -> str:
-    """Return the text: a paragraph an alert, with how to see more and how to acknowledge it."""
+def body(news: News, now: datetime, named_by: str = "") -> str:
+    """Return the text: a paragraph an alert, with how to see more and how to acknowledge it.
+
+    The commands name their configuration as `Workspace.named_by` does.
+    """
     stamp = now.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     lines = [f"Found on {stamp} by {socket.gethostname()}."]
     if _all_simulated(news):
         lines.append("All of this is SIMULATED: no machine was measured, and none is at fault.")
-    lines += _section("New", news.new, [_steps(alert) for alert in news.new])
-    lapsed = [(f"was {who}", *_steps(alert)) for alert, who in news.lapsed]
-    lines += _section("Still open, no longer acknowledged", [a for a, _ in news.lapsed], lapsed)
-    lines += _section("Ended", news.ended, [() for _ in news.ended])
+    new = [_steps(alert, named_by) for alert in news.new]
+    lapsed = [(f"was {who}", *_steps(alert, named_by)) for alert, who in news.lapsed]
+    for title, alerts, details in (
+        ("New", news.new, new),
+        ("Still open, no longer acknowledged", [alert for alert, _ in news.lapsed], lapsed),
+        ("Ended", news.ended, [() for _ in news.ended]),
+    ):
+        lines += _section(title, alerts, details)
+        if len(alerts) > SHOWN:
+            more = f"acceptance alerts{named_by}"
+            lines += ["", f"... and {len(alerts) - SHOWN} more: {more}"]
     return "\n".join(lines) + "\n"
 
 
@@ -107,13 +114,10 @@ def _section(
         yield from ("", f"{title}:")
     for alert, more in list(zip(alerts, details, strict=True))[:SHOWN]:
         yield from ("", f"* {one_line(alert.line)}", *(f"  {one_line(line)}" for line in more))
-    if len(alerts) > SHOWN:
-        yield from ("", f"... and {len(alerts) - SHOWN} more: acceptance alerts")
 
 
-def _steps(alert: Alert) -> tuple[str, ...]:
-    more = f"acceptance history {shlex.quote(alert.metric)}" if alert.of_history else _GATE
-    return (
-        f"see more: {more}",
-        f"acknowledge: acceptance ack {shlex.quote(alert.id)} --reason TEXT --until YYYY-MM-DD",
-    )
+def _steps(alert: Alert, named_by: str) -> tuple[str, ...]:
+    of_history = f"acceptance history{named_by} {shlex.quote(alert.metric)}"
+    more = of_history if alert.of_history else f"acceptance gate{named_by}"
+    known = f"acceptance ack{named_by} {shlex.quote(alert.id)} --reason TEXT --until YYYY-MM-DD"
+    return f"see more: {more}", f"acknowledge: {known}"

@@ -46,13 +46,15 @@ def update(
     *,
     judged: Callable[[Alert], bool] = lambda alert: True,
     to: Targets | None = None,
+    named_by: str = "",
 ) -> Notification:
     """Take note of all alerts that are open `now` (with time zone), and send what is new of them.
 
     Alerts of earlier runs that are missing have ended, unless `judged` says that this run could
-    not have found them. `to` are the targets (default: those of environment and file). What a
-    target does not take is no error but a failure in the notification. Raises AlertFault when state
-    cannot be kept; then nothing new was sent, and all will be next time.
+    not have found them. `to` are the targets (default: those of environment and file), `named_by`
+    is how commands name the configuration (`Workspace.named_by`). What a target does not take is no
+    error but a failure in the notification. Raises AlertFault when state cannot be kept; then
+    nothing new was sent, and all will be next time.
     """
     to = targets.load() if to is None else to
     if not alerts and not folder.exists():
@@ -62,13 +64,13 @@ def update(
         state = alertstate.read(folder, notification.notes)
         news = _compare(state, alerts, now, judged, _acks(folder, notification.notes), notification)
         if news and to.targets:
-            subject, body = messages.subject(news), messages.body(news, now)
+            subject, body = messages.subject(news), messages.body(news, now, named_by)
             state.waiting += [Message(name, stamp(now), subject, body) for name in to.names]
             _mark_sent(state, news, now, to.names)
         elif news:
             notification.notes.append(_nobody())
         alertstate.write(folder, state)
-        _deliver(folder, state, to, now, notification)
+        _deliver(folder, state, to, now, notification, named_by)
     return notification
 
 
@@ -90,7 +92,9 @@ def preview(
     return notification
 
 
-def send(now: datetime, folder: Path, *, to: Targets | None = None) -> Notification:
+def send(
+    now: datetime, folder: Path, *, to: Targets | None = None, named_by: str = ""
+) -> Notification:
     """Send what waits, and nothing else.
 
     Raises AlertFault as `update`.
@@ -101,7 +105,7 @@ def send(now: datetime, folder: Path, *, to: Targets | None = None) -> Notificat
         return notification
     with _faults(), state_files.locked(folder / "lock", PATIENCE):
         state = alertstate.read(folder, notification.notes)
-        _deliver(folder, state, to, now, notification)
+        _deliver(folder, state, to, now, notification, named_by)
     return notification
 
 
@@ -217,7 +221,12 @@ def _mark_sent(state: State, news: News, now: datetime, names: Sequence[str]) ->
 
 
 def _deliver(
-    folder: Path, state: State, to: Targets, now: datetime, notification: Notification
+    folder: Path,
+    state: State,
+    to: Targets,
+    now: datetime,
+    notification: Notification,
+    named_by: str,
 ) -> None:
     """Send what waits, the oldest first; a target that fails does not hold up the others."""
     for target in to.targets:
@@ -247,5 +256,5 @@ def _deliver(
             theirs = [message for message in state.waiting if message.target == name]
             notification.notes.append(
                 f"{len(theirs)} kept for target {name}, which is not configured (the oldest for "
-                f"{theirs[0].age(now)}); drop with: acceptance alerts --forget {name}"
+                f"{theirs[0].age(now)}); drop with: acceptance alerts{named_by} --forget {name}"
             )

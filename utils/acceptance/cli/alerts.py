@@ -1,6 +1,7 @@
 """`acceptance alerts`: open alerts, and messages that wait."""
 
 import argparse
+import socket
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -10,6 +11,8 @@ from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS
+from acceptance.core.text import one_line
+from acceptance.rfm import configuration
 from acceptance.verdict import Status
 
 
@@ -40,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"{notify.forget(options.forget, folder)} dropped that waited for {options.forget}")
         return Status.PASSED
     if options.send:
-        outcome = notify.send(now, folder)
+        outcome = notify.send(now, folder, named_by=options.workspace.named_by)
         emit(
             options.format,
             outcome.as_data,
@@ -60,9 +63,17 @@ def _test(options: argparse.Namespace, now: datetime) -> int:
             f"{targets.default_file()}"
         )
     failed = 0
-    body = f"A test, sent on {now.strftime('%Y-%m-%d %H:%M UTC')}. Alerts will look like this.\n"
+    try:
+        site = configuration.load(options.config_files).system()["name"]
+    except configuration.SiteFault as err:  # alerts are kept of other systems all the same
+        site = f"no system ({err})"
+    of = f"{site}, by {socket.gethostname()}"
+    body = (
+        f"A test of {of}, sent on {now.strftime('%Y-%m-%d %H:%M UTC')}. Alerts will look like "
+        f"this; those that are open: acceptance alerts{options.workspace.named_by}\n"
+    )
     for target in to.targets:
-        why = targets.send(target, "Test of the alerts of acceptance", body)
+        why = targets.send(target, one_line(f"Test of the alerts of {of}"), body)
         failed += why is not None
         print(f"{target.name}: {f'FAILED: {why}' if why else 'ok'}", flush=True)
     return Status.FAILED if failed else Status.PASSED

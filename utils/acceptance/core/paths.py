@@ -1,6 +1,7 @@
 """Where the clone, or an installed copy of it, keeps its things."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,8 @@ INSTALLED = _TREE.is_dir()
 ROOT = _TREE if INSTALLED else Path(__file__).resolve().parents[3]
 #: What `var/` is by default; to an installed copy it is beside ReFrame's own default database.
 _VAR = os.path.expanduser("~/.reframe/reports/acceptance") if INSTALLED else ROOT / "var"
+#: The configuration of the clone.
+_SETTINGS = "config/settings.py"
 #: How a person gets Spack, and where environments are described: make is for the clone.
 GET_SPACK = "acceptance spack" if INSTALLED else "make spack"
 #: How a person gets SimGrid, which simulated systems run on.
@@ -79,8 +82,18 @@ class Workspace:
     @property
     def is_of_site(self) -> bool:
         """Tell whether a site's own configuration is in force, without that of the clone."""
-        own = self.root / "config/settings.py"
+        own = self.root / _SETTINGS
         return self.storage is not None and own not in map(Path.resolve, self.config_files)
+
+    @property
+    def named_by(self) -> str:
+        """Return what a command needs after its name to know this configuration: ` -C FILE`.
+
+        It is empty for that of the clone, which is known without.
+        """
+        if [path.resolve() for path in self.config_files] in ([], [self.root / _SETTINGS]):
+            return ""
+        return "".join(f" -C {shlex.quote(str(path))}" for path in self.config_files)
 
     @property
     def start(self) -> Path:

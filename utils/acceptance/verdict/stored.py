@@ -71,7 +71,7 @@ def settle(
 
     try:
         if send:
-            outcome = notify.update(alerts, now, folder, judged=judged)
+            outcome = notify.update(alerts, now, folder, judged=judged, named_by=workspace.named_by)
         else:
             outcome = notify.preview(alerts, now, folder, judged=judged)
     except AlertFault as err:
