@@ -6,7 +6,7 @@ WHEELS := var/wheels
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run demo test check bench spack mirror lock clean
+.PHONY: help setup setup-test run demo drills coverage test check bench spack mirror lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -19,7 +19,13 @@ run: setup  ## build or install the suites for this machine, run the checks, jud
 	  && { [ $$verdict = 0 ] || exit $$verdict; } && exit $$status
 
 demo: setup  ## with SimGrid: healthy nights of a simulated fabric, then a cable fails
-	@. ./env.sh && sh utils/acceptance/drills/demo.sh var/demo
+	@. ./env.sh && sh tests/drills/demo.sh var/demo
+
+drills: setup  ## with SimGrid: would the checks see it? faults in a simulated system: make drills ARGS=--help
+	@. ./env.sh && $(VENV)/bin/python -m tests.drills $(ARGS)
+
+coverage: setup  ## which cases the rows and claims of reference/ judge; JUDGES=1: the cases of each row
+	@. ./env.sh && $(VENV)/bin/python -m tests.reference_coverage $(if $(JUDGES),--judges) $(ARGS)
 
 test: setup-test  ## run all tests of the project, three at a time: many wait
 	@. ./env.sh && $(VENV)/bin/python -m pytest -n 3 --max-worker-restart=0 --no-loadscope-reorder $(TESTS)

@@ -126,7 +126,7 @@ if "reframe.frontend.cli" in sys.modules and (_TOLD := half_made.set_aside(WORKS
     print(_TOLD, file=sys.stderr)
 
 LOADED = sorted(map(load, FILES), key=lambda loaded: catches_all(loaded[0]))
-# A system of a site is simulated by its own file alone (`acceptance faults`).
+# A system of a site is simulated by its own file alone (`make drills`).
 _OF = os.environ.get(simulation.systems.DERIVED)
 if _OF and not any(system["name"] == f"simulated-{_OF}" for system, _ in LOADED):
     _SYSTEM, _ENVIRONMENTS = simulation.simulated(_OF)

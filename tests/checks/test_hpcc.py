@@ -135,7 +135,9 @@ def test_a_partition_that_does_not_say_its_memory_is_told_how(site, recorded):
     replay(site, recorded(N500), extras='"cache": 2**25')
     path = site.folder / "site.py"
     path.write_text(path.read_text().replace('"scheduler": "local"', '"scheduler": "pbs"'))
-    listed = site.run(sys.executable, "-m", "checks.listing", "replay", "hpcc").data
+    listed = site.run(
+        *(sys.executable, "-m", "tests.reference_coverage.in_reframe", "replay", "hpcc")
+    ).data
     faults = {mode: case.get("fault", "") for case in listed for mode in case["modes"]}
     assert 'write "memory", in bytes, into its extras' in faults["nightly"]
 

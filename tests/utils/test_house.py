@@ -20,7 +20,6 @@ FLOORS = {
     "software": 2,
     "claims": 4,
     "comparison": 5,
-    "coverage": 5,
     "guidelines": 3,
     "nodes": 3,
     "regressions": 4,
@@ -29,7 +28,6 @@ FLOORS = {
     "store": 3,
     "verdict": 5,
     "campaigns": 6,
-    "drills": 6,
     "report": 6,
     "cli": 7,
 }

@@ -5,7 +5,6 @@ import argparse
 from acceptance import references
 from acceptance.cli import tolerances
 from acceptance.cli.arguments import Commands, add_command, add_format
-from acceptance.cli.coverage import show
 from acceptance.cli.output import emit
 from acceptance.core.table import table
 from acceptance.references import Reference, tables
@@ -24,12 +23,11 @@ def add(commands: Commands) -> None:
     command.add_argument("--paper", help="only those of a paper, by its key")
     command.add_argument("--partition", help="only those of a partition, system:partition")
     command.add_argument("--benchmark", help="only those of suite.program, or of a whole suite")
-    for option, what in (
-        ("--coverage", "which modes run a case that each row judges, and why some judge none"),
-        ("--judges", "the cases that each row judges"),
-        ("--tolerances", "how far from which reference a result fails, and which file says so"),
-    ):
-        command.add_argument(option, action="store_true", help=what)
+    command.add_argument(
+        "--tolerances",
+        action="store_true",
+        help="how far from which reference a result fails, and which file says so",
+    )
     add_format(command, "table", "csv", "json")
     command.set_defaults(run=run)
 
@@ -40,8 +38,6 @@ def run(options: argparse.Namespace) -> int:
     rows = tables.select(library, options.paper, options.partition, options.benchmark)
     if options.tolerances:
         tolerances.show(options, library)
-    elif options.coverage or options.judges:
-        show(options, library, rows)
     elif options.format == "csv":
         print(tables.as_csv(rows), end="")
     else:

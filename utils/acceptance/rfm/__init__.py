@@ -22,7 +22,6 @@ from acceptance.rfm import (
 )
 from acceptance.rfm.configuration import SiteFault
 from acceptance.rfm.environment import reframe_environment, reframe_program
-from acceptance.rfm.listing import ListedCase, ListingFault, list_cases
 from acceptance.rfm.process import Interrupted, ReframeProcess
 from acceptance.rfm.records import Case, Metric, Session
 from acceptance.rfm.run_log import LoggedRun
@@ -32,8 +31,6 @@ from acceptance.rfm.stored import ResultsFault, SessionFault, StoredSession
 __all__ = [
     "Case",
     "Interrupted",
-    "ListedCase",
-    "ListingFault",
     "LoggedRun",
     "Metric",
     "ReframeProcess",
@@ -54,7 +51,6 @@ __all__ = [
     "in_force",
     "last_run",
     "leftovers",
-    "list_cases",
     "lost",
     "marks",
     "perflogs",

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from acceptance.core.observations import Observation
-from acceptance.drills import Report, Selection
-from acceptance.drills.outcome import NONE, RIGHT, UNTOLD, WRONG, outcomes
 from acceptance.nodes import PairFinding
 from acceptance.nodes.culprits import Culprit
 from acceptance.rfm import Case, Metric
 from acceptance.simulation import Injected
 from acceptance.verdict import Status, Verdict
+from tests.drills.outcome import NONE, RIGHT, UNTOLD, WRONG, outcomes
+from tests.drills.runs import Report, Selection
 
 PLACE = "simulated-made:batch"
 

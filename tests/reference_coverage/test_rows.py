@@ -1,10 +1,10 @@
-"""`coverage/rows.py`: what a row judges of made cases, and why it judges nothing."""
+"""`rows.py`: what a row judges of made cases, and why it judges nothing."""
 
 import pytest
 
-from acceptance.coverage import Why, cover_rows
 from acceptance.references import load
-from acceptance.rfm import ListedCase
+from tests.reference_coverage.listing import ListedCase
+from tests.reference_coverage.rows import Why, cover_rows
 from tests.utils.references.made import PEAK, add, make
 
 

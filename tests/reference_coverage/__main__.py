@@ -1,60 +1,57 @@
-"""`acceptance references --coverage` and `--judges`: the cases that rows and claims judge."""
+"""The cases that rows and claims of `reference/` judge: `make coverage`, or with `JUDGES=1`.
+
+No scheduler is asked and nothing is run; one system takes some ten seconds.
+"""
 
 import argparse
 import csv
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from acceptance.cli.output import emit
+from acceptance import references
+from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.simulated import SIMULATED, is_simulated, model_of
 from acceptance.core.table import table
-from acceptance.coverage import (
-    CoveredClaim,
-    CoveredRow,
-    Judged,
-    Why,
-    cover_claims,
-    cover_rows,
-)
-from acceptance.references import Library, Reference, tables
-from acceptance.rfm import ListedCase, configuration, list_cases
+from acceptance.references import tables
+from acceptance.rfm import configuration, in_force
+from tests.reference_coverage.claims import CoveredClaim, cover_claims
+from tests.reference_coverage.listing import list_cases
+from tests.reference_coverage.rows import CoveredRow, Judged, Why, cover_rows
 
 _SHORT = ("row", "benchmark", "metric", "parameters", "judges in")
 _HEADER = ("partition", *tables.SHORT_COLUMNS, "check", "modes", SIMULATED, "why not", "detail")
 
 
-def show(options: argparse.Namespace, library: Library, rows: Sequence[Reference]) -> None:
-    """Print what the listings of the systems of these rows say of them, and of the claims."""
+def main(words: Sequence[str]) -> None:
+    """Print what the listings of the systems of rows say of them, and of the claims."""
+    parser = argparse.ArgumentParser("make coverage", description=__doc__)
+    parser.add_argument("--judges", action="store_true", help="the cases that each row judges")
+    parser.add_argument("--paper", help="only the rows of a paper, by its key")
+    parser.add_argument("--partition", help="only those of a partition, system:partition")
+    parser.add_argument("--benchmark", help="only those of suite.program, or of a whole suite")
+    parser.add_argument("--format", choices=("table", "csv"), default="table")
+    options = parser.parse_args(words)
+    workspace = in_force.workspace()
+    library = references.load(workspace.reference)
+    rows = tables.select(library, options.paper, options.partition, options.benchmark)
     claims = [claim for claim in library.claims if options.paper in (None, claim.paper)]
     whole = options.partition is None and options.benchmark is None
     systems = {row.system for row in rows}
     if whole:
         systems |= {side.system for claim in claims for side in claim.sides}
-    known = {system["name"] for system in configuration.load(options.config_files).systems}
+    known = {system["name"] for system in configuration.load(workspace.config_files).systems}
     # A simulated system runs the cases of the one that it models: they are listed once.
     models = {model_of(name) for name in known if is_simulated(name)}
-    cases = list_cases(options.workspace, systems & known)
+    cases = list_cases(workspace, systems & known)
     covered = cover_rows(rows, library, cases, models)
-    covered_claims = cover_claims(claims, library, cases, models) if whole else []
     if options.format == "csv":
         csv.writer(sys.stdout, lineterminator="\n").writerows([_HEADER, *map(_cells, covered)])
         return
-    emit(
-        options.format,
-        lambda: {
-            "rows": [_row_data(row) for row in covered],
-            "claims": [_claim_data(claim) for claim in covered_claims],
-        },
-        lambda: "\n\n".join(
-            [
-                _judges(covered) if options.judges else table(_SHORT, map(_short, covered)),
-                *_summaries(covered, covered_claims),
-            ]
-        ),
-    )
+    covered_claims = cover_claims(claims, library, cases, models) if whole else []
+    shown = _judges(covered) if options.judges else table(_SHORT, map(_short, covered))
+    print("\n\n".join([shown, *_summaries(covered, covered_claims)]))
 
 
 def _cells(covered: CoveredRow) -> list[str]:
@@ -149,41 +146,9 @@ def _counts(covered: Sequence[_Covered], reasons: Sequence[Why]) -> list[str]:
     return [str(number) for number in numbers]
 
 
-def _row_data(covered: CoveredRow) -> dict[str, Any]:
-    row = covered.row
-    return {
-        **tables.fields(row),
-        "value": row.value,
-        "source": row.source,
-        "line": f"{row.path}:{row.line}",
-        "check": covered.check or None,
-        "modes": list(covered.modes),
-        "simulated": covered.simulated,
-        "judges": [_case_data(judged.case, judged.metrics) for judged in covered.judged],
-        "why": covered.why.value if covered.why else None,
-        "detail": covered.detail,
-    }
-
-
-def _case_data(case: ListedCase, metrics: Sequence[str]) -> dict[str, Any]:
-    return {
-        "case": case.name,
-        "environment": case.environment,
-        "modes": list(case.modes),
-        "keys": case.keys,
-        "metrics": list(metrics),
-    }
-
-
-def _claim_data(covered: CoveredClaim) -> dict[str, Any]:
-    claim = covered.claim
-    return {
-        "paper": claim.paper,
-        "where": claim.where,
-        "line": f"{claim.path}:{claim.line}",
-        "expected": claim.expected,
-        "modes": list(covered.modes),
-        "simulated": covered.simulated,
-        "why": covered.why.value if covered.why else None,
-        "detail": covered.detail,
-    }
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except Fault as err:
+        print(f"make coverage: {err}", file=sys.stderr)
+        sys.exit(2)

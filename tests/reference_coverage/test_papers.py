@@ -6,11 +6,12 @@ import pytest
 
 from acceptance.core.metrics import split
 from acceptance.core.paths import ROOT
-from acceptance.coverage import cover_claims, cover_rows
 from acceptance.references import load
 from acceptance.references.misses import outside
 from acceptance.references.records import with_derived
-from tests.listings import cases_of
+from tests.reference_coverage.claims import cover_claims
+from tests.reference_coverage.listing import cases_of
+from tests.reference_coverage.rows import cover_rows
 
 
 @pytest.fixture(scope="module")

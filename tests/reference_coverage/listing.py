@@ -1,22 +1,20 @@
 """The cases of a system as the checks would run them: keys, metrics, and the rows that judge them.
 
-`checks/listing.py` tells them, a process for each system. Neither the system's scheduler nor its
+`in_reframe.py` tells them, a process for each system. Neither the system's scheduler nor its
 programs need to be there.
 """
 
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import msgspec
 
 from acceptance.core import process
 from acceptance.core.errors import Fault
-from acceptance.core.paths import Workspace
-from acceptance.rfm.check_files import check_files
-from acceptance.rfm.environment import reframe_environment
+from acceptance.core.paths import ROOT, Workspace
+from acceptance.rfm import check_files, reframe_environment
 
 #: Seconds that the listing of one system may take.
 TIMEOUT = 600.0
@@ -52,19 +50,26 @@ def list_cases(workspace: Workspace, systems: Collection[str]) -> list[ListedCas
     Raises ListingFault for a system that the configuration does not have, and for a check file that
     cannot be loaded.
     """
-    checks = [path.stem for path in check_files([workspace.checks], recursive=False)]
+    checks = [path.stem for path in check_files.check_files([workspace.checks], recursive=False)]
+
+    def cases_of_one(system: str) -> list[ListedCase]:
+        command = [sys.executable, "-m", "tests.reference_coverage.in_reframe", system, *checks]
+        done = process.run(command, TIMEOUT, env=reframe_environment(workspace), folder=ROOT)
+        if done.fault:
+            raise ListingFault(f"the cases cannot be listed: {done.fault}", where=system)
+        return msgspec.json.decode(done.out, type=list[ListedCase])
+
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        listed = pool.map(partial(_list, workspace, checks), sorted(systems))
-        return [case for cases in listed for case in cases]
+        return [case for cases in pool.map(cases_of_one, sorted(systems)) for case in cases]
 
 
-def _list(workspace: Workspace, checks: Sequence[str], system: str) -> list[ListedCase]:
-    done = process.run(
-        [sys.executable, "-m", "acceptance.checks.listing", system, *checks],
-        TIMEOUT,
-        env=reframe_environment(workspace),
-        folder=workspace.start,
-    )
-    if done.fault:
-        raise ListingFault(f"the cases cannot be listed: {done.fault}", where=system)
-    return msgspec.json.decode(done.out, type=list[ListedCase])
+#: The cases of each system that this process has listed: that costs some ten seconds.
+_LISTED: dict[str, list[ListedCase]] = {}
+
+
+def cases_of(systems: Collection[str]) -> list[ListedCase]:
+    """Return the cases of systems as `list_cases` makes them, each system listed once."""
+    if missing := {*systems} - _LISTED.keys():
+        for case in list_cases(Workspace.of(), missing):
+            _LISTED.setdefault(case.system, []).append(case)
+    return [case for system in sorted(systems) for case in _LISTED[system]]

@@ -1,31 +1,27 @@
-"""`acceptance faults`: would the checks see it?"""
+"""Would the checks see it? `make drills` injects faults into a simulated system, one at a time.
+
+The system runs healthy, then with one fault after the other; told is which checks failed, what was
+named, and what plain references with 10 % would have said. Exit status: 0 pass; 1 fail: a fault of
+5 % or more was missed, or the healthy system raises something; 2 it cannot judge.
+"""
 
 import argparse
+import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from acceptance.cli.arguments import Commands, add_command, add_format
-from acceptance.cli.output import emit, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import GET_SIMGRID
 from acceptance.core.table import table
 from acceptance.core.text import wrapped
-from acceptance.drills import (
-    HISTORY,
-    NOTHING,
-    SELECTED,
-    Drills,
-    Outcome,
-    Report,
-    Selection,
-    chosen,
-    simulated_system,
-)
+from acceptance.rfm import Interrupted
 from acceptance.simulation import FAULTS, has_simgrid
+from tests.drills.outcome import NOTHING, Outcome
+from tests.drills.runs import HISTORY, SELECTED, Drills, Report, Selection, chosen, simulated_system
 
 _HEADER = ("fault", "partition", "loss", "seen by", "cause named", "±10 %")
 
@@ -37,41 +33,37 @@ def nights(text: str) -> int:
     return int(text)
 
 
-def add(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = add_command(
-        commands,
-        "faults",
-        "inject faults into a simulated system: would the checks see them?",
-        "Run a simulated system healthy, then with one fault after the other, and say which checks "
-        "failed, what was named, and what plain references with 10 % would have said.",
-        failed="a fault of 5 % or more was missed, or the healthy system raises something",
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the options, the values of `ARGS`."""
+    drills = argparse.ArgumentParser(
+        "make drills", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    command.add_argument(
+    drills.add_argument(
         "--system",
         default="simulated-koop2008",
         help="a system of the configuration, or its simulated one (default: %(default)s); "
         "SYSTEM:PARTITION for one partition",
     )
-    command.add_argument(
+    drills.add_argument(
         "--fault", action="append", default=[], metavar="NAME[:PLACE]", dest="faults",
         help=f"only this one, perhaps at another place: {', '.join(FAULTS)}",
     )  # fmt: skip
-    command.add_argument(
+    drills.add_argument(
         "--all", action="store_true", help="run all checks, not only links and all pairs of nodes"
     )
-    command.add_argument(
+    drills.add_argument(
         "--nights", type=nights, default=2,
         help="healthy nights before each fault; from 7 on their history judges instead of what was "
         "recorded of them (default: 2)",
     )  # fmt: skip
-    command.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what the runs left")
-    add_format(command, "text", "json")
-    command.set_defaults(run=run)
+    drills.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what the runs left")
+    drills.add_argument("--format", choices=("text", "json"), default="text")
+    return drills
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the faults and print the table."""
+def main(words: Sequence[str]) -> int:
+    """Run the faults and print the table; return the exit status."""
+    options = parser().parse_args(words)
     faults = chosen(options.faults)
     if not has_simgrid():
         raise Fault(f"there is no SimGrid here ({GET_SIMGRID})")
@@ -82,14 +74,19 @@ def run(options: argparse.Namespace) -> int:
         if folder.exists() and any(folder.iterdir()):
             raise Fault(f"{folder} is not empty")
         folder.mkdir(parents=True, exist_ok=True)
-    say = (lambda line: warn(options, line)) if sys.stderr.isatty() else lambda _: None
+    say = _say if sys.stderr.isatty() else lambda _: None
     try:
         report = Drills(folder.resolve(), selection, say).run(faults)
     finally:
         if not options.keep:
             shutil.rmtree(folder, ignore_errors=True)
-    emit(options.format, lambda: as_data(report), lambda: "\n".join(_lines(report)))
+    as_json = options.format == "json"
+    print(json.dumps(as_data(report), indent=2) if as_json else "\n".join(_lines(report)))
     return report.status
+
+
+def _say(line: object) -> None:
+    print(f"make drills: {line}", file=sys.stderr)
 
 
 def as_data(report: Report) -> dict[str, Any]:
@@ -140,3 +137,14 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
         outcome.cause,
         f"{len(outcome.plain)} metrics" if outcome.plain else "green",
     )
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Interrupted as err:
+        _say(err)
+        sys.exit(128 + err.signal)
+    except Fault as err:
+        _say(err)
+        sys.exit(2)

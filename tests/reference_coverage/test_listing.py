@@ -1,11 +1,10 @@
-"""`rfm/listing.py`: the cases of a system, without its scheduler and without a run."""
+"""`listing.py`: the cases of a system, without its scheduler and without a run."""
 
 import pytest
 
 from acceptance.core.paths import Workspace
-from acceptance.rfm import ListingFault, list_cases
-from tests.listings import cases_of
 from tests.places import ROOT
+from tests.reference_coverage.listing import ListingFault, cases_of, list_cases
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,6 @@ from acceptance.core import process
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.simulated import is_simulated, model_of
-from acceptance.drills.outcome import Outcome, outcomes
 from acceptance.fabric import view
 from acceptance.regressions import new_baseline
 from acceptance.regressions.history import reader
@@ -27,6 +26,7 @@ from acceptance.simulation.faults import VARIABLE
 from acceptance.simulation.systems import BUILT, DERIVED, require
 from acceptance.suites.patterns.benchmarks import SOURCES
 from acceptance.verdict import Status, Verdict, conclude
+from tests.drills.outcome import Outcome, outcomes
 
 #: The check files that touch each fault, of few seconds: links, and all pairs of nodes.
 SELECTED = ("fabric.py", "all_pairs.py")

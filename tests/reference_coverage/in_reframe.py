@@ -1,6 +1,7 @@
-"""Prints the cases of a system as data: `python -m acceptance.checks.listing SYSTEM FILE...`.
+"""Prints the cases of a system as data; `listing.py` starts it, and has the form of what it prints.
 
-`acceptance.rfm.listing` starts it, and has the form of what it prints.
+usage: python -m tests.reference_coverage.in_reframe SYSTEM FILE...
+
 Nothing runs and no scheduler is asked. ReFrame's own listing knows names, but neither the keys and
 metrics of a case nor what judges them.
 """
@@ -17,8 +18,7 @@ import reframe.core.runtime as runtime
 from reframe.frontend import autodetect
 
 from acceptance.core.extras import MODES
-
-from .base import JudgedCheck, library
+from checks.base import JudgedCheck, library
 
 
 def start(system: str) -> None:
@@ -33,7 +33,7 @@ def start(system: str) -> None:
 
 def checks_of(name: str) -> list:
     """Return the checks that a file makes; ValueError unless it makes all of them."""
-    registry = importlib.import_module(f"{__package__}.{name}")._rfm_test_registry
+    registry = importlib.import_module(f"checks.{name}")._rfm_test_registry
     asked = sum(map(len, registry._tests.values()))
     made = [check for check in registry.instantiate_all() if not check.is_fixture()]
     if len(made) != asked:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from acceptance.claims import NOT_MEASURED, evaluate
 from acceptance.core.extras import MODES
-from acceptance.coverage.why import Why
 from acceptance.references import Claim, Library
-from acceptance.rfm import Case, ListedCase, Metric, Session
+from acceptance.rfm import Case, Metric, Session
 from acceptance.simulation import beyond
 from acceptance.suites import check_of, has_check
+from tests.reference_coverage.listing import ListedCase
+from tests.reference_coverage.rows import Why
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""`acceptance faults`: a site's own system, simulated, with faults that its checks must see."""
+"""`make drills`: a site's own system, simulated, with faults that its checks must see."""
 
 import json
+import sys
 
 import pytest
 
@@ -21,6 +22,10 @@ ENVIRONMENTS = [{"name": "gnu"}]
 """
 
 
+def drills(site, *words, **environment):
+    return site.run(sys.executable, "-m", "tests.drills", *words, **environment)
+
+
 @pytest.fixture
 def mine(site):
     folder = site.folder / "systems/config/systems"
@@ -34,8 +39,9 @@ def mine(site):
 @requires("smpirun")
 def test_a_site_hears_which_faults_its_checks_see(mine):
     kept = mine.folder / "kept"
-    done = mine.acceptance(
-        *("faults", "--system", "mycluster", "--format", "json", "--keep", kept),
+    done = drills(
+        mine,
+        *("--system", "mycluster", "--format", "json", "--keep", kept),
         *("--fault", "port-sdr", "--fault", "latency-10", "--fault", "uplink-half"),
     )
     assert done.status == 0, done.errors
@@ -58,20 +64,20 @@ def test_a_site_hears_which_faults_its_checks_see(mine):
 
 @requires("smpirun")
 def test_what_cannot_be_is_one_line(site):
-    done = site.acceptance("faults", "--fault", "port-sdd")
+    done = drills(site, "--fault", "port-sdd")
     assert done.status == 2
     assert "unknown fault 'port-sdd'; known: port-sdr, " in done.errors
-    done = site.acceptance("faults", "--system", "nowhere")
+    done = drills(site, "--system", "nowhere")
     assert (done.status, len(done.errors.splitlines())) == (2, 1), done.errors
     assert "there is no nowhere.py in " in done.errors
-    done = site.acceptance("faults", PATH=str(site.folder))
+    done = drills(site, PATH=str(site.folder))
     assert done.status == 2
     assert "there is no SimGrid here (Debian: libsimgrid-dev" in done.errors
 
 
 @requires("smpirun")
 def test_a_fault_at_a_place_that_is_not_there_was_not_run(mine):
-    done = mine.acceptance("faults", "--system", "mycluster", "--fault", "port-sdr:n9")
+    done = drills(mine, "--system", "mycluster", "--fault", "port-sdr:n9")
     assert done.status == 2, done.output
     lines = " ".join(done.output.split())
     assert "NOT RUN port-sdr:n9 on simulated-mycluster:batch: no case ran with it" in lines
@@ -81,7 +87,7 @@ def test_a_fault_at_a_place_that_is_not_there_was_not_run(mine):
 @requires("smpirun")
 def test_all_nodes_of_a_cluster_that_is_not_here_require_a_number(mine):
     del mine.environment["ACCEPTANCE_SIMULATED_NODES"]
-    done = mine.acceptance("faults", "--system", "mycluster", "--fault", "port-sdr")
+    done = drills(mine, "--system", "mycluster", "--fault", "port-sdr")
     assert (done.status, len(done.errors.splitlines())) == (2, 1), done.errors
     assert "nodes is 'all', and Slurm cannot be asked how many there are" in done.errors
     assert "set ACCEPTANCE_SIMULATED_NODES" in done.errors
@@ -91,8 +97,9 @@ def test_all_nodes_of_a_cluster_that_is_not_here_require_a_number(mine):
 def test_exchanged_cables_are_named_with_both_ports(site):
     site.environment["ACCEPTANCE_FATTREE"] = "4,2,2"
     kept = site.folder / "kept"
-    done = site.acceptance(
-        *("faults", "--system", "simulated-fattree", "--format", "json", "--keep", kept),
+    done = drills(
+        site,
+        *("--system", "simulated-fattree", "--format", "json", "--keep", kept),
         *("--fault", "nodes-swapped"),
     )
     assert done.status == 0, done.output

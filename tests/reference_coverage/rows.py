@@ -3,17 +3,31 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from acceptance.core.extras import MODES
 from acceptance.core.metrics import read
-from acceptance.coverage.why import Why
 from acceptance.references import PARAMETERS, Library, Reference
-from acceptance.rfm import ListedCase
 from acceptance.simulation import judged_as_published
 from acceptance.suites import check_of, has_check
+from tests.reference_coverage.listing import ListedCase
 
 #: More values than these are not listed in a reason.
 _FEW = 12
+
+
+class Why(Enum):
+    """A reason; its value is the word for it."""
+
+    HARDWARE = "hardware fact"
+    PROGRAM = "no program"
+    METRIC = "no metric"
+    PARTITION = "no partition"
+    WORDS = "size in words"
+    KEY = "parameter never run"
+    STRICTER = "another row judges"
+    BOUND = "cannot fail"
+    CASE = "no case"
 
 
 @dataclass(frozen=True)

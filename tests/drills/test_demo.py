@@ -6,7 +6,7 @@ from tests.places import ROOT
 
 
 def test_without_simgrid_a_line_says_how_to_get_it(tmp_path):
-    script = ROOT / "utils/acceptance/drills/demo.sh"
+    script = ROOT / "tests/drills/demo.sh"
     done = subprocess.run(
         ["/bin/sh", script, tmp_path / "demo"],
         env={"PATH": str(tmp_path)},

@@ -1,0 +1,52 @@
+"""`make coverage`, and with `JUDGES=1`: which cases judge by which row."""
+
+import csv
+import io
+
+from acceptance.core.paths import ROOT
+from tests.reference_coverage import __main__ as tool
+from tests.reference_coverage.listing import cases_of
+
+
+def coverage(site, *words):
+    return site.run("make", "-s", "-o", "setup", "coverage", *words)
+
+
+def test_coverage_says_of_each_row_which_modes_run_its_cases_or_why_none_does(site):
+    result = coverage(site, "ARGS=--paper koop2008 --format csv")
+    assert result.status == 0, result.errors
+    rows = list(csv.DictReader(io.StringIO(result.output)))
+    with (ROOT / "reference/koop2008.csv").open() as file:
+        assert len(rows) == len(list(csv.reader(file))) - 1
+    assert {row["check"] for row in rows} == {"checks/osu.py"}
+    assert {row["modes"] for row in rows if not row["why not"]} == {"smoke nightly acceptance"}
+    assert {row["why not"] for row in rows} == {"", "another row judges", "size in words"}
+
+
+def test_judges_names_the_cases_of_each_row_and_counts_rows_and_claims(monkeypatch, capsys):
+    monkeypatch.setattr(tool, "list_cases", lambda _, systems: cases_of(systems))
+    tool.main(["--judges", "--paper", "koop2008"])
+    lines = capsys.readouterr().out.splitlines()
+    row = lines.index(
+        "koop2008:qdr-pcie2 Section 5.1 osu.latency latency "
+        "np=2;nodes=2;message_size=1;placement=inter-node = 1.06 us"
+    )
+    assert lines[row + 1] == (
+        "    OsuBenchmark %benchmark=latency %np=2 %placement=inter-node %buffers=same: latency_1 "
+        "(smoke, nightly, acceptance; spack-mvapich2, spack-openmpi)"
+    )
+    heads = [line.split()[0] for line in lines if line.startswith(("rows", "claims", "koop2008 "))]
+    assert heads == ["rows", "koop2008", "claims", "koop2008"]
+
+
+def test_a_row_of_a_program_that_no_check_runs_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(tool, "list_cases", lambda _, systems: cases_of(systems))
+    tool.main(["--benchmark", "netperf.TCP_STREAM", "--paper", "kandadai2009"])
+    shown = capsys.readouterr().out
+    assert "no program" in shown
+
+
+def test_a_reference_that_cannot_be_read_is_one_line(site, tmp_path):
+    result = coverage(site, f"ACCEPTANCE_REFERENCE={tmp_path}")
+    assert (result.status, result.output) == (2, "")
+    assert result.errors.startswith(f"make coverage: {tmp_path}")
