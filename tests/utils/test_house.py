@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from tests.places import ROOT
+from tests.size import Size, size_of
 
 PACKAGE = ROOT / "utils/acceptance"
 #: Package -> its floor. An import goes to a lower floor, or stays inside its package.
@@ -182,3 +183,36 @@ def test_every_folder_of_the_package_is_installed():
     data = ("__pycache__", "templates", "static")
     assert all((path / "__init__.py").exists() for path in PACKAGE.rglob("*") if path.is_dir()
                and path.name not in data)  # fmt: skip
+
+
+def test_the_size_counts_code_classes_and_public_names():
+    text = '''"""A module."""
+
+import os
+from a import (
+    b,
+)
+
+LIMIT = 3  # a constant is no name that counts
+#: A comment.
+TEXT = """
+two lines
+"""
+
+
+class Shown:
+    """A class."""
+
+    value: int = 1
+
+    def call(self):
+        """Documented."""
+        return [
+            1,
+        ]
+
+
+def _hidden():
+    pass
+'''
+    assert size_of(text) == Size(files=1, lines=1 + 3 + 2 + 1 + 3 + 2, classes=1, names=1)
