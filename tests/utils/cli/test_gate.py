@@ -5,8 +5,10 @@ import random
 import pytest
 
 from acceptance.cli.output import painter
+from acceptance.rfm import configuration
 from acceptance.verdict import Status
 from tests import made
+from tests.places import ROOT
 from tests.terminal import on_terminal
 
 RED = "VERDICT: \x1b[1;31mFAIL\x1b[0m, 1 problem"
@@ -53,3 +55,20 @@ def test_a_page_that_is_damaged_is_told_once_with_what_can_be_read(site, tmp_pat
     (problem,) = verdict["problems"]
     assert (status, problem["kind"]) == (2, "unreadable-database")
     assert "malformed; 11 of 12 sessions can be read, not: 00000003-" in problem["message"]
+
+
+def test_a_gate_executes_the_configuration_once(site, monkeypatch):
+    files = (f"-cchecks/{name}.py" for name in ("fabric", "fabric_routes", "nodes"))
+    assert "Ran " in site.reframe(*files, "-r", "-S", "mode=smoke").output
+    executed, execute = [], configuration.runpy.run_path
+
+    def counted(path, *others, **named):
+        executed.append(path)
+        return execute(path, *others, **named)
+
+    monkeypatch.setattr(configuration.runpy, "run_path", counted)
+    _, verdict = site.gate()
+    assert verdict["session"]
+    assert [path for path in executed if path.endswith("config/settings.py")] == [
+        str(ROOT / "config/settings.py")
+    ]

@@ -92,8 +92,15 @@ class Site:
         ]
 
 
-#: What ReFrame itself has read of files, in this process.
+#: What ReFrame itself has read of files, and what was read here of files in an environment.
 _READ_BY_REFRAME: dict[tuple[Path, ...], Site] = {}
+_READ: dict[tuple[tuple[Path, ...], frozenset[tuple[str, str]]], Site] = {}
+
+
+def forget() -> None:
+    """Read all files anew from here on: a command begins."""
+    _READ_BY_REFRAME.clear()
+    _READ.clear()
 
 
 def remember(files: Iterable[Path], data: Mapping[str, Any], selected: str) -> None:
@@ -107,11 +114,22 @@ def remember(files: Iterable[Path], data: Mapping[str, Any], selected: str) -> N
 def load(files: Iterable[Path]) -> Site:
     """Read ReFrame's configuration files (Python, or those that it has read itself).
 
+    They are programs, which a command executes once; what they say may depend on the environment.
     Raises SiteFault when one cannot be read.
     """
     files = tuple(files)
     if files in _READ_BY_REFRAME:
         return _READ_BY_REFRAME[files]
+    places = tuple(path.resolve() for path in files)
+    if (known := _READ.get((places, frozenset(os.environ.items())))) is not None:
+        return known
+    site = _read(files)
+    # The environment as it is left: what the files import may have set a variable.
+    _READ[places, frozenset(os.environ.items())] = site
+    return site
+
+
+def _read(files: Iterable[Path]) -> Site:
     systems: list[dict[str, Any]] = []
     environments: list[dict[str, Any]] = []
     modes: list[str] = []

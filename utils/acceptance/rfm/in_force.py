@@ -57,6 +57,7 @@ def workspace(
     `places` the command looks at nothing that ReFrame keeps. Raises InForceFault where ReFrame
     refuses the files.
     """
+    configuration.forget()
     clone = Workspace.of(env)
     files = _files(named, env)
     touched = any(env.get(name) for name in (*_PLACES, *_MORE))
