@@ -139,16 +139,17 @@ def test_of_a_night_that_was_killed_it_is_said_where_and_what_to_do(night):
     )
 
 
-def test_a_verdict_that_cannot_be_read_names_its_file_and_without_it_is_given_anew(night):
+def test_of_a_verdict_that_cannot_be_read_or_is_gone_the_file_is_named_and_what_to_do(night):
     held = night("pass")
     path = verdict_file(held)
     path.write_text("{")
-    (problem,) = held.site.gate("--run", held.states[-1]["id"])[1]["problems"]
-    assert str(path) in problem["message"]
-    assert "without this file it is judged anew" in problem["message"]
-    path.unlink()
-    assert held.site.gate("--run", held.states[-1]["id"])[0] == 0
-    assert path.exists()
+    for damage in (lambda: path.write_text("{"), path.unlink):
+        damage()
+        status, verdict = held.site.gate("--run", held.states[-1]["id"])
+        (problem,) = verdict["problems"]
+        assert status == 2
+        assert str(path) in problem["message"]
+        assert "restore it from a backup, or measure again" in problem["message"]
 
 
 def test_a_campaign_that_runs_cannot_be_judged(night):
@@ -171,9 +172,7 @@ def test_a_campaign_that_runs_cannot_be_judged(night):
 def test_a_red_night_without_its_verdict_is_no_green_one(night):
     held = night("first")
     verdict_file(held).unlink()
-    # What it shows is judged as it was: red.
-    assert held.site.gate()[0] == 1
-    verdict_file(held).unlink()
+    assert held.site.gate()[0] == 2
     state = campaign.load(held.log.with_name("state.json"))
     state.status = 0
     state.save()

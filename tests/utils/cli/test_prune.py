@@ -66,7 +66,7 @@ def test_an_archive_that_is_lost_is_no_deletion_of_reframe(site, pruned):
     site.take_over(pruned[0])
     (file,) = files.files(site.database)
     file.unlink()
-    missed = lost.lost_sessions(site.database, site.var / "verdicts")
+    missed = lost.lost_sessions(site.database)
     assert len(missed) == 5
     doctor = site.acceptance("doctor", "--format", "json").data
     assert {row["state"] for row in doctor if row["what"] == "sessions"} == {"BROKEN"}

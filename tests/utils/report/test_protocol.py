@@ -44,7 +44,7 @@ def written(tmp_path_factory):
         # A changed campaign is one difference of each: those of interest come from `given`.
         lines = [line for line in verified.differences if "sha256" not in line.lower()]
         lines = lines if name in ("forged", "unmarked") else []
-        made.protocols = [*made.protocols, Protocol(path, data, lines, verified.unchecked)]
+        made.protocols = [*made.protocols, Protocol(path, data, lines)]
     return report_data.site(made, folder / "report")
 
 

@@ -75,7 +75,7 @@ def read(path):
         database.times(path, database.ids(path)),
         database.session(path).uuid,
         database.session(path, database.ids(path)[0]),
-        lost.lost_sessions(path, path.parent / "verdicts"),
+        lost.lost_sessions(path),
     )
 
 
@@ -236,9 +236,9 @@ def test_a_damaged_file_names_what_can_be_read(path, work, known):
     assert f"{held_by}; of the other 1 file of the archive 1 can be read" in str(fault.value)
     first.rename(f"{first}.damaged")
     assert len(database.ids(path)) == COUNT - 3
-    assert len(lost.lost_sessions(path, path.parent)) == 3
-    lost.forget(path, path.parent, ["gone"])
-    assert not lost.lost_sessions(path, path.parent)
+    assert len(lost.lost_sessions(path)) == 3
+    lost.forget(path, ["gone"])
+    assert not lost.lost_sessions(path)
 
 
 def test_a_file_of_a_newer_release_is_refused(path, work):
@@ -274,7 +274,7 @@ def test_what_is_not_what_was_stored_keeps_all_where_they_are(path, work):
             " WHERE rowid = 2")  # fmt: skip
     uuid = held(path)[1]
     assert f"session {uuid} is not what was stored" in refused(work, limit)
-    lost.forget(path, path.parent, [uuid])
+    lost.forget(path, [uuid])
     before = read(path)
     assert moved(work, limit).sessions == OLD
     assert read(path) == before
@@ -356,5 +356,5 @@ def test_nothing_overtakes_a_session_that_stays(path, work):
     plan = move.plan(path, limit)
     assert len(plan.move) == 2
     assert "2 sessions as old stay" in plan.blocked
-    lost.forget(path, path.parent, [held(path)[2]])
+    lost.forget(path, [held(path)[2]])
     assert (len(move.plan(path, limit).move), move.plan(path, limit).blocked) == (OLD, "")

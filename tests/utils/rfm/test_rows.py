@@ -34,7 +34,7 @@ def read(path):
             list(database.sessions_of_check(path, "OsuMpi", made.FIRST + 10 * made.NIGHT)),
             database.ids(path),
         )
-        return found, bool(faults) or bool(lost.lost_sessions(path, path.parent / "verdicts"))
+        return found, bool(faults) or bool(lost.lost_sessions(path))
     except ResultsFault:
         return None, True
 

@@ -111,7 +111,7 @@ def test_another_length_and_other_checksums_are_noticed(made, store):
     )
     made.connection.commit()
     assert len(same(made.path, store)) == 1
-    lost.forget(made.path, made.path.parent, [first])
+    lost.forget(made.path, [first])
     assert len(same(made.path, store)) == 1
     checksums.append(made.path, checksums.STORED, [(third, "0" * 64)])
     assert len(same(made.path, store)) == 1

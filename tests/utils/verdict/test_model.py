@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from acceptance.verdict import Problem, Status, SuiteUse, Unprovided, Verdict, merged
 from acceptance.verdict.model import Unselected
 
@@ -14,6 +16,22 @@ def test_a_verdict_is_plain_data():
     assert data["problems"] == [
         {"kind": "case-failed", "message": "A: failed", "about": ["A"], "alerts": []}
     ]
+
+
+def test_a_verdict_is_read_back_and_nothing_else_is():
+    verdict = Verdict(suites=[SuiteUse("imb", ("s:p+x",), ("IMB 2021.11",), 2)])
+    data = json.loads(json.dumps(verdict.as_data()))
+    assert Verdict.of_data(data) == verdict
+    without = {name: value for name, value in data.items() if name != "notes"}
+    use = {**data["suites"][0], "colour": "red"}
+    for other, name in (
+        (without, "notes"),
+        ({**data, "colour": "red"}, "colour"),
+        ({**data, "verdict": "fail"}, "verdict"),
+        ({**data, "suites": [use]}, "suites"),
+    ):
+        with pytest.raises(ValueError, match=f"^no verdict: {name}$"):
+            Verdict.of_data(other)
 
 
 def test_what_cannot_be_judged_stays_so():

@@ -12,7 +12,6 @@ from acceptance.campaigns import lock
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns import verdict as campaign_verdict
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, State
-from acceptance.core import state_files
 from acceptance.core.paths import Workspace
 from acceptance.rfm import database, last_run, marks
 from acceptance.rfm.last_run import LastRun
@@ -128,13 +127,13 @@ def of_campaign(
     if not state.ended:
         return _no_verdict(none, "campaign", unfinished(state), state.kind)
     path = stored.path_of(workspace, state.id)
+    again = f"restore it from a backup, or measure again: acceptance {state.kind}"
     try:
         given = stored.read(workspace, state.id)
     except VerdictFault as err:
-        message = f"{err}; without this file it is judged anew"
-        return _no_verdict(none, "verdict", message, state.kind)
+        return _no_verdict(none, "verdict", f"{err}; {again}", state.kind)
     if given is None:
-        given = _anew(state, workspace, config_files)
+        return _no_verdict(none, "verdict", f"{path}: is not there; {again}", state.kind)
     if (given.campaign, given.status) != (state.id, state.status):
         return _no_verdict(
             none,
@@ -167,18 +166,6 @@ def _asked(workspace: Workspace, key: str, config_files: Sequence[Path], now: da
 def _no_verdict(verdict: Verdict, kind: str, message: str, *about: str) -> Verdict:
     verdict.cannot_judge(kind, message, *about)
     return verdict
-
-
-def _anew(state: State, workspace: Workspace, config_files: Sequence[Path]) -> Verdict:
-    """Judge the steps of a campaign that kept no verdict: releases before kept none."""
-    given = conclude(state, workspace, config_files)
-    given.given = state.ended
-    if given.status == state.status:
-        try:
-            stored.keep(workspace, state.id, given)
-        except state_files.StoredFault as err:
-            given.notes.append(f"this verdict is not kept: {err}")
-    return given
 
 
 def _is_by_hand(label: str) -> bool:

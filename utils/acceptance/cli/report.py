@@ -103,7 +103,7 @@ def _source(
 ) -> Source:
     """Return what the report is made of; raises ResultsFault where results are gone."""
     witnesses = None if foreign else workspace.witnesses
-    if gone := lost.why_gone(results, workspace.verdicts, witnesses):
+    if gone := lost.why_gone(results, witnesses):
         raise ResultsFault(gone)
     now = datetime.now(timezone.utc)
     source = Source(workspace, results, now, config_files=config_files)
@@ -127,7 +127,7 @@ def _add_protocols(source: Source, files: Iterable[Path]) -> None:
         except Fault as err:
             source.note(err)
             continue
-        more = Protocol(path, verified.data, verified.differences, verified.unchecked)
+        more = Protocol(path, verified.data, verified.differences)
         source.protocols = [*source.protocols, more]
 
 

@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """List them; that there is none is said."""
     path = options.db or options.workspace.results
-    for uuid in lost.forget(path, options.workspace.verdicts, options.forget or ()):
+    for uuid in lost.forget(path, options.forget or ()):
         warn(options, f"session {uuid} is left out, and not missed, from now on")
     for uuid in lost.trust(path, options.trust or ()):
         warn(options, f"session {uuid} counts as it is")

@@ -27,7 +27,7 @@ def read(options: argparse.Namespace, *, whole: bool = False) -> History:
         perflogs = options.workspace.perflogs
     db = options.db or options.workspace.results
     workspace = options.workspace
-    if gone := lost.why_gone(db, workspace.verdicts, None if options.db else workspace.witnesses):
+    if gone := lost.why_gone(db, None if options.db else workspace.witnesses):
         raise ResultsFault(gone)
     history = load(db, perflogs, None if whole else options.system, store=workspace.store_of(db))
     for fault in history.faults:

@@ -1,10 +1,10 @@
 """Metrics that are no longer measured, or in another unit, though the same was selected."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from acceptance.detection.constants import VANISHED_BEFORE, VANISHED_FORGOTTEN
 from acceptance.regressions.changes import Change
-from acceptance.regressions.history.series import CaseHistory, History, PastSession, Series
+from acceptance.regressions.history.series import History, PastSession, Series
 from acceptance.regressions.progress import Progress
 from acceptance.rfm.session_schema import node_of_case
 
@@ -65,14 +65,10 @@ def _missing(history: History, sessions: list[PastSession], progress: Progress) 
                 # A sample of another selection's session says that it is there.
                 since = fit[-without]
                 if all(one.number in measured for one in before) and (max(measured) < since.number):
-                    change = _change(history, series, since, progress)
-                    if change is not None:
-                        yield change
+                    yield _change(series, since, progress)
 
 
-def _change(
-    history: History, series: Series, since: PastSession, progress: Progress
-) -> Change | None:
+def _change(series: Series, since: PastSession, progress: Progress) -> Change:
     kind, subject, text = "vanished", series, ""
     if series.last is not None and series.last.number >= since.number:
         text = "it is 0, below, or no number now"
@@ -83,29 +79,4 @@ def _change(
             and progress.last(other) >= since.number
         ):
             kind, subject, text = "unit", other, f"was in {series.unit or 'no unit'}"
-    if kind == "vanished" and not text:
-        for case in _under_other_keys(history, series, since, progress):
-            new, old = case.key.keys, series.case.key.keys
-            if set(old) < set(new):
-                # The check only says more of the same than an earlier release of it did.
-                return None
-            text = f"measured with {_only(new, old)} now, with {_only(old, new)} before"
     return Change(subject, kind, since, since, since.start, None, None, confidence=1.0, text=text)
-
-
-def _under_other_keys(
-    history: History, series: Series, since: PastSession, progress: Progress
-) -> Iterator[CaseHistory]:
-    """Yield the cases that are the same but for their keys, another problem size say."""
-    key = series.case.key
-    for case in history.cases:
-        same = case.key._replace(keys=key.keys) == key and case is not series.case
-        if same and any(
-            one.metric == series.metric and progress.last(one) >= since.number
-            for one in case.series
-        ):
-            yield case
-
-
-def _only(keys: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in sorted(set(keys) - set(others))) or "less"

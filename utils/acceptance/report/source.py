@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -270,13 +269,3 @@ class Source:
         """Add what could not be read to what the overview tells, once."""
         if str(fault) not in self.faults:
             self.faults.append(str(fault))
-
-
-def by_partition(session: Session) -> dict[tuple[str, str], list[tuple[int, Any]]]:
-    """Return the cases of a session with their numbers, by system and partition."""
-
-    def place(entry: tuple[int, Any]) -> tuple[str, str]:
-        return entry[1].system, entry[1].partition
-
-    cases = sorted(enumerate(session.cases), key=place)
-    return {key: list(entries) for key, entries in groupby(cases, key=place)}

@@ -1,7 +1,5 @@
 """Sessions that a results database held, and holds no longer."""
 
-import json
-import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -21,24 +19,15 @@ from acceptance.rfm.checksums import (
 
 #: What names all sessions that a database lacks.
 GONE = "gone"
-#: The name of the verdict on a session: its UUID.
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def lost_sessions(results: Path, verdicts: Path) -> list[str]:
-    """Return the sessions (UUID) that a database lacks, though somebody has met them in it.
+def lost_sessions(results: Path) -> list[str]:
+    """Return the sessions (UUID) that a database lacks, though it has met them: by its checksums.
 
-    Witnesses are its checksums; where it has none, and all of its sessions are new, the verdicts
-    that were kept. Raises ResultsFault when there is a database, and it cannot be read.
+    Raises ResultsFault when there is a database, and it cannot be read.
     """
     held = {*database.ids(results)} if results.exists() else set()
-    sums = checksums.read(results)
-    if sums.entries:
-        return missed(sums, held)
-    known = [path for path in verdicts.glob("*.json") if _UUID.fullmatch(path.stem)]
-    if any(path.stem in held for path in known):
-        return []
-    return [path.stem for path in sorted(known) if _is_on(path, results)]
+    return missed(checksums.read(results), held)
 
 
 def missed(sums: checksums.Sums, held: Collection[str]) -> list[str]:
@@ -57,26 +46,14 @@ def deleted(logs: LogFiles, sums: checksums.Sums, uuids: Collection[str]) -> lis
     return run_log.deleted(logs, [uuid for uuid in uuids if sums.kind(uuid) != ARCHIVED])
 
 
-def _is_on(verdict: Path, results: Path) -> bool:
-    """Tell whether a verdict is on a session of this database; one that cannot be read is not.
-
-    One on a database that is nowhere is: the folder of both was moved.
-    """
-    try:
-        there = Path(json.loads(verdict.read_bytes())["database"])
-        return there == results or (there.name == results.name and not there.exists())
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def why_gone(results: Path, verdicts: Path, logged: Path | None) -> str:
+def why_gone(results: Path, logged: Path | None) -> str:
     """Say what a database held that is not there; nothing where it is, or was never missed.
 
     `logged` is the folder of its perflogs.
     """
     if results.exists():
         return ""
-    if lost := lost_sessions(results, verdicts):
+    if lost := lost_sessions(results):
         held = f"it held {plural(len(lost), 'session')}"
     elif logged and not checksums.read(results).entries and perflogs.files(logged):
         held = f"{logged} has results of its runs"
@@ -88,13 +65,13 @@ def why_gone(results: Path, verdicts: Path, logged: Path | None) -> str:
     )
 
 
-def forget(results: Path, verdicts: Path, names: Sequence[str]) -> list[str]:
+def forget(results: Path, names: Sequence[str]) -> list[str]:
     """Leave sessions out for good, by their ids or the beginnings of these; return the ids.
 
     One that is no longer in the database is not missed any more; `GONE` names all of them. Raises
     ResultsFault for what names no session, StoredFault when that cannot be written.
     """
-    lacking = lost_sessions(results, verdicts)
+    lacking = lost_sessions(results)
     gone: list[str] = []
     there: list[str] = []
     for name in names:

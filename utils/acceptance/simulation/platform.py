@@ -1,7 +1,7 @@
 """The platform of a simulation: hosts, links and the ways between hosts, made of stated facts."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from acceptance.fabric import Facts, rates
@@ -102,12 +102,6 @@ class Platform:
             if link.name == name:
                 return link
         raise SimulationFault(f"the platform has no link {name!r}")
-
-    def with_link(self, link: Link) -> "Platform":
-        """Return the platform with another link in place of that of the same name."""
-        self.link(link.name)
-        links = (link if each.name == link.name else each for each in self.links)
-        return replace(self, links=tuple(links))
 
     def route(self, sender: int, receiver: int) -> list[tuple[str, str]]:
         """Return the links from host to host (their numbers) with the direction: UP or DOWN."""

@@ -49,13 +49,13 @@ def _results(workspace: Workspace) -> Iterator[Place]:
 def _sessions(workspace: Workspace, results: Path) -> Iterator[Place]:
     """Tell which sessions are gone, cannot be read, or are not what was stored."""
     restore = "restore the database from a backup; or miss them no more: acceptance sessions"
-    if gone := lost.why_gone(results, workspace.verdicts, workspace.witnesses):
+    if gone := lost.why_gone(results, workspace.witnesses):
         yield Place("sessions", False, gone, f"{restore} --forget {lost.GONE}")
         return
     if not results.exists() or half_made.is_half_made(results):
         return
     try:
-        missed = lost.lost_sessions(results, workspace.verdicts)
+        missed = lost.lost_sessions(results)
         faults = database.unreadable(results)
         count, sums = len(database.ids(results)), checksums.read(results)
     except (ResultsFault, StoredFault) as err:

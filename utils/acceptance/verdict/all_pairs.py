@@ -61,10 +61,7 @@ def _add(verdict: Verdict, place: str, environment: str, measured: AllPairs) -> 
 
 
 def measured_of(entry: Mapping[str, Any]) -> list[tuple[str, AllPairs]]:
-    """Return environment and measurement of each case, of a partition's entry of a verdict.
-
-    Verdicts of older releases have none.
-    """
+    """Return environment and measurement of each case, of a partition's entry of a verdict."""
     return [(data["environment"], AllPairs.of_data(data)) for data in entry.get("all_pairs", ())]
 
 

@@ -58,8 +58,8 @@ def protect(verdict: Verdict, workspace: Workspace) -> None:
 def _tell_lost(verdict: Verdict, workspace: Workspace, sums: checksums.Sums) -> None:
     """Tell which sessions are no longer in the database."""
     results = workspace.results
-    missing = lost.lost_sessions(results, workspace.verdicts)
-    if gone := lost.why_gone(results, workspace.verdicts, workspace.witnesses):
+    missing = lost.lost_sessions(results)
+    if gone := lost.why_gone(results, workspace.witnesses):
         verdict.fail("sessions-gone", gone, str(results))
         return
     if not missing:

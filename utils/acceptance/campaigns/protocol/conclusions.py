@@ -25,8 +25,6 @@ from acceptance.verdict import Problem, Unprovided, Verdict
 
 FORMAT = "interconnect acceptance protocol"
 VERSION = 2
-#: Versions that can be read; 1 had what links showed as text, which no finding follows from.
-READABLE = (1, VERSION)
 ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "rejected"
 UNDECIDED = "not decided"
 #: The outcome of what was simulated, whatever its results are: that of the model is `of_model`.
@@ -78,9 +76,9 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         problems=[Problem(**problem) for problem in stored["problems"]],
         unprovided=[Unprovided(**missing) for missing in stored["unprovided"]],
         alerts=stored["alerts"],
-        counters=stored.get("counters", []),
-        links_not_judged=stored.get("links_not_judged", {}),
-        fabric_not_viewed=stored.get("fabric_not_viewed", {}),
+        counters=stored["counters"],
+        links_not_judged=stored["links_not_judged"],
+        fabric_not_viewed=stored["fabric_not_viewed"],
         guidelines=data["guidelines"],
     )
     found += case_findings.of_verdict(verdict)
@@ -214,22 +212,14 @@ def outcome(findings: Sequence[ProtocolFinding], verdict: str) -> str:
 def differences(data: Mapping[str, Any]) -> list[str]:
     """Return where a protocol is not what follows from itself; empty where all agrees.
 
-    Of an older version only checksum and metrics are compared. Raises ValueError for what is no
-    protocol.
+    Raises ValueError for what is no protocol of this version.
     """
-    if data.get("format") != FORMAT or data.get("version") not in READABLE:
-        raise ValueError(f"no {FORMAT} of version {' or '.join(map(str, READABLE))}")
+    if data.get("format") != FORMAT or data.get("version") != VERSION:
+        raise ValueError(f"no {FORMAT} of version {VERSION}")
     try:
         return list(_differences(data))
     except (KeyError, TypeError, AttributeError) as err:
         raise ValueError(f"a malformed protocol: {err!r}") from None
-
-
-def unchecked(data: Mapping[str, Any]) -> str:
-    """Say what `differences` did not compare, and why; empty where it compared all."""
-    if data["version"] == VERSION:
-        return ""
-    return f"counts, outcome and findings: drawn by the rules of version {data['version']}"
 
 
 def _differences(data: Mapping[str, Any]) -> Iterator[str]:
@@ -246,14 +236,12 @@ def _differences(data: Mapping[str, Any]) -> Iterator[str]:
                 )
             if case.passed and true == "fail":
                 yield f"{where}: passed, with {metric.name} outside its reference"
-    if unchecked(data):
-        return
     again = plain(conclusions(data))
     for name in ("counts", "outcome", SIMULATED, "of_model"):
         written, follows = (each.get(name, "nothing") for each in (data, again))
         if written != follows:
             yield f"{name}: {written} is written, {follows} follows from the results"
-    if data.get("node_results", {}) != again["node_results"]:
+    if data["node_results"] != again["node_results"]:
         yield "nodes: something else is written than follows from the results"
     verdict = data["verdict"]
     if verdict["verdict"] == "pass" and verdict["problems"]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acceptance.campaigns.protocol.conclusions import checksum, differences, unchecked
+from acceptance.campaigns.protocol.conclusions import checksum, differences
 from acceptance.campaigns.protocol.markdown import markdown
 from acceptance.campaigns.state import CampaignFault
 from acceptance.core import state_files
@@ -19,15 +19,13 @@ _NAME = "protocol"
 class Verified:
     """A protocol that was read, as data and as Markdown; and where it does not agree with itself.
 
-    `checksum` is that of what was read, whatever stands in it; `unchecked` says what was not
-    compared, and why.
+    `checksum` is that of what was read, whatever stands in it.
     """
 
     data: dict[str, Any]
     markdown: str
     checksum: str
     differences: list[str]
-    unchecked: str
 
 
 def check_folder(folder: Path) -> None:
@@ -72,4 +70,4 @@ def verify(path: Path) -> Verified:
             lines.append(f"{beside} is not what {path.name} gives")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as err:
         raise CampaignFault(f"{path}: {err}") from None
-    return Verified(data, text, checksum(data), lines, unchecked(data))
+    return Verified(data, text, checksum(data), lines)

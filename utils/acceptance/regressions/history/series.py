@@ -8,12 +8,15 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acceptance.core.simulated import SIMULATED
 from acceptance.core.units import Direction
 from acceptance.regressions.history.selection import selection
 from acceptance.rfm import SessionFault
+
+if TYPE_CHECKING:
+    from acceptance.regressions.history.lazy import Source
 
 Software = tuple[tuple[str, str], ...]
 
@@ -111,13 +114,6 @@ class CaseHistory:
         return self.key.check if self.plain else self.benchmark
 
 
-class ValueSource(Protocol):
-    """Where the values and samples of series are."""
-
-    def load(self, series: "Series") -> None:
-        """Give a series its `values` and `samples`."""
-
-
 @dataclass(eq=False)
 class Series:
     """One metric of a case in one unit: `values[i]` was measured by `samples[i]`.
@@ -137,7 +133,7 @@ class Series:
     last: PastSession | None = None
     number: int = -1
     #: Where `values` and `samples` are, as long as nobody has asked for them, and how many.
-    source: "ValueSource | None" = None
+    source: "Source | None" = None
     stored: int = 0
     #: What only perflogs have of it.
     logged: list[tuple[Sample, float]] = field(default_factory=list)
@@ -145,7 +141,7 @@ class Series:
     @classmethod
     def stored_in(
         cls,
-        source: "ValueSource",
+        source: "Source",
         case: CaseHistory,
         metric: str,
         unit: str | None,
@@ -235,7 +231,7 @@ class History:
     notes: list[str] = field(default_factory=list)
     faults: list[SessionFault] = field(default_factory=list)
     left_out: str = ""
-    source: "ValueSource | None" = None
+    source: "Source | None" = None
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 Source: Saini et al. 2006, Section 4.1. Figure 5 and Table 2: each result over G-HPL, then over the
 largest one among the systems compared, so that the best has 1; of the latency the reciprocal.
 Figure 1: random ring bandwidth times the number of processes, over G-HPL; Figure 2: their ratio.
-The ratios are those of `acceptance hpcc-balance` (`claims.hpcc_ratios`).
+The ratios are those of `claims.hpcc_ratios`.
 """
 
 from collections.abc import Iterable, Sequence

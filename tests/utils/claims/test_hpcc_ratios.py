@@ -1,15 +1,9 @@
 """The balance of machines: measured and published ratios side by side."""
 
-import csv
-import io
-import json
-
 import pytest
 
 from acceptance import references
 from acceptance.claims import hpcc_ratios
-from acceptance.cli import hpcc_balance
-from acceptance.cli import main as cli
 from acceptance.rfm.records import Case, Metric, Session
 from acceptance.suites.hpcc.benchmarks import RATIOS
 from tests.places import REFERENCE
@@ -106,10 +100,6 @@ def test_a_small_problem_is_shown_and_compared_with_nothing(library, filled):
     # Eight bytes in a ring are the same whatever the matrix.
     assert fixed.normalised == 1
     assert next(p for p in found if p.np == "506").normalised == 1
-    assert hpcc_balance.problems(found, "results.db", None) == [
-        "not normalised: problems that fill less than 50% of the memory; the mode acceptance "
-        "fills it"
-    ]
 
 
 def test_one_node_and_two_are_two_results(library):
@@ -123,35 +113,3 @@ def test_one_node_and_two_are_two_results(library):
 def test_a_stream_in_the_cache_is_left_out(library):
     sessions = [session("a", case(2, 9.0, metric="EP-STREAM-Copy-in-cache/G-HPL"))]
     assert not [p for p in hpcc_ratios.points(sessions, library) if p.system == "here"]
-
-
-def test_the_command_prints_csv_and_json_alike(tmp_path, capsys):
-    database = str(tmp_path / "none.db")
-    assert cli.main(["hpcc-balance", "--db", database, "--format", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert cli.main(["hpcc-balance", "--db", database, "--format", "json"]) == 0
-    data = json.loads(capsys.readouterr().out)
-    assert [{key: str(value) for key, value in row.items()} for row in data] == rows
-    assert tuple(rows[0]) == hpcc_balance.COLUMNS
-
-
-def test_the_command_says_what_there_is_not(tmp_path, capsys):
-    database = str(tmp_path / "none.db")
-    assert cli.main(["hpcc-balance", "--db", database, "--system", "kandadai2009"]) == 0
-    out, err = capsys.readouterr()
-    table = out.splitlines()
-    assert table.pop() == "cut to 100 columns: --format csv shows all"
-    assert len(table) == 2 + 3 * len(RATIOS)
-    assert max(map(len, table)) <= 100
-    assert f"{database} has no result of HPCC of kandadai2009 that passed" in err
-    assert cli.main(["hpcc-balance", "--db", database, "--system", "nope"]) == 0
-    out, err = capsys.readouterr()
-    assert len(out.splitlines()) == 2
-    assert err == "acceptance hpcc-balance: no result of HPCC of nope is known\n"
-
-
-def test_a_database_that_cannot_be_read_is_said(tmp_path, capsys):
-    database = tmp_path / "results.db"
-    database.write_text("no database")
-    assert cli.main(["hpcc-balance", "--db", str(database)]) == 2
-    assert "results.db: cannot be read" in capsys.readouterr().err
