@@ -1,7 +1,6 @@
 """Where ranks shall stand, where they stood, who else was there, and how their job ended."""
 
 from acceptance.launch import (
-    machine_use,
     pins,
     placement,
     rank_report,
@@ -50,7 +49,6 @@ __all__ = [
     "last_level_cache",
     "last_words",
     "listed_nodes",
-    "machine_use",
     "misplaced",
     "node_records",
     "partition_nodes",
