@@ -261,7 +261,7 @@ def test_this_machine_answers(site):
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        (QDR.replace('"rate"', '"Rate"'), "unknown key 'Rate' of a fabric; known: technology, "),
+        (QDR.replace('"rate"', '"Rate"'), "unknown key 'Rate' in a fabric; known: technology, "),
         (QDR.replace("infiniband", "IB"), "unknown technology: 'IB'; known: infiniband, "),
         (QDR.replace("QDR", "qdr"), "unknown rate of infiniband: 'qdr'; known: SDR, DDR, "),
         (QDR.replace("2.0", "2"), "unknown pcie: '2'; known: 1.0, 1.1, 2.0, "),

@@ -194,7 +194,7 @@ def test_partitions_without_a_fabric_are_left_out(library):
     [
         ("mine:slow", {}, "no system or partition 'mine:slow'; there are mine:fast, mine:none"),
         ("mine:none", {}, "mine:none: no fabric is stated"),
-        (None, {"lanes": "5"}, "mine:fast: lanes is '5'; it can be 1, 2, 4, 8, 12"),
+        (None, {"lanes": "5"}, "mine:fast: lanes is 5; it can be 1, 2, 4, 8, 12"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_partition(only, stated, words, library):
@@ -213,7 +213,7 @@ def test_facts_are_refused_with_the_file_of_their_system(library, tmp_path, monk
     with pytest.raises(FabricFault) as caught:
         # Options do not make up for what the file has wrong.
         list(limits.rows(some, library, None, {"rate": "EDR"}, Workspace.of().place_of))
-    assert str(caught.value).startswith(f"{path}: mine:fast: unknown key 'Rate' of a fabric; known")
+    assert str(caught.value).startswith(f"{path}: mine:fast: unknown key 'Rate' in a fabric; known")
 
 
 def test_the_command_prints_all_partitions(capsys):

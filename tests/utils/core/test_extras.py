@@ -17,7 +17,16 @@ def test_what_a_partition_states():
         "site_rack": {"row": 3},
     }  # fmt: skip
     assert PartitionExtras.read(stated) == PartitionExtras(
-        4, 64, 2**38, 204800, "smoke", 3200.5, 2**25, "fail", False
+        4,
+        64,
+        2**38,
+        204800,
+        "smoke",
+        3200.5,
+        2**25,
+        "fail",
+        False,
+        fabric={"technology": "ethernet"},
     )
     assert PartitionExtras.read({}) == PartitionExtras()
 
@@ -25,6 +34,8 @@ def test_what_a_partition_states():
 @pytest.mark.parametrize(
     ("extras", "said"),
     [
+        ({"simulated": {"leaf": 4}}, "missing required field `of`"),
+        ({"simulated": {"of": "x", "leaves": 4}}, "unknown field `leaves`"),
         ({"fabrics": {}}, "unknown key 'fabrics' in the extras of a partition; known: nodes, "),
         ({"node": 2}, "unknown key 'node' in the extras of a partition; known: nodes, cores, "),
         (
@@ -42,8 +53,8 @@ def test_what_a_partition_states():
         ({"peak": float("nan")}, "peak is nan; it has to be a number above 0"),
         ({"mode": "night"}, "unknown mode: 'night'; known: smoke, nightly, acceptance"),
         ({"guidelines": "yes"}, "unknown guidelines: 'yes'; known: show, fail"),
-        ({"verify_placement": "no"}, "verify_placement is 'no'; it can be True or False"),
-        (["nodes"], "the extras of a partition are ['nodes']; they have to be a dictionary"),
+        ({"verify_placement": "no"}, "verify_placement is 'no'; Expected `bool`, got `str`"),
+        (["nodes"], "the extras of a partition: ['nodes'] is no dictionary"),
     ],
 )
 def test_what_nobody_reads_is_refused_with_its_place(extras, said):
@@ -77,11 +88,11 @@ def test_what_an_environment_states():
         ({"mpi": "open-mpi"}, "unknown mpi: 'open-mpi'; known: openmpi, mpich, "),
         ({"version": {}}, "unknown key 'version' in the extras of an environment; known: mpi, "),
         ({"versions": {"NPB": "3.3.1"}}, "unknown key 'NPB' in versions; known: imb, "),
-        ({"versions": "3.3.1"}, "versions is '3.3.1'; it has to be a dictionary"),
-        ({"versions": {"npb": 3.3}}, "versions: npb is 3.3; it has to be a text"),
+        ({"versions": "3.3.1"}, "versions is '3.3.1'; Expected `object`, got `str`"),
+        ({"versions": {"npb": 3.3}}, "versions is {'npb': 3.3}; Expected `str`, got `float`"),
         ({"suites": {"Imb": "/opt"}}, "unknown key 'Imb' in suites; known: imb, "),
-        ({"suites": {"imb": ""}}, "suites: imb is ''; it has to be a text"),
-        ({"spack": {}}, "spack has no key 'mpi'"),
+        ({"suites": {"imb": ""}}, "suites is {'imb': ''}; Expected `str` of length >= 1"),
+        ({"spack": {}}, "spack is {}; Object missing required field `mpi`"),
     ],
 )
 def test_what_nobody_reads_of_an_environment_is_refused(extras, said):
@@ -94,8 +105,8 @@ def test_what_nobody_reads_of_an_environment_is_refused(extras, said):
     ("names", "words"),
     [
         (["rat"], "inferred has 'rat', which is not stated"),
-        ("rate", "inferred is 'rate'; it has to be a list of names"),
-        ([1], "has to be a list of names"),
+        ("rate", "inferred is 'rate'; Expected `array`, got `str`"),
+        ([1], "inferred is [1]; Expected `str`, got `int`"),
     ],
 )
 def test_only_what_is_stated_can_be_inferred(names, words):

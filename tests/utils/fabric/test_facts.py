@@ -205,20 +205,21 @@ def test_ports_and_slots(facts, ports, slots):
             {"technology": "token-ring"},
             "unknown technology: 'token-ring'; known: infiniband, ether",
         ),
-        ({"technology": None}, "no technology is stated; known: infiniband, ethernet, omni-path"),
+        ({"technology": None}, "unknown technology: ''; known: infiniband, ethernet, omni-path"),
         ({"rate": "qdr"}, "unknown rate of infiniband: 'qdr'; known: SDR, DDR, QDR, FDR10, "),
-        ({"speed": 10}, "unknown key 'speed' of a fabric; known: technology, rate, lanes, pcie, "),
+        ({"speed": 10}, "unknown key 'speed' in a fabric; known: technology, rate, lanes, pcie, "),
         ({"lanes": 3}, "lanes is 3; it can be 1, 2, 4, 8, 12"),
-        ({"lanes": True}, "lanes is True; it can be 1, 2, 4"),
-        ({"lanes": "four"}, "lanes is 'four'; it can be 1, 2, 4"),
+        ({"lanes": True}, "lanes is True; Expected `int | null`, got `bool`"),
+        ({"lanes": "four"}, "lanes is 'four'; Expected `int | null`, got `str`"),
         ({"rate": "HDR100"}, "lanes is 4; it can be 2"),
         ({"pcie": "2"}, "unknown pcie: '2'; known: 1.0, 1.1, 2.0, "),
         ({"pcie_lanes": 6}, "pcie_lanes is 6; it can be 1, 2, 4, 8, 12, 16, 32"),
         ({"mtu": 9000}, "mtu is 9000; it can be 256, 512, 1024, 2048, 4096"),
         ({"pcie_payload": 200}, "pcie_payload is 200; it can be 128, 256, "),
-        ({"ports": 0}, "ports is 0; it can be 1 to 64"),
+        ({"ports": 0}, "ports is 0; it has to be 1 to 64"),
         ({"ports": 2, "device": "mlx5_0/1"}, "ports is 2, but device names 1"),
-        ({"hops": -1}, "hops is -1; it can be 0 to 99"),
+        ({"hops": -1}, "hops is -1; it has to be 0 to 99"),
+        ({"view": "all"}, "unknown view: 'all'; known: here, node"),
         ({"cable": "long"}, "cable is 'long'; it has to be in metres"),
         ({"cable": -2}, "cable is -2; it has to be in metres"),
         ({"cable": math.nan}, "cable is nan; it has to be in metres"),
@@ -246,7 +247,7 @@ def test_facts_are_refused_with_the_place_and_read_once_for_all():
     assert facts_of({}, "made:qdr") is None
     assert facts_of({"fabric": QDR}, "made:qdr") == Facts.read(QDR)
     for fabric, words in (
-        ({**QDR, "Rate": "QDR"}, "unknown key 'Rate' of a fabric; known: technology, rate, lanes"),
+        ({**QDR, "Rate": "QDR"}, "unknown key 'Rate' in a fabric; known: technology, rate, lanes"),
         ("QDR", "fabric is 'QDR'; it has to be a dictionary"),
     ):
         with pytest.raises(FabricFault, match=re.escape(f"made.py: made:qdr: {words}")) as caught:

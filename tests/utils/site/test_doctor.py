@@ -58,7 +58,7 @@ def test_a_technology_that_has_no_rates_misses_none(row):
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        ({**QDR, "Rate": "QDR"}, "unknown key 'Rate' of a fabric; known: technology, rate, "),
+        ({**QDR, "Rate": "QDR"}, "unknown key 'Rate' in a fabric; known: technology, rate, "),
         ({**QDR, "technology": "RoCE"}, "unknown technology: 'RoCE'; known: infiniband, "),
         ({**QDR, "rate": "qdr"}, "unknown rate of infiniband: 'qdr'; known: SDR, "),
         ({**QDR, "pcie": "2"}, "unknown pcie: '2'; known: 1.0, "),

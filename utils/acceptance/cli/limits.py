@@ -2,8 +2,10 @@
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import structs
 
 from acceptance import references
 from acceptance.cli.arguments import Commands, add_command, add_format
@@ -57,7 +59,9 @@ class PartitionLimit:
         """Return everything as data; bandwidths in MB/s, the floor of the latency in us."""
         return {
             "partition": self.partition,
-            "facts": {key: value for key, value in asdict(self.facts).items() if value is not None},
+            "facts": {
+                key: value for key, value in structs.asdict(self.facts).items() if value is not None
+            },
             "link": self.limit.link,
             "link_formula": self.limit.link_formula,
             "pcie": self.limit.pcie,
@@ -67,8 +71,8 @@ class PartitionLimit:
             "bidirectional": self.limit.bidirectional,
             "latency_floor": latency_floor(self.facts),
             "note": self.limit.note,
-            "inferred": list(self.inferred),
-            "peak": asdict(self.peak) if self.peak else None,
+            "inferred": self.inferred,
+            "peak": self.peak,
         }
 
 

@@ -3,25 +3,26 @@
 The facts are `extras["fabric"]` of a partition in `config/systems/`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from acceptance.core import records
 from acceptance.core.errors import Fault
 from acceptance.core.technologies import TECHNOLOGIES
 from acceptance.fabric import rates
 
-#: Who may look at the whole fabric: the machine that runs ReFrame, or the nodes of the partition.
-VIEWS = ("here", "node")
-Number = TypeVar("Number", int, float)
+#: What may be a number in place of text.
+_WORDS = ("rate", "pcie", "device")
 
 
 class FabricFault(Fault, ValueError):
     """Facts that cannot be true, or that nothing here knows; `where` is the partition."""
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     """What is stated of a partition's fabric; None: nothing.
 
     `rate` is a word of InfiniBand, Gb/s of others, `lanes` are those of each port, `mtu` is in
@@ -29,21 +30,21 @@ class Facts:
     those of a node that a message may use at once. `device` has the names of the fabric's links on
     a node, with commas: `mlx5_0/1`, `mlx5_0` for all its ports, `eth2`. `cable` is the metres of
     all cables on the shortest way between two nodes, `hops` the switches on it (no limit follows
-    from them). `view`: who looks at the whole fabric, of `VIEWS`.
+    from them). `view`: who looks at the whole fabric, here or a node of the partition.
     """
 
-    technology: str
+    technology: str = ""
     rate: str | None = None
     lanes: int | None = None
     pcie: str | None = None
     pcie_lanes: int | None = None
     mtu: int | None = None
     pcie_payload: int | None = None
-    ports: int = 1
+    ports: Annotated[int, Meta(ge=1, le=64, description="1 to 64")] = 0
     device: str | None = None
-    cable: float | None = None
-    hops: int | None = None
-    view: str | None = None
+    cable: Annotated[float, Meta(ge=0, lt=1e6, description="in metres")] | None = None
+    hops: Annotated[int, Meta(ge=0, le=99, description="0 to 99")] | None = None
+    view: Literal["here", "node"] | None = None
 
     @classmethod
     def read(cls, mapping: Mapping[str, object]) -> "Facts":
@@ -52,39 +53,56 @@ class Facts:
         Where several devices are named and no ports, each device is a port. Raises FabricFault for
         an unknown key, technology, rate or generation, and for a number that cannot be.
         """
-        known = [field.name for field in fields(cls)]
-        for key in mapping:
-            if key not in known:
-                raise FabricFault(f"unknown key {key!r} of a fabric; known: {', '.join(known)}")
         given = {key: value for key, value in mapping.items() if value is not None}
-        if "technology" not in given:
-            raise FabricFault(f"no technology is stated; known: {', '.join(TECHNOLOGIES)}")
-        technology = _word(given, "technology", TECHNOLOGIES)
-        devices = _names(given.get("device"))
-        facts = cls(
-            technology=str(technology),
-            rate=_word(given, "rate", rates.known_rates(str(technology)), f"of {technology}"),
-            lanes=_number(given, "lanes", _link_lanes(str(technology), given.get("rate"))),
-            pcie=_word(given, "pcie", tuple(rates.PCIE)),
-            pcie_lanes=_number(given, "pcie_lanes", rates.PCIE_LANES),
-            mtu=_number(given, "mtu", _mtus(str(technology))),
-            pcie_payload=_number(given, "pcie_payload", rates.PCIE_PAYLOADS),
-            ports=_number(given, "ports", range(1, 65)) or max(1, len(devices)),
-            device=",".join(devices) or None,
-            cable=_metres(given),
-            hops=_number(given, "hops", range(100)),
-            view=_word(given, "view", VIEWS),
-        )
+        words = {key: str(given[key]) for key in _WORDS if key in given}
+        try:
+            facts = records.read(cls, {**given, **words}, "a fabric", strict=False)
+        except ValueError as err:
+            raise FabricFault(str(err)) from None
+        for key, known in facts._known().items():
+            facts._check(key, known)
+        devices = facts.devices
         if facts.view and facts.technology != "infiniband":
             raise FabricFault(f"view is of infiniband: nobody sees all of {facts.technology}")
         if devices and facts.ports > len(devices):
             raise FabricFault(f"ports is {facts.ports}, but device names {len(devices)}")
-        return facts
+        ports = facts.ports or max(1, len(devices))
+        return replace(facts, device=",".join(devices) or None, ports=ports)
+
+    def _known(self) -> dict[str, tuple[str, ...] | tuple[int, ...] | range | None]:
+        """Return what words and numbers can be with this technology; None: anything."""
+        infiniband = self.technology == "infiniband"
+        lanes: tuple[int, ...] | range = () if self.technology in rates.PORTS else range(1, 65)
+        if infiniband:
+            lanes = rates.INFINIBAND_LANES if self.rate != "HDR100" else (rates.HDR100_LANES,)
+        packets = infiniband or self.technology == "roce"
+        return {
+            "technology": TECHNOLOGIES,
+            "rate": rates.known_rates(self.technology),
+            "lanes": lanes,
+            "pcie": tuple(rates.PCIE),
+            "pcie_lanes": rates.PCIE_LANES,
+            "mtu": rates.INFINIBAND_MTUS if packets else range(68, 65536),
+            "pcie_payload": rates.PCIE_PAYLOADS,
+        }
+
+    def _check(self, key: str, known: tuple[str, ...] | tuple[int, ...] | range | None) -> None:
+        value = getattr(self, key)
+        if value is None or known is None or value in known:
+            return
+        if not known:
+            raise FabricFault(f"{self.technology} has no {key}: its rate is that of a whole port")
+        ends = f"{known[0]} to {known[-1]}"
+        text = ends if isinstance(known, range) else ", ".join(map(str, known))
+        if isinstance(value, str):
+            of = f" of {self.technology}" if key == "rate" else ""
+            raise FabricFault(f"unknown {key}{of}: {value!r}; known: {text}")
+        raise FabricFault(f"{key} is {value!r}; it can be {text}")
 
     @property
     def devices(self) -> list[str]:
         """Return the names of the declared links."""
-        return _names(self.device)
+        return [name.strip() for name in (self.device or "").split(",") if name.strip()]
 
     @property
     def shown(self) -> bool:
@@ -186,61 +204,3 @@ def not_viewed(extras: Mapping[str, object]) -> str:
     if facts is None or facts.technology != "infiniband" or facts.view:
         return ""
     return 'its facts name nobody who may (fabric: "view": "here" or "node")'
-
-
-def _names(text: object) -> list[str]:
-    return [name.strip() for name in str(text or "").split(",") if name.strip()]
-
-
-def _link_lanes(technology: str, rate: object) -> tuple[int, ...] | range:
-    if technology in rates.PORTS:
-        return ()
-    if technology != "infiniband":
-        return range(1, 65)
-    return (rates.HDR100_LANES,) if rate == "HDR100" else rates.INFINIBAND_LANES
-
-
-def _mtus(technology: str) -> tuple[int, ...] | range:
-    return rates.INFINIBAND_MTUS if technology in ("infiniband", "roce") else range(68, 65536)
-
-
-def _word(
-    given: Mapping[str, object], key: str, known: tuple[str, ...] | None, of: str = ""
-) -> str | None:
-    """Take a word; `known` is None where any will do."""
-    if key not in given:
-        return None
-    word = str(given[key])
-    if known is not None and word not in known:
-        name = " ".join(filter(None, (key, of)))
-        raise FabricFault(f"unknown {name}: {word!r}; known: {', '.join(known)}")
-    return word
-
-
-def _number(given: Mapping[str, object], key: str, known: tuple[int, ...] | range) -> int | None:
-    if key not in given:
-        return None
-    if not known:
-        raise FabricFault(f"{given['technology']} has no {key}: its rate is that of a whole port")
-    number = _parsed(given[key], int)
-    if number is None or number not in known:
-        ends = f"{known[0]} to {known[-1]}"
-        text = ends if isinstance(known, range) else ", ".join(map(str, known))
-        raise FabricFault(f"{key} is {given[key]!r}; it can be {text}")
-    return number
-
-
-def _metres(given: Mapping[str, object]) -> float | None:
-    if "cable" not in given:
-        return None
-    metres = _parsed(given["cable"], float)
-    if metres is None or not 0 <= metres < 1e6:
-        raise FabricFault(f"cable is {given['cable']!r}; it has to be in metres")
-    return metres
-
-
-def _parsed(value: object, kind: Callable[[str], Number]) -> Number | None:
-    try:
-        return None if isinstance(value, bool) else kind(str(value))
-    except ValueError:
-        return None

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from msgspec import structs
+
 from acceptance.core.errors import read_whole
 from acceptance.core.metrics import read, split
 from acceptance.core.observations import Observation
@@ -148,7 +150,7 @@ def slower_link(
     slower = known[: known.index(facts.rate)] if facts.rate in known else []
     for rate in reversed(slower):
         lanes = HDR100_LANES if rate == "HDR100" else facts.lanes
-        other = replace(facts, rate=rate, lanes=lanes)
+        other = structs.replace(facts, rate=rate, lanes=lanes)
         most = limit(other).bandwidth
         if most and (1 - within) * most <= value and not exceeds(value, most):
             return (

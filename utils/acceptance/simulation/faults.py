@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from msgspec import structs
+
 from acceptance.fabric import Facts
 from acceptance.simulation.platform import Link, Platform
 from acceptance.simulation.stage import SimulatedRun
@@ -123,7 +125,7 @@ class Injected:
 
     def node(self, name: str, facts: Facts) -> Facts:
         """Return the facts of a node's link."""
-        return replace(facts, **self.fault.facts) if name == self.place else facts  # type: ignore[arg-type]
+        return structs.replace(facts, **self.fault.facts) if name == self.place else facts
 
     def apply(self, run: SimulatedRun) -> SimulatedRun:
         """Return a run with the fault; raises SimulationFault where its place does not exist."""

@@ -1,0 +1,53 @@
+"""What somebody has written, read strictly as a record of msgspec."""
+
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+T = TypeVar("T")
+#: Kinds of values that records share.
+Text = Annotated[str, Meta(min_length=1, description="a text")]
+Whole = Annotated[int, Meta(ge=1, description="a whole number from 1 on")]
+
+
+def read(kind: type[T], given: object, what: str, *, strict: bool = True, own: str = "") -> T:
+    """Read a mapping as a record (Struct) of a kind; unless `strict` numbers may be text.
+
+    Keys that begin with `own`, if that is not empty, are left out. Raises ValueError for `what` is
+    no mapping, for the first key that the record does not have, and the first value that cannot be:
+    which it is, and what would be possible.
+    """
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{what}: {given!r} is no dictionary")
+    types = get_type_hints(kind, include_extras=True)
+    others = f", and whatever begins with {own}" if own else ""
+    read = {}
+    for key, value in given.items():
+        if own and isinstance(key, str) and key.startswith(own):
+            continue
+        if key not in types:
+            raise ValueError(f"unknown key {key!r} in {what}; known: {', '.join(types)}{others}")
+        try:
+            read[key] = msgspec.convert(value, types[key], strict=strict)
+        except msgspec.ValidationError as err:
+            wrong = _possible(key, value, _alone(types[key]), err)
+            raise ValueError(wrong) from None
+    return msgspec.convert(read, kind)
+
+
+def _alone(kind: Any) -> Any:
+    """Return a type without the None that it may be, too."""
+    kinds = [each for each in get_args(kind) if each is not NoneType]
+    return kinds[0] if get_origin(kind) in (Union, UnionType) and len(kinds) == 1 else kind
+
+
+def _possible(key: str, value: object, kind: Any, otherwise: object) -> str:
+    """Say that a value cannot be: its words, or what its annotation says, or msgspec's reason."""
+    if get_origin(kind) is Literal:
+        return f"unknown {key}: {value!r}; known: {', '.join(filter(None, get_args(kind)))}"
+    metadata = [each for each in getattr(kind, "__metadata__", ()) if isinstance(each, Meta)]
+    said = next((f"it has to be {each.description}" for each in metadata if each.description), "")
+    return f"{key} is {value!r}; {said or otherwise}"
