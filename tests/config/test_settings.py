@@ -132,7 +132,7 @@ def test_fabric_facts_are_those_of_the_papers(key):
 def test_fabric_facts_have_the_types_that_the_design_gives_them():
     for where, partition in partitions().items():
         fabric = partition["extras"]["fabric"]
-        assert fabric.keys() <= set(Facts.__dataclass_fields__), where
+        assert fabric.keys() <= set(Facts.__struct_fields__), where
         for key, value in fabric.items():
             assert type(value) is (int if key.endswith("lanes") else str), (where, key)
 

@@ -3,6 +3,7 @@
 import math
 from datetime import datetime
 
+import msgspec
 import pytest
 
 from acceptance import references
@@ -595,4 +596,4 @@ def test_an_alert_is_plain_data(path):
     alert = the_alert(judged(path))
     for name in ("before", "after", "change", "confidence"):
         assert type(getattr(alert, name)) is float
-    assert type(alert).from_data(alert.as_data()) == alert
+    assert msgspec.json.decode(msgspec.json.encode(alert), type=type(alert)) == alert

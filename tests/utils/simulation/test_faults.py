@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from msgspec import structs
 
 from acceptance.fabric import Facts, link_check, link_report
 from acceptance.fabric.view import kinds as view
@@ -107,7 +108,7 @@ def test_swapped_nodes_have_each_others_places_and_misplaced_ranks_another_host(
     ],
 )
 def test_where_there_can_be_no_such_fault_it_says_why_and_changes_nothing(name, facts, why):
-    stated = Facts.read({**{k: v for k, v in vars(QDR).items() if k != "ports"}, **facts})
+    stated = Facts.read({**{k: v for k, v in structs.asdict(QDR).items() if k != "ports"}, **facts})
     run, fault = run_of(facts=stated), Injected.of(name)
     assert why in fault.why_not(stated, run.platform)
     assert fault.apply(run) is run
