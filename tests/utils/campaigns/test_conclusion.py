@@ -232,7 +232,7 @@ def test_what_is_acknowledged_after_the_night_fails_it_no_more_until_it_ends(nig
     assert done.status == 0, done.errors
     status, verdict = held.site.gate()
     assert (status, verdict["problems"], verdict["alerts"]) == (0, [], [])
-    assert [known["id"] for known in verdict["acknowledged"]] == [alert["id"]]
+    assert [known["alert"]["id"] for known in verdict["acknowledged"]] == [alert["id"]]
     assert "known       acknowledged until" in held.site.acceptance("gate").output
     assert exported(held) == (0, {"nightly": 0})
     # The file has what the night itself said.

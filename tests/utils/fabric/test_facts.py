@@ -205,7 +205,7 @@ def test_ports_and_slots(facts, ports, slots):
             {"technology": "token-ring"},
             "unknown technology: 'token-ring'; known: infiniband, ether",
         ),
-        ({"technology": None}, "unknown technology: ''; known: infiniband, ethernet, omni-path"),
+        ({"technology": None}, "no technology is stated; known: infiniband, ethernet, omni-path"),
         ({"rate": "qdr"}, "unknown rate of infiniband: 'qdr'; known: SDR, DDR, QDR, FDR10, "),
         ({"speed": 10}, "unknown key 'speed' in a fabric; known: technology, rate, lanes, pcie, "),
         ({"lanes": 3}, "lanes is 3; it can be 1, 2, 4, 8, 12"),

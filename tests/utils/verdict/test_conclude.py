@@ -188,7 +188,7 @@ def test_an_acknowledged_alert_is_listed_and_fails_nothing(site, databases):
     status, verdict = gate(site, database)
     assert (status, verdict["alerts"]) == (0, [])
     (acknowledged,) = verdict["acknowledged"]
-    assert acknowledged["id"] == alert["id"]
+    assert acknowledged["alert"]["id"] == alert["id"]
     assert acknowledged["acknowledgement"]["reason"] == "cable ordered"
     assert [problem["alerts"] for problem in verdict["excused"]] == [[alert["id"]]]
     assert "cable ordered: made:" in gate_text(site, database)
@@ -267,7 +267,7 @@ def test_a_run_ends_with_the_guidelines_and_keeps_its_verdict(site, recorded):
         assert finding["factor"] > finding["tolerance"]
         assert not finding["fails"]
     kept = json.loads((site.var / f"verdicts/{verdict['session']}.json").read_text())
-    assert kept == verdict
+    assert verdict == {**kept, "verdict": "pass", "simulated": False}
     assert "; all of them: acceptance guidelines" in site.acceptance("gate").output
 
 

@@ -94,6 +94,8 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
             raise FabricFault(f"{self.technology} has no {key}: its rate is that of a whole port")
         ends = f"{known[0]} to {known[-1]}"
         text = ends if isinstance(known, range) else ", ".join(map(str, known))
+        if value == "":
+            raise FabricFault(f"no {key} is stated; known: {text}")
         if isinstance(value, str):
             of = f" of {self.technology}" if key == "rate" else ""
             raise FabricFault(f"unknown {key}{of}: {value!r}; known: {text}")

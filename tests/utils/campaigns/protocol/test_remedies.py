@@ -5,6 +5,7 @@ import re
 from dataclasses import asdict, replace
 
 import pytest
+from msgspec import structs
 
 from acceptance.campaigns.protocol import case_findings, remedies
 from acceptance.core.observations import Observation, observations
@@ -13,6 +14,7 @@ from acceptance.fabric.counters import ERRORS
 from acceptance.references import outside
 from acceptance.rfm.records import Case, Metric
 from acceptance.verdict.model import Problem, Unprovided, Verdict
+from tests.alerted import ALERT
 from tests.places import ROOT
 
 
@@ -334,9 +336,10 @@ def test_suites_that_are_missing_incidents_and_guidelines_are_findings():
         system="made",
         unprovided=[Unprovided("npb.py", "nothing provides it; get it with: make spack")],
         alerts=[
-            {"id": "ab12", "kind": "regression", "system": "made", "partition": "qdr",
-             "check": "OsuMpi", "metric": "bandwidth_8", "before": 5.0, "after": 4.0,
-             "unit": "MB/s", "since": "2026-11-20", "cause": ""},
+            structs.replace(
+                ALERT, id="ab12", system="made", partition="qdr", check="OsuMpi",
+                metric="bandwidth_8", before=5.0, after=4.0, unit="MB/s", cause="",
+            ),
         ],
         guidelines={"findings": [
             {"id": "g1", "guideline": "Allgather <= Gather + Bcast", "text": "t", "fails": fails}
