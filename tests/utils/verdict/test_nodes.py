@@ -1,7 +1,6 @@
 """`verdict/nodes.py`: how many nodes were benchmarked, of how many, and which are slow."""
 
-import json
-
+import msgspec
 import pytest
 
 from acceptance.core.pairs import PairResult
@@ -203,7 +202,7 @@ def test_a_second_measurement_confirms_or_leaves_a_note():
 
 def test_what_is_known_of_nodes_is_plain_data():
     known = Nodes({PLACE: UP}, {PLACE: 4}, {PLACE: list(NAMES)}, True, ["again"])
-    assert Nodes.of_data(json.loads(json.dumps(known.as_data()))) == known
+    assert msgspec.json.decode(msgspec.json.encode(known), type=Nodes) == known
 
 
 def test_tolerances_that_are_missing_fail_and_do_not_pass_in_silence(tmp_path):

@@ -9,10 +9,11 @@ could store it (it can unless it was killed with SIGKILL, or the machine went do
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from acceptance.campaigns.steps import Step
 from acceptance.core import state_files
@@ -40,8 +41,7 @@ class CampaignFault(Fault):
     """A campaign that cannot run, or be read: why, and what to do."""
 
 
-@dataclass
-class Attempt:
+class Attempt(Struct, forbid_unknown_fields=True):
     """One run of ReFrame: its label, its exit status (negative: a signal) and its session.
 
     It is `empty` when all tests were over before, so that ReFrame had nothing to select.
@@ -55,8 +55,7 @@ class Attempt:
     empty: bool = False
 
 
-@dataclass
-class Progress:
+class Progress(Struct, forbid_unknown_fields=True):
     """A step, and what became of it."""
 
     name: str
@@ -79,8 +78,7 @@ class Progress:
         return [run for run in self.attempts if run.session and run is not self.last]
 
 
-@dataclass
-class State:
+class State(Struct, forbid_unknown_fields=True):
     """A campaign; `asked` are the arguments that a campaign must share to be gone on with.
 
     `campaigns` is the folder of all of them, and no part of what is stored. `people` are operator,
@@ -88,7 +86,6 @@ class State:
     (by its name), as Slurm had them when the campaign began.
     """
 
-    campaigns: Path
     id: str
     kind: str
     asked: dict[str, Any]
@@ -100,6 +97,7 @@ class State:
     notes: list[str] = field(default_factory=list)
     people: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, list[SlurmNode]] = field(default_factory=dict)
+    campaigns: Path = Path()
 
     @property
     def limited(self) -> dict[str, list[str]]:
@@ -128,9 +126,8 @@ class State:
     def save(self) -> None:
         """Write the state; raises CampaignFault."""
         try:
-            data = asdict(self)
-            del data["campaigns"]
-            state_files.write(self.folder / "state.json", data)
+            stored = {name: getattr(self, name) for name in self.__struct_fields__[:-1]}
+            state_files.write(self.folder / "state.json", stored)
         except state_files.StoredFault as err:
             raise CampaignFault(str(err)) from None
 
@@ -138,20 +135,14 @@ class State:
 def load(path: Path) -> State:
     """Read a `state.json`; raises CampaignFault, with the file."""
     try:
-        data = state_files.read(path)
-        steps = [
-            Progress(**{**step, "attempts": [Attempt(**run) for run in step["attempts"]]})
-            for step in data["steps"]
-        ]
-        nodes = {
-            partition: [SlurmNode(**node) for node in known]
-            for partition, known in data.get("nodes", {}).items()
-        }
-        state = State(**{**data, "campaigns": path.parents[1], "steps": steps, "nodes": nodes})
+        state: State | None = state_files.read(path, State)
+        if state is None:
+            raise ValueError("there is no such file")
         if state.last_change.tzinfo is None:
             raise ValueError(f"{state.started!r} has no time zone")
+        state.campaigns = path.parents[1]
         return state
-    except (state_files.StoredFault, ValueError, TypeError, KeyError, AttributeError) as err:
+    except (state_files.StoredFault, ValueError, TypeError) as err:
         raise CampaignFault(f"{path}: no state of a campaign: {err}; use --new") from None
 
 
@@ -237,7 +228,6 @@ def begin(
         number += 1
         name = f"{base}.{number}"
     state = State(
-        campaigns,
         name,
         kind,
         dict(asked),
@@ -255,6 +245,7 @@ def begin(
         ],
         nodes=dict(nodes or {}),
         notes=[*notes],
+        campaigns=campaigns,
     )
     state.save()
     return state

@@ -14,9 +14,10 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+
+from msgspec import Struct
 
 from acceptance.core import process_id, state_files
 from acceptance.core.state_files import StoredFault
@@ -28,8 +29,7 @@ KEPT = 300
 _PATIENCE = 20.0
 
 
-@dataclass
-class Mark:
+class Mark(Struct, forbid_unknown_fields=True):
     """A run: `number` is the place of its beginning, `ended` that of its end (0: it has none).
 
     One without a number was started, and had not come to write its mark.
@@ -222,18 +222,18 @@ def _path(folder: Path, mark: Mark) -> Path:
 
 
 def _write(folder: Path, mark: Mark) -> None:
-    state_files.write(_path(folder, mark), asdict(mark))
+    state_files.write(_path(folder, mark), mark)
 
 
 def _read(path: Path) -> Mark | None:
     """Read a mark; None where it was removed meanwhile, as the oldest ones are."""
     try:
-        data = state_files.read(path)
-        return None if data is None else Mark(**data)
-    except (ValueError, TypeError) as err:
+        mark: Mark | None = state_files.read(path, Mark)
+    except ValueError as err:
         raise StoredFault(
             f"{path}: no mark of a run: {err}; look which run that was, and remove the file"
         ) from None
+    return mark
 
 
 def _began() -> datetime:

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from acceptance import claims, references
@@ -143,7 +144,7 @@ def _asked(
                 "state": step.state,
                 "reason": step.reason,
                 "command": ["reframe", *step.arguments],
-                "runs": [asdict(attempt) for attempt in step.attempts],
+                "runs": msgspec.to_builtins(step.attempts),
             }
             for step in state.steps
         ],
@@ -162,7 +163,7 @@ def _asked(
         ),
         "checks": _checksums(workspace.checks, "*.py", "src/*"),
         "tolerances": tolerances,
-        "nodes": known_nodes.of_campaign(state, configuration).as_data(),
+        "nodes": msgspec.to_builtins(known_nodes.of_campaign(state, configuration)),
     }
 
 

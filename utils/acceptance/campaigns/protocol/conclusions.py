@@ -10,7 +10,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from acceptance import claims
+from acceptance.alerts import Alert
 from acceptance.campaigns.protocol import case_findings, nodes, remedies
 from acceptance.campaigns.protocol.remedies import ProtocolFinding
 from acceptance.campaigns.steps import LINK_SUITE
@@ -75,7 +78,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         system=stored["system"],
         problems=[Problem(**problem) for problem in stored["problems"]],
         unprovided=[Unprovided(**missing) for missing in stored["unprovided"]],
-        alerts=stored["alerts"],
+        alerts=msgspec.convert(stored["alerts"], list[Alert]),
         counters=stored["counters"],
         links_not_judged=stored["links_not_judged"],
         fabric_not_viewed=stored["fabric_not_viewed"],

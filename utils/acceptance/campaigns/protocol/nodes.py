@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 from zlib import crc32
 
+import msgspec
+
 from acceptance.campaigns.protocol.codes import OF_NODES, OF_PAIRS
 from acceptance.campaigns.protocol.remedies import ProtocolFinding, make
 from acceptance.nodes import PairFinding, finding_of, number_text, quantity_text
@@ -48,7 +50,7 @@ def nodes_of(data: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, Any]:
             raise ReferenceFault(f"nodes, {where}, {unit}: no tolerance") from None
 
     verdict = Verdict()
-    judge_nodes(verdict, sessions, Nodes.of_data(data["asked"]["nodes"]), tolerance)
+    judge_nodes(verdict, sessions, msgspec.convert(data["asked"]["nodes"], Nodes), tolerance)
     return verdict.nodes
 
 

@@ -89,13 +89,13 @@ def remember(var: Path, node: NodeLinks) -> None:
 
 def known(var: Path) -> dict[tuple[str, str], tuple[str, str]]:
     """Return the cables of all nodes as they were seen last; raises Fault."""
-    cables = {}
+    cables: dict[tuple[str, str], tuple[str, str]] = {}
     for path in sorted((var / _FOLDER).glob("*.json")):
         try:
-            for interface, (switch, port) in state_files.read(path).items():
-                cables[path.stem, interface] = switch, port
-        except (AttributeError, TypeError, ValueError) as err:
-            raise Fault(f"no cables of a node ({err!r}); take it away", where=str(path)) from None
+            ends = state_files.read(path, dict[str, tuple[str, str]])
+        except ValueError as err:
+            raise Fault(f"no cables of a node ({err}); take it away", where=str(path)) from None
+        cables |= {(path.stem, interface): far for interface, far in ends.items()}
     return cables
 
 

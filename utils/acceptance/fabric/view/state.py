@@ -7,12 +7,13 @@ a node's adapters, as the link check found them.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
@@ -20,7 +21,7 @@ from acceptance.fabric.node import Adapter, NodeLinks, Port
 from acceptance.fabric.topology import End
 from acceptance.fabric.view.errors import COUNTERS, Counters
 
-_FOLDER, _NODES, _VERSION = "fabric", "nodes", 1
+_FOLDER, _NODES = "fabric", "nodes"
 #: Seconds to wait for another process that reads the same fabric.
 _PATIENCE = 60.0
 _END = re.compile(r"(0x[0-9a-f]+)\[(\d+)\]")
@@ -52,28 +53,24 @@ def locked(var: Path, name: str) -> Iterator[None]:
         yield
 
 
+class _Stored(Struct, forbid_unknown_fields=True):
+    time: float
+    since: dict[str, str]
+    counters: dict[str, dict[str, int]] | None
+
+
 def read(path: Path) -> State:
     """Return what is kept; raises Fault for a file that is no such state."""
     try:
-        data = state_files.read(path)
-        return State() if data is None else _state(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as err:
+        kept: _Stored | None = state_files.read(path, _Stored)
+        if kept is None:
+            return State()
+        named = None if kept.counters is None else kept.counters.items()
+        counters = None if named is None else {_end(name): values for name, values in named}
+        return State(kept.time, counters, kept.since)
+    except ValueError as err:
         remedy = "take it away: the next reading is a first one then"
-        raise Fault(f"no state of a fabric ({err!r}); {remedy}", where=str(path)) from None
-
-
-def _state(data: Mapping[str, Any]) -> State:
-    if data["version"] != _VERSION:
-        raise ValueError(f"version {data['version']!r}")
-    counters = (
-        None
-        if data["counters"] is None
-        else {
-            _end(name): {str(key): int(value) for key, value in values.items()}
-            for name, values in data["counters"].items()
-        }
-    )
-    return State(float(data["time"]), counters, dict(data["since"]))
+        raise Fault(f"no state of a fabric ({err}); {remedy}", where=str(path)) from None
 
 
 def _end(name: str) -> End:
@@ -93,8 +90,7 @@ def write(path: Path, state: State) -> None:
             if (kept := {name: values[name] for name in COUNTERS if values.get(name)})
         }
     )
-    data = {"version": _VERSION, "time": state.time, "since": state.since, "counters": counters}
-    state_files.write(path, data)
+    state_files.write(path, _Stored(state.time, state.since, counters))
 
 
 def write_lines(path: Path, text: str) -> None:
@@ -136,9 +132,9 @@ def known_nodes(var: Path) -> list[NodeLinks]:
     nodes = []
     for path in sorted((var / _FOLDER / _NODES).glob("*.json")):
         try:
-            guids = {str(name): str(guid) for name, guid in state_files.read(path).items()}
-        except (AttributeError, ValueError) as err:
-            raise Fault(f"no GUIDs of a node ({err!r}); take it away", where=str(path)) from None
+            guids = state_files.read(path, dict[str, str])
+        except ValueError as err:
+            raise Fault(f"no GUIDs of a node ({err}); take it away", where=str(path)) from None
         adapters = {name: Adapter(name, guid=guid) for name, guid in guids.items()}
         ports = {name: Port(name, 1) for name in guids}
         nodes.append(NodeLinks(path.stem, adapters=adapters, ports=ports))
