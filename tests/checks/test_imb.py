@@ -235,7 +235,10 @@ def test_malformed_references_fail_the_case_with_file_and_line(site, recorded, r
     site.environment["ACCEPTANCE_REFERENCE"] = str(references)
     _, (status, verdict) = run_pingpong(site, recorded(PINGPONG))
     assert status == 1
-    assert "sites/replay.csv:2: the value 'fast' is no number" in verdict["problems"][0]["message"]
+    assert (
+        "sites/replay.csv:2: value is 'fast'; it has to be a number above 0"
+        in verdict["problems"][0]["message"]
+    )
 
 
 def test_a_malformed_sweep_is_refused_with_an_example(site, recorded):

@@ -67,14 +67,38 @@ def test_a_folder_may_have_any_name(tmp_path, name):
         ("koop.csv", ",np=2,", ",placement=far,", 3, "'far' is no value of 'placement'"),
         ("koop.csv", ",np=2,", ",distance=2..,", 3, "'2..' is no value of 'distance'"),
         ("koop.csv", "np=2;message_size=0", "message_size=0;np=2", 2, "not in order; write np=2;"),
-        ("koop.csv", ",=,1000,", ",<,1000,", 3, "unknown relation '<'"),
-        ("koop.csv", ",=,1000,", ",in,1000,", 3, "unknown relation 'in'"),
-        ("koop.csv", ",=,1000,", ",=,fast,", 3, "the value 'fast' is no number"),
-        ("koop.csv", ",=,1000,", ",=,,", 3, "the value '' is no number"),
-        ("koop.csv", ",=,1000,", ",=,nan,", 3, "the value 'nan' is not finite"),
-        ("koop.csv", ",=,1000,", ",=,-inf,", 3, "the value '-inf' is not finite"),
-        ("koop.csv", "MB/s,1000,peak", "MB/s,,peak", 3, "the column 'printed' is empty"),
-        ("koop.csv", "Table 1,koop,qdr,imb.PingPong,b", ",koop,qdr,imb.PingPong,b", 3, "'where'"),
+        ("koop.csv", ",=,1000,", ",<,1000,", 3, "unknown relation: '<'; known: =, ~, >=, <="),
+        ("koop.csv", ",=,1000,", ",in,1000,", 3, "unknown relation: 'in'; known: =, ~"),
+        (
+            "koop.csv",
+            ",=,1000,",
+            ",=,fast,",
+            3,
+            "value is 'fast'; it has to be a number above 0",
+        ),
+        ("koop.csv", ",=,1000,", ",=,,", 3, "value is ''; it has to be a number above 0"),
+        (
+            "koop.csv",
+            ",=,1000,",
+            ",=,nan,",
+            3,
+            "value is 'nan'; it has to be a number above 0",
+        ),
+        (
+            "koop.csv",
+            ",=,1000,",
+            ",=,-inf,",
+            3,
+            "value is '-inf'; it has to be a number above 0",
+        ),
+        ("koop.csv", "MB/s,1000,peak", "MB/s,,peak", 3, "printed is ''; it has to be filled in"),
+        (
+            "koop.csv",
+            "Table 1,koop,qdr,imb.PingPong,b",
+            ",koop,qdr,imb.PingPong,b",
+            3,
+            "where is ''",
+        ),
         ("koop.csv", "koop,qdr,imb.PingPong,b", "koop,edr,imb.PingPong,b", 3, "'koop:edr'"),
         ("koop.csv", "koop,qdr,imb.PingPong,b", "saini,a,imb.PingPong,b", 3, "the file of 'koop'"),
         ("koop.csv", ",peak\n", "\n", 3, "10 fields where the header has 11"),
@@ -84,7 +108,13 @@ def test_a_folder_may_have_any_name(tmp_path, name):
         ("koop.csv", "where,system", "system,where", 1, "the header is not where,system,"),
         ("koop.csv", f"{VALUES}\n", "", 1, "the header is not where,system,"),
         ("sites/mine.csv", "mine,qdr", "yours,qdr", 2, "'yours' in the file of 'mine'"),
-        ("sites/mine.csv", ",2.5,us", ",slow,us", 2, "the value 'slow' is no number"),
+        (
+            "sites/mine.csv",
+            ",2.5,us",
+            ",slow,us",
+            2,
+            "value is 'slow'; it has to be a number above 0",
+        ),
         ("sites/mine.csv", "note\n", "note,spread\n", 2, "11 fields where the header has 12"),
         ("koop.csv", "note\n", "note,spread\n", 1, "the header is not where,system,"),
         ("systems.csv", "saini,a,", "saini,a b,", 4, "'a b' is no ReFrame name"),
@@ -111,7 +141,7 @@ def test_a_folder_may_have_any_name(tmp_path, name):
         ("claims.csv", "koop:ddr", "koop:ddr;ranks=2", 2, "unknown key 'ranks'"),
         ("claims.csv", ",np=2,", ",np=-2,", 2, "'-2' is no value of 'np'"),
         ("claims.csv", "koop,Section 2", "smith,Section 2", 2, "no entry 'smith'"),
-        ("claims.csv", "10 to 20", "", 2, "the column 'printed' is empty"),
+        ("claims.csv", "10 to 20", "", 2, "printed is ''; it has to be filled in"),
         ("claims.csv", "imb.PingPong,latency,np", ",latency,np", 2, "'benchmark' is empty"),
         ("claims.csv", "lower,,\n", f"lower,,\n{RATIO}\n", 4, "the same claim as in line 2"),
         ("claims.csv", "20,yes,", "20,no,", 2, "expected is 'no'; write yes, or nothing"),
@@ -222,7 +252,10 @@ def test_a_baseline_may_say_its_spread(folder, text, spread):
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("-0.1", "the spread '-0.1' is less than 0"), ("1 %", "the value '1 %' is no number")],
+    [
+        ("-0.1", "spread is '-0.1'; it has to be a number from 0 on"),
+        ("1 %", "spread is '1 %'; it has to be a number from 0 on"),
+    ],
 )
 def test_a_spread_that_is_none_is_refused(folder, text, says):
     path = folder / "sites/mine.csv"
@@ -248,7 +281,7 @@ def test_a_newline_in_a_note_keeps_the_lines_right(folder):
     library = load(folder)
     assert [(row.line, row.note) for row in library.values[:2]] == [(2, "two\nlines"), (4, "peak")]
     edit(folder / "koop.csv", "=,1000", "=,fast")
-    refused(folder, "koop.csv", 4, "the value 'fast' is no number")
+    refused(folder, "koop.csv", 4, "value is 'fast'; it has to be a number above 0")
 
 
 # For str.splitlines() a form feed (copied from a PDF, say) or U+2028 ends a line, too.

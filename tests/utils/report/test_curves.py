@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from acceptance.core.units import UNITS
 from acceptance.fabric import bandwidth_shares, latency_floor, limit
@@ -197,7 +198,7 @@ def test_a_baseline_is_drawn_with_the_session_that_it_is_of(made):
         "partition": "qdr-pcie2", "metric": "latency", "relation": "=", "unit": "us",
     }  # fmt: skip
     rows = tuple(
-        replace(row, **fields, parameters={**keys, "message_size": size}, value=value)
+        structs.replace(row, **fields, parameters={**keys, "message_size": size}, value=value)
         for size, value in (("8", 1.1), ("1024", 1.6))
     )
     library = replace(made.library, baselines=rows)

@@ -4,7 +4,6 @@ A key that begins with `site_` is the site's own: nothing here reads it. The fac
 read by `acceptance.fabric.facts_of`.
 """
 
-import sys
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
@@ -12,7 +11,7 @@ from msgspec import Meta, Struct
 
 from acceptance.core import records
 from acceptance.core.errors import Fault
-from acceptance.core.records import Text, Whole
+from acceptance.core.records import Measured, Text, Whole
 
 #: How much is measured, the least first: to see that all works, every night, and when a machine is
 #: accepted.
@@ -27,9 +26,6 @@ ALL = "all"
 
 class ExtrasFault(Fault, ValueError):
     """A key that nothing reads, or a value that cannot be; `where` is file and partition."""
-
-
-_Above = Annotated[float, Meta(gt=0, le=sys.float_info.max, description="a number above 0")]
 
 
 class Simulated(Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,9 +53,9 @@ class PartitionExtras(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0
     cores: Whole = 0
     memory: Annotated[int, Meta(ge=0, description="a whole number from 0 on")] = 0
-    memory_bandwidth: _Above = 0.0
+    memory_bandwidth: Measured = 0.0
     mode: Literal["", "smoke", "nightly", "acceptance"] = ""
-    peak: _Above = 0.0
+    peak: Measured = 0.0
     cache: Whole = 0
     guidelines: Literal["show", "fail"] = "show"
     verify_placement: bool = True

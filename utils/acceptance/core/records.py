@@ -1,5 +1,7 @@
 """What somebody has written, read strictly as a record of msgspec."""
 
+import functools
+import sys
 from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -9,6 +11,8 @@ from msgspec import Meta
 
 T = TypeVar("T")
 #: Kinds of values that records share.
+Filled = Annotated[str, Meta(min_length=1, description="filled in")]
+Measured = Annotated[float, Meta(gt=0, le=sys.float_info.max, description="a number above 0")]
 Text = Annotated[str, Meta(min_length=1, description="a text")]
 Whole = Annotated[int, Meta(ge=1, description="a whole number from 1 on")]
 
@@ -22,7 +26,7 @@ def read(kind: type[T], given: object, what: str, *, strict: bool = True, own: s
     """
     if not isinstance(given, Mapping):
         raise ValueError(f"{what}: {given!r} is no dictionary")
-    types = get_type_hints(kind, include_extras=True)
+    types = _types(kind)  # type: ignore[arg-type]
     others = f", and whatever begins with {own}" if own else ""
     read = {}
     for key, value in given.items():
@@ -36,6 +40,11 @@ def read(kind: type[T], given: object, what: str, *, strict: bool = True, own: s
             wrong = _possible(key, value, _alone(types[key]), err)
             raise ValueError(wrong) from None
     return msgspec.convert(read, kind)
+
+
+@functools.cache
+def _types(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
 def _alone(kind: Any) -> Any:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from acceptance.core import records
 from acceptance.core.simulated import is_simulated
 from acceptance.core.units import UNITS
-from acceptance.references.fields import Row, known, number, parameters, refuse, require, rows
+from acceptance.references.fields import Row, known, number, parameters, refuse, rows
 from acceptance.references.records import CLAIM_COLUMNS, Claim, Partition, Side
 from acceptance.references.relations import RANGED, RELATIONS, bounds
 
@@ -32,7 +32,6 @@ def claims(
             if partitions is None:
                 raise ValueError(f"the paper is {paper!r} in the claims of {path.stem!r}")
             raise ValueError(f"papers.bib has no entry {paper!r}")
-        require(row, "where", "printed")
         refuse(expected not in ("", "yes"), f"expected is {expected!r}; write yes, or nothing")
         value = _claimed(row)
         left = _side(row["left"], paper, partitions)
@@ -42,16 +41,15 @@ def claims(
         )
         first = seen.setdefault(identity, line)
         refuse(first != line, f"the same claim as in line {first}")
-        typed: dict[str, Any] = {
-            **row,
+        typed = {
             "parameters": parameters(row["parameters"], ranges=True),
             "left": left,
             "right": right,
             "value": value,
             "expected": expected == "yes",
+            "source": "site" if partitions is None else "published",
         }
-        source = "site" if partitions is None else "published"
-        claim = Claim(source=source, path=path, line=line, **typed)
+        claim = records.read(Claim, {**row, **typed, "path": path, "line": line}, "a row")
         _check_form(claim)
         return claim
 

@@ -7,21 +7,19 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from pybtex.database import parse_string
 from pybtex.exceptions import PybtexError
 
+from acceptance.core import records
 from acceptance.core.metrics import split
 from acceptance.core.technologies import RATES, TECHNOLOGIES
-from acceptance.core.units import UNITS, is_measured
+from acceptance.core.units import UNITS
 from acceptance.references.fields import (
     Row,
     known,
-    number,
     parameters,
     refuse,
-    require,
     rows,
     text_of,
 )
@@ -33,9 +31,6 @@ SYSTEM_COLUMNS = (
     *("cores_per_node", "nodes", "memory_gb_per_node", "network", "technology", "rate", "lanes"),
     *("pcie", "pcie_lanes", "mpi", "mpi_version", "operating_system", "benchmarks", "note"),
 )
-
-#: What says how a printed number relates to the quantity.
-RELATIONS = ("=", "~", ">=", "<=")
 
 
 def papers(path: Path) -> dict[str, str]:
@@ -77,33 +72,26 @@ def values(path: Path, source: str, partitions: Mapping[str, Partition] | None) 
     """Return the values of a file: of a paper, or of a site where there are no `partitions`."""
 
     def make(row: Row, line: int) -> Reference:
-        require(row, "where", "system", "benchmark", "metric", "printed")
-        system, relation, unit = row["system"], row["relation"], row["unit"]
-        fullname = f"{system}:{row['partition']}"
-        refuse(system != path.stem, f"the system is {system!r} in the file of {path.stem!r}")
+        given = {**row, "parameters": parameters(row["parameters"])}
+        place = {"source": source, "origin": path.stem, "path": path, "line": line}
+        spread = row.get("spread") or None
+        read = records.read(Reference, {**given, **place, "spread": spread}, "a row", strict=False)
+        fullname = f"{read.system}:{read.partition}"
+        refuse(
+            read.system != path.stem, f"the system is {read.system!r} in the file of {path.stem!r}"
+        )
         if partitions is None:
-            refuse(not row["partition"], "a baseline without a partition judges nothing")
-        elif row["partition"]:
+            refuse(not read.partition, "a baseline without a partition judges nothing")
+        elif read.partition:
             refuse(fullname not in partitions, f"systems.csv has no partition {fullname!r}")
-        known("relation", relation, RELATIONS)
-        known("unit", unit, UNITS)
-        if split(row["metric"])[1] is not None:
-            raise ValueError(
-                f"write the size of {row['metric']!r} as a parameter, message_size=..."
-            )
-        value = number(row["value"])
+        known("unit", read.unit, UNITS)
+        if split(read.metric)[1] is not None:
+            raise ValueError(f"write the size of {read.metric!r} as a parameter, message_size=...")
         if source == "published":
             # What is wrong in rows of a site is told beside its results: its checks may be its own.
-            _known_metric(row["benchmark"], row["metric"], unit)
-            _explained(row, value)
-        refuse(not is_measured(value), f"the value {row['value']!r} can be no measurement")
-        typed: dict[str, Any] = {
-            **row,
-            "parameters": parameters(row["parameters"]),
-            "value": value,
-            "spread": _spread(row.get("spread", "")),
-        }
-        return Reference(source=source, origin=path.stem, path=path, line=line, **typed)
+            _known_metric(read.benchmark, read.metric, read.unit)
+            _explained(row, read.value)
+        return read
 
     return rows(path, VALUE_COLUMNS, make, () if partitions is not None else ("spread",))
 
@@ -135,11 +123,3 @@ def _printed(text: str) -> float:
         return float(text.replace(" x 10^", "e"))
     except ValueError:
         return math.nan
-
-
-def _spread(text: str) -> float | None:
-    if not text:
-        return None
-    spread = number(text)
-    refuse(spread < 0, f"the spread {text!r} is less than 0")
-    return spread

@@ -78,12 +78,6 @@ def refuse(wrong: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def require(row: Row, *names: str) -> None:
-    """Raise ValueError where one of these columns is empty."""
-    for name in names:
-        refuse(not row[name], f"the column {name!r} is empty")
-
-
 def known(what: str, word: str, words: Iterable[str]) -> None:
     """Raise ValueError for a word that is none of these."""
     refuse(word not in words, f"unknown {what} {word!r}; known: {', '.join(words)}")

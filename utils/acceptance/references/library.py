@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import get_args
 
 from acceptance.core.simulated import is_simulated
 from acceptance.core.units import UNITS
 from acceptance.references import claim_rows, csv_rows, recordings
-from acceptance.references.csv_rows import RELATIONS
-from acceptance.references.records import Claim, Partition, Reference, ReferenceFault
+from acceptance.references.records import Claim, Partition, Printed, Reference, ReferenceFault
 from acceptance.references.relations import RANGED
 from acceptance.references.tolerances import RECORDED, SOURCES, Tolerances
 
@@ -127,7 +127,7 @@ def _best(matches: list[Reference], unit: str) -> Reference:
 
     def rank(row: Reference) -> tuple[int, int]:
         bound = 2 if row.relation == judging else 3
-        return -len(row.parameters), min(RELATIONS.index(row.relation), bound)
+        return -len(row.parameters), min(get_args(Printed).index(row.relation), bound)
 
     first, *others = sorted(matches, key=rank)
     for row in others:

@@ -8,13 +8,29 @@ import io
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from msgspec import Struct
+
+from acceptance.core import records
+from acceptance.core.records import Filled
 from acceptance.core.units import UNITS, is_measured
-from acceptance.references.fields import Row, known, number, refuse, require, rows
+from acceptance.references.fields import Row, known, number, refuse, rows
 from acceptance.references.records import Reference, read_parameters, write_parameters
 from acceptance.references.tolerances import RECORDED
 
-#: The columns of a file.
-COLUMNS = ("where", "partition", "benchmark", "metric", "parameters", "unit", "values")
+
+class _Line(Struct, frozen=True, forbid_unknown_fields=True):
+    """The columns of a file; `values` are `size=value` with semicolons, the size may be empty."""
+
+    where: Filled
+    partition: Filled
+    benchmark: Filled
+    metric: Filled
+    parameters: str
+    unit: Filled
+    values: Filled
+
+
+COLUMNS = _Line.__struct_fields__
 _SIZE = "message_size"
 
 
@@ -48,22 +64,22 @@ def as_text(references: Iterable[Reference]) -> str:
 
 def _maker(path: Path) -> Callable[[Row, int], list[Reference]]:
     def make(row: Row, line: int) -> list[Reference]:
-        require(row, *(name for name in COLUMNS if name != "parameters"))
-        known("unit", row["unit"], UNITS)
-        keys = read_parameters(row["parameters"])
-        return [_value(path, line, row, keys, text) for text in row["values"].split(";")]
+        read = records.read(_Line, row, "a row")
+        known("unit", read.unit, UNITS)
+        keys = read_parameters(read.parameters)
+        return [_value(path, line, read, keys, text) for text in read.values.split(";")]
 
     return make
 
 
-def _value(path: Path, line: int, row: Row, keys: dict[str, str], text: str) -> Reference:
+def _value(path: Path, line: int, row: _Line, keys: dict[str, str], text: str) -> Reference:
     size, equals, printed = text.partition("=")
     refuse(not equals, f"{text!r} is not of the form size=value")
     value = number(printed)
     refuse(not is_measured(value), f"the value {printed!r} can be no measurement")
     return Reference(
-        source=RECORDED, origin=path.stem, where=row["where"], system=path.stem,
-        partition=row["partition"], benchmark=row["benchmark"], metric=row["metric"],
+        source=RECORDED, origin=path.stem, where=row.where, system=path.stem,
+        partition=row.partition, benchmark=row.benchmark, metric=row.metric,
         parameters=keys | (read_parameters(f"{_SIZE}={size}") if size else {}), relation="=",
-        value=value, unit=row["unit"], printed=printed, note="", path=path, line=line,
+        value=value, unit=row.unit, printed=printed, note="", path=path, line=line,
     )  # fmt: skip

@@ -5,10 +5,14 @@ The keys are documented in `reference/README.md`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
 
 from acceptance.core.errors import Fault
+from acceptance.core.records import Filled, Measured
 from acceptance.references.relations import RANGED, RELATIONS, Relation, bounds
 
 _INTEGER = re.compile(r"[1-9]\d*\Z")
@@ -78,27 +82,30 @@ class Partition:
         return tuple(name.strip() for name in self.facts["printed"].split(";"))
 
 
-@dataclass(frozen=True)
-class Reference:
+#: What says how a printed number relates to the quantity.
+Printed = Literal["=", "~", ">=", "<="]
+
+
+class Reference(Struct, frozen=True, forbid_unknown_fields=True):
     """A number with its origin, from a paper (`published`) or from a site (`baseline`)."""
 
     source: str
     origin: str
-    where: str
-    system: str
+    where: Filled
+    system: Filled
     partition: str
-    benchmark: str
-    metric: str
+    benchmark: Filled
+    metric: Filled
     parameters: dict[str, str]
-    relation: str
-    value: float
+    relation: Printed
+    value: Measured
     unit: str
-    printed: str
+    printed: Filled
     note: str
     path: Path
     line: int
     #: Of a baseline: relative standard deviation of one sample, as a fraction; None: not known.
-    spread: float | None = None
+    spread: Annotated[float, Meta(ge=0, description="a number from 0 on")] | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -155,8 +162,7 @@ class Side:
         return f"{self.system}:{self.partition}"
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True, forbid_unknown_fields=True):
     """A relation between results that a paper or a site states (`published`, `site`).
 
     Units and relations are those of `reference/README.md`. `right` is None where it is said of the
@@ -165,7 +171,7 @@ class Claim:
 
     source: str
     paper: str
-    where: str
+    where: Filled
     benchmark: str
     metric: str
     parameters: dict[str, str]
@@ -174,7 +180,7 @@ class Claim:
     relation: str
     value: tuple[float, ...]
     unit: str
-    printed: str
+    printed: Filled
     expected: bool
     note: str
     path: Path
@@ -211,7 +217,7 @@ class Claim:
 
 def _columns(record: type[Reference] | type[Claim]) -> tuple[str, ...]:
     place = ("source", "origin", "path", "line", "spread")
-    return tuple(field.name for field in fields(record) if field.name not in place)
+    return tuple(name for name in record.__struct_fields__ if name not in place)
 
 
 #: The columns of `<paper>.csv` and of `claims.csv`: what the records do not say of their place.
