@@ -1,7 +1,8 @@
 """Two alerts, and the short way to send them."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+
+from msgspec.structs import replace
 
 from acceptance.alerts import notify, targets
 from acceptance.alerts.alert import Alert

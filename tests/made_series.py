@@ -204,7 +204,7 @@ class Acknowledging:
             silenced.append([(alert.id, ack) for alert, ack in found if ack])
         assert all(each == silenced[0] for each in silenced)
         self.covered += len(silenced[0])
-        alerts, until = judgements[0].alerts, (now + timedelta(30)).date().isoformat()
+        alerts, until = judgements[0].alerts, (now + timedelta(14)).date().isoformat()
         for alert in alerts:
             if self.chance.random() < 0.3:
                 what = self.chance.choice([alert.id, f"* {alert.check} {alert.metric}"])

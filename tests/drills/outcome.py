@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acceptance.alerts import Alert
 from acceptance.core import metrics
 from acceptance.core.text import one_line
 from acceptance.core.units import direction
@@ -175,8 +174,7 @@ def _seen(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[t
         if finding.kind in FAILING:
             what = "culprit" if isinstance(finding, PairFinding) else "nodes compared"
             yield what, ", ".join(finding.nodes)
-    for data in verdict.alerts:
-        alert = Alert.from_data(data)
+    for alert in verdict.alerts:
         if alert.of_history and f"{alert.system}:{alert.partition}" == partition:
             yield "history", alert.subject
 

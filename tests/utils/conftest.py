@@ -2,7 +2,6 @@
 
 import pytest
 
-from acceptance.alerts import apprise_process, targets
 from tests import endpoints
 
 
@@ -16,13 +15,3 @@ def http():
 def mail():
     with endpoints.mail() as endpoint:
         yield endpoint
-
-
-@pytest.fixture
-def in_process(monkeypatch):
-    """Send from this process: apprise and the endpoints are real, the start of Python is saved."""
-
-    def send(target, subject, body):
-        return apprise_process.deliver(target.url, subject, body)
-
-    monkeypatch.setattr(targets, "send", send)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
 from playwright.sync_api import expect
@@ -14,6 +15,8 @@ from acceptance.report.source import Source
 from tests import report_data
 from tests.browser import axe, browser, fits, new_page, open_page, page  # noqa: F401
 from tests.made import SOFTWARE, Database, nights
+
+GIVEN = datetime(2026, 2, 20, 8, tzinfo=timezone.utc)
 
 NIGHTS, WORSE = 60, 40
 
@@ -225,9 +228,7 @@ def test_many_series_have_a_page_for_each_partition_and_say_what_is_left_out(
 
 def test_slow_nights_and_acknowledgements_stand_in_the_plot(source, page, tmp_path, monkeypatch):  # noqa: F811
     series = next(one for one in source.history.series if "b0" in one.name)
-    ack = acknowledgements.Ack(
-        "*b0*", "cable ordered", "2026-04-01", "operator", "2026-02-20T08:00:00+00:00"
-    )
+    ack = acknowledgements.Ack("*b0*", "cable ordered", date(2026, 4, 1), "operator", GIVEN)
     monkeypatch.setattr(acknowledgements, "load", lambda folder: [ack])
     night = series.samples[20].session
     slow = SlowNight(("made", "compute"), 20, night, ())
@@ -244,11 +245,9 @@ def test_slow_nights_and_acknowledgements_stand_in_the_plot(source, page, tmp_pa
 def test_acknowledgements_stand_at_their_series(source, monkeypatch):
     judgement = source.judgement(simulated=False)
     alert = judgement.incidents[0].alert
-    ack = acknowledgements.Ack(
-        alert.id, "cable ordered", "2026-04-01", "operator", "2026-02-20T08:00:00+00:00"
-    )
+    ack = acknowledgements.Ack(alert.id, "cable ordered", date(2026, 4, 1), "operator", GIVEN)
     other = acknowledgements.Ack(
-        "*b3*latency_8", "known", "2026-04-01", "operator", "2026-02-21T08:00:00+00:00"
+        "*b3*latency_8", "known", date(2026, 4, 1), "operator", GIVEN + timedelta(days=1)
     )
     monkeypatch.setattr(acknowledgements, "load", lambda folder: [ack, other])
     (index,) = history.pages(source)

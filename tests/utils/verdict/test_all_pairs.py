@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from acceptance.alerts import Alert
 from acceptance.campaigns.protocol.codes import NODE_CODES, OF_PAIRS
 from acceptance.campaigns.protocol.nodes import of_nodes
 from acceptance.core.observations import Observation
@@ -64,7 +63,7 @@ def verdict_of(*cases, **known):
 
 def alerts_of(verdict, known=()):
     announce(verdict, known)
-    return [Alert.from_data(data) for data in verdict.alerts]
+    return verdict.alerts
 
 
 def test_healthy_nodes_are_said_in_a_line_and_counted_as_compared():

@@ -1,10 +1,9 @@
 """`verdict/announce.py`: what a red run is told by, and when that has ended."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from acceptance.alerts import Alert, alert
+from acceptance.alerts import alert
 from acceptance.nodes import NodeFinding
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.announce import MOST, announce, looked_at
@@ -42,7 +41,7 @@ def verdict(*cases, problems=(), night="nightly-1"):
 
 def told(given, known=()):
     announce(given, known)
-    return [Alert.from_data(data) for data in given.alerts]
+    return given.alerts
 
 
 def test_a_node_has_one_alert_whatever_it_failed():

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from msgspec import structs
 from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.alerts import acknowledgements, notify
@@ -177,12 +178,12 @@ def test_without_a_session_the_verdict_is_there():
     found = exported(verdict=Verdict(status=2, system="local"))
     assert found == {
         "acceptance_verdict_status": [({"system": "local", "campaign": ""}, 2)],
-        "acceptance_alert_messages_spooled": [({}, 0)],
+        "acceptance_alert_targets_failing": [({}, 0)],
     }
 
 
 def test_open_alerts_are_counted(tmp_path):
-    far = replace(OTHER, system="far")
+    far = structs.replace(OTHER, system="far")
     notify.update([ALERT, far], NOW, tmp_path, to=named("json://127.0.0.1:1/"))
     now = NOW + timedelta(hours=1)
     acknowledgements.add(
@@ -198,7 +199,7 @@ def test_open_alerts_are_counted(tmp_path):
         ("far", "open"): 1,
         ("far", "acknowledged"): 0,
     }
-    assert values(found, "acceptance_alert_messages_spooled") == [1]
+    assert values(found, "acceptance_alert_targets_failing") == [1]
 
 
 def test_the_file_is_replaced_whole(tmp_path):

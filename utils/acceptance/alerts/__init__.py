@@ -3,20 +3,17 @@
 from acceptance.alerts import acknowledgements, alert, notify, targets
 from acceptance.alerts.acknowledgements import Ack, AckFault
 from acceptance.alerts.alert import HISTORY, Alert
-from acceptance.alerts.messages import Message
-from acceptance.alerts.notification import Notification
-from acceptance.alerts.notify import AlertFault, Listing
-from acceptance.alerts.state import Entry
+from acceptance.alerts.notify import Acknowledged, AlertFault, Entry, Listing, Notification
 
 __all__ = [
     "HISTORY",
     "Ack",
     "AckFault",
+    "Acknowledged",
     "Alert",
     "AlertFault",
     "Entry",
     "Listing",
-    "Message",
     "Notification",
     "acknowledgements",
     "alert",

@@ -1,9 +1,8 @@
 """Alerts: what is wrong for one reason is one alert, however many metrics or cases show it."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+
+from msgspec import Struct
 
 from acceptance.core.simulated import is_simulated
 from acceptance.core.units import Direction
@@ -27,12 +26,8 @@ KINDS = HISTORY | {
     AWAY: ("node not up", "nodes not up"),
 }
 
-_OPTIONAL_NUMBERS = ("before", "after", "change")
-_LISTS = ("metrics", "nodes", "cases", "parts", "compared")
 
-
-@dataclass(frozen=True)
-class Alert:
+class Alert(Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that is wrong; of the history the metric that shows it best, and all with it.
 
     `id` is stable as long as the incident lasts. `before` and `after` are levels in `unit`,
@@ -47,7 +42,7 @@ class Alert:
     nodes are slow, when they are `compared` again in each of these quantities, `fabric` where it is
     of that. `parts` are the ids of the alerts that it stands for.
 
-    Raises ValueError for an unknown kind, an empty id and for numbers that are none.
+    Raises ValueError for an unknown kind, an empty id and for numbers that are not finite.
     """
 
     id: str
@@ -79,11 +74,8 @@ class Alert:
             raise ValueError(f"unknown kind of alert {self.kind!r}; known: {', '.join(KINDS)}")
         if not self.id:
             raise ValueError(f"an alert without id: {self.name}")
-        numbers = [getattr(self, name) for name in _OPTIONAL_NUMBERS]
-        for number in (self.confidence, *(one for one in numbers if one is not None)):
-            if isinstance(number, bool) or not isinstance(number, int | float):
-                raise ValueError(f"alert {self.id}: {number!r} is no number")
-            if not math.isfinite(number):
+        for number in (self.confidence, self.before, self.after, self.change):
+            if number is not None and not math.isfinite(number):
                 raise ValueError(f"alert {self.id}: {number} is not finite")
 
     @property
@@ -153,19 +145,3 @@ class Alert:
     def __str__(self) -> str:
         """Return the sentence for people."""
         return self.line
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the alert as plain data, ready for JSON."""
-        return {**asdict(self), **{name: list(getattr(self, name)) for name in _LISTS}}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "Alert":
-        """Read what `as_data` gave.
-
-        Raises ValueError for what is no alert.
-        """
-        try:
-            lists = {name: tuple(map(str, data[name])) for name in _LISTS if name in data}
-            return cls(**{**data, **lists, "metrics": tuple(map(str, data["metrics"]))})
-        except (TypeError, KeyError) as err:
-            raise ValueError(f"no alert: {err}") from None

@@ -1,4 +1,4 @@
-"""What is sent of alerts: one message a run and target, with a subject and a body for people."""
+"""What is sent of alerts: one message a call and target, with a subject and a body for people."""
 
 import shlex
 import socket
@@ -19,45 +19,11 @@ LONGEST = 160
 
 @dataclass(frozen=True)
 class News:
-    """What a run has to tell: new alerts, those no longer acknowledged with who did, ended ones."""
+    """What a target is told: new alerts, those no longer acknowledged with who did, ended ones."""
 
     new: tuple[Alert, ...]
     lapsed: tuple[tuple[Alert, str], ...]
     ended: tuple[Alert, ...]
-
-    def __bool__(self) -> bool:
-        """Tell whether there is anything to tell."""
-        return bool(self.new or self.lapsed or self.ended)
-
-
-@dataclass(frozen=True)
-class Message:
-    """A message for one target; `created` is an ISO 8601 time.
-
-    `attempts` have failed, the last one because of `why`. Raises ValueError for what is no message.
-    """
-
-    target: str
-    created: str
-    subject: str
-    body: str
-    attempts: int = 0
-    why: str = ""
-
-    def __post_init__(self) -> None:
-        """Refuse what is no message."""
-        for value in (self.target, self.subject, self.body, self.why):
-            if not isinstance(value, str):
-                raise ValueError(f"{value!r} is no text")
-        if not isinstance(self.attempts, int):
-            raise ValueError(f"{self.attempts!r} is no number of attempts")
-        if datetime.fromisoformat(self.created).tzinfo is None:
-            raise ValueError(f"{self.created!r} has no time zone")
-
-    def age(self, now: datetime) -> str:
-        """Say how old it is."""
-        hours = (now - datetime.fromisoformat(self.created)).total_seconds() / 3600
-        return f"{hours:.0f} h" if hours < 48 else f"{hours / 24:.0f} days"
 
 
 def subject(news: News) -> str:

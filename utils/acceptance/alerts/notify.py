@@ -1,26 +1,27 @@
-"""Alerts: each sent once, its end once, to every target; what a target refuses is sent next time.
+"""Alerts: each is sent to every target at least once, and so is its end.
 
-State, in `var/alerts/`: `state.json` (which alerts are open, when they were sent and to whom, and
-the messages that wait for a target), `acks.json` (see `alerts/acknowledgements.py`), `lock`. A
-message is sent once the state that holds it is written; so a kill at any moment loses no alert, and
+State, in `var/alerts/`: `state.json` (which alerts are open, whom they were sent to, which targets
+fail), `acks.json` (see `alerts/acknowledgements.py`), `lock`. A message is made of what its target
+was not told yet: what a target does not take is in the message of the next call. The state is
+written before anything is sent, and after each message; so a kill at any moment loses no alert, and
 sends one twice only when it falls between the delivery and the note of it.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from acceptance.alerts import acknowledgements, messages, targets
-from acceptance.alerts import state as alertstate
 from acceptance.alerts.acknowledgements import Ack, AckFault
 from acceptance.alerts.alert import Alert
-from acceptance.alerts.messages import Message, News
-from acceptance.alerts.notification import Failure, Notification
-from acceptance.alerts.state import Entry, State, stamp
-from acceptance.alerts.targets import Targets
+from acceptance.alerts.messages import News
+from acceptance.alerts.targets import Target, Targets
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS
@@ -28,15 +29,101 @@ from acceptance.core.paths import ALERT_TARGETS
 #: Seconds to wait for another process that sends alerts.
 PATIENCE = 120.0
 
-#: Attempts after which a message no longer holds up those after it: its target may refuse it alone.
-STUBBORN = 3
-
-#: Seconds that the failures of one target may take in a run.
-BUDGET = 60.0
+_Time = Annotated[datetime, Meta(tz=True)]
 
 
 class AlertFault(Fault):
     """The state of alerts cannot be read, written or locked: which file, why."""
+
+
+class Entry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An alert: when it was seen first and last, and when each target was told of it.
+
+    `acknowledged` says who has acknowledged it; `lapsed` who did, until every target was told that
+    it is still open. One that has `ended` is kept until every target was told so, too.
+    """
+
+    alert: Alert
+    opened: _Time
+    seen: _Time
+    told: dict[str, _Time] = {}
+    acknowledged: str = ""
+    lapsed: str = ""
+    ended: _Time | None = None
+
+
+class Failure(Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a target did not take the last message, and since when it takes none."""
+
+    why: str
+    since: _Time
+
+    def text(self, target: str) -> str:
+        """Say it in one line."""
+        since = f"{self.since:%Y-%m-%d}"
+        return f"target {target}: {self.why} (since {since}; the next call tries again)"
+
+
+class State(Struct, forbid_unknown_fields=True):
+    """What is kept from one call to the next: alerts, and the targets that fail."""
+
+    alerts: list[Entry] = []
+    failing: dict[str, Failure] = {}
+
+
+class Acknowledged(Struct, frozen=True, forbid_unknown_fields=True):
+    """An open alert, and who has acknowledged it."""
+
+    alert: Alert
+    acknowledgement: Ack
+
+
+@dataclass
+class Notification:
+    """What became of the alerts of one run.
+
+    `new` were seen for the first time, `lapsed` are no longer acknowledged and sent again,
+    `standing` were seen before, `acknowledged` are only listed, `ended` are there no more.
+    `delivered` are the targets that took a message, `failures` those that did not.
+    """
+
+    new: list[Alert] = field(default_factory=list)
+    lapsed: list[Alert] = field(default_factory=list)
+    standing: list[Alert] = field(default_factory=list)
+    acknowledged: list[Acknowledged] = field(default_factory=list)
+    ended: list[Alert] = field(default_factory=list)
+    delivered: list[str] = field(default_factory=list)
+    failures: dict[str, Failure] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def open(self) -> list[Alert]:
+        """Return the alerts that are open and not acknowledged."""
+        return [*self.new, *self.lapsed, *self.standing]
+
+    @property
+    def faults(self) -> list[str]:
+        """Return why somebody was not told, a line each."""
+        return [*(failure.text(name) for name, failure in self.failures.items()), *self.notes]
+
+    def lines(self) -> list[str]:
+        """Return it for a terminal, a line each."""
+        groups = {
+            "new": self.new,
+            "no longer acknowledged": self.lapsed,
+            "still open": self.standing,
+            "ended": self.ended,
+        }
+        said = [
+            f"{word}: {alert.line} [{alert.id}]"
+            for word, alerts in groups.items()
+            for alert in alerts
+        ]
+        said += [
+            f"{each.acknowledgement.text}: {each.alert.line} [{each.alert.id}]"
+            for each in self.acknowledged
+        ]
+        return [*said, *(f"sent to {name}" for name in self.delivered), *self.faults]
 
 
 def update(
@@ -57,19 +144,14 @@ def update(
     nothing new was sent, and all will be next time.
     """
     to = targets.load() if to is None else to
-    if not alerts and not folder.exists():
-        return Notification(notes=list(to.notes))
     notification = Notification(notes=list(to.notes))
-    with _faults(), state_files.locked(folder / "lock", PATIENCE):
-        state = alertstate.read(folder, notification.notes)
-        news = _compare(state, alerts, now, judged, _acks(folder, notification.notes), notification)
-        if news and to.targets:
-            subject, body = messages.subject(news), messages.body(news, now, named_by)
-            state.waiting += [Message(name, stamp(now), subject, body) for name in to.names]
-            _mark_sent(state, news, now, to.names)
-        elif news:
-            notification.notes.append(_nobody())
-        alertstate.write(folder, state)
+    if not alerts and not folder.exists():
+        return notification
+    with _changing(folder):
+        state = _read(folder, notification.notes)
+        acks = _acks(folder, notification.notes)
+        state.alerts = list(_compared(state, alerts, now, judged, acks, notification))
+        _write(folder, state)
         _deliver(folder, state, to, now, notification, named_by)
     return notification
 
@@ -87,52 +169,34 @@ def preview(
     """
     notification = Notification()
     with _faults():
-        state = alertstate.read(folder, notification.notes, aside=False)
-    _compare(state, alerts, now, judged, _acks(folder, notification.notes), notification)
+        state = _read(folder, notification.notes, aside=False)
+    acks = _acks(folder, notification.notes)
+    list(_compared(state, alerts, now, judged, acks, notification))
     return notification
 
 
 def send(
     now: datetime, folder: Path, *, to: Targets | None = None, named_by: str = ""
 ) -> Notification:
-    """Send what waits, and nothing else.
+    """Send what targets were not told yet, and nothing else.
 
     Raises AlertFault as `update`.
     """
     to = targets.load() if to is None else to
     notification = Notification(notes=list(to.notes))
-    if not folder.exists():
-        return notification
-    with _faults(), state_files.locked(folder / "lock", PATIENCE):
-        state = alertstate.read(folder, notification.notes)
-        _deliver(folder, state, to, now, notification, named_by)
+    if folder.exists():
+        with _changing(folder):
+            state = _read(folder, notification.notes)
+            _deliver(folder, state, to, now, notification, named_by)
     return notification
-
-
-def forget(target: str, folder: Path) -> int:
-    """Remove the messages that wait for a target; return their number.
-
-    Raises AlertFault as `update`.
-    """
-    if not folder.exists():
-        return 0
-    with _faults(), state_files.locked(folder / "lock", PATIENCE):
-        notes: list[str] = []
-        state = alertstate.read(folder, notes, aside=False)
-        if notes:  # what is malformed shall not be overwritten here
-            raise AlertFault("; ".join(notes))
-        kept = [message for message in state.waiting if message.target != target]
-        dropped, state.waiting = len(state.waiting) - len(kept), kept
-        alertstate.write(folder, state)
-    return dropped
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What is stored: open alerts with their acknowledgements, undelivered messages, and notes."""
+    """What is stored: open alerts with their acknowledgements, targets that fail, and notes."""
 
     entries: tuple[tuple[Entry, Ack | None], ...]
-    waiting: tuple[Message, ...]
+    failing: dict[str, Failure]
     notes: tuple[str, ...]
 
 
@@ -143,13 +207,14 @@ def listing(now: datetime, folder: Path) -> Listing:
     """
     notes: list[str] = []
     with _faults():
-        state = alertstate.read(folder, notes, aside=False)
+        state = _read(folder, notes, aside=False)
     acks = _acks(folder, notes)
     entries = tuple(
-        (entry, acknowledgements.find(acks, entry.alert, now, datetime.fromisoformat(entry.opened)))
-        for entry in state.entries.values()
+        (entry, acknowledgements.find(acks, entry.alert, now, entry.opened))
+        for entry in state.alerts
+        if not entry.ended
     )
-    return Listing(entries, tuple(state.waiting), tuple(notes))
+    return Listing(entries, state.failing, tuple(notes))
 
 
 @contextmanager
@@ -160,11 +225,28 @@ def _faults() -> Iterator[None]:
         raise AlertFault(f"alerts: {err}") from None
 
 
-def _nobody() -> str:
-    return (
-        "nobody is told of these alerts: no target is configured; set "
-        f"{ALERT_TARGETS} or write {targets.FILE_VARIABLE}"
-    )
+@contextmanager
+def _changing(folder: Path) -> Iterator[None]:
+    with _faults(), state_files.locked(folder / "lock", PATIENCE):
+        yield
+
+
+def _read(folder: Path, notes: list[str], *, aside: bool = True) -> State:
+    """Read the state; one that is malformed counts as none, so that all alerts are sent again.
+
+    What is malformed is put `aside` and noted. Raises StoredFault.
+    """
+    path = folder / "state.json"
+    try:
+        return state_files.read(path, State) or State()
+    except ValueError as err:
+        kept = f"; kept as {state_files.put_aside(path).name}" if aside else ""
+        notes.append(f"{path}: malformed ({err}){kept}; all open alerts are sent again")
+        return State()
+
+
+def _write(folder: Path, state: State) -> None:
+    state_files.write(folder / "state.json", state)
 
 
 def _acks(folder: Path, notes: list[str]) -> list[Ack]:
@@ -175,49 +257,40 @@ def _acks(folder: Path, notes: list[str]) -> list[Ack]:
         return []
 
 
-def _compare(
+def _compared(
     state: State,
     alerts: Sequence[Alert],
     now: datetime,
     judged: Callable[[Alert], bool],
     acks: Sequence[Ack],
     notification: Notification,
-) -> News:
-    """Compare the alerts of this run with those of the state, which is brought up to date."""
-    unsent: list[Alert] = []
-    lapsed: list[tuple[Alert, str]] = []
-    ended: list[Alert] = []
+) -> Iterator[Entry]:
+    """Compare the alerts of this run with those of the state; yield what is kept of both."""
+    known = {entry.alert.id: entry for entry in state.alerts if not entry.ended}
     current = {alert.id: alert for alert in alerts}
     for alert in current.values():
-        known = state.entries.get(alert.id)
-        entry = replace(known, alert=alert, seen=stamp(now)) if known else Entry(alert, stamp(now))
-        ack = acknowledgements.find(acks, alert, now, datetime.fromisoformat(entry.opened))
+        entry = replace(known.get(alert.id) or Entry(alert, now, now), alert=alert, seen=now)
+        ack = acknowledgements.find(acks, alert, now, entry.opened)
         if ack:
-            notification.acknowledged.append((alert, ack))
-            entry = replace(entry, acknowledged=ack.text)
-        elif entry.acknowledged:
-            # The mark stays until it is sent: `_mark_sent` takes it off.
+            notification.acknowledged.append(Acknowledged(alert, ack))
+            yield replace(entry, acknowledged=ack.text)
+            continue
+        if entry.acknowledged:
+            entry = replace(entry, acknowledged="", lapsed=entry.acknowledged, told={})
+        if entry.lapsed:
             notification.lapsed.append(alert)
-            lapsed.append((alert, entry.acknowledged))
         else:
-            (notification.standing if known else notification.new).append(alert)
-            if not entry.sent:
-                unsent.append(alert)
-        state.entries[alert.id] = entry
-    for entry in [one for key, one in state.entries.items() if key not in current]:
-        if judged(entry.alert):
-            del state.entries[entry.alert.id]
-            notification.ended.append(entry.alert)
-            if entry.sent:
-                ended.append(entry.alert)
-    return News(tuple(unsent), tuple(lapsed), tuple(ended))
-
-
-def _mark_sent(state: State, news: News, now: datetime, names: Sequence[str]) -> None:
-    for alert in [*news.new, *(alert for alert, _ in news.lapsed)]:
-        state.entries[alert.id] = replace(
-            state.entries[alert.id], sent=stamp(now), targets=tuple(names), acknowledged=""
-        )
+            (notification.standing if alert.id in known else notification.new).append(alert)
+        yield entry
+    for entry in state.alerts:
+        if entry.alert.id in current:
+            continue
+        if entry.ended or not judged(entry.alert):
+            yield entry
+            continue
+        notification.ended.append(entry.alert)
+        if entry.told or not entry.acknowledged:
+            yield replace(entry, ended=now, told={}, acknowledged="")
 
 
 def _deliver(
@@ -228,33 +301,51 @@ def _deliver(
     notification: Notification,
     named_by: str,
 ) -> None:
-    """Send what waits, the oldest first; a target that fails does not hold up the others."""
+    """Send each target what it was not told; one that fails does not hold up the others."""
+    state.failing = {name: why for name, why in state.failing.items() if name in to.names}
     for target in to.targets:
-        queue = [message for message in state.waiting if message.target == target.name]
-        failed: list[Message] = []
-        why, end = "", time.monotonic() + BUDGET
-        while queue:
-            message = queue.pop(0)
-            fault = targets.send(target, message.subject, message.body)
-            place = state.waiting.index(message)
-            if fault is None:
-                del state.waiting[place]
-                delivered = notification.delivered
-                delivered[target.name] = delivered.get(target.name, 0) + 1
-            else:
-                why = fault
-                state.waiting[place] = replace(message, attempts=message.attempts + 1, why=why)
-                failed.append(message)
-            alertstate.write(folder, state)
-            if fault is not None and (message.attempts < STUBBORN or time.monotonic() > end):
-                break
-        if failed:
-            left = [*failed, *queue]
-            notification.failures.append(Failure(target.name, why, len(left), left[0].age(now)))
-    for name in dict.fromkeys(message.target for message in state.waiting):
-        if name not in to.names:
-            theirs = [message for message in state.waiting if message.target == name]
-            notification.notes.append(
-                f"{len(theirs)} kept for target {name}, which is not configured (the oldest for "
-                f"{theirs[0].age(now)}); drop with: acceptance alerts{named_by} --forget {name}"
-            )
+        if not (due := [entry for entry in state.alerts if _is_due(entry, target)]):
+            continue
+        news = _news(due)
+        text = messages.body(news, now, named_by)
+        why = targets.send(target, messages.subject(news), text)
+        if why is None:
+            state.failing.pop(target.name, None)
+            notification.delivered.append(target.name)
+            state.alerts = [
+                replace(entry, told={**entry.told, target.name: now}) if entry in due else entry
+                for entry in state.alerts
+            ]
+        else:
+            before = state.failing.get(target.name)
+            failure = Failure(why, before.since if before else now)
+            state.failing[target.name] = notification.failures[target.name] = failure
+        _write(folder, state)
+    if not to.targets and any(not entry.acknowledged and not entry.told for entry in state.alerts):
+        notification.notes.append(
+            "nobody is told of these alerts: no target is configured; set "
+            f"{ALERT_TARGETS} or write {targets.FILE_VARIABLE}"
+        )
+    state.alerts = list(_kept(state.alerts, to))
+    _write(folder, state)
+
+
+def _is_due(entry: Entry, target: Target) -> bool:
+    return not entry.acknowledged and target.name not in entry.told
+
+
+def _news(due: Sequence[Entry]) -> News:
+    there = [entry for entry in due if not entry.ended]
+    return News(
+        tuple(entry.alert for entry in there if not entry.lapsed),
+        tuple((entry.alert, entry.lapsed) for entry in there if entry.lapsed),
+        tuple(entry.alert for entry in due if entry.ended),
+    )
+
+
+def _kept(entries: Sequence[Entry], to: Targets) -> Iterator[Entry]:
+    """Yield what is kept: nothing of an end, or a lapsed acknowledgement, that all were told."""
+    for entry in entries:
+        told = not any(_is_due(entry, target) for target in to.targets)
+        if not (entry.ended and told):
+            yield replace(entry, lapsed="") if told and to.targets else entry

@@ -2,8 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime, timezone
+
+import msgspec
 
 from acceptance.alerts import Ack, acknowledgements, notify
 from acceptance.cli.arguments import Commands, add_command, add_format
@@ -28,9 +29,10 @@ def add(commands: Commands) -> None:
         help="an alert by its id, or all whose `system:partition+environ check metric` matches",
     )
     command.add_argument("--reason", help="why no message has to be sent again")
-    command.add_argument("--until", metavar="DATE", help="the last day for which it holds")
     command.add_argument(
-        "--all", action="store_true", help="a pattern may match whatever goes wrong, for 14 days"
+        "--until",
+        metavar="DATE",
+        help="the last day: within a year, of a pattern 14 days",
     )
     command.add_argument("--list", action="store_true", help="list the acknowledgements")
     command.add_argument("--remove", metavar="ID|PATTERN", help="take an acknowledgement back")
@@ -50,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         raise acknowledgements.AckFault("say until when: --until YYYY-MM-DD")
     there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
     ack, covered = acknowledgements.add(
-        options.what, options.reason or "", options.until, there, now, folder, meant=options.all
+        options.what, options.reason or "", options.until, there, now, folder
     )
     for alert in covered:
         print(f"{alert.id}  {alert.line}")
@@ -65,12 +67,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace, now: datetime, acks: Sequence[Ack]) -> int:
     rows = [
-        (ack.what, f"{ack.end}{'' if ack.holds(now) else ' (over)'}", ack.who, ack.reason)
+        (ack.what, f"{ack.until}{'' if ack.holds(now) else ' (over)'}", ack.who, ack.reason)
         for ack in acks
     ]
     emit(
         options.format,
-        lambda: [{**asdict(ack), "holds": ack.holds(now)} for ack in acks],
+        lambda: [{**msgspec.to_builtins(ack), "holds": ack.holds(now)} for ack in acks],
         lambda: (
             table(("what", "until", "who", "reason"), rows) if rows else "nothing is acknowledged"
         ),

@@ -1,10 +1,11 @@
-"""`acceptance alerts`: open alerts, and messages that wait."""
+"""`acceptance alerts`: open alerts, and whom they were sent to."""
 
 import argparse
 import socket
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime, timezone
+
+import msgspec
 
 from acceptance.alerts import Entry, notify, targets
 from acceptance.cli.arguments import Commands, add_command, add_format
@@ -21,15 +22,14 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "alerts",
-        "open alerts, and messages that wait",
-        "List the open alerts and the messages that no target took yet; send them, or try "
-        "the targets.",
+        "open alerts, and whom they were sent to",
+        "List the open alerts and the targets that did not take a message; send what was not "
+        "sent, or try the targets.",
         failed="a target did not take a message",
     )
     what = command.add_mutually_exclusive_group()
-    what.add_argument("--send", action="store_true", help="send the messages that wait")
+    what.add_argument("--send", action="store_true", help="send what was not sent yet")
     what.add_argument("--test", action="store_true", help="send a test message to each target")
-    what.add_argument("--forget", metavar="TARGET", help="drop the messages that wait for a target")
     add_format(command, "table", "json")
     command.set_defaults(run=run)
 
@@ -39,15 +39,12 @@ def run(options: argparse.Namespace) -> int:
     now, folder = datetime.now(timezone.utc), options.workspace.alerts
     if options.test:
         return _test(options, now)
-    if options.forget:
-        print(f"{notify.forget(options.forget, folder)} dropped that waited for {options.forget}")
-        return Status.PASSED
     if options.send:
         outcome = notify.send(now, folder, named_by=options.workspace.named_by)
         emit(
             options.format,
-            outcome.as_data,
-            lambda: "\n".join(outcome.lines()) or "nothing waits to be sent",
+            lambda: outcome,
+            lambda: "\n".join(outcome.lines()) or "everything is sent",
         )
         return Status.FAILED if outcome.failures else Status.PASSED
     return _list(options, now)
@@ -88,20 +85,19 @@ def _list(options: argparse.Namespace, now: datetime) -> int:
         lambda: {
             "open": [
                 {
-                    **entry.alert.as_data(),
+                    **msgspec.to_builtins(entry.alert),
                     "opened": entry.opened,
-                    "seen": entry.seen or entry.opened,
-                    "sent": entry.sent,
-                    "targets": entry.targets,
-                    "acknowledged": asdict(ack) if ack else None,
+                    "seen": entry.seen,
+                    "told": entry.told,
+                    "acknowledged": ack,
                 }
                 for entry, ack in kept.entries
             ],
-            "waiting": [asdict(message) for message in kept.waiting],
+            "failing": kept.failing,
             "targets": to.names,
             "notes": notes,
         },
-        lambda: _text(kept, to.names, now),
+        lambda: _text(kept, to.names),
     )
     if options.format != "json":
         for note in notes:
@@ -109,34 +105,24 @@ def _list(options: argparse.Namespace, now: datetime) -> int:
     return Status.PASSED
 
 
-def _text(kept: notify.Listing, names: Sequence[str], now: datetime) -> str:
+def _text(kept: notify.Listing, names: Sequence[str]) -> str:
     lines = [
-        f"{entry.alert.id}  {entry.alert.line}\n    {ack.text if ack else _sent(entry, kept)}"
+        f"{entry.alert.id}  {entry.alert.line}\n    {ack.text if ack else _sent(entry, names)}"
         f"{_last_seen(entry)}"
         for entry, ack in kept.entries
     ]
     lines += [] if kept.entries else ["no alert is open"]
-    lines += [
-        f"waits for {message.target}, {message.age(now)}: {message.subject} "
-        f"({message.why or 'not tried yet'})"
-        for message in kept.waiting
-    ]
+    lines += [failure.text(name) for name, failure in kept.failing.items()]
     return "\n".join([*lines, f"targets: {', '.join(names) or 'none'}"])
 
 
 def _last_seen(entry: Entry) -> str:
     """Say when what runs show by themselves was last seen: not every run looks at all of it."""
-    seen = (entry.seen or entry.opened)[:10]
-    return "" if entry.alert.of_history else f"; last seen {seen}"
+    return "" if entry.alert.of_history else f"; last seen {entry.seen:%Y-%m-%d}"
 
 
-def _sent(entry: Entry, kept: notify.Listing) -> str:
-    """Say who got the message of an alert, and who did not yet: it has the time of its alerts."""
-    if not entry.sent:
-        return "not sent"
-    waiting = {message.target for message in kept.waiting if message.created == entry.sent}
-    groups = {
-        f"sent {entry.sent[:10]} to": [name for name in entry.targets if name not in waiting],
-        "waits for": [name for name in entry.targets if name in waiting],
-    }
-    return "; ".join(f"{word} {', '.join(names)}" for word, names in groups.items() if names)
+def _sent(entry: Entry, names: Sequence[str]) -> str:
+    """Say who was told of an alert, and who was not yet."""
+    told = [f"sent {when:%Y-%m-%d} to {name}" for name, when in entry.told.items()]
+    waiting = ", ".join(name for name in names if name not in entry.told)
+    return "; ".join([*told, *([f"not sent to {waiting}"] if waiting else [])]) or "not sent"

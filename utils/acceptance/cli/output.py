@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, TextIO
 
+import msgspec
+
 from acceptance.core.text import printable
 from acceptance.verdict import Status
 
@@ -39,8 +41,8 @@ class Shown:
 
 
 def emit(form: str, data: Callable[[], object], text: Callable[[], str]) -> None:
-    """Print plain data as JSON where `form` is `json`, else text for people."""
-    print(json.dumps(data(), indent=2) if form == "json" else text())
+    """Print data, of records too, as JSON where `form` is `json`, else text for people."""
+    print(json.dumps(msgspec.to_builtins(data()), indent=2) if form == "json" else text())
 
 
 def painter() -> Callable[[Status, str], str]:

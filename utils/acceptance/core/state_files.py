@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from acceptance.core.errors import Fault
 
 
@@ -17,8 +19,9 @@ class StoredFault(Fault):
 
 
 def write(path: Path, data: object) -> None:
-    """Write JSON as `write_text` writes text."""
-    write_text(path, json.dumps(data, indent=1, allow_nan=False) + "\n")
+    """Write JSON, of records too, as `write_text` writes text."""
+    plain = msgspec.to_builtins(data)
+    write_text(path, json.dumps(plain, indent=1, allow_nan=False) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -49,13 +52,14 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def read(path: Path) -> Any:
-    """Read JSON; None when there is no such file.
+def read(path: Path, kind: Any = Any) -> Any:
+    """Read JSON as a record of some kind (msgspec), or as it is; None when there is no such file.
 
-    Raises StoredFault for a file that cannot be read, ValueError for one that is not JSON.
+    Raises StoredFault for a file that cannot be read, ValueError for one that is not JSON, or not
+    of this kind: what was expected, and where.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
         return None
     except OSError as err:

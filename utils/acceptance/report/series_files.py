@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -233,7 +232,7 @@ def _told(alert: Alert, change: Change) -> str:
 
 
 def _when(ack: Ack) -> int:
-    return round(datetime.fromisoformat(ack.when).timestamp())
+    return round(ack.when.timestamp())
 
 
 def _short(value: float) -> float:

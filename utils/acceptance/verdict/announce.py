@@ -5,7 +5,8 @@ Three hundred nodes behind one broken switch are one alert. Who reads it asks th
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from acceptance.alerts import Alert, alert
 from acceptance.core.text import one_line, plural, shortened
@@ -69,7 +70,7 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
             failed = [each for each in verdict.problems if each.kind == "case-failed"]
             ids = tuple(dict.fromkeys(key for each in failed for key in each.alerts))
             verdict.problems[number] = replace(problem, alerts=ids)
-    verdict.alerts += [each.as_data() for each in {e.id: e for e in told_by.values()}.values()]
+    verdict.alerts += {each.id: each for each in told_by.values()}.values()
 
 
 def _away(verdict: Verdict) -> Iterator[Alert]:

@@ -264,7 +264,7 @@ def _compare_with_history(
         "systems": sorted(systems),
     }
     alerts = [alert for alert in judgement.alerts if alert.system in systems]
-    verdict.alerts = [alert.as_data() for alert in alerts]
+    verdict.alerts = alerts
     verdict.problems += [
         Problem(alert.kind, f"{alert.line} [{alert.id}]", (alert.id,), (alert.id,))
         for alert in alerts

@@ -1,13 +1,13 @@
 """A verdict as data: what was measured, what judged it, and what is wrong."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
-from acceptance.alerts import Ack, Alert
+from acceptance.alerts import Acknowledged, Alert
 from acceptance.core.simulated import NO_EVIDENCE, is_simulated, model_of
 from acceptance.core.text import plural
 
@@ -25,8 +25,7 @@ class Status(IntEnum):
         return ("pass", "fail", "cannot-judge")[self]
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Struct, frozen=True, forbid_unknown_fields=True):
     """A reason why the verdict is not green: a stable kind, and a sentence for the reader.
 
     `about` names what it is about, where that is not the whole run: a case, a file, the options
@@ -41,8 +40,7 @@ class Problem:
     alerts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class SuiteUse:
+class SuiteUse(Struct, frozen=True, forbid_unknown_fields=True):
     """How many cases a suite had in this session, and the environments of those that ran."""
 
     suite: str
@@ -51,8 +49,7 @@ class SuiteUse:
     cases: int
 
 
-@dataclass(frozen=True)
-class Unprovided:
+class Unprovided(Struct, frozen=True, forbid_unknown_fields=True):
     """A check file without a case, why that is no failure, and what to do if it shall have one.
 
     With a `partition` it has no case there, but elsewhere.
@@ -69,8 +66,7 @@ class Unprovided:
         return f"{self.check} on {self.partition}" if self.partition else self.check
 
 
-@dataclass(frozen=True)
-class Unselected:
+class Unselected(Struct, frozen=True, forbid_unknown_fields=True):
     """A check file without a case, and the options of the command that left it out."""
 
     check: str
@@ -94,8 +90,7 @@ COUNTED = {
 }
 
 
-@dataclass(frozen=True)
-class CaseResult:
+class CaseResult(Struct, frozen=True, forbid_unknown_fields=True):
     """What became of a case: `seconds` is None where ReFrame did not store it.
 
     `result` is ReFrame's word; `reason` says why a case did not pass, empty where it did. `nodes`
@@ -128,12 +123,7 @@ class CaseResult:
         return self.result == "pass"
 
 
-#: What `Verdict.as_data` has beside the fields, and nothing reads back.
-_DERIVED = ("verdict", "simulated", "selected", "ran")
-
-
-@dataclass
-class Verdict:
+class Verdict(Struct, forbid_unknown_fields=True):
     """What a session, or all steps of a campaign, measured, what judged it, and what is wrong.
 
     `campaign` is the id of a campaign, empty for a run by hand; `given` is when it was judged (ISO
@@ -171,8 +161,8 @@ class Verdict:
     cases: list[CaseResult] = field(default_factory=list)
     excused: list[Problem] = field(default_factory=list)
     #: What `verdict/conclude.py` adds: incidents of the history, and violated guidelines.
-    alerts: list[dict[str, Any]] = field(default_factory=list)
-    acknowledged: list[dict[str, Any]] = field(default_factory=list)
+    alerts: list[Alert] = field(default_factory=list)
+    acknowledged: list[Acknowledged] = field(default_factory=list)
     history: dict[str, Any] = field(default_factory=dict)
     guidelines: dict[str, Any] = field(default_factory=dict)
     #: Partition -> what was measured of its nodes (`verdict/nodes.py`).
@@ -208,9 +198,8 @@ class Verdict:
     def known(self) -> list[tuple[str, str]]:
         """Return who acknowledged each alert that is listed only, until when and why; and it."""
         return [
-            (Ack(**data["acknowledgement"]).text, f"{Alert.from_data(alert).line} [{alert['id']}]")
-            for data in self.acknowledged
-            for alert in [{key: data[key] for key in data if key != "acknowledgement"}]
+            (each.acknowledgement.text, f"{each.alert.line} [{each.alert.id}]")
+            for each in self.acknowledged
         ]
 
     @property
@@ -263,24 +252,18 @@ class Verdict:
 
     def as_data(self) -> dict[str, Any]:
         """Return the verdict as plain data, `verdict` being pass, fail or cannot-judge."""
-        derived = (self.status.word, self.simulated, self.selected, self.ran)
-        return {**dict(zip(_DERIVED, derived, strict=True)), **asdict(self)}
+        derived = {
+            "verdict": self.status.word,
+            "simulated": self.simulated,
+            "selected": self.selected,
+            "ran": self.ran,
+        }
+        return {**derived, **msgspec.to_builtins(self)}
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any]) -> "Verdict":
-        """Return what `as_data` made; raises ValueError for anything else."""
-        try:
-            verdict = msgspec.convert({key: data[key] for key in data if key not in _DERIVED}, cls)
-            given, written = _plain(data), _plain(verdict.as_data())
-            if others := {*given, *written} - {
-                name for name in given if name in written and given[name] == written[name]
-            }:
-                raise ValueError(f"no verdict: {', '.join(sorted(others))}")
-        except (KeyError, AttributeError, TypeError) as err:
-            raise ValueError(f"no verdict: {err!r}") from None
+        """Return a verdict that was stored; raises ValueError for one that lacks anything."""
+        verdict = msgspec.convert(data, cls)
+        if lacking := [name for name in cls.__struct_fields__ if name not in data]:
+            raise ValueError(f"it has no {', '.join(lacking)}")
         return verdict
-
-
-def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return data as JSON gives it back."""
-    return dict(msgspec.json.decode(msgspec.json.encode(data)))

@@ -58,7 +58,7 @@ FAMILIES: dict[str, tuple[tuple[str, ...], str]] = {
     "acceptance_session_end_timestamp_seconds": (("system",), "When the last session ended."),
     "acceptance_session_duration_seconds": (("system",), "How long the last session took."),
     "acceptance_alerts": (("system", "state"), "Open alerts, by whether they are acknowledged."),
-    "acceptance_alert_messages_spooled": ((), "Messages that no target has taken yet."),
+    "acceptance_alert_targets_failing": ((), "Targets that did not take their last message."),
 }
 
 _Samples = Iterator[tuple[str, tuple[str, ...], float]]
@@ -93,7 +93,7 @@ def samples(
     for system in sorted(systems | {system for system, _ in states}):
         last["acceptance_alerts", (system, "open")] = states[system, False]
         last["acceptance_alerts", (system, "acknowledged")] = states[system, True]
-    last["acceptance_alert_messages_spooled", ()] = len(kept.waiting)
+    last["acceptance_alert_targets_failing", ()] = len(kept.failing)
     for (family, labels), value in last.items():
         if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
             yield family, labels, value

@@ -7,9 +7,10 @@ measured) and the tree of check files (what there is, `verdict/coverage.py`) are
 
 import shlex
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural

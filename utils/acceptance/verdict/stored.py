@@ -22,8 +22,8 @@ def path_of(workspace: Workspace, key: str) -> Path:
 
 
 def keep(workspace: Workspace, key: str, verdict: Verdict) -> None:
-    """Store a verdict, as data; raises StoredFault."""
-    state_files.write(path_of(workspace, key), verdict.as_data())
+    """Store a verdict; raises StoredFault."""
+    state_files.write(path_of(workspace, key), verdict)
 
 
 def read(workspace: Workspace, key: str) -> Verdict | None:
@@ -80,7 +80,7 @@ def settle(
     _apply(verdict, outcome)
     verdict.notes += [f"ended: {alert.line} [{alert.id}]" for alert in outcome.ended]
     verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]
-    verdict.notes += [f"alerts: {text}" for text in (*map(str, outcome.failures), *outcome.notes)]
+    verdict.notes += [f"alerts: {text}" for text in outcome.faults]
 
 
 def reconsider(verdict: Verdict, workspace: Workspace, now: datetime) -> None:
@@ -101,18 +101,14 @@ def reconsider(verdict: Verdict, workspace: Workspace, now: datetime) -> None:
 
 def _alerts(verdict: Verdict) -> list[Alert]:
     """Return all alerts of a verdict, whether or not they were acknowledged."""
-    acknowledged = (
-        {key: value for key, value in data.items() if key != "acknowledgement"}
-        for data in verdict.acknowledged
-    )
-    return [Alert.from_data(data) for data in (*verdict.alerts, *acknowledged)]
+    return [*verdict.alerts, *(each.alert for each in verdict.acknowledged)]
 
 
 def _apply(verdict: Verdict, outcome: Notification) -> None:
     """Sort alerts and problems by what is acknowledged, and judge by what is left."""
-    verdict.alerts = [alert.as_data() for alert in outcome.open]
-    verdict.acknowledged = outcome.as_data()["acknowledged"]
-    acknowledged = {alert.id for alert, _ in outcome.acknowledged}
+    verdict.alerts = outcome.open
+    verdict.acknowledged = outcome.acknowledged
+    acknowledged = {each.alert.id for each in outcome.acknowledged}
 
     def is_excused(problem: Problem) -> bool:
         return bool(problem.alerts) and acknowledged.issuperset(problem.alerts)

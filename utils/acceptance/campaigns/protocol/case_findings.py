@@ -198,12 +198,12 @@ def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
             )
         )  # fmt: skip
     for alert in verdict.alerts:
-        place = (alert["system"], alert["partition"], alert["id"])
-        text = f"{alert['check']} {alert['metric']}: {alert['before']} -> {alert['after']}"
+        place = (alert.system, alert.partition, alert.id)
+        text = f"{alert.check} {alert.metric}: {alert.before} -> {alert.after}"
         found.append(
             make(
-                "REGRESSION", place, f"{alert['kind']} since {alert['since']}", source="history",
-                found=" ".join((text, alert["unit"], alert["cause"])).strip(),
+                "REGRESSION", place, f"{alert.kind} since {alert.since}", source="history",
+                found=" ".join((text, alert.unit, alert.cause)).strip(),
             )
         )  # fmt: skip
     for violated in verdict.guidelines.get("findings", ()):

@@ -4,7 +4,6 @@ import importlib.metadata
 import platform
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from acceptance.alerts import Ack, Entry
@@ -190,7 +189,7 @@ def _new_alerts(source: Source, before: Run | None) -> list[str]:
     if before is None:
         return []
     opened = ((entry.alert.id, entry.opened) for entry, _ in _alerts(source))
-    return [id for id, when in opened if datetime.fromisoformat(when).timestamp() > before.end]
+    return [id for id, when in opened if when.timestamp() > before.end]
 
 
 def _links(standing: Standing) -> dict[str, Any]:
