@@ -308,7 +308,7 @@ def test_what_a_newer_one_has_taken_the_place_of_is_not_gone_on_with(folder):
 
 
 def test_the_system_of_this_host_is_part_of_what_is_asked():
-    options = argparse.Namespace(system=None, reframe=["-n", "x"])
+    options = argparse.Namespace(system=None, own=(), reframe=["-n", "x"])
     # A folder may be shared by login nodes of two clusters.
     assert campaign_cli._asked("nightly", configuration("imb"), options) == {
         "mode": "nightly",
