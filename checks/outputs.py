@@ -74,9 +74,11 @@ def log_forms():
     forms = []
     for number, handler in enumerate(option("logging/0/handlers")):
         if handler["type"] == "file":
-            fields = (f"logging/0/handlers/{number}/{name}" for name in ("format", "datefmt"))
-            with contextlib.suppress(LogFormatFault):
-                forms.append(line_form(*map(option, fields)))
+            place = f"logging/0/handlers/{number}"
+            # Whoever reads the log of the clone takes any time of ISO 8601.
+            for times in (option(f"{place}/datefmt"), ""):
+                with contextlib.suppress(LogFormatFault):
+                    forms.append(line_form(option(f"{place}/format"), times))
     return forms
 
 
