@@ -236,19 +236,19 @@ class FabricView(JudgedCheck):
         name, var = whole_fabric.name_of(self.current_partition), whole_fabric.var_folder()
         by_node, away, others = whole_fabric.nodes_of_facts()
         # What nodes of this name said elsewhere is nothing of a simulated fabric's.
-        known = [] if self.simulated else view.state.known_nodes(var)
+        known = [] if self.simulated else view.errors.known_nodes(var)
         seen = whole_fabric.joined(self.looked.topology, by_node, known)
         accepted = whole_fabric.accepted_of(name)
-        kept, lines = view.state.paths(var, name)
-        with view.state.locked(var, name):
-            before = view.state.read(kept)
+        kept, lines = view.errors.state_paths(var, name)
+        with view.errors.state_locked(var, name):
+            before = view.errors.read_state(kept)
             found, state = view.judge(
                 seen.topology, self.looked.counters, hosts=view.Hosts(by_node, others),
                 accepted=accepted, before=before, now=self.looked.time or time.time(), away=away,
             )  # fmt: skip
             text = view.accepted.body(seen.topology)
-            view.state.write(kept, state)
-            view.state.write_lines(lines, text)
+            view.errors.write_state(kept, state)
+            view.errors.write_lines(lines, text)
         failing = len(view.failing(found))
         self.provenance |= {
             "fabric": "; ".join([

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from acceptance.core.errors import Fault
 from acceptance.fabric import topology, view
-from acceptance.fabric.topology.crossings import choose
-from acceptance.fabric.topology.routes import Routes
+from acceptance.fabric.topology.routes import Routes, choose
 from acceptance.launch import SlurmFault, partition_nodes
 from acceptance.nodes import cables
 
@@ -76,7 +75,7 @@ class FabricRoutes:
             faults = "; ".join(str(each) for each in reading.faults) or "no routes were read"
             raise Fault(faults)
         # What nodes of this name said elsewhere is nothing of a simulated fabric's.
-        nodes = [] if self.case.simulated else view.state.known_nodes(whole_fabric.var_folder())
+        nodes = [] if self.case.simulated else view.errors.known_nodes(whole_fabric.var_folder())
         chosen = [each for each in nodes if each.name in names]
         joined = topology.join(reading.topology, chosen, names).topology
         return joined, Routes.of(joined, reading.routes)

@@ -15,7 +15,7 @@ from acceptance.core import metrics
 from acceptance.core.errors import Fault
 from acceptance.core.observations import Observation
 from acceptance.core.pairs import PairResult, stored_data
-from acceptance.launch import Layout, misplaced, placement, rank_report, rounds
+from acceptance.launch import Layout, misplaced, placement, rounds
 from acceptance.suites.imb import benchmarks as imb
 from acceptance.suites.imb.multi_output import BENCHMARK, parse_pairs
 
@@ -226,7 +226,7 @@ class NodePairs(PlacedCheck):
 
     def nodes_of_ranks(self, each, report):
         """Return the node of each rank of a launch; ValueError where one stood elsewhere."""
-        ranks = rank_report.read(report, self.stderr.evaluate())
+        ranks = placement.read_ranks(report, self.stderr.evaluate())
         number = len(each.nodes)
         where = "inter-node" if number > 1 else "intra-node"
         layout = Layout(number * self.per_node, self.per_node, where)

@@ -4,7 +4,7 @@ import reframe as rfm
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
-from acceptance.launch import PinFault, pins
+from acceptance.launch import PinFault, slurm_nodes
 
 from .partitions import uses_slurm
 
@@ -22,7 +22,7 @@ class Pinned(rfm.RegressionTestPlugin):
     def pinned_nodes(self, part):
         """Return the nodes that a partition is pinned to, none for any; raises PinFault."""
         partitions = [each.name for each in runtime.runtime().system.partitions]
-        return pins.read(self.pinned, partitions).get(part.name, ())
+        return slurm_nodes.read_pins(self.pinned, partitions).get(part.name, ())
 
     @run_before("run")
     def pin(self):
@@ -34,7 +34,7 @@ class Pinned(rfm.RegressionTestPlugin):
                 return
             if not uses_slurm(part):
                 raise PinFault(f"pinned={self.pinned}: {part.name} is no partition of Slurm")
-            chosen = pins.nodes_of_case(nodes, self.layout.nodes, self.display_name)
+            chosen = slurm_nodes.nodes_of_case(nodes, self.layout.nodes, self.display_name)
         except PinFault as err:
             raise SanityError(str(err)) from None
         self.job.pin_nodes = chosen

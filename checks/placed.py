@@ -8,7 +8,7 @@ from acceptance import suites
 from acceptance.core import metrics
 from acceptance.core.observations import Observation, seen
 from acceptance.fabric import FabricFault, link_report, memory, plausibility
-from acceptance.launch import Layout, placement, process_counts, rank_report
+from acceptance.launch import Layout, placement, process_counts
 
 from . import simulated, whole_fabric
 from .base import JudgedCheck, library, stated
@@ -145,7 +145,7 @@ class PlacedCheck(JudgedCheck, Pinned):
 
         Of simulated ranks the launcher says it: they are no processes.
         """
-        return ["sh", str(rank_report.SCRIPT)] if self.verified and not self.simulated else []
+        return ["sh", str(placement.SCRIPT)] if self.verified and not self.simulated else []
 
     @run_before("run")
     def write_platform(self):
@@ -169,7 +169,7 @@ class PlacedCheck(JudgedCheck, Pinned):
     def nodes_seen(self):
         """Return the nodes that ranks say they stood on."""
         try:
-            return {rank.node for rank in rank_report.read(self.errors())}
+            return {rank.node for rank in placement.read_ranks(self.errors())}
         except ValueError:  # reported when the ranks are judged
             return set()
 
@@ -193,10 +193,10 @@ class PlacedCheck(JudgedCheck, Pinned):
         if not self.verified:
             self.provenance["placement"] = "not verified"
             return self.beyond_the_wire()
-        ranks = rank_report.read(self.errors(), self.stderr.evaluate())
+        ranks = placement.read_ranks(self.errors(), self.stderr.evaluate())
         found = [
             Observation("misplaced", f"misplaced: {what}")
-            for what in rank_report.misplaced(ranks, self.layout)
+            for what in placement.misplaced(ranks, self.layout)
         ]
         if self.layout.nodes > 1:
             nodes = {rank.node for rank in ranks}
@@ -279,7 +279,7 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def is_ours(self, line):
         """Tell whether a line of the standard error says where a rank stood."""
-        return rank_report.is_line(line.strip())
+        return placement.is_line(line.strip())
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

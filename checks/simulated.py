@@ -47,7 +47,7 @@ def write_links(check):
     try:
         run, fault = _with_fault(check, check.layout)
         commands = [
-            simulation.nodes.write(folder / NODES / name, name, run.facts, fault)
+            simulation.readings.write_node(folder / NODES / name, name, run.facts, fault)
             for name in run.platform.hosts
         ]
     except Fault as err:
@@ -61,7 +61,7 @@ def write_view(check):
     try:
         layout = Layout(nodes_of(check.current_partition), 1, "inter-node")
         run, fault = _with_fault(check, layout)
-        command = simulation.cabling.write(folder / FABRIC, run.facts, run.platform, fault)
+        command = simulation.readings.write_fabric(folder / FABRIC, run.facts, run.platform, fault)
     except Fault as err:
         raise SanityError(f"{check.benchmark_name}: {err}") from None
     (folder / VIEW).write_text(f'{command} "$@"\n')

@@ -115,7 +115,7 @@ def remember(nodes):
     var = var_folder()
     try:
         for node in nodes:
-            view.state.remember_node(var, node)
+            view.errors.remember_node(var, node)
             view.neighbours.remember(var, node)
     except StoredFault as err:
         return [view.kinds.observation(view.kinds.NOT_JUDGED, "nodes", found=str(err))]
@@ -144,7 +144,7 @@ def last_seen(var, simulated):
     paths = sorted((var / "fabric").glob("*.fabric"))
     for path in (path for path in paths if is_simulated(path.stem) == simulated):
         with suppress(Fault):
-            found.append(view.accepted.topology_of(view.state.read_lines(path), str(path)))
+            found.append(view.accepted.topology_of(view.errors.read_lines(path), str(path)))
     return found
 
 

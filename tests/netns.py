@@ -31,7 +31,7 @@ import sys
 import time
 from pathlib import Path
 
-from acceptance.launch.topology import usable_memory
+from acceptance.launch.partition_size import usable_memory
 from acceptance.software import externals
 from tests import needs
 from tests.places import PATIENCE, WHEELS

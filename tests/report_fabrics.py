@@ -100,9 +100,9 @@ def fabric_case(workspace, before, now, name="made", **fields):
         before=view.State(1.79e9 - 86400, {}), now=1.79e9,
     )  # fmt: skip
     text = view.accepted.body(now)
-    kept, lines = view.state.paths(workspace.var, name)
-    view.state.write(kept, state)
-    view.state.write_lines(lines, text)
+    kept, lines = view.errors.state_paths(workspace.var, name)
+    view.errors.write_state(kept, state)
+    view.errors.write_lines(lines, text)
     if before is not None:
         path = view.accepted.path_of(workspace.reference, name)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from acceptance.core.paths import ROOT
 from acceptance.fabric import NodeLinks
 from acceptance.fabric.link_report import parse
-from acceptance.simulation import nodes
+from acceptance.simulation import readings
 from tests.places import PATIENCE
 
 SCRIPT = ROOT / "utils/acceptance/fabric/link.sh"
@@ -31,7 +31,7 @@ def run(root, folder, shell=("sh",), name="node17"):
     return done.stdout
 
 
-class Sysfs(nodes.Sysfs):
+class Sysfs(readings.Sysfs):
     """A tree laid out as Linux does, in a folder, of a node with a name."""
 
     def __init__(self, folder: Path, name: str = "node17") -> None:

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from acceptance.core.table import table
-from acceptance.fabric.topology.crossings import choose
-from acceptance.fabric.topology.routes import Routes
+from acceptance.fabric.topology.routes import Routes, choose
 from acceptance.nodes.cables import Ways, with_cables
 from tests.ibsim import SBIN, Fabric, fat_tree
 from tests.routed import Routed

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.table import table
-from acceptance.detection import constants, families, family_constants, pools
+from acceptance.detection import constants, families
 from tests.bench.detection import AFTER, FAMILIES, NIGHTS, shown
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ def bound(correlation: float) -> float:
 
 
 def alarms(values: Floats) -> list[list[families.FamilyChange]]:
-    state = pools.empty(values.shape[1], values.shape[2])
+    state = families.empty(values.shape[1], values.shape[2])
     return families.advance(state, values, range(len(values)), constants.DEFAULT_THRESHOLD)
 
 
@@ -109,7 +109,7 @@ def false_alarms(noise: str, correlation: float, count: int, seed: int = 21) -> 
     """Return the false alarms and the family-years in which they were."""
     found = alarms(made(noise, correlation, 2 * NIGHTS, count, seed))
     wrong = sum(change.worse for changes in found for change in changes)
-    return wrong, count * (2 - family_constants.FAMILY_FEWEST / NIGHTS)
+    return wrong, count * (2 - constants.FAMILY_FEWEST / NIGHTS)
 
 
 def delays(

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from acceptance.core.table import table
-from acceptance.launch.topology import usable_cores
+from acceptance.launch.partition_size import usable_cores
 from acceptance.rfm import database
 from tests.places import ROOT, WHEELS
 

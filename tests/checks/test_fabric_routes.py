@@ -157,8 +157,8 @@ def test_pairs_that_cross_every_cable_are_chosen_by_the_names_of_nodes(
         measured[place[one], place[other]] = True
     assert ways.uncrossed(measured) == ()
     # How far nodes are from each other is known from the fabric as it was read last.
-    lines = view.state.paths(tmp_path, "made")[1]
-    view.state.write_lines(lines, view.accepted.body(ways.topology))
+    lines = view.errors.state_paths(tmp_path, "made")[1]
+    view.errors.write_lines(lines, view.accepted.body(ways.topology))
     assert whole_fabric.hops_of(NAMES[:2]) == "2"
     assert whole_fabric.hops_of(NAMES[1:3]) == "4"
     assert whole_fabric.hops_of(NAMES) == "2..4"

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from acceptance.detection.constants import VANISHED_BEFORE
-from acceptance.launch.topology import process_counts, usable_cores
+from acceptance.launch.partition_size import process_counts, usable_cores
 from acceptance.rfm import database as results
 from acceptance.rfm import rows
 from acceptance.suites.imb import benchmarks as imb

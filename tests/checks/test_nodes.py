@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from acceptance.launch import placement, rank_report
+from acceptance.launch import placement
 from acceptance.rfm import database as results
 from acceptance.suites import check_of, find
 from tests import netns
@@ -47,12 +47,12 @@ def test_each_launcher_puts_ranks_on_the_hosts_of_a_file_in_its_order(
     command = {"intel-mpi": WHEELS / "bin/mpiexec"}.get(mpi, f"mpiexec.{mpi}")
     libraries = {"I_MPI_ROOT": str(WHEELS), "LD_LIBRARY_PATH": str(WHEELS / "lib")}
     done = subprocess.run(
-        f"{before}{command} -n {len(names)} {' '.join(options)} sh {rank_report.SCRIPT} true",
+        f"{before}{command} -n {len(names)} {' '.join(options)} sh {placement.SCRIPT} true",
         shell=True, capture_output=True, text=True, timeout=PATIENCE, cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         env={**os.environ, **known, **(libraries if mpi == "intel-mpi" else {})},
     )  # fmt: skip
-    ranks = rank_report.read(done.stderr)
+    ranks = placement.read_ranks(done.stderr)
     assert tuple(rank.node for rank in ranks) == names, done.stderr
 
 

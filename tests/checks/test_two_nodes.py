@@ -14,8 +14,7 @@ import pytest
 from acceptance.fabric import Facts
 from acceptance.fabric.counters import bytes_moved
 from acceptance.fabric.link_report import parse as read_links
-from acceptance.launch.placement import Layout, exported, family, place
-from acceptance.launch.rank_report import misplaced, read
+from acceptance.launch.placement import Layout, exported, family, misplaced, place, read_ranks
 from acceptance.rfm import database as results
 from acceptance.suites.imb import output as imb
 from tests.conftest import needs_wheels, only_problem
@@ -183,7 +182,7 @@ def test_a_pair_leaves_nothing_behind_when_the_tests_are_killed(two_nodes, tmp_p
 def test_four_real_ranks_stand_on_two_nodes_as_asked(two_nodes, tmp_path, mpi, mapping):
     done = launch(two_nodes, mpi, LAYOUTS[mapping], tmp_path)
     assert sorted(done.stdout.split()) == ["node1", "node1", "node2", "node2"]
-    ranks = read(done.stderr)
+    ranks = read_ranks(done.stderr)
     assert misplaced(ranks, LAYOUTS[mapping]) == []
     (other,) = set(LAYOUTS) - {mapping}
     (found,) = misplaced(ranks, LAYOUTS[other])
@@ -193,7 +192,7 @@ def test_four_real_ranks_stand_on_two_nodes_as_asked(two_nodes, tmp_path, mpi, m
 @pytest.mark.parametrize("mpi", MPIS, indirect=True)
 def test_two_names_that_lead_to_one_node_are_noticed(two_nodes, tmp_path, mpi):
     done = launch(two_nodes, mpi, ONE_EACH, tmp_path, leads={"node2": "node1"})
-    (found,) = misplaced(read(done.stderr), ONE_EACH)
+    (found,) = misplaced(read_ranks(done.stderr), ONE_EACH)
     assert found == "asked for 1 ranks on each of 2 nodes, had 2 on node1"
 
 
@@ -205,7 +204,7 @@ def test_the_real_pingpong_crosses_the_network_between_two_nodes(site, two_nodes
     )  # fmt: skip
     assert (run.status, status) == (0, 0), run.output
     assert (verdict["selected"], verdict["passed"]) == (1, 1)
-    ranks = read(kept(site, "rfm_job.err"))
+    ranks = read_ranks(kept(site, "rfm_job.err"))
     assert [rank.node for rank in ranks] == [*NAMES]
     (case,) = results.session(site.database).cases
     assert "placement" not in case.provenance
@@ -243,7 +242,7 @@ def test_messages_take_the_way_that_a_test_wants(two_nodes, tmp_path, mpi, over)
     before = {interface: sent(interface) for interface in (DEVICE, CONTROL)}
     done = launch(two_nodes, mpi, ONE_EACH, tmp_path, program(mpi, tmp_path), over=over)
     # Whichever way the messages take, the ranks stand where they should.
-    assert misplaced(read(done.stderr), ONE_EACH) == []
+    assert misplaced(read_ranks(done.stderr), ONE_EACH) == []
     for interface in before:
         for old, new in zip(before[interface], sent(interface), strict=True):
             if interface == over:
@@ -294,7 +293,7 @@ def test_collectives_run_with_two_ranks_on_each_of_two_nodes(site, two_nodes):
     assert (run.status, status) == (0, 0), run.output
     assert (verdict["selected"], verdict["passed"]) == (2, 2)
     for path in (site.var / "output").rglob("rfm_job.err"):
-        assert misplaced(read(path.read_text()), LAYOUTS["block"]) == []
+        assert misplaced(read_ranks(path.read_text()), LAYOUTS["block"]) == []
 
 
 @needs_wheels

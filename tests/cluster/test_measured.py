@@ -5,8 +5,7 @@ import subprocess
 
 import pytest
 
-from acceptance.launch.placement import Layout, exported, family, place
-from acceptance.launch.rank_report import misplaced, read
+from acceptance.launch.placement import Layout, exported, family, misplaced, place, read_ranks
 from acceptance.rfm import database as results
 from tests.checks.test_two_nodes import SWING
 from tests.cluster.sites import STARTS, programs_of
@@ -52,7 +51,7 @@ def submit(cluster, layout, folder, *program, feature="ten", **variables):
 def test_srun_puts_four_ranks_on_two_nodes_as_asked_and_each_on_a_core(cluster, tmp_path, mapping):
     out, err = submit(cluster, LAYOUTS[mapping], tmp_path, "hostname")
     assert sorted(out.split()) == ["node1", "node1", "node2", "node2"]
-    ranks = read(err)
+    ranks = read_ranks(err)
     assert misplaced(ranks, LAYOUTS[mapping]) == []
     (other,) = set(LAYOUTS) - {mapping}
     (found,) = misplaced(ranks, LAYOUTS[other])
@@ -64,7 +63,7 @@ def test_srun_puts_four_ranks_on_two_nodes_as_asked_and_each_on_a_core(cluster, 
 
 def test_srun_puts_two_ranks_on_one_node(cluster, tmp_path):
     _, err = submit(cluster, Layout(2, 2, "intra-node"), tmp_path, "hostname")
-    assert misplaced(read(err), Layout(2, 2, "intra-node")) == []
+    assert misplaced(read_ranks(err), Layout(2, 2, "intra-node")) == []
 
 
 def program(mpi, folder):
@@ -105,7 +104,7 @@ def test_an_mpi_that_srun_started_crosses_the_network_that_it_is_told(cluster, t
         cluster, ONE_EACH, tmp_path, *command,
         **STARTS[mpi], **needed, **messages(mpi, over),
     )  # fmt: skip
-    assert misplaced(read(err), ONE_EACH) == []
+    assert misplaced(read_ranks(err), ONE_EACH) == []
     for interface in before:
         for old, new in zip(before[interface], sent(interface), strict=True):
             if interface == over:
@@ -124,7 +123,7 @@ def test_imb_runs_across_the_nodes_as_koop2008_is_configured(measured):
     assert (run.status, status) == (0, 0), run.output
     assert (verdict["selected"], verdict["passed"]) == (3, 3)
     for path in (measured.site.var / "output").rglob("rfm_job.err"):
-        assert [rank.node for rank in read(path.read_text())] == ["node1", "node2"]
+        assert [rank.node for rank in read_ranks(path.read_text())] == ["node1", "node2"]
     script = next((measured.site.var / "output").rglob("rfm_job.sh")).read_text()
     assert "#SBATCH --constraint=ten\n#SBATCH --exclusive\n" in script
     assert re.search(r"^srun --distribution=block:block --cpu-bind=cores sh \S+rank.sh \S+IMB-MPI1",

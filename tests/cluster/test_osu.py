@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.launch.rank_report import read
+from acceptance.launch.placement import read_ranks
 from acceptance.rfm import database as results
 from tests.checks.test_build import (
     SHA_OF_OSU,
@@ -47,4 +47,4 @@ def test_osu_runs_across_the_nodes(measured, built):
         # What ran twice, first to verify its data, was launched in the same way.
         assert int(case.provenance["bytes"].split()[0]) > 4096
     for path in (measured.site.var / "output").rglob("rfm_job.err"):
-        assert [rank.node for rank in read(path.read_text())] == ["node1", "node2"]
+        assert [rank.node for rank in read_ranks(path.read_text())] == ["node1", "node2"]

@@ -19,7 +19,7 @@ from acceptance.core.paths import GET_SIMGRID
 from acceptance.core.table import table
 from acceptance.core.text import wrapped
 from acceptance.rfm import Interrupted
-from acceptance.simulation import FAULTS, has_simgrid
+from acceptance.simulation import DEFECTS, has_simgrid
 from tests.drills.outcome import NOTHING, Outcome
 from tests.drills.runs import HISTORY, SELECTED, Drills, Report, Selection, chosen, simulated_system
 
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     )
     drills.add_argument(
         "--fault", action="append", default=[], metavar="NAME[:PLACE]", dest="faults",
-        help=f"only this one, perhaps at another place: {', '.join(FAULTS)}",
+        help=f"only this one, perhaps at another place: {', '.join(DEFECTS)}",
     )  # fmt: skip
     drills.add_argument(
         "--all", action="store_true", help="run all checks, not only links and all pairs of nodes"

@@ -21,8 +21,8 @@ from acceptance.fabric import view
 from acceptance.regressions import new_baseline
 from acceptance.regressions.history import reader
 from acceptance.rfm import ReframeProcess, Session, database, reframe_environment, reframe_program
-from acceptance.simulation import FAULTS, Injected
-from acceptance.simulation.faults import VARIABLE
+from acceptance.simulation import DEFECTS, Injected
+from acceptance.simulation.defects import VARIABLE
 from acceptance.simulation.systems import BUILT, DERIVED, require
 from acceptance.suites.patterns.benchmarks import SOURCES
 from acceptance.verdict import Status, Verdict, conclude
@@ -194,7 +194,7 @@ class Drills:
             place = view.accepted.path_of(self.reference, path.stem)
             place.unlink(missing_ok=True)
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            view.accepted.take_over(place, view.state.read_lines(path), now, "the healthy system")
+            view.accepted.take_over(place, view.errors.read_lines(path), now, "the healthy system")
 
     def _record(self) -> None:
         """Record what the healthy nights gave; that judges the next ones, exactly."""
@@ -213,4 +213,4 @@ def simulated_system(system: str) -> str:
 
 def chosen(names: Sequence[str]) -> list[Injected]:
     """Return the faults of these names, all without any; raises SimulationFault."""
-    return [Injected.of(name) for name in names or FAULTS]
+    return [Injected.of(name) for name in names or DEFECTS]

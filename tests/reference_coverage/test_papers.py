@@ -7,7 +7,7 @@ import pytest
 from acceptance.core.metrics import split
 from acceptance.core.paths import ROOT
 from acceptance.references import load
-from acceptance.references.misses import outside
+from acceptance.references.library import outside
 from acceptance.references.records import with_derived
 from tests.reference_coverage.claims import cover_claims
 from tests.reference_coverage.listing import cases_of

@@ -70,15 +70,25 @@ def imports(path):
 
 
 def public(package):
-    """Return the names that a package, or a package in it, exports."""
+    """Return the names that a package, or a package in it, exports: what it imports or defines."""
     init = PACKAGE.joinpath(*package) / "__init__.py"
     tree = ast.parse(init.read_text()) if init.exists() else ast.Module([], [])
-    return {
+    imported = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("acceptance.")
+        for alias in node.names
+    }
+    defined = {
         name
         for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-        for name in ast.literal_eval(node.value)
+        for name in (
+            [ast.unparse(target) for target in node.targets]
+            if isinstance(node, ast.Assign)
+            else [getattr(node, "name", "")]
+        )
     }
+    return {name for name in imported | defined if name[:1] not in ("", "_")}
 
 
 def is_public(words, name):

@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.campaigns.limit import LimitFault, exclusion, limit, pinned
-from acceptance.launch import SlurmNode, scontrol
+from acceptance.launch import SlurmNode, slurm_nodes
 
 
 def node(name, up=True):
@@ -21,7 +21,7 @@ def slurm(monkeypatch):
         "node[1-3],node9": "node1\nnode2\nnode3\nnode9\n",
     }
     monkeypatch.setattr(
-        scontrol, "show", lambda _, text: lists.get(text, text.replace(",", "\n") + "\n")
+        slurm_nodes, "show", lambda _, text: lists.get(text, text.replace(",", "\n") + "\n")
     )
 
 

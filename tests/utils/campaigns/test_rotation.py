@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.campaigns import rotation, steps
 from acceptance.campaigns import state as campaign
-from acceptance.launch import SlurmNode, pins
+from acceptance.launch import SlurmNode, slurm_nodes
 
 START = datetime(2026, 11, 1, 22, 0, tzinfo=timezone.utc)
 SYSTEM = {"name": "made", "partitions": [{"name": "ten", "extras": {"nodes": 4}}]}
@@ -32,7 +32,7 @@ class Nights:
         turn = self.turn(*down)
         plan = [
             steps.Step("links", (), ("-r",)),
-            steps.Step("imb", (), ("-S", f"pinned={pins.write({'ten': turn.nodes})}")),
+            steps.Step("imb", (), ("-S", f"pinned={slurm_nodes.write_pins({'ten': turn.nodes})}")),
         ]
         now = START + timedelta(days=self.night)
         self.night += 1

@@ -1,4 +1,4 @@
-"""`claims/pairs.py`: which results fit the sides of a claim, and which pairs are compared."""
+"""Results in pairs, and whether the figure of two results is as a site claims."""
 
 import pytest
 
@@ -159,3 +159,137 @@ def test_two_environments_are_sides_of_one_partition(judge):
     assert judge(change, failed, cases[1]).reason == "only failed cases"
     outcome = judge(change, result(NEW, 9.0, result="fail"), cases[0])
     assert outcome.detail.startswith("right: only failed cases of mine:new")
+
+
+@pytest.mark.parametrize(
+    ("change", "left", "right", "state", "ours"),
+    [
+        # 25.9 % faster: 100 (10.0 - 7.41) / 10.0.
+        ({"relation": "=", "value": "25.9"}, 7.41, 10.0, HOLDS, (25.9, "%")),
+        ({"relation": "=", "value": "25.9"}, 7.8, 10.0, FAILS, (22.0, "%")),
+        ({"relation": "~", "value": "-50"}, 15.5, 10.0, HOLDS, (-55.0, "%")),
+        # Of a small gain at most half of it: 6 % is never none, though 10 points are allowed.
+        ({"relation": "~", "value": "6"}, 9.6, 10.0, HOLDS, (4.0, "%")),
+        ({"relation": "~", "value": "6"}, 9.8, 10.0, FAILS, (2.0, "%")),
+        ({"relation": "~", "value": "6"}, 10.4, 10.0, FAILS, (-4.0, "%")),
+        ({"relation": "=", "value": "-1.5"}, 10.1, 10.0, HOLDS, (-1.0, "%")),
+        ({"relation": "=", "value": "-1.5"}, 10.0, 10.0, FAILS, (0.0, "%")),
+        # An order of magnitude; almost one; more than one.
+        ({"relation": "~", "value": "1", "unit": "decade"}, 60.0, 10.0, HOLDS, (0.778, "decade")),
+        ({"relation": "~", "value": "1", "unit": "decade"}, 140.0, 10.0, HOLDS, (1.146, "decade")),
+        ({"relation": "~", "value": "1", "unit": "decade"}, 30.0, 10.0, FAILS, (0.477, "decade")),
+        ({"relation": "~", "value": "1", "unit": "decade"}, 330.0, 10.0, FAILS, (1.519, "decade")),
+        (
+            {"relation": "in", "value": "0.5..1", "unit": "decade"},
+            90.0,
+            10.0,
+            HOLDS,
+            (0.954, "decade"),
+        ),
+        (
+            {"relation": "in", "value": "0.5..1", "unit": "decade"},
+            110.0,
+            10.0,
+            FAILS,
+            (1.041, "decade"),
+        ),
+        ({"relation": ">=", "value": "1", "unit": "decade"}, 101.0, 10.0, HOLDS, (1.004, "decade")),
+        ({"relation": ">=", "value": "1", "unit": "decade"}, 95.0, 10.0, FAILS, (0.978, "decade")),
+        # Up to 20 %: a gain, at least half of it, and no more. A drop; a factor.
+        ({"relation": "up-to", "value": "20"}, 8.5, 10.0, HOLDS, (15.0, "%")),
+        ({"relation": "up-to", "value": "20"}, 10.0, 10.0, FAILS, (0.0, "%")),
+        ({"relation": "up-to", "value": "20"}, 7.9, 10.0, FAILS, (21.0, "%")),
+        ({"relation": "up-to", "value": "-20"}, 11.5, 10.0, HOLDS, (-15.0, "%")),
+        ({"relation": "up-to", "value": "-20"}, 10.5, 10.0, FAILS, (-5.0, "%")),
+        ({"relation": "up-to", "value": "3", "unit": "x"}, 20.0, 10.0, HOLDS, (2.0, "x")),
+        ({"relation": "up-to", "value": "3", "unit": "x"}, 15.0, 10.0, FAILS, (1.5, "x")),
+        # A drop of less than 30 %.
+        ({"relation": "in", "value": "-30..0"}, 12.9, 10.0, HOLDS, (-29.0, "%")),
+        ({"relation": "in", "value": "-30..0"}, 9.9, 10.0, FAILS, (1.0, "%")),
+        ({"relation": "~", "value": "2", "unit": "x"}, 17.0, 10.0, HOLDS, (1.7, "x")),
+        ({"relation": "~", "value": "2", "unit": "x"}, 13.0, 10.0, FAILS, (1.3, "x")),
+        ({"relation": "~", "value": "-0.2", "unit": "us"}, 1.3, 1.5, HOLDS, (-0.2, "us")),
+        ({"relation": "~", "value": "-0.2", "unit": "us"}, 1.5, 1.5, FAILS, (0.0, "us")),
+        ({"relation": "in", "value": "43..55"}, 5.0, 10.0, HOLDS, (50.0, "%")),
+        ({"relation": "in", "value": "43..55"}, 4.4, 10.0, FAILS, (56.0, "%")),
+        # A contract means what it says: no leeway, but for the rounding of floating point.
+        ({}, 8.0, 10.0, HOLDS, (20.0, "%")),
+        ({"value": "0.2", "relation": ">="}, 0.998, 1.0, HOLDS, (0.2, "%")),
+        ({}, 8.01, 10.0, FAILS, (19.9, "%")),
+        ({"relation": "<=", "value": "2", "unit": "x"}, 20.0, 10.0, HOLDS, (2.0, "x")),
+        ({"relation": "<=", "value": "2", "unit": "x"}, 20.1, 10.0, FAILS, (2.01, "x")),
+        ({"relation": "better", "value": "", "unit": ""}, 9.99, 10.0, HOLDS, (0.1, "%")),
+        ({"relation": "better", "value": "", "unit": ""}, 10.0, 10.0, FAILS, (0.0, "%")),
+        ({"relation": "best", "value": "", "unit": ""}, 9.99, 10.0, HOLDS, (0.1, "%")),
+        ({"relation": "best", "value": "", "unit": ""}, 10.0, 10.0, FAILS, (0.0, "%")),
+        # How much better the performance is: a time of 10 against 7 is 43 %.
+        ({"relation": "slightly-better", "value": "", "unit": ""}, 7.0, 10.0, HOLDS, (42.86, "%")),
+        ({"relation": "slightly-better", "value": "", "unit": ""}, 6.5, 10.0, FAILS, (53.85, "%")),
+        ({"relation": "slightly-better", "value": "", "unit": ""}, 10.1, 10.0, FAILS, (-0.99, "%")),
+        ({"relation": "much-better", "value": "", "unit": ""}, 5.0, 10.0, HOLDS, (100.0, "%")),
+        ({"relation": "much-better", "value": "", "unit": ""}, 5.1, 10.0, FAILS, (96.08, "%")),
+        ({"relation": "differs", "value": "", "unit": ""}, 10.0, 11.2, HOLDS, (12.0, "%")),
+        ({"relation": "differs", "value": "", "unit": ""}, 11.0, 10.0, FAILS, (10.0, "%")),
+        ({"relation": "similar", "value": "", "unit": ""}, 11.0, 10.0, HOLDS, (10.0, "%")),
+        ({"relation": "similar", "value": "", "unit": ""}, 10.0, 11.2, FAILS, (12.0, "%")),
+    ],
+)
+def test_a_relation_holds_or_fails(judge, change, left, right, state, ours):
+    outcome = judge(change, result(NEW, left), result(OLD, right))
+    assert outcome.state == state, outcome
+    assert (pytest.approx(outcome.ours.value, abs=0.005), outcome.ours.unit) == ours
+    assert (outcome.left.value, outcome.right.value) == (left, right)
+    assert (outcome.held, outcome.compared) == (int(state == HOLDS), 1)
+    assert outcome.fails_expected == (state == FAILS)
+
+
+def test_more_is_better_of_a_bandwidth_and_less_of_a_time(judge):
+    change = {"metric": "bandwidth", "benchmark": "imb.Sendrecv"}
+    both = {"unit": "MB/s", "stem": "bandwidth_8", "benchmark": "imb.Sendrecv"}
+    outcome = judge(change, result(NEW, 120.0, **both), result(OLD, 100.0, **both))
+    assert (outcome.state, outcome.ours.value) == (HOLDS, pytest.approx(20))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "state"),
+    [(0.9, 1.2, HOLDS), (1.2, 0.9, FAILS), (1.1, 0.5, HOLDS), (0.5, 2.0, HOLDS)],
+)
+def test_of_two_balance_ratios_the_one_nearer_to_1_is_better(judge, left, right, state):
+    change = {"benchmark": "cbr.bw", "metric": "ratio", "relation": "better", "value": "",
+              "unit": ""}  # fmt: skip
+    both = {"unit": "1", "stem": "ratio_8", "benchmark": "cbr.bw"}
+    assert judge(change, result(NEW, left, **both), result(OLD, right, **both)).state == state
+
+
+@pytest.mark.parametrize(
+    ("relation", "holds"),
+    [(">=", False), ("best", False), ("better", True), ("=", True), ("up-to", True)],
+)
+def test_bounds_are_said_of_all_message_sizes_and_the_rest_of_most(judge, relation, holds):
+    value = {"better": "", "best": ""}.get(relation, "20")
+    change = {"relation": relation, "value": value, "unit": "%" if value else ""}
+    left = {f"time_{size}": 8.0 for size in (4, 8, 16, 32)} | {"time_64": 11.0}
+    right = dict.fromkeys(left, 10.0)
+    outcome = judge(change, result(NEW, left), result(OLD, right))
+    assert outcome.state == (HOLDS if holds else FAILS)
+    assert (outcome.held, outcome.compared) == (4, 5)
+    # The pair that is shown is the one that decides.
+    assert outcome.left.value == (8.0 if holds else 11.0)
+
+
+def test_half_of_the_pairs_are_not_most_of_them(judge):
+    change = {"relation": "better", "value": "", "unit": ""}
+    left = {"time_4": 9.0, "time_8": 9.0, "time_16": 11.0, "time_32": 11.0}
+    outcome = judge(change, result(NEW, left), result(OLD, dict.fromkeys(left, 10.0)))
+    assert (outcome.state, outcome.held, outcome.compared) == (FAILS, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("word", "sizes"),
+    [("small", 1), ("medium", 2), ("large", 1), ("small-medium", 3), ("all", 4)],
+)
+def test_a_word_for_the_message_sizes_leaves_out_the_others(judge, word, sizes):
+    left = {"time_63": 9.0, "time_64": 9.0, "time_8192": 9.0, "time_8193": 9.0}
+    change = {"parameters": f"sizes={word}", "relation": "better", "value": "", "unit": ""}
+    outcome = judge(change, result(NEW, left), result(OLD, dict.fromkeys(left, 10.0)))
+    assert (outcome.state, outcome.compared) == (HOLDS, sizes)

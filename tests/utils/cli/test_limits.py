@@ -9,8 +9,9 @@ from acceptance.cli import limits
 from acceptance.cli import main as cli
 from acceptance.cli.published_peaks import peaks
 from acceptance.core.paths import Workspace
-from acceptance.fabric import FabricFault, Facts, exceeds, latency_floor
+from acceptance.fabric import FabricFault, Facts, latency_floor
 from acceptance.fabric.bandwidth_shares import factor
+from acceptance.fabric.limits import exceeds
 from acceptance.rfm import configuration
 from acceptance.suites import find
 from tests.places import REFERENCE, ROOT

@@ -1,11 +1,12 @@
-"""The noise that a comparison reckons with, and how often it is wrong."""
+"""The noise of a comparison, and quantiles of Student's t."""
 
 import math
 
 import numpy as np
 import pytest
 
-from acceptance.comparison import holm, noise, student
+from acceptance.comparison import noise
+from acceptance.comparison.compare import holm
 from acceptance.detection.constants import FEWEST, SMALLEST
 from tests.bench.detection import FAMILIES, series
 
@@ -61,7 +62,7 @@ def test_sides_that_are_the_same_are_said_to_be(family):
             known = noise.learn(column, [range(26, 33), range(33, 40)], ())
             sizes.append(math.log(np.median(column[33:]) / np.median(column[26:33])))
             difference = noise.difference(sizes[-1], (7, 7), (known, known))
-            probabilities.append(student.two_sided(difference.t, difference.dof))
+            probabilities.append(noise.two_sided(difference.t, difference.dof))
         level, count = holm(probabilities)
         assert count == 30
         wrong += any(
@@ -71,3 +72,25 @@ def test_sides_that_are_the_same_are_said_to_be(family):
     # At a rate of 5 % three or more of twelve have a probability of 2 %.
     assert wrong <= 2
     assert family in FAMILIES
+
+
+@pytest.mark.parametrize(
+    ("dof", "probability", "t"),
+    [
+        (1, 0.05, 12.706),
+        (4, 0.01, 4.604),
+        (10, 0.05, 2.228),
+        (30, 0.001, 3.646),
+        (1e6, 0.05, 1.960),
+    ],
+)
+def test_quantiles_are_those_of_the_tables(dof, probability, t):
+    assert noise.quantile(probability, dof) == pytest.approx(t, abs=6e-4)
+    assert noise.two_sided(noise.quantile(probability, dof), dof) == pytest.approx(probability)
+
+
+def test_nothing_is_certain_and_infinity_is():
+    assert noise.two_sided(0.0, 5) == 1.0
+    assert noise.two_sided(math.inf, 5) == 0.0
+    # Of one degree of freedom it is Cauchy's distribution.
+    assert noise.two_sided(100.0, 1) == pytest.approx(1 - 2 / math.pi * math.atan(100))

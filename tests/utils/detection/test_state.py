@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from acceptance.detection import State, scan
+from acceptance.detection.changepoint import scan
 from acceptance.detection.constants import DEFAULT_THRESHOLD
-from acceptance.detection.state import FOUND, HELD, RECORD
+from acceptance.detection.state import FOUND, HELD, RECORD, State
 from tests.bench.detection import FAMILIES, series
 
 NIGHTS = HELD + 60

@@ -6,16 +6,8 @@ import re
 import pytest
 
 from acceptance.core.technologies import RATES
-from acceptance.fabric import (
-    FabricFault,
-    Facts,
-    Limit,
-    exceeds,
-    facts_of,
-    latency_floor,
-    limit,
-    not_judged,
-)
+from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit, not_judged
+from acceptance.fabric.limits import exceeds
 from acceptance.fabric.rates import GENERATIONS, INFINIBAND, PCIE, PORTS, link, slot
 
 QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}

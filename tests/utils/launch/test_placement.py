@@ -15,11 +15,12 @@ from acceptance.launch.placement import (
     PlacementFault,
     exported,
     family,
+    misplaced,
     path,
     pinned,
     place,
+    read_ranks,
 )
-from acceptance.launch.rank_report import misplaced, read
 from tests.conftest import needs_wheels
 from tests.needs import requires, requires_cores, skip_for, skip_without, why_no_mpi
 from tests.places import PATIENCE, ROOT, WHEELS
@@ -197,7 +198,7 @@ TURNS = [("a", 0, 0), ("a", 4, 1), ("a", 1, 0), ("a", 5, 1)]
     ],
 )
 def test_ranks_are_held_against_what_was_asked(places, layout, words):
-    found = misplaced(read(stood(*places)), layout)
+    found = misplaced(read_ranks(stood(*places)), layout)
     if words is None:
         assert found == []
     else:
@@ -209,13 +210,13 @@ def test_a_rank_that_may_wander_is_bound_to_no_socket():
     text = "placement rank=0 node=a cpus=0-7 sockets=0,1 cores=0:0,1:0\n" + stood(ONE[0]).replace(
         "rank=0", "rank=1"
     )
-    (found,) = misplaced(read(text), Layout(2, 2, "intra-socket"))
+    (found,) = misplaced(read_ranks(text), Layout(2, 2, "intra-socket"))
     assert found == "rank 0 on a is bound to no one socket: CPUs 0-7"
-    assert misplaced(read(text), Layout(2, 2, "intra-node")) == []
+    assert misplaced(read_ranks(text), Layout(2, 2, "intra-node")) == []
 
 
 def test_a_rank_that_told_twice_is_noticed():
-    (found,) = misplaced(read(stood(*ONE) + "\n" + stood(*ONE)), Layout(4, 4, "intra-node"))
+    (found,) = misplaced(read_ranks(stood(*ONE) + "\n" + stood(*ONE)), Layout(4, 4, "intra-node"))
     assert found.startswith("8 ranks reported where they stood (0, 0, 1, 1")
 
 
@@ -229,7 +230,7 @@ def test_a_rank_that_told_twice_is_noticed():
 )
 def test_a_line_that_is_cut_is_refused_with_its_number(line):
     with pytest.raises(ValueError, match=r"job\.err:2: no rank's place"):
-        read("a warning of the MPI\n" + line, "job.err")
+        read_ranks("a warning of the MPI\n" + line, "job.err")
 
 
 def launch(command, program, environment=None):
@@ -268,10 +269,10 @@ def test_real_ranks_stand_where_they_were_put(mpi):
             {**environment, **asked.variables},
         )
         assert done.stdout.split() == ["ran", "ran"]
-        assert misplaced(read(done.stderr), layout) == []
+        assert misplaced(read_ranks(done.stderr), layout) == []
     # The same two ranks are not where another placement would have them.
-    assert misplaced(read(done.stderr), Layout(2, 2, "inter-socket"))
-    assert misplaced(read(done.stderr), Layout(2, 1, "inter-node"))
+    assert misplaced(read_ranks(done.stderr), Layout(2, 2, "inter-socket"))
+    assert misplaced(read_ranks(done.stderr), Layout(2, 1, "inter-node"))
 
 
 @needs_openmpi
@@ -339,7 +340,7 @@ def say_of(folder, cpus, allowed, shell=("sh",), **environment):
              "STATUS": str(status), **environment},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    (rank,) = read(done.stderr)
+    (rank,) = read_ranks(done.stderr)
     assert (rank.rank, rank.cpus) == (5, allowed)
     return rank
 
@@ -393,7 +394,7 @@ def test_a_node_without_the_program_hostname_has_a_name(tmp_path):
         [shutil.which("sh"), str(RANK), "true"],
         capture_output=True, text=True, env={"PATH": str(tools), "PMI_RANK": "0"},
     )  # fmt: skip
-    (rank,) = read(done.stderr)
+    (rank,) = read_ranks(done.stderr)
     assert rank.node == os.uname().nodename
 
 
@@ -432,7 +433,7 @@ def test_links_are_read_before_and_after_by_one_rank_of_a_node(tmp_path):
              "LD_LIBRARY_PATH": str(WHEELS / "lib")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    node = read(done.stderr)[0].node
+    node = read_ranks(done.stderr)[0].node
     assert sorted(path.name for path in (tmp_path / "links").iterdir()) == [
         f"{node}.after", f"{node}.before",
     ]  # fmt: skip

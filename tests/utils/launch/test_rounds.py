@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.launch.rank_report import SCRIPT
+from acceptance.launch.placement import SCRIPT
 from acceptance.launch.rounds import HALVES, HOSTS_SCRIPT, launches, mark, rounds
 
 NUMBERS = [*range(2, 10), 200, 201, 2000]

@@ -1,8 +1,9 @@
-"""`launch/slurm_nodes.py`: which of Slurm's nodes are those of a partition, and which are up."""
+"""Nodes and partitions as recorded outputs of Slurm say them, and pins of cases to nodes."""
 
 import pytest
 
-from acceptance.launch import SlurmFault, partition_nodes, scontrol
+from acceptance.core.errors import ParseError
+from acceptance.launch import PinFault, SlurmFault, partition_nodes, slurm_nodes
 
 LINE = (
     "NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUEfctv=2 CPUTot=2 ActiveFeatures={features} "
@@ -39,7 +40,7 @@ def slurm(monkeypatch):
         )
 
     defaults = {"main": "YES"}
-    monkeypatch.setattr(scontrol, "show", show)
+    monkeypatch.setattr(slurm_nodes, "show", show)
     return defaults
 
 
@@ -106,3 +107,157 @@ def test_without_a_default_partition_one_has_to_be_named(slurm):
     slurm["main"] = "NO"
     with pytest.raises(SlurmFault, match="write --partition into the access options"):
         names("--exclusive")
+
+
+@pytest.fixture
+def nodes(recorded):
+    return lambda name: {
+        one.name: one for one in slurm_nodes.parse_nodes(recorded(f"slurm/nodes-{name}.txt"))
+    }
+
+
+def test_nodes_of_a_real_cluster(nodes):
+    found = nodes("22.05")
+    assert list(found) == ["node1", "node2", "node3", "node4"]
+    node = found["node3"]
+    # One of its two cores is kept for Slurm.
+    assert (node.sockets, node.cores_per_socket, node.threads, node.cores) == (1, 2, 1, 1)
+    assert (node.memory, node.arch) == (512 * 2**20, "x86_64")
+    assert (node.features, node.partitions) == ({"one"}, {"main"})
+    assert node.states == {"IDLE"}
+    assert node.usable
+    assert node.idle
+
+
+def test_nodes_of_several_kinds_and_states(nodes):
+    found = nodes("mixed")
+    assert [name for name, node in found.items() if node.usable] == ["cn001", "cn002", "cn003"]
+    assert [name for name, node in found.items() if node.idle] == ["cn001", "cn003"]
+    assert [node.cores for node in found.values()] == [64, 64, 30, 32, 32]
+    assert found["cn001"].memory == 256000 * 2**20
+    assert found["cn005"].states == {"DOWN", "NOT_RESPONDING"}
+
+
+def test_what_people_write_into_a_comment_is_no_fact(nodes):
+    assert nodes("mixed")["cn001"].states == {"IDLE"}
+
+
+@pytest.mark.parametrize(
+    ("text", "usable"),
+    [
+        ("MIXED", True),
+        ("ALLOCATED", True),
+        ("IDLE+CLOUD+POWERED_DOWN", True),
+        ("IDLE+PLANNED", True),
+        ("MIXED+DRAIN", False),
+        ("IDLE*", False),
+        ("IDLE+NOT_RESPONDING", False),
+        ("IDLE+MAINT+RESERVED", False),
+        ("DOWN", False),
+        ("UNKNOWN", False),
+        ("IDLE+REBOOT_REQUESTED", False),
+    ],
+)
+def test_states(recorded, text, usable):
+    line = recorded("slurm/nodes-22.05.txt").splitlines()[0]
+    (node,) = slurm_nodes.parse_nodes(line.replace("State=IDLE", f"State={text}"))
+    assert node.usable == usable
+
+
+def test_partitions(recorded):
+    (main,) = slurm_nodes.parse_partitions(recorded("slurm/partitions-22.05.txt"))
+    assert (main.name, main.up, main.default, main.root_only) == ("main", True, True, False)
+    assert (main.groups, main.most_nodes) == (frozenset(), None)
+    found = {
+        one.name: one
+        for one in slurm_nodes.parse_partitions(recorded("slurm/partitions-mixed.txt"))
+    }
+    assert found["debug"].most_nodes == 2
+    assert found["closed"].groups == {"physics", "chemistry"}
+    assert not found["old"].up
+
+
+def test_config(recorded):
+    found = slurm_nodes.config(recorded("slurm/config-22.05.txt"))
+    assert found["ClusterName"] == "acceptance"
+    assert found["SlurmctldHost[0]"].startswith("head(")
+    assert found["AccountingStorageEnforce"] == ""
+    assert found["SelectTypeParameters"] == "CR_CORE"
+    assert found["AuthInfo"].startswith("socket=")
+
+
+def test_mpi_plugins(recorded):
+    now = slurm_nodes.mpi_plugins(recorded("slurm/mpi-22.05.txt"))
+    assert now == ["pmix", "cray_shasta", "pmi2", "pmix_v4"]
+    before = "srun: MPI types are...\nsrun: none\nsrun: pmix_v3\nsrun: pmi2\nsrun: pmix\n"
+    assert slurm_nodes.mpi_plugins(before) == ["pmix_v3", "pmi2", "pmix"]
+    assert slurm_nodes.mpi_plugins("") == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda line: line.replace("NodeName=", "Name="), "does not begin with NodeName="),
+        (lambda line: "slurm_load_node error: Zero Bytes", "does not begin with NodeName="),
+        (lambda line: line.replace("Sockets=1", "Sockets=one"), "Sockets is 'one'"),
+        (lambda line: line.replace(" State=IDLE", ""), "has no State"),
+        (lambda line: line[:60], "has no"),
+    ],
+)
+def test_what_is_no_record_of_a_node_is_an_error_with_its_line(recorded, spoil, words):
+    lines = recorded("slurm/nodes-22.05.txt").splitlines()
+    lines[1] = spoil(lines[1])
+    with pytest.raises(ParseError, match="scontrol show node:2: ") as caught:
+        slurm_nodes.parse_nodes("\n".join(lines))
+    assert words in str(caught.value)
+
+
+def test_no_node_is_no_error():
+    assert slurm_nodes.parse_nodes("\n") == []
+
+
+PARTITIONS = ("ten", "one")
+BLOCK = ("node5", "node6", "node7", "node8")
+
+
+@pytest.mark.parametrize(
+    "found", [{}, {"ten": ("node1",)}, {"ten": ("node1", "node2"), "one": ("node3",)}]
+)
+def test_what_is_written_is_read(found):
+    assert slurm_nodes.read_pins(slurm_nodes.write_pins(found), PARTITIONS) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("node1,node2", "is not of the form"),
+        ("ten=", "is not of the form"),
+        ("ten=node1,,node2", "is not of the form"),
+        ("ten=node1,node1", "is not of the form"),
+        ("tne=node1", "no partition tne; there are: ten, one"),
+        ("ten=node1;ten=node2", "ten stands there twice"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(text, words):
+    with pytest.raises(PinFault) as caught:
+        slurm_nodes.read_pins(text, PARTITIONS)
+    assert words in str(caught.value)
+
+
+def test_a_case_has_its_own_neighbours_and_all_cases_together_have_all_nodes():
+    for number in (1, 2, 4):
+        cases = {f"case {name}": None for name in range(40)}
+        for case in cases:
+            cases[case] = tuple(slurm_nodes.nodes_of_case(BLOCK, number, case))
+            assert tuple(slurm_nodes.nodes_of_case(BLOCK, number, case)) == cases[case]
+        blocks = {BLOCK[first : first + number] for first in range(0, 4, number)}
+        assert set(cases.values()) == blocks
+
+
+def test_of_nodes_that_are_no_multiple_some_may_be_left_out():
+    assert len(slurm_nodes.nodes_of_case(BLOCK, 3, "case")) == 3
+
+
+def test_too_few_nodes_are_refused():
+    with pytest.raises(PinFault, match="takes 5 nodes, and is pinned to 4: node5"):
+        slurm_nodes.nodes_of_case(BLOCK, 5, "case")

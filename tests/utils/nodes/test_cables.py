@@ -5,8 +5,7 @@ import pytest
 
 from acceptance.core.pair_matrix import PairMatrix
 from acceptance.fabric import topology
-from acceptance.fabric.topology.crossings import choose
-from acceptance.fabric.topology.routes import Routes
+from acceptance.fabric.topology.routes import Routes, choose
 from acceptance.nodes.cables import Ways, with_cables
 from acceptance.nodes.culprits import Culprit, find
 from tests.ibsim import Fabric, fat_tree

@@ -1,4 +1,4 @@
-"""`regressions/families.py`: what the members of a family say together is one incident of them."""
+"""What the members of a family say together is one incident of them."""
 
 import re
 

@@ -11,7 +11,7 @@ from acceptance.core.paths import ROOT
 from acceptance.detection.constants import FEWEST, SERIES
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.judge import for_gate, judge
-from acceptance.regressions.threshold import threshold
+from acceptance.regressions.progress.families import threshold
 from acceptance.rfm.database import ResultsFault
 from tests.made import (
     COMMAND,

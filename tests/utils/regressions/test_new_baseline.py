@@ -13,7 +13,7 @@ import pytest
 from acceptance import references
 from acceptance.core.paths import ROOT
 from acceptance.detection.constants import BASELINE_FEWEST
-from acceptance.regressions.drift import baseline_of
+from acceptance.regressions.changes import baseline_of
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import day, software_text
 from acceptance.regressions.new_baseline import BaselineFault, propose, select, write

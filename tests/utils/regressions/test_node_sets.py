@@ -8,8 +8,8 @@ import pytest
 from acceptance.regressions.history import columns
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.judge import judge
-from acceptance.regressions.node_sets import on_same_nodes
 from acceptance.regressions.progress import update
+from acceptance.regressions.spells_of_changes import on_same_nodes
 from tests.made import nights
 
 KINDS = 4

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from acceptance.regressions.judge import judge
-from acceptance.regressions.progress import kept as kept_files
 from acceptance.regressions.progress import progress, records
+from acceptance.regressions.progress import progress as kept_files
 from tests.made_series import Acknowledging, Made, compare, known
 
 

@@ -1,6 +1,6 @@
 """Plots made for tests: of each form one, with hostile names, gaps and simulated numbers."""
 
-from acceptance.report.model import Axis, Form, Mark, Origin, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Form, Mark, Origin, Plot, Scale, Trace
 
 SIZES = (0.0, 1.0, 4.0, 1024.0, 65536.0, 1048576.0)
 HOSTILE = '</script><img src=x onerror="document.title=1"> %{x} & \u2028 \'=1+1'

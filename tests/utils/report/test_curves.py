@@ -7,9 +7,9 @@ from msgspec import structs
 
 from acceptance.core.units import UNITS
 from acceptance.fabric import bandwidth_shares, latency_floor, limit
-from acceptance.report import curve_traces, plot_files
-from acceptance.report.model import Form, Origin
+from acceptance.report import curve_traces, plot_model
 from acceptance.report.pages import balance, curves, hpcc, npb
+from acceptance.report.plot_model import Form, Origin
 from tests.made import Database
 from tests.report_data import HOSTILE, source, workspace
 from tests.utils.report import made_curves
@@ -173,7 +173,7 @@ def test_keys_and_names_may_hold_anything(tmp_path):
     for module in (curves, balance, npb, hpcc):
         (page,) = module.pages(made)
         for plot in page.plots:
-            assert HOSTILE[:8] not in plot_files.html(plot, page.path)
+            assert HOSTILE[:8] not in plot_model.html(plot, page.path)
 
 
 def test_a_plot_of_too_many_curves_becomes_several(tmp_path):

@@ -6,8 +6,7 @@ import pytest
 
 from acceptance.fabric import view
 from acceptance.report import addresses
-from acceptance.report.fabric_drawing import draw
-from acceptance.report.fabric_marks import Trouble, marked, rows_of
+from acceptance.report.fabric_drawing import Trouble, draw, marked, rows_of
 from acceptance.report.pages import fabric
 from acceptance.report.rendering import Renderer
 from tests import report_data, report_fabrics
@@ -148,7 +147,7 @@ def test_never_accepted_and_read_again_are_said(tmp_path):
     source = source_of(tmp_path, accepted=False)
     made = next(one for one in fabric.pages(source) if one.path == PAGE)
     assert made.context["accepted"] == ""
-    lines = view.state.paths(source.workspace.var, "made")[1]
+    lines = view.errors.state_paths(source.workspace.var, "made")[1]
     lines.write_text(lines.read_text().replace("4x EDR", "4x HDR"))
     made = next(one for one in fabric.pages(source) if one.path == PAGE)
     assert "of a later reading" in made.context["read"].faults[0]

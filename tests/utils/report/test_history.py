@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from acceptance.alerts import acknowledgements
 from acceptance.regressions.changes import SlowNight
-from acceptance.report import addresses, series_files
+from acceptance.report import addresses
 from acceptance.report.pages import history
 from acceptance.report.source import Source
 from tests import report_data
@@ -83,7 +83,7 @@ def test_every_sample_stands_in_a_file_with_its_session(source, site):
     found = rows(all_data(site))
     assert len(found) == len(source.history.series) == 10
     for series in source.history.series:
-        assert found[series_files.anchor(series)] == [
+        assert found[history.anchor(series)] == [
             (round(sample.time), pytest.approx(value, rel=1e-4), sample.session.uuid)
             for sample, value in zip(series.samples, series.values, strict=True)
         ]
@@ -91,7 +91,7 @@ def test_every_sample_stands_in_a_file_with_its_session(source, site):
 
 def test_changes_and_alerts_are_those_of_the_gate(source, site):
     judgement = source.judgement(simulated=False)
-    alarming = {series_files.anchor(change.series) for incident in judgement.incidents
+    alarming = {history.anchor(change.series) for incident in judgement.incidents
                 for change in incident.changes}  # fmt: skip
     assert alarming
     known = {one["id"]: one for data in all_data(site) for case in data["cases"]
@@ -101,7 +101,7 @@ def test_changes_and_alerts_are_those_of_the_gate(source, site):
     first = [one.anchor for one in index.context["changed"]]
     assert {*first[: len(alarming)]} == alarming
     start = known[first[0]]["changes"][-1][0]
-    series = next(one for one in source.history.series if series_files.anchor(one) == first[0])
+    series = next(one for one in source.history.series if history.anchor(one) == first[0])
     assert abs(start - series.samples[WORSE].time) < 2 * 86400
 
 
@@ -118,7 +118,7 @@ def test_a_gap_has_no_sample_and_later_ones_keep_their_times(tmp_path):
     found = rows(all_data(report_data.site(source, tmp_path / "web")))
     assert sorted(map(len, found.values())) == [5, 6]
     for series in source.history.series:
-        assert [time for time, _, _ in found[series_files.anchor(series)]] == [
+        assert [time for time, _, _ in found[history.anchor(series)]] == [
             round(time) for time in series.times
         ]
 
@@ -148,7 +148,7 @@ def test_series_are_found_and_opened_by_keys(site, page):  # noqa: F811
 
 def test_a_sample_leads_to_its_case_where_the_session_has_a_page(source, site, page):  # noqa: F811
     series = next(one for one in source.history.series if "b2" in one.name)
-    open_page(page, site, f"{addresses.HISTORY}#{series_files.anchor(series)}")
+    open_page(page, site, f"{addresses.HISTORY}#{history.anchor(series)}")
     figure = page.locator("figure.plot[data-state=drawn]")
     figure.wait_for()
     figure.locator("details summary").click()
@@ -164,7 +164,7 @@ def test_a_sample_leads_to_its_case_where_the_session_has_a_page(source, site, p
 
 def test_an_address_opens_its_series_and_offers_its_samples(source, site, page, tmp_path):  # noqa: F811
     series = next(one for one in source.history.series if "b3" in one.name)
-    open_page(page, site, f"{addresses.HISTORY}#{series_files.anchor(series)}")
+    open_page(page, site, f"{addresses.HISTORY}#{history.anchor(series)}")
     figure = page.locator("figure.plot[data-state=drawn]")
     figure.wait_for()
     assert "2 sets of nodes" in figure.inner_text()
@@ -183,7 +183,7 @@ def test_an_address_opens_its_series_and_offers_its_samples(source, site, page, 
 
 def test_simulated_series_are_marked_in_table_plot_and_download(source, site, page, tmp_path):  # noqa: F811
     series = next(one for one in source.history.series if "simulated-made" in one.name)
-    open_page(page, site, f"{addresses.HISTORY}#{series_files.anchor(series)}")
+    open_page(page, site, f"{addresses.HISTORY}#{history.anchor(series)}")
     figure = page.locator("figure.plot[data-state=drawn]")
     figure.wait_for()
     assert "(simulated)" in figure.locator(".plot-title").inner_text()
@@ -209,8 +209,8 @@ def test_many_series_have_a_page_for_each_partition_and_say_what_is_left_out(
     source, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(history, "MOST", 5)
-    monkeypatch.setattr(series_files, "OF_ALL", 100)
-    monkeypatch.setattr(series_files, "FEWEST", 7)
+    monkeypatch.setattr(history, "OF_ALL", 100)
+    monkeypatch.setattr(history, "FEWEST", 7)
     # What was read stays read: the same source, for a page that is made anew.
     index, *parts = history.pages(source)
     assert [each.title for each in parts] == [
@@ -234,7 +234,7 @@ def test_slow_nights_and_acknowledgements_stand_in_the_plot(source, page, tmp_pa
     slow = SlowNight(("made", "compute"), 20, night, ())
     monkeypatch.setattr(source.judgement(simulated=False), "slow", (slow,))
     folder = report_data.site(source, tmp_path / "web")
-    open_page(page, folder, f"{addresses.HISTORY}#{series_files.anchor(series)}")
+    open_page(page, folder, f"{addresses.HISTORY}#{history.anchor(series)}")
     page.locator("figure.plot[data-state=drawn]").wait_for()
     told = page.locator("figure.plot .plot-marks").inner_text()
     assert "the whole partition was slow" in told

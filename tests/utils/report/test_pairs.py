@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acceptance.nodes.culprits import Culprit
-from acceptance.report import addresses, plot_files
+from acceptance.report import addresses, plot_model
 from acceptance.report.matrices import MOST, Pairs
 from acceptance.report.pages import pairs
 from tests import made_matrices, report_data, report_fabrics
@@ -126,7 +126,7 @@ def test_a_thousand_nodes_stay_small_and_name_their_culprit():
     assert truth.nodes[0] in first.summary
     group = matrix.nodes.index(truth.nodes[0]) // 16
     assert {(mark.x, mark.y) for mark in first.marks} == {(group, None), (None, group)}
-    texts = [text for plot in plots for _, text in plot_files.files(plot, "pairs/x.html")]
+    texts = [text for plot in plots for _, text in plot_model.files(plot, "pairs/x.html")]
     assert sum(map(len, texts)) < 5e6
 
 

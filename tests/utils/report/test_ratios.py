@@ -3,8 +3,8 @@
 import pytest
 
 from acceptance.claims import hpcc_ratios
-from acceptance.report.model import Form, Origin
 from acceptance.report.pages import balance, curves, hpcc, npb
+from acceptance.report.plot_model import Form, Origin
 from tests.made import Database
 from tests.report_data import source, workspace
 from tests.utils.report import made_curves

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from acceptance.report import ReportFault, write
 from acceptance.report import site as sites
+from acceptance.report import write
+from acceptance.report.site import ReportFault
 from tests import report_data
 from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
 

@@ -3,16 +3,9 @@
 import pytest
 
 from acceptance.fabric import Facts
-from acceptance.launch import Layout, rank_report
-from acceptance.simulation import (
-    Platform,
-    SimulatedRun,
-    SimulationFault,
-    Tree,
-    parameters_of,
-    simulated,
-    write,
-)
+from acceptance.launch import Layout, placement
+from acceptance.simulation import Platform, SimulatedRun, Tree, simulated, write
+from acceptance.simulation.technology import SimulationFault, parameters_of
 
 QDR = Facts.read(
     {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
@@ -121,8 +114,8 @@ def test_ranks_stand_where_simgrid_says():
         f"[0.000000] [smpi/INFO] [rank {rank}] -> n{node}\n"
         for rank, node in enumerate([0, 0, 1, 1])
     )
-    ranks = rank_report.read(text)
+    ranks = placement.read_ranks(text)
     assert [rank.node for rank in ranks] == ["n0", "n0", "n1", "n1"]
-    assert not rank_report.misplaced(ranks, Layout(4, 2, "inter-node"))
-    assert rank_report.misplaced(ranks, Layout(4, 2, "inter-node", "cyclic"))
-    assert rank_report.misplaced(ranks, Layout(4, 1, "inter-node"))
+    assert not placement.misplaced(ranks, Layout(4, 2, "inter-node"))
+    assert placement.misplaced(ranks, Layout(4, 2, "inter-node", "cyclic"))
+    assert placement.misplaced(ranks, Layout(4, 1, "inter-node"))

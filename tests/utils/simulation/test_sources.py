@@ -8,7 +8,7 @@ import time
 import pytest
 
 from acceptance.core.paths import Workspace
-from acceptance.simulation import build_command, build_folder, smpirun
+from acceptance.simulation import build_command, build_folder, systems
 from acceptance.software import find_sources, release_of_npb
 
 
@@ -111,6 +111,6 @@ def test_a_build_that_failed_is_not_tried_again_by_the_same_process(tmp_path, mo
         done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (1, "cause\n")
     assert tries.read_text() == "one\n"
-    monkeypatch.setattr(smpirun, "_BEGAN", time.time_ns())
+    monkeypatch.setattr(systems, "_BEGAN", time.time_ns())
     subprocess.run(build_command("osu", str(source), built), shell=True, check=False)
     assert tries.read_text() == "one\none\n"

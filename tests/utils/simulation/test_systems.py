@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.core.extras import ExtrasFault
-from acceptance.launch import partition_size, scontrol
+from acceptance.launch import partition_size, slurm_nodes
 from acceptance.simulation import simulated
 from acceptance.simulation.systems import AT_MOST
 
@@ -47,15 +47,15 @@ def slurm(monkeypatch):
         nodes = (NODE.format(name=f"node{n}", state=state) for n, state in enumerate(STATES))
         return "\n".join(nodes)
 
-    monkeypatch.setattr(scontrol, "show", show)
+    monkeypatch.setattr(slurm_nodes, "show", show)
 
 
 @pytest.fixture
 def no_slurm(monkeypatch):
     def show(*_):
-        raise scontrol.SlurmFault("no controller")
+        raise slurm_nodes.SlurmFault("no controller")
 
-    monkeypatch.setattr(scontrol, "show", show)
+    monkeypatch.setattr(slurm_nodes, "show", show)
 
 
 def test_all_nodes_are_those_of_slurm_that_are_up(derive, slurm):

@@ -1,10 +1,11 @@
-"""`site/doctor.py` and `software/no_case.py` on made systems."""
+"""`site/doctor.py` and `software/missing.py` on made systems."""
 
 import pytest
 
 from acceptance.core.paths import Workspace
 from acceptance.site import BROKEN, MISSING, OK, examine
-from acceptance.software import Spack, not_provided
+from acceptance.software import Spack
+from acceptance.software.missing import not_provided
 from acceptance.suites import SUITES
 from tests import fake_spack
 from tests.places import ROOT, workspace

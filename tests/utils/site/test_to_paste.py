@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from acceptance.launch import partition_size, scontrol
+from acceptance.launch import partition_size, slurm_nodes
 from acceptance.rfm.configuration import Site
 from acceptance.site.to_paste import to_paste
 from tests.places import workspace
@@ -24,7 +24,7 @@ def paste(tmp_path, monkeypatch):
             return "PartitionName=batch Default=YES State=UP MaxNodes=UNLIMITED"
         return "\n".join(NODE.format(name=f"node{number}") for number in (1, 2))
 
-    monkeypatch.setattr(scontrol, "show", show)
+    monkeypatch.setattr(slurm_nodes, "show", show)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     partition_size._of_slurm.cache_clear()
 

@@ -1,8 +1,8 @@
-"""MPIs among modules, and how srun starts them."""
+"""MPIs that are found; names and versions as they tell them, and lists of modules."""
 
 import pytest
 
-from acceptance.software import modules, plugin
+from acceptance.software import mpis, plugin
 
 
 def test_modules_as_red_hat_names_them_are_several_mpis(tmp_path):
@@ -10,8 +10,8 @@ def test_modules_as_red_hat_names_them_are_several_mpis(tmp_path):
     names = "mpi/mpich-x86_64", "mpi/openmpi-x86_64", "openmpi/4.0.5", "openmpi/4.1.4"
     command.write_text("#!/bin/sh\n" + "".join(f"echo {name} >&2\n" for name in names))
     command.chmod(0o755)
-    system = modules.Modules(str(command), "lmod", "Lmod")
-    assert modules.candidates(system) == [*names[:2], names[3]]
+    system = mpis.Modules(str(command), "lmod", "Lmod")
+    assert mpis.candidates(system) == [*names[:2], names[3]]
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,54 @@ def test_modules_as_red_hat_names_them_are_several_mpis(tmp_path):
 )
 def test_how_srun_starts_an_mpi(mpi, plugins, start):
     assert plugin(mpi, plugins) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "identity"),
+    [
+        ("Open MPI v4.1.4\n\nhttps://www.open-mpi.org/community/help/\n", ("openmpi", "4.1.4")),
+        ("mpirun (Open MPI) 4.1.6\n\nReport bugs to ...\n", ("openmpi", "4.1.6")),
+        ("MPICH Version:    \t4.0.2\nMPICH Release date:\tThu Apr  7\n", ("mpich", "4.0.2")),
+        ("MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022 ch3:mrail\n", ("mvapich2", "2.3.7")),
+        ("MVAPICH 3.0 Fri Feb 16 2024\n", ("mvapich2", "3.0")),
+        (
+            "Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307 (id: d82b3071db)\n",
+            ("intel-mpi", "2021.9"),
+        ),
+        # Hydra tells its own version, whosever it is.
+        ("HYDRA build details:\n    Version:    4.0.2\n", None),
+        ("", None),
+    ],
+)
+def test_name_and_version(text, identity):
+    assert mpis.identity_of(text) == identity
+
+
+def test_modules_of_lmod_and_of_environment_modules(recorded):
+    names = ["gcc/12", "mpi/mvapich2-x86_64", "mpich/4.0.2", "openmpi/4.0.5", "openmpi/4.1.4"]
+    assert mpis.modules(recorded("modules/lmod.txt")) == [(name, False) for name in names]
+    assert mpis.modules(recorded("modules/tcl.txt")) == [
+        (name, name == "openmpi/4.0.5") for name in names
+    ]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("openmpi/4.1.4", "openmpi"),
+        ("OpenMPI/4.1.6-GCC-13.2.0", "openmpi"),
+        ("openmpi4/4.1.6", "openmpi"),
+        ("mpi/openmpi-x86_64", "openmpi"),
+        ("mpi/mvapich2-x86_64", "mvapich2"),
+        ("mpich/4.0.2", "mpich"),
+        ("impi/2021.9.0-intel-compilers-2023.1.0", "intel-mpi"),
+        ("intel-oneapi-mpi/2021.9", "intel-mpi"),
+        ("mpi/2021.9", "intel-mpi"),
+        ("gcc/12", None),
+        ("mpifileutils/0.11", None),
+        ("py-mpi4py/3.1", None),
+        ("openmpinator/1", None),
+    ],
+)
+def test_mpi_of_a_module(module, name):
+    assert mpis.mpi_of(module) == name

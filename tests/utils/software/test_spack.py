@@ -22,7 +22,7 @@ from acceptance.software import (
     lines_on_builds,
     may_build,
     read_lock,
-    spack_sources,
+    spack,
 )
 from tests import fake_spack
 from tests.places import PATIENCE, workspace
@@ -250,7 +250,7 @@ def test_what_is_not_built_is_said_with_the_command_that_builds_it(fake, tmp_pat
 
 
 def test_a_spack_that_reaches_no_source_is_told(fake, monkeypatch):
-    monkeypatch.setattr(spack_sources, "PUBLIC", "http://127.0.0.1:1/")
+    monkeypatch.setattr(spack, "PUBLIC", "http://127.0.0.1:1/")
     asked = {"ACCEPTANCE_BUILD": ",".join(SUITES)}
     (line,) = lines_on_builds(["openmpi"], fake, asked)
     assert line.startswith("Spack reaches no source, and can build none of what is missing: ")
@@ -260,7 +260,7 @@ def test_a_spack_that_reaches_no_source_is_told(fake, monkeypatch):
 
 
 def test_make_spack_without_a_network_says_so_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(spack_sources, "SPACK_URL", "file:///nowhere/spack.git")
+    monkeypatch.setattr(spack, "SPACK_URL", "file:///nowhere/spack.git")
     with pytest.raises(SpackFault, match="cannot clone file:///nowhere") as caught:
         clone_spack(tmp_path)
     assert "\n" not in str(caught.value)

@@ -11,7 +11,7 @@ import time
 import duckdb
 import pytest
 
-from acceptance.regressions.history import lazy, load
+from acceptance.regressions.history import load, series
 from acceptance.rfm import checksums, lost
 from acceptance.rfm import database as results
 from acceptance.store import store as stores
@@ -223,7 +223,7 @@ def test_a_store_that_cannot_be_used_is_made_anew(made, store, fault):
 
 def test_damaged_pages_that_nobody_read_at_first(made, store, monkeypatch):
     """The samples are read when somebody asks for them: the history is the same even so."""
-    monkeypatch.setattr(lazy, "READ_FEW", 0)
+    monkeypatch.setattr(series, "READ_FEW", 0)
     load(made.path, store=store)
     with duckdb.connect(store, read_only=True) as connection:
         blocks = connection.execute(

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from acceptance.alerts import alert
-from acceptance.nodes import NodeFinding
+from acceptance.nodes.findings import NodeFinding
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.announce import MOST, announce, looked_at
 

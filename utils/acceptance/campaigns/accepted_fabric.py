@@ -24,7 +24,7 @@ def _stored(data: Mapping[str, Any], workspace: Workspace) -> Iterator[str]:
     }
     for name, checksum in seen.items():
         path = view.accepted.path_of(workspace.reference, name)
-        lines = view.state.read_lines(view.state.paths(workspace.var, name)[1])
+        lines = view.errors.read_lines(view.errors.state_paths(workspace.var, name)[1])
         if known := view.accepted.read(path):
             told = f"stays as it was {known.text_of_history}; `acceptance fabric accept` changes it"
         elif data["outcome"] not in (ACCEPTED, RESERVED):

@@ -5,7 +5,7 @@ from typing import Any
 
 from acceptance.core.errors import Fault
 from acceptance.core.text import shortened
-from acceptance.launch import SlurmNode, excluded_nodes, listed_nodes, pins
+from acceptance.launch import SlurmNode, excluded_nodes, listed_nodes, slurm_nodes
 
 
 class LimitFault(Fault):
@@ -43,13 +43,15 @@ def limit(listed: str, known: Mapping[str, Sequence[SlurmNode]]) -> dict[str, li
 
 
 def pinned(limited: Mapping[str, Iterable[str]], known: Mapping[str, Sequence[SlurmNode]]) -> str:
-    """Return what pins benchmarks to these nodes (`launch/pins.py`), as far as they are up."""
+    """Return what pins benchmarks to those of these nodes that are up, as `launch` writes pins."""
     up = {partition: {node.name for node in nodes if node.up} for partition, nodes in known.items()}
     chosen = {
         partition: [name for name in names if name in up[partition]]
         for partition, names in limited.items()
     }
-    return pins.write({partition: names for partition, names in chosen.items() if names})
+    return slurm_nodes.write_pins(
+        {partition: names for partition, names in chosen.items() if names}
+    )
 
 
 def exclusion(

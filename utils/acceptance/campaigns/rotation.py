@@ -13,7 +13,7 @@ from acceptance.campaigns.state import DONE, State
 from acceptance.campaigns.steps import LINKS
 from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
-from acceptance.launch import NODES, PinFault, SlurmNode, pins
+from acceptance.launch import NODES, PinFault, SlurmNode, slurm_nodes
 
 #: Names of nodes that a line shows.
 _SHOWN = 8
@@ -92,7 +92,7 @@ def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, 
             continue
         for pinned in _pinned(state):
             try:
-                nodes = pins.read(pinned, partitions)
+                nodes = slurm_nodes.read_pins(pinned, partitions)
             except PinFault:  # of partitions that there are no more
                 continue
             for partition, names in nodes.items():

@@ -66,10 +66,10 @@ def plan(
     library say nothing to them, but that in maintenance only those of its tag are run.
 
     The link check is a case for each node of Slurm that is up and not `excluded`. `pinned` are the
-    nodes that the benchmarks run on (`launch/pins.py`), `limited` those of which all pairs are
-    measured, empty for all that are up. `extra` are further arguments of ReFrame; links do not get
-    them, and nodes and pairs only what sets their own variables, for most of them choose
-    benchmarks. Raises SiteFault for a system, and a mode, that there is none of.
+    nodes that the benchmarks run on, as `launch` writes pins; `limited` those of which all
+    pairs are measured, empty for all that are up. `extra` are further arguments of ReFrame;
+    links do not get them, and nodes and pairs only what sets their own variables, for most of
+    them choose benchmarks. Raises SiteFault for a system, and a mode, that there is none of.
     """
     chosen = configuration.system(system)
     common = [f"--system={system}"] if system else []

@@ -4,7 +4,7 @@ from acceptance.campaigns.state import DONE, Progress, State
 from acceptance.campaigns.steps import NODES, NODES_AGAIN
 from acceptance.campaigns.verdict import sessions
 from acceptance.core.paths import Workspace
-from acceptance.launch import pins
+from acceptance.launch import slurm_nodes
 from acceptance.nodes import partners
 from acceptance.references import ReferenceFault
 from acceptance.rfm import ResultsFault
@@ -20,7 +20,7 @@ def add_step(state: State, workspace: Workspace) -> bool:
     of_nodes = [step for step in state.steps if step.name == NODES and step.state == DONE]
     if not of_nodes or any(step.name == NODES_AGAIN for step in state.steps):
         return False
-    pinned = pins.write(_pins(state, workspace))
+    pinned = slurm_nodes.write_pins(_pins(state, workspace))
     if not pinned:
         return False
     first = of_nodes[0]

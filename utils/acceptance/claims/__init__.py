@@ -10,23 +10,7 @@ from acceptance.claims.evaluate import (
     ClaimResult,
     evaluate,
 )
-from acceptance.claims.figures import Figure
+from acceptance.claims.pairs import Figure
 from acceptance.claims.report import UnknownSystem
 from acceptance.claims.results import Value
 from acceptance.claims.wording import described
-
-__all__ = [
-    "BEYOND_MODEL",
-    "FAILS",
-    "HOLDS",
-    "NOT_MEASURED",
-    "WINDOW",
-    "ClaimResult",
-    "Figure",
-    "UnknownSystem",
-    "Value",
-    "described",
-    "evaluate",
-    "hpcc_ratios",
-    "report",
-]

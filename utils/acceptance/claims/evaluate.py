@@ -7,9 +7,8 @@ which results are compared, `acceptance.claims.figures` what of them.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from acceptance.claims import comparisons, figures, wording
-from acceptance.claims.figures import Figure
-from acceptance.claims.pairs import Pair, SideResults
+from acceptance.claims import comparisons, pairs, wording
+from acceptance.claims.pairs import Figure, Pair, SideResults
 from acceptance.claims.results import Places, Value, gather
 from acceptance.references import Claim, ReferenceFault, Tolerances
 from acceptance.rfm import Session
@@ -96,12 +95,12 @@ def _evaluate(claim: Claim, places: Places, tolerances: Tolerances, window: floa
         return ClaimResult(claim, NOT_MEASURED, reason=err.reason, detail=err.detail)
     relation = claim.relation
     one = judged[
-        figures.deciding(relation, claim.value, [(it.margin, it.figure.value) for it in judged])
+        pairs.deciding(relation, claim.value, [(it.margin, it.figure.value) for it in judged])
     ]
-    held = sum(figures.holds(relation, it.margin, it.figure.value) for it in judged)
+    held = sum(pairs.holds(relation, it.margin, it.figure.value) for it in judged)
     return ClaimResult(
         claim,
-        HOLDS if figures.holds(relation, one.margin, one.figure.value) else FAILS,
+        HOLDS if pairs.holds(relation, one.margin, one.figure.value) else FAILS,
         one.left,
         one.right,
         one.figure,

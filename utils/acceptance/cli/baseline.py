@@ -14,7 +14,7 @@ from acceptance.core.table import table
 from acceptance.core.text import shortened, wrapped
 from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.references import write_parameters
-from acceptance.regressions import BaselineFault, Proposal, new_baseline, recording
+from acceptance.regressions import BaselineFault, Proposal, new_baseline
 from acceptance.regressions.history import History
 from acceptance.verdict import Status
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     system = options.system or _only_system(history)
     chosen = new_baseline.select(history, options.sessions or (), options.nights)
     if is_simulated(system):
-        recording.refuse_faults(options.db or options.workspace.results, chosen)
+        new_baseline.refuse_faults(options.db or options.workspace.results, chosen)
     proposal = new_baseline.propose(history, system, chosen, library)
     emit(options.format, lambda: proposal_data(proposal), lambda: proposal_text(proposal))
     say = print if options.format == "text" else partial(warn, options)

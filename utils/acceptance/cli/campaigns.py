@@ -39,7 +39,7 @@ from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import wrapped
-from acceptance.launch import SlurmNode, pins
+from acceptance.launch import SlurmNode, slurm_nodes
 from acceptance.rfm import Interrupted
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
@@ -163,7 +163,9 @@ def _nightly(options: argparse.Namespace) -> int:
         options.mode,
         configuration,
         system=options.system,
-        pinned=pins.write({name: turn.nodes for name, turn in turns.items() if turn.nodes}),
+        pinned=slurm_nodes.write_pins(
+            {name: turn.nodes for name, turn in turns.items() if turn.nodes}
+        ),
         extra=tuple(options.reframe),
         own=options.own,
     )

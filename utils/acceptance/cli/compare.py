@@ -17,7 +17,7 @@ from acceptance.comparison import (
     Word,
     as_data,
     compare,
-    grammar,
+    sides,
 )
 from acceptance.core.simulated import is_simulated
 from acceptance.regressions import judge
@@ -72,9 +72,9 @@ def add(commands: Commands) -> None:
     command.set_defaults(run=run)
 
 
-def _software(text: str) -> grammar.Software:
+def _software(text: str) -> sides.Software:
     try:
-        return grammar.read_software(text)
+        return sides.read_software(text)
     except SideFault as err:
         raise argparse.ArgumentTypeError(str(err)) from None
 
@@ -110,14 +110,14 @@ def _sides(options: argparse.Namespace) -> tuple[Asked, Asked]:
             raise SideFault(
                 f"{len(words)} sides are given, and 2 are compared: acceptance compare last-1 last"
             )
-        return grammar.read(words[0]), grammar.read(words[1])
+        return sides.read(words[0]), sides.read(words[1])
     if len(words) > 1:
         raise SideFault("with --software one SIDE at most says where, `SYSTEM:PARTITION` say")
     where = words[0] if words else ""
     sign = "!=" if not software.without else "="
     return (
-        grammar.read(f"{where},{software.name}{sign}{software.version}"),
-        grammar.read(f"{where},{software.name}{'=' if sign == '!=' else '!='}{software.version}"),
+        sides.read(f"{where},{software.name}{sign}{software.version}"),
+        sides.read(f"{where},{software.name}{'=' if sign == '!=' else '!='}{software.version}"),
     )
 
 

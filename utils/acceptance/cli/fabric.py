@@ -144,16 +144,16 @@ def _seen(
     found = [each.topology for each in readings if each.topology is not None]
     if not found:
         return Seen(readings, None)
-    joined = site.join(topology.union(found), view.state.known_nodes(options.workspace.var))
+    joined = site.join(topology.union(found), view.errors.known_nodes(options.workspace.var))
     accepted = view.accepted.read(view.accepted.path_of(options.workspace.reference, site.name))
-    state, _ = view.state.paths(options.workspace.var, site.name)
+    state, _ = view.errors.state_paths(options.workspace.var, site.name)
     uncounted = all(each.counters is None for each in readings)
     deviations, _ = view.judge(
         joined.topology,
         None if uncounted else {end: it for each in readings for end, it in each.errors.items()},
         hosts=site.hosts,
         accepted=accepted,
-        before=view.state.read(state),
+        before=view.errors.read_state(state),
         now=max((each.end or 0 for each in readings), default=0) or time.time(),
         away=site.away,
     )

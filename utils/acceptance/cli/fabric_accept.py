@@ -31,10 +31,10 @@ def run(options: argparse.Namespace, system: Mapping[str, Any]) -> int:
     places = [system["name"], *(f"{system['name']}-{p['name']}" for p in system["partitions"])]
     found = 0
     for name in places:
-        kept, path = view.state.paths(options.workspace.var, name)
-        if lines := view.state.read_lines(path):
+        kept, path = view.errors.state_paths(options.workspace.var, name)
+        if lines := view.errors.read_lines(path):
             found += 1
-            seen = view.state.stamp(view.state.read(kept).time)
+            seen = view.errors.stamp(view.errors.read_state(kept).time)
             _accept(options, name, lines, seen)
     if cables := view.neighbours.known(options.workspace.var):
         found += 1

@@ -5,25 +5,147 @@ Of many metrics some differ by chance. Holm's procedure (Scandinavian Journal of
 whatever their dependence: the smallest probabilities p(1) <= p(2) <= ... of m are more than chance
 as long as p(k) <= CHANCE / (m - k + 1). With r of them so, each row is judged at the one level
 CHANCE / (m - r), and its noise is shown at that level.
+
+Which metric of one side belongs to which of the other, and what may differ between them.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from acceptance.comparison import noise, student
-from acceptance.comparison.grammar import Asked
-from acceptance.comparison.matching import Matching, Pair, Part, match
+from acceptance.comparison import noise
 from acceptance.comparison.model import Comparison, Measured, Row, SideFacts, Word
 from acceptance.comparison.noise import Difference, Noise
-from acceptance.comparison.sides import Side, find
+from acceptance.comparison.sides import Asked, Side, SideFault, find
+from acceptance.core import units
 from acceptance.core.simulated import is_simulated
 from acceptance.core.text import plural, shortened
 from acceptance.detection.constants import FEWEST, SMALLEST
-from acceptance.regressions.history import History, Series, software_text
+from acceptance.regressions.history import CaseKey, History, Series, software_text
+
+#: What names the place of a result, and what its metric; the latter has to agree always.
+PLACES = ("system", "partition", "environment")
+METRICS = ("check", "parameters", "metric")
+
+
+class Part(NamedTuple):
+    """A series with the numbers of those of its samples that are of a side."""
+
+    series: Series
+    samples: list[int]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A metric of both sides, or of one; `factor` brings the unit of `b` to that of `a`.
+
+    It is None where the units do not agree.
+    """
+
+    a: Part | None
+    b: Part | None
+    factor: float | None = 1.0
+
+    @property
+    def sides(self) -> tuple[Part | None, Part | None]:
+        """Return what is of A, and what of B."""
+        return self.a, self.b
+
+
+@dataclass(frozen=True)
+class _Matching:
+    """The pairs of two sides, what had to agree, and what differs: name -> (of A, of B)."""
+
+    pairs: list[Pair]
+    matched: tuple[str, ...]
+    differs: dict[str, tuple[str, str]]
+
+
+def match(history: History, a: Side, b: Side) -> _Matching:
+    """Match the metrics of two sides.
+
+    A part of the place that is the same name on both sides has to agree; where each side has one
+    name, and another one, it may differ. Raises SideFault where several names of one side could
+    each belong to several of the other, and where sides share samples.
+    """
+    parts = [[*_parts(history, side)] for side in (a, b)]
+    _refuse_shared(a, b, *parts)
+    matched, differs = [], {}
+    for name in PLACES:
+        names = [sorted({getattr(part.series.case.key, name) for part in side}) for side in parts]
+        if _may_differ(name, names, (a, b)):
+            differs[name] = (names[0][0], names[1][0])
+        else:
+            matched.append(name)
+    keyed = [_keyed(side, matched) for side in parts]
+    pairs = [
+        pair
+        for key in dict.fromkeys([*keyed[0], *keyed[1]])
+        for pair in _paired(keyed[0].get(key, []), keyed[1].get(key, []))
+    ]
+    return _Matching(pairs, (*matched, *METRICS), differs)
+
+
+def _parts(history: History, side: Side) -> Iterable[Part]:
+    for series in history.series:
+        if side.fits(series) and (samples := [*side.samples(series)]):
+            yield Part(series, samples)
+
+
+def _refuse_shared(a: Side, b: Side, of_a: list[Part], of_b: list[Part]) -> None:
+    known = {id(part.series): {*part.samples} for part in of_a}
+    if any(known.get(id(part.series), set()) & {*part.samples} for part in of_b):
+        raise SideFault(
+            f"{a.text} and {b.text} have samples in common, so that they cannot be compared: "
+            f"A is {a.described}; B is {b.described}"
+        )
+
+
+def _may_differ(name: str, names: list[list[str]], sides: tuple[Side, Side]) -> bool:
+    first, second = names
+    if not first or not second or {*first} & {*second}:
+        return False
+    if len(first) == len(second) == 1:
+        return True
+    raise SideFault(
+        f"{sides[0].text} and {sides[1].text} have no {name} in common, and it is not clear which "
+        f"belong together: A has {shortened(first)}; B has {shortened(second)}; name one of each "
+        f"(SYSTEM:PARTITION+ENVIRONMENT)"
+    )
+
+
+def _keyed(parts: list[Part], matched: list[str]) -> dict[tuple[object, ...], list[Part]]:
+    found: dict[tuple[object, ...], list[Part]] = {}
+    for part in parts:
+        key: CaseKey = part.series.case.key
+        place = tuple(getattr(key, name) for name in matched)
+        found.setdefault((*place, key.check, key.keys, part.series.metric), []).append(part)
+    return found
+
+
+def _paired(a: list[Part], b: list[Part]) -> Iterable[Pair]:
+    """Pair series of one metric: of the same unit first, then of units that can be converted."""
+    rest = [*b]
+    for part in a:
+        fits = [
+            (factor != 1, number, factor)
+            for number, other in enumerate(rest)
+            if (factor := units.factor(other.series.unit, part.series.unit)) is not None
+        ]
+        if fits:
+            _, number, factor = min(fits)
+            yield Pair(part, rest.pop(number), factor)
+        elif len(a) == len(b) == 1:
+            yield Pair(part, rest.pop(), None)
+        else:
+            yield Pair(part, None)
+    for part in rest:
+        yield Pair(None, part)
+
 
 #: The most that the probability of any false word may be.
 CHANCE = 0.05
@@ -105,7 +227,7 @@ class _Judged:
             self.why = _unknown([a, b], self.noises)
             return
         self.difference = noise.difference(size, (len(a.samples), len(b.samples)), (first, second))
-        self.probability = student.two_sided(self.difference.t, self.difference.dof)
+        self.probability = noise.two_sided(self.difference.t, self.difference.dof)
 
     def row(self, level: float) -> Row:
         """Return the row, judged at a level."""
@@ -121,7 +243,7 @@ class _Judged:
         if a is not None and b is not None and self.pair.factor is not None:
             ratio = _value(b) * self.pair.factor / _value(a)
         if (known := self.difference) is not None:
-            width = max(student.quantile(level, known.dof) * known.error, known.least)
+            width = max(noise.quantile(level, known.dof) * known.error, known.least)
             low, high = math.exp(-width), math.exp(width)
         word, why = self._word(level, ratio), self.why
         if word is Word.SAME and high is not None and high > WIDEST:
@@ -195,7 +317,7 @@ def _order(row: Row) -> tuple[object, ...]:
     return ([*Word].index(row.word), far, *name)
 
 
-def _failed(matching: Matching, side: Side) -> set[str]:
+def _failed(matching: _Matching, side: Side) -> set[str]:
     """Return the cases of A that did not pass in B, with their place."""
     unfit = {
         (where.partition(":")[0], name)
@@ -219,7 +341,7 @@ def _with_failure(row: Row, failed: set[str]) -> Row:
     return replace(row, why=why)
 
 
-def _facts(side: Side, matching: Matching, number: int) -> SideFacts:
+def _facts(side: Side, matching: _Matching, number: int) -> SideFacts:
     parts = [part for pair in matching.pairs if (part := pair.sides[number]) is not None]
     systems = sorted({part.series.case.key.system for part in parts})
     built = {part.series.samples[index].software for part in parts for index in part.samples}
@@ -233,7 +355,7 @@ def _facts(side: Side, matching: Matching, number: int) -> SideFacts:
     )
 
 
-def _notes(rows: Sequence[Row], matching: Matching) -> list[str]:
+def _notes(rows: Sequence[Row], matching: _Matching) -> list[str]:
     """Return what is to be known before a single ratio is believed."""
     notes = []
     sides = zip(*(pair.sides for pair in matching.pairs), strict=True)

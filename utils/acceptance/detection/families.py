@@ -20,6 +20,10 @@ model are judged, of which the first one after a change has all of it and the ne
 other software a change is expected, and `FAMILY_EXPECTED` less evidence is asked for it.
 
 Scores are as in `changepoint.py`; `python -m tests.bench.families` measures them.
+
+Families of series put together to pools, and all that is known of each: it is bounded.
+
+What a pool is, and how it is judged: see `detection/families.py`.
 """
 
 import math
@@ -28,37 +32,264 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from acceptance.detection.constants import SMALLEST, STEADIEST
-from acceptance.detection.family_constants import (
+from acceptance.detection.constants import (
+    DECILES,
     FAMILY_AFTER,
     FAMILY_BOUND,
+    FAMILY_CORRELATED,
+    FAMILY_DOUBTED,
     FAMILY_EACH,
     FAMILY_EXPECTED,
     FAMILY_FEWEST,
     FAMILY_HELD,
+    FAMILY_INDEPENDENT,
     FAMILY_LONGEST,
     FAMILY_MEMBERS,
     FAMILY_MOVED,
     FAMILY_OFFSET,
     FAMILY_PARTED,
+    FAMILY_SKEWED,
+    FAMILY_YOUNG,
+    NOT_LEARNT,
     POOL_COSTS,
+    POOL_FLOOR,
+    POOL_GAUSSIAN,
+    POOL_GRID,
+    POOL_HEAVY,
+    POOL_INDEPENDENT,
+    POOL_KERNEL,
+    POOL_KNOWN,
     POOL_LEVEL,
+    POOL_LIGHT,
+    POOL_MANY,
+    POOL_MOST,
+    POOL_NARROWEST,
+    POOL_SHAPES,
     POOL_SIZES,
     POOL_SMALL,
+    POOL_STEP,
+    POOL_TWO_SCALES,
+    POOL_WIDER,
+    SMALLEST,
+    STEADIEST,
 )
-from acceptance.detection.pools import (
-    SIZES,
-    Flags,
-    Floats,
-    Records,
-    cell,
-    empty,
-    in_order,
-    learn,
-    pooled,
-    residual,
-)
+from acceptance.detection.evidence import learn as learn_noise
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+Records = NDArray[np.void]
+
+POOLS, SIZES, _CELLS = len(POOL_COSTS), len(POOL_SIZES), len(POOL_GRID)
+_WIDTHS = POOL_KERNEL * (1 + POOL_WIDER * np.maximum(np.abs(POOL_GRID) - 1.5, 0))
+
+
+def _normal(shape: Floats) -> Floats:
+    return np.asarray(shape / shape.sum(axis=-1, keepdims=True), np.float64)
+
+
+#: The kernel of a sample in each cell of the grid, and the two floors: of a tail, of a Gaussian.
+_KERNELS = _normal(np.exp(-0.5 * ((POOL_GRID - POOL_GRID[:, None]) / _WIDTHS[:, None]) ** 2))
+_TAIL = _normal((1 + POOL_GRID**2 / 4) ** -1.25)
+_GAUSSIAN = _normal(np.exp(-0.5 * (POOL_GRID / POOL_GAUSSIAN) ** 2))
+
+
+def record(members: int) -> np.dtype[np.void]:
+    """Return the type of the state of a family of so many members: bounded, whatever was before."""
+    return np.dtype(
+        [
+            # The newest rows, in turn, and what they are called; how many rows there were, of the
+            # present level, and in all.
+            ("values", "f4", (FAMILY_HELD, members)),
+            ("labels", "i4", FAMILY_HELD),
+            ("count", "i8"),
+            ("seen", "i8"),
+            # How many rows ago other software began, 1 for the newest row, 0 for long ago.
+            ("since", "i8"),
+            ("centre", "f8", members),
+            ("half", "f8", members),
+            # Of each pool: centre, bound and correlation of its samples, the newest of them, middle
+            # and spread of its residuals and the logarithms of their density, and what it costs
+            # that so few samples taught them, that they are skewed or correlated.
+            ("middle", "f8", POOLS),
+            ("bound", "f8", POOLS),
+            ("phi", "f8", POOLS),
+            ("last", "f8", POOLS),
+            ("zero", "f8", POOLS),
+            ("spread", "f8", POOLS),
+            ("density", "f4", (POOLS, _CELLS)),
+            ("doubt", "f8", POOLS),
+            # How many samples taught it, and what one of them says at most.
+            ("taught", "f8", POOLS),
+            ("most", "f8", POOLS),
+            # Of a change for the worse and for the better, by each size: the evidence of it, and
+            # since how many rows.
+            ("evidence", "f8", (2, POOLS, SIZES)),
+            ("age", "i2", (2, POOLS, SIZES)),
+        ]
+    )
+
+
+def empty(families: int, members: int) -> Records:
+    """Return the state of families without a row."""
+    state = np.zeros(families, record(members))
+    state["values"] = np.nan
+    state["half"] = state["spread"] = state["bound"] = state["taught"] = 1.0
+    return state
+
+
+def missing(state: Records) -> list[int]:
+    """Return the rows that each family lacks until the next one is judged."""
+    found: list[int] = np.maximum(FAMILY_FEWEST + 1 - state["count"], 0).tolist()
+    return found
+
+
+def _in_order(state: Records) -> Floats:
+    """Return the rows that are held, (rows, families, members), the newest at the end."""
+    rows = (state["seen"][:, None] + np.arange(FAMILY_HELD)) % FAMILY_HELD
+    values = np.take_along_axis(state["values"], rows[..., None], axis=1)
+    return np.ascontiguousarray(values.transpose(1, 0, 2), np.float64)
+
+
+def pooled(values: Floats, centre: Floats, half: Floats) -> Floats:
+    """Return the pools (..., families, pools) of values (..., families, members), as logarithms."""
+    off = np.clip(values - centre, -half, half) / half
+    there = np.isfinite(off)
+    off, weight = np.where(there, off, 0.0), np.where(there, 1 / half, 0.0)
+    members = values.shape[-1]
+    total, weights = np.zeros((2, *values.shape[:-1], POOLS))
+    for member in range(members):
+        for pool in (0, 1 if 2 * member < members else 2):
+            total[..., pool] += off[..., member]
+            weights[..., pool] += weight[..., member]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / weights, np.float64)
+
+
+def cell(deviations: Floats) -> Ints:
+    """Return the cell of the grid that deviations (in spreads) lie in."""
+    cells = np.rint(deviations / POOL_STEP) + _CELLS // 2
+    return np.asarray(np.clip(cells, 0, _CELLS - 1), np.intp)
+
+
+def residual(state: Records, pools: Floats, before: Floats) -> Floats:
+    """Return what of pooled samples is not that of the ones before them."""
+    middle, bound = state["middle"], state["bound"]
+    carried = state["phi"] * np.clip(before - middle, -bound, bound)
+    return np.asarray(pools - middle - np.where(np.isfinite(carried), carried, 0.0))
+
+
+def learn(state: Records) -> None:
+    """Learn levels, spreads and the density of the pools from the rows that are not in doubt."""
+    values, age = _in_order(state), np.arange(FAMILY_HELD, 0, -1)[:, None]
+    supposed = np.where(state["evidence"] > FAMILY_DOUBTED, state["age"], 0).max(axis=(1, 2, 3))
+    kept = (age <= state["count"]) & (age > np.maximum(supposed, NOT_LEARNT))
+    members, families = values.shape[2], len(state)
+    flat = values.reshape(FAMILY_HELD, -1)
+    own = np.repeat(kept, members, axis=1) & np.isfinite(flat)
+    bounds = FAMILY_BOUND, FAMILY_BOUND
+    noise, _ = learn_noise(np.where(own, flat, 0.0), own, own[1:] & own[:-1], bounds)
+    state["centre"] = noise.centre.reshape(families, members)
+    state["half"] = noise.half.reshape(families, members)
+    pools = pooled(values, state["centre"], state["half"])
+    state["last"] = pools[-1]
+    kept = kept[..., None] & np.isfinite(pools)
+    flat, own = (part.reshape(FAMILY_HELD, -1) for part in (np.where(kept, pools, 0.0), kept))
+    noise, count = learn_noise(flat, own, own[1:] & own[:-1], bounds)
+    shape = (families, POOLS)
+    state["middle"], state["bound"], state["phi"], skew = (
+        part.reshape(shape) for part in (noise.centre, noise.half, noise.phi, noise.skew)
+    )
+    state["taught"] = np.maximum(count.reshape(shape), 1)
+    state["doubt"] = FAMILY_YOUNG / state["taught"] + FAMILY_CORRELATED * state["phi"]
+    state["doubt"] += FAMILY_SKEWED * np.maximum(skew, 0)
+    rest = residual(state, pools, np.concatenate([pools[:1], pools[:-1]]))
+    _learn_density(state, rest, kept, _independent(state, values, kept))
+
+
+def _learn_density(state: Records, rest: Floats, kept: Flags, independent: Flags) -> None:
+    """Learn how residuals (rows, families, pools) are distributed, above a floor."""
+    ranked, count = np.sort(np.where(kept, rest, np.inf), axis=0), np.maximum(kept.sum(axis=0), 1)
+    low, middle, high = (
+        np.take_along_axis(ranked, np.rint(share * (count - 1)).astype(np.intp)[None], axis=0)[0]
+        for share in (0.1, 0.5, 0.9)
+    )
+    with np.errstate(invalid="ignore"):
+        spread = np.fmax((high - low) / DECILES * (1 + 1 / count), STEADIEST)
+    state["spread"], state["zero"] = spread, np.where(np.isfinite(middle), middle, 0.0)
+    cells = cell(np.where(kept, (rest - state["zero"]) / spread, 0.0))
+    pool = np.broadcast_to(np.arange(count.size).reshape(count.shape), cells.shape)
+    samples = np.bincount(pool[kept] * _CELLS + cells[kept], minlength=count.size * _CELLS)
+    samples = samples.reshape(*count.shape, _CELLS)
+    kernels = np.zeros(samples.shape)
+    for there in np.flatnonzero(samples.any(axis=(0, 1))):
+        kernels += samples[..., there, None] * _KERNELS[there]
+    with np.errstate(invalid="ignore"):
+        low, high = ((side - middle) / spread for side in (low, high))
+    density, light = _likely(samples, kernels, np.nan_to_num(-low), np.nan_to_num(high))
+    state["doubt"] += POOL_HEAVY * (1 - light) + POOL_INDEPENDENT * independent
+    state["most"] = np.where(independent, np.inf, POOL_MOST)
+    independent = independent[..., None]
+    density = np.where(independent, kernels, density)
+    density += np.where(independent, _GAUSSIAN, POOL_FLOOR * _TAIL)
+    state["density"] = np.log(density / count[..., None])
+
+
+def _likely(samples: Ints, kernels: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the samples' density times their number, and how likely its tail is a light one.
+
+    It is that of all shapes, and of the kernels, each by how likely it makes the samples; each
+    sample is left out of the kernels that it is compared with. `low` and `high` are the distances
+    from the median to the deciles.
+    """
+    count = np.maximum(samples.sum(axis=2), 1)
+    others = kernels - np.diagonal(_KERNELS) + POOL_FLOOR * _TAIL
+    others = np.log(np.maximum(others, 1e-300) / (count - 1 + POOL_FLOOR)[..., None])
+    shapes, likely = [kernels / count[..., None]], [(samples * others).sum(axis=2)]
+    for two_scales in (False, True):
+        for freedom, quantile in POOL_SHAPES:
+            parts = (low, high) if two_scales else ((low + high) / 2,) * 2
+            below, above = (
+                np.maximum(part / quantile, POOL_NARROWEST)[..., None] for part in parts
+            )
+            known = 1 / (1 / freedom + 1 / (POOL_KNOWN * count[..., None]))
+            off = POOL_GRID / np.where(POOL_GRID < 0, below, above)
+            shape = _normal(np.exp(-(known + 1) / 2 * np.log1p(off**2 / known)))
+            shapes.append(shape)
+            prior = math.log(2 * len(POOL_SHAPES)) + two_scales * POOL_TWO_SCALES
+            likely.append((samples * np.log(np.maximum(shape, 1e-300))).sum(axis=2) - prior)
+    most = likely[0]
+    for each in likely:
+        most = np.maximum(most, each)
+    weights = [np.exp(each - most) for each in likely]
+    total, density, light = np.zeros(most.shape), np.zeros(kernels.shape), np.zeros(most.shape)
+    for number, (weight, shape) in enumerate(zip(weights, shapes, strict=True)):
+        total += weight
+        density += weight[..., None] * shape
+        if number and (number - 1) % len(POOL_SHAPES) < POOL_LIGHT:
+            light += weight
+    return density / total[..., None] * count[..., None], light / total
+
+
+def _independent(state: Records, values: Floats, kept: Flags) -> Flags:
+    """Tell of which pools the members are as good as independent: (families, pools)."""
+    off = np.clip(values - state["centre"], -state["half"], state["half"]) / state["half"]
+    own = kept[..., :1] & np.isfinite(off)
+    count = np.maximum(own.sum(axis=0), 1)
+    off = np.where(own, off - np.where(own, off, 0.0).sum(axis=0) / count, 0.0)
+    total = np.zeros((*off.shape[:2], POOLS))
+    scatter = np.zeros(total.shape[1:])
+    members = off.shape[2]
+    for member in range(members):
+        for pool in (0, 1 if 2 * member < members else 2):
+            total[..., pool] += off[..., member]
+            scatter[..., pool] += (off[..., member] ** 2).sum(axis=0)
+    ratio = (total**2).sum(axis=0) / np.maximum(scatter, 1e-9)
+    limit = np.minimum(FAMILY_INDEPENDENT, 4 * np.sqrt(2 / count.max(axis=1)))[:, None]
+    many = np.array([members, -(-members // 2), members // 2]) >= POOL_MANY
+    return np.asarray(many & (ratio <= 1 + limit))
 
 
 @dataclass(frozen=True)
@@ -175,7 +406,7 @@ def _judge(state: Records, row: Floats) -> Floats:
 
 def _change(state: Records, score: Floats) -> FamilyChange | None:
     """Return the change of one family at its newest row, and begin a new level there."""
-    way, values, before = int(score.argmax()), in_order(state)[:, 0], state["centre"][0].copy()
+    way, values, before = int(score.argmax()), _in_order(state)[:, 0], state["centre"][0].copy()
     evidence, ages = state["evidence"][0, way], state["age"][0, way]
     best = int((evidence - POOL_COSTS[:, None]).argmax())
     pool, age, half = best // SIZES, int(ages.flat[best]), -(-len(before) // 2)

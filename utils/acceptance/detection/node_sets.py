@@ -13,6 +13,11 @@ newest `SET_PAST` of them, so that what is held is bounded. More tell hardly mor
 sets takes its turn, these are five samples of a set, and no set of a year ago is what it was. The
 level may change: a set is compared with the mean over the sets that were measured around the same
 time (`set_effects.py`).
+
+The effects of sets of nodes, learnt for many groups of series at once (see `node_sets.py`).
+
+A set is named by the row of its first sample, so that no sum depends on names. What a group has
+none of counts as 0 in its sums, which changes no bit of them: each series counts alone.
 """
 
 from dataclasses import dataclass
@@ -20,14 +25,173 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from acceptance.core.robust import MAD_TO_STD
 from acceptance.detection.constants import (
+    BOUND,
     LEARN_EACH,
     LEARN_FIFTH,
     SET_FEWEST,
     SET_PAST,
     SET_WINDOW,
+    SETS_AT_ONCE,
+    STEADIEST,
 )
-from acceptance.detection.set_effects import Codes, Effects, Floats
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Codes = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class _Effects:
+    """What is known of the effects of sets in g groups of m series.
+
+    `names` (n, g) are those of past samples, `first` (n, g) the row at which each set began.
+    `means` (n, k, m) and `counts` (n, k) are of the sets, `between` and `within` (k, m) the
+    variances, all of the k groups `groups` that show enough.
+    """
+
+    names: Codes
+    first: Ints
+    groups: Ints
+    means: Floats
+    counts: Floats
+    between: Floats
+    within: Floats
+
+    @classmethod
+    def learnt(cls, logs: Floats, names: Codes) -> "_Effects | None":
+        """Learn from past samples, (n, g, m), and their sets, (n, g).
+
+        None where there are too few for two variances, in all groups. A set that was measured on
+        end and never again may as well have been another time.
+        """
+        first = _first(names)
+        begun = np.ones(names.shape, np.bool_)
+        begun[1:] = first[1:] != first[:-1]
+        again = np.take_along_axis(_counts(first, begun), first, axis=0) > 1
+        counts = _counts(first, again)
+        seen = (counts > 0).sum(axis=0)
+        freedom = again.sum(axis=0) - seen
+        (groups,) = np.nonzero((seen >= 2) & (freedom >= SET_FEWEST // 2))
+        if not len(groups):
+            return None
+        names, first, again = names[:, groups], first[:, groups], again[:, groups]
+        number_of = counts[:, groups].astype(np.float64)
+        seen, freedom = seen[groups, None], freedom[groups, None]
+        logs = logs[:, groups]
+        # The samples of a group one after the other.
+        group, row = np.nonzero(again.T)
+        past = logs[row, group] - _centres(logs, first, row, group)
+        past_of = _Sums(first[row, group], group, number_of)
+        means = past_of.means(past)
+        rest = past - means[past_of.sets, group]
+        # One outlier is no effect of its set.
+        number = again.sum(axis=0)[:, None]
+        middle = _medians(np.abs(rest), group, number[:, 0])
+        bound = BOUND * MAD_TO_STD * middle * np.sqrt(number / freedom)
+        bounded = means[past_of.sets, group] + np.clip(rest, -bound[group], bound[group])
+        means = past_of.means(bounded)
+        within = past_of.of_groups((bounded - means[past_of.sets, group]) ** 2) / freedom
+        within = np.maximum(within, STEADIEST**2)
+        means = means - past_of.of_groups(bounded) / number
+        squares = (number_of[:, :, None] * means**2).sum(axis=0)
+        # What chance alone may show between sets that do not differ is none of theirs.
+        chance = (seen - 1) * within * (1 + np.sqrt(2 / (seen - 1) + 2 / freedom))
+        several = number - (number_of**2).sum(axis=0)[:, None] / number
+        between = np.maximum(squares - chance, 0) / several
+        return cls(names, first, groups, means, number_of, between, within)
+
+    def take_off(self, logs: Floats, names: Codes, level: Floats) -> None:
+        """Take the effects of sets, (g,), off their samples, (g, m), in place.
+
+        What is left lies no farther from `level` (g, m) than noise.
+        """
+        groups = np.arange(len(self.groups))
+        known = self.names == names[self.groups]
+        at = self.first[known.argmax(axis=0), groups]
+        count = np.where(known.any(axis=0), self.counts[at, groups], 0.0)[:, None]
+        mean = np.where(count > 0, self.means[at, groups], 0.0)
+        known_variance = count * self.between + self.within
+        effect = count * self.between / known_variance * mean
+        unknown = self.between * self.within / known_variance
+        drawn = np.sqrt(self.within / (self.within + unknown))
+        own, middle = logs[self.groups], level[self.groups]
+        same = middle + drawn * (own - effect - middle)
+        logs[self.groups] = np.where(self.between > 0, same, own)
+
+
+class _Sums:
+    """Sums over samples, (k, m), of the `sets` that began at these rows, and of their `group`."""
+
+    def __init__(self, sets: Ints, group: Ints, counts: Floats) -> None:
+        self.sets, self.group, self.counts = sets, group, counts
+
+    def means(self, values: Floats) -> Floats:
+        """Return the mean over the samples of each set."""
+        sums = _added(values, self.sets * self.counts.shape[1] + self.group, self.counts.size)
+        means = sums.reshape(*self.counts.shape, -1)
+        means /= np.maximum(self.counts, 1)[:, :, None]
+        return means
+
+    def of_groups(self, values: Floats) -> Floats:
+        """Return the sum over the samples of each group."""
+        return _added(values, self.group, self.counts.shape[1])
+
+
+def _added(values: Floats, place: Ints, count: int) -> Floats:
+    """Return the sums of rows at each of `count` places, in the order of the rows."""
+    width = values.shape[1]
+    index = (place[:, None] * width + np.arange(width)).ravel()
+    sums = np.bincount(index, values.ravel(), count * width).astype(np.float64, copy=False)
+    return sums.reshape(count, width)
+
+
+def _first(names: Codes) -> Ints:
+    """Return for each sample the row of the first one of its set; (n, g)."""
+    order = np.argsort(names, axis=0, kind="stable")
+    ordered = np.take_along_axis(names, order, axis=0)
+    new = np.ones(names.shape, np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    begin = np.maximum.accumulate(np.where(new, np.arange(len(names))[:, None], 0), axis=0)
+    first = np.empty(names.shape, np.intp)
+    np.put_along_axis(first, order, np.take_along_axis(order, begin, axis=0), axis=0)
+    return first
+
+
+def _counts(first: Ints, some: NDArray[np.bool_]) -> Ints:
+    """Return how many of some samples each set has, at the row of its first one; (n, g)."""
+    groups = first.shape[1]
+    place = (first * groups + np.arange(groups))[some]
+    return np.bincount(place, minlength=first.size).reshape(first.shape)
+
+
+def _centres(logs: Floats, sets: Ints, row: Ints, group: Ints) -> Floats:
+    """Return the mean over the sets that were measured around each of some samples, (k, m)."""
+    wide, width = ((SET_WINDOW, SET_WINDOW), (0, 0)), 2 * SET_WINDOW + 1
+    around, padded = np.pad(sets, wide, constant_values=-1), np.pad(logs, (*wide, (0, 0)))
+    centres = np.zeros((len(row), logs.shape[2]))
+    for begin in range(0, len(row), SETS_AT_ONCE):
+        some = slice(begin, begin + SETS_AT_ONCE)
+        near = around[row[some, None] + np.arange(width), group[some, None]]
+        # Each set counts once, however often it was measured.
+        equal = (near[:, :, None] == near[:, None, :]).sum(axis=2)
+        weights = np.where(near >= 0, 1 / equal, 0.0)
+        weights /= weights.sum(axis=1, keepdims=True)
+        for number in range(width):
+            centres[some] += weights[:, number, None] * padded[row[some] + number, group[some]]
+    return centres
+
+
+def _medians(values: Floats, group: Ints, number: Ints) -> Floats:
+    """Return the medians of the samples of each group, which has this number of them; (g, m)."""
+    place = np.arange(len(group)) - np.repeat(np.cumsum(number) - number, number)
+    table = np.full((number.max(), len(number), values.shape[1]), np.inf)
+    table[place, group] = values
+    table.sort(axis=0)
+    groups = np.arange(len(number))
+    return np.asarray((table[(number - 1) // 2, groups] + table[number // 2, groups]) / 2)
+
 
 #: Samples that are held: those that effects are learnt from, and those since.
 HELD_OF_SETS = SET_PAST + 9
@@ -75,7 +239,7 @@ def comparable_groups(logs: Floats, sets: Codes, before: Before | None = None) -
         return np.array(logs)
     held = _rows(before.logs, logs.astype(np.float32))
     same = _rows(before.same, logs)
-    effects: Effects | None = None
+    effects: _Effects | None = None
     learnt = -1
     for row in range(len(logs)):
         now = before.count + row
@@ -86,7 +250,7 @@ def comparable_groups(logs: Floats, sets: Codes, before: Before | None = None) -
             learnt = now - now % each
             end = len(before.logs) + row - now % each
             part = slice(max(0, end - SET_PAST), end)
-            effects = Effects.learnt(held[part], names[part])
+            effects = _Effects.learnt(held[part], names[part])
         if effects is not None:
             at = len(before.same) + row
             level = same[max(0, at - SET_WINDOW) : at].mean(axis=0)

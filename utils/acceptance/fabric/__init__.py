@@ -11,34 +11,5 @@ from acceptance.fabric import (
     view,
 )
 from acceptance.fabric.facts import FabricFault, Facts, facts_of, is_viewed, not_judged, not_viewed
-from acceptance.fabric.limits import Limit, exceeds, latency_floor, limit
-from acceptance.fabric.link_check import deviations
-from acceptance.fabric.node import Deviation, Interface, NodeLinks, Port, Slot, slot_text
-
-__all__ = [
-    "Deviation",
-    "FabricFault",
-    "Facts",
-    "Interface",
-    "Limit",
-    "NodeLinks",
-    "Port",
-    "Slot",
-    "bandwidth_shares",
-    "deviations",
-    "exceeds",
-    "facts_of",
-    "is_viewed",
-    "latency_floor",
-    "limit",
-    "link_check",
-    "link_report",
-    "memory",
-    "not_judged",
-    "not_viewed",
-    "plausibility",
-    "rates",
-    "slot_text",
-    "topology",
-    "view",
-]
+from acceptance.fabric.limits import Limit, latency_floor, limit
+from acceptance.fabric.node import Interface, NodeLinks, Port, Slot, slot_text

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acceptance.core.metrics import read, split
-from acceptance.fabric.bandwidth_shares import METRICS, UNITS, Benchmark
+from acceptance.fabric.bandwidth_shares import METRICS, UNITS
 from acceptance.fabric.limits import exceeds
 from acceptance.launch import Layout
+from acceptance.suites import Benchmark
 
 #: All caches of a node in those of the last level: private ones may hold twice as much again (64
 #: cores with 1 MiB each beside 32 MiB on Graviton 2 and 3), few hold more than the same again.

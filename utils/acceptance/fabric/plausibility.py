@@ -9,7 +9,7 @@ from msgspec import structs
 from acceptance.core.errors import read_whole
 from acceptance.core.metrics import read, split
 from acceptance.core.observations import Observation
-from acceptance.fabric.bandwidth_shares import METRICS, UNITS, Benchmark, factor
+from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
 from acceptance.fabric.counters import bytes_moved, error_growth
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.limits import SLACK, exceeds, latency_floor, limit
@@ -18,6 +18,7 @@ from acceptance.fabric.link_report import parse
 from acceptance.fabric.node import Deviation
 from acceptance.fabric.rates import HDR100_LANES, known_rates
 from acceptance.launch import Layout
+from acceptance.suites import Benchmark
 
 #: Growth of these counters is no matter of rates: the link failed while it was measured.
 FATAL = ("link_downed", "link_error_recovery", "carrier_changes")

@@ -20,7 +20,7 @@ _PAM4 = ("256/257", "514/544")
 
 
 @dataclass(frozen=True)
-class Lane:
+class _Lane:
     """A lane: Gb/s as Linux writes them, Gb/s (or GT/s) on the wire, and the shares of data."""
 
     nominal: float
@@ -33,17 +33,17 @@ class Lane:
 #: 425000 and 850000 for 4 lanes of FDR, EDR, NDR and XDR, 53125 for one of HDR); of FDR10
 #: Mellanox's manual of the MSB7890; of PAM4 Intel AN 846. FEC of EDR fits into the room that
 #: transcoding makes.
-INFINIBAND: dict[str, Lane] = {
-    "SDR": Lane(2.5, "2.5", _8B10B),
-    "DDR": Lane(5, "5", _8B10B),
-    "QDR": Lane(10, "10", _8B10B),
-    "FDR10": Lane(10, "10.3125", _64B66B),
-    "FDR": Lane(14, "14.0625", _64B66B),
-    "EDR": Lane(25, "25.78125", _64B66B),
-    "HDR100": Lane(50, "53.125", _PAM4),
-    "HDR": Lane(50, "53.125", _PAM4),
-    "NDR": Lane(100, "106.25", _PAM4),
-    "XDR": Lane(200, "212.5", _PAM4),
+INFINIBAND: dict[str, _Lane] = {
+    "SDR": _Lane(2.5, "2.5", _8B10B),
+    "DDR": _Lane(5, "5", _8B10B),
+    "QDR": _Lane(10, "10", _8B10B),
+    "FDR10": _Lane(10, "10.3125", _64B66B),
+    "FDR": _Lane(14, "14.0625", _64B66B),
+    "EDR": _Lane(25, "25.78125", _64B66B),
+    "HDR100": _Lane(50, "53.125", _PAM4),
+    "HDR": _Lane(50, "53.125", _PAM4),
+    "NDR": _Lane(100, "106.25", _PAM4),
+    "XDR": _Lane(200, "212.5", _PAM4),
 }
 #: Widths of an InfiniBand link.
 INFINIBAND_LANES = (1, 2, 4, 8, 12)
@@ -81,16 +81,16 @@ JUMBO = 9000
 
 #: PCI Express: generation -> lane, in GT/s, and the share of it that is packets. 6.0: a flit of 256
 #: bytes holds 236 of packets. Source: PCI Express Base Specification, 1.0 to 6.0.
-PCIE: dict[str, Lane] = {
-    "1.0": Lane(2.5, "2.5", _8B10B),
-    "1.1": Lane(2.5, "2.5", _8B10B),
-    "2.0": Lane(5, "5", _8B10B),
-    "2.1": Lane(5, "5", _8B10B),
-    "3.0": Lane(8, "8", ("128/130",)),
-    "3.1": Lane(8, "8", ("128/130",)),
-    "4.0": Lane(16, "16", ("128/130",)),
-    "5.0": Lane(32, "32", ("128/130",)),
-    "6.0": Lane(64, "64", ("236/256",)),
+PCIE: dict[str, _Lane] = {
+    "1.0": _Lane(2.5, "2.5", _8B10B),
+    "1.1": _Lane(2.5, "2.5", _8B10B),
+    "2.0": _Lane(5, "5", _8B10B),
+    "2.1": _Lane(5, "5", _8B10B),
+    "3.0": _Lane(8, "8", ("128/130",)),
+    "3.1": _Lane(8, "8", ("128/130",)),
+    "4.0": _Lane(16, "16", ("128/130",)),
+    "5.0": _Lane(32, "32", ("128/130",)),
+    "6.0": _Lane(64, "64", ("236/256",)),
 }
 #: GT/s of a lane -> its generation; of revisions with one speed that by which slots are known.
 GENERATIONS = {PCIE[name].nominal: name for name in ("1.1", "2.0", "3.0", "4.0", "5.0", "6.0")}
@@ -224,7 +224,7 @@ def link_time(technology: str, rate: str | None, lanes: int | None, ports: int, 
     return size / _bound([(width, "lanes"), (ports, "ports")], speed, "Gb/s", shares).value
 
 
-def packet_overhead(pcie: str) -> int:
+def _packet_overhead(pcie: str) -> int:
     """Return the bytes around the payload of a PCI Express packet, at least.
 
     Header 12 (three words: completions, and writes below 4 GB) and, up to generation 2, start and
@@ -245,7 +245,7 @@ def slot(
     if pcie is None or lanes is None:
         return None
     data = payload or PCIE_PAYLOAD
-    shares = (*PCIE[pcie].encoding, f"{data}/{data + packet_overhead(pcie)}")
+    shares = (*PCIE[pcie].encoding, f"{data}/{data + _packet_overhead(pcie)}")
     return _bound([(lanes, "lanes"), (slots, "slots")], PCIE[pcie].speed, "GT/s", shares)
 
 
@@ -253,7 +253,7 @@ def slot_time(pcie: str | None, lanes: int | None, slots: int, size: int) -> flo
     """Return how long (us) a slot needs for the bits of a message (bytes); 0 if not known."""
     if pcie is None or lanes is None:
         return 0.0
-    return (size + packet_overhead(pcie)) / encoded_slot(pcie, lanes, slots)
+    return (size + _packet_overhead(pcie)) / encoded_slot(pcie, lanes, slots)
 
 
 def encoded_slot(pcie: str, lanes: int, slots: int = 1) -> float:

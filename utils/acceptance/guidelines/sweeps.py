@@ -35,7 +35,7 @@ class Group(NamedTuple):
     keys: tuple[tuple[str, str], ...]
 
 
-class SweepKey(NamedTuple):
+class _SweepKey(NamedTuple):
     """What names a sweep in every session; `own` are its keys that others in its group lack."""
 
     group: Group
@@ -58,7 +58,7 @@ class Sweep:
     had.
     """
 
-    key: SweepKey
+    key: _SweepKey
     name: str
     version: str
     units: dict[int, str] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Sweep:
 class Collected:
     """The sweeps of a session, and what of it became none: group -> benchmark -> why not."""
 
-    sweeps: dict[SweepKey, Sweep] = field(default_factory=dict)
+    sweeps: dict[_SweepKey, Sweep] = field(default_factory=dict)
     attempted: dict[tuple[str, str], dict[str, str]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -155,7 +155,7 @@ def _cases(session: Session) -> list[Case]:
     return [case for case in session.cases if not case.fixture and case.suite in sweeping]
 
 
-def _points(case: Case) -> Iterable[tuple[SweepKey, int, float, str]]:
+def _points(case: Case) -> Iterable[tuple[_SweepKey, int, float, str]]:
     own = tuple((key, case.keys[key]) for key in OWN_KEYS if key in case.keys)
     keys = tuple(sorted(item for item in case.keys.items() if item[0] not in OWN_KEYS))
     group = Group(case.suite, case.where, keys)
@@ -163,16 +163,16 @@ def _points(case: Case) -> Iterable[tuple[SweepKey, int, float, str]]:
         stem, size = split(metric.name)
         # The first row of a table, that of no data, also pays for what comes up only once.
         if stem in TIMES and size:
-            yield SweepKey(group, case.benchmark, stem, own), size, metric.value, metric.unit
+            yield _SweepKey(group, case.benchmark, stem, own), size, metric.value, metric.unit
 
 
 def _past(
-    earlier: Iterable[Session], wanted: set[SweepKey]
-) -> dict[SweepKey, dict[tuple[int, str], list[float]]]:
+    earlier: Iterable[Session], wanted: set[_SweepKey]
+) -> dict[_SweepKey, dict[tuple[int, str], list[float]]]:
     """Return sweep -> (size, unit) -> values, one of each session."""
-    found: dict[SweepKey, dict[tuple[int, str], list[float]]] = {}
+    found: dict[_SweepKey, dict[tuple[int, str], list[float]]] = {}
     for session in earlier:
-        values: dict[tuple[SweepKey, int, str], list[float]] = defaultdict(list)
+        values: dict[tuple[_SweepKey, int, str], list[float]] = defaultdict(list)
         for case in _cases(session):
             if case.passed and case.run_index == 0:
                 for key, size, value, unit in _points(case):

@@ -4,15 +4,267 @@ A partition of ReFrame is a choice among Slurm's nodes, made by its `access` opt
 as ReFrame 4.10 reads them (`SlurmJobScheduler.filternodes`), so that `--distribute` and this agree:
 of several partitions a node is in all; without `--partition` it is in the default one. Source of
 the options, and of the form of a constraint: sbatch(1) of Slurm 22.05.
+
+What Slurm's `scontrol` and `srun` say of a cluster: records of `Key=Value`, and lists.
+
+`scontrol show node --oneliner` has a record a line; a value may hold blanks, as that of `OS`::
+
+    NodeName=node1 Arch=x86_64 CoresPerSocket=2  CPUAlloc=0 CPUEfctv=1 CPUTot=2 ... State=IDLE
+
+`scontrol show config` has an entry a line, `ClusterName             = acceptance`. Of lists such as
+`node[01-04,7]` only names are needed, which Slurm also writes out itself, a record each.
+
+Sources: scontrol(1) and srun(1) of Slurm 22.05; node states of sinfo(1).
+
+Jobs that are pinned to nodes: `partition=node1,node2` in, the nodes of a case out.
 """
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+from zlib import crc32
 
-from acceptance.launch import scontrol
-from acceptance.launch.scontrol import NodeRecord, SlurmFault
+from acceptance.core import process
+from acceptance.core.errors import Fault, ParseError
+
+#: Seconds that a controller has to answer; by itself scontrol would wait longer.
+PATIENCE = 30
+
+Value = TypeVar("Value")
+
+_KEY = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9_:/]*)=(?P<value>.*)\Z")
+_NOTHING = ("", "(null)", "N/A", "None", "none")
+
+#: States and flags in which a node takes no job of everyone, or is not there.
+_AWAY = {
+    "BLOCKED", "DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "FUTURE",
+    "INVAL", "INVALID_REG", "MAINT", "MAINTENANCE", "NOT_RESPONDING", "NO_RESPOND", "PERFCTRS",
+    "POWER_DOWN", "POWERING_DOWN", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED",
+    "UNKNOWN",
+}  # fmt: skip
+#: Those of a node that is kept for a reservation; a job of that reservation does get it.
+_KEPT = {"RESERVED", "MAINT", "MAINTENANCE"}
+_POWERED_OFF = {"POWERED_DOWN", "POWERING_UP"}
+
+
+class SlurmFault(Fault):
+    """Why Slurm, or a part of it, cannot be used: what, and what to do."""
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """A node as Slurm has it: `cores` are those that jobs get, `memory` is in bytes, 0 if unknown.
+
+    `address` is where its slurmd is reached, `reason` what was written when it was taken away.
+    """
+
+    name: str
+    address: str
+    arch: str
+    states: frozenset[str]
+    sockets: int
+    cores_per_socket: int
+    threads: int
+    cores: int
+    memory: int
+    features: frozenset[str]
+    partitions: frozenset[str]
+    reason: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether jobs of anyone may come to stand on it."""
+        return takes_jobs(self.states)
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether a job would start at once."""
+        return self.usable and "IDLE" in self.states and not self.states & _POWERED_OFF
+
+    @property
+    def shared(self) -> bool:
+        """Tell whether a small job may start at once beside another one."""
+        return self.usable and "MIXED" in self.states
+
+
+@dataclass(frozen=True)
+class PartitionRecord:
+    """A partition as Slurm has it; no `groups` means that all may use it.
+
+    `most_nodes` is the largest number of nodes of a job, None without a limit.
+    """
+
+    name: str
+    up: bool
+    default: bool
+    root_only: bool
+    groups: frozenset[str]
+    most_nodes: int | None
+    hidden: bool = False
+
+
+def takes_jobs(states: Collection[str], *, reserved: bool = False) -> bool:
+    """Tell whether a node in these states takes jobs, at once or when another one ends.
+
+    With `reserved` those jobs are of the reservation that keeps it.
+    """
+    return not (set(states) - (_KEPT if reserved else set())) & _AWAY
+
+
+def show(*what: str) -> str:
+    """Return what `scontrol show ...` prints; raises SlurmFault when it does not answer."""
+    command = ["scontrol", "show", *what]
+    done = process.run(command, PATIENCE)
+    if done.fault:
+        raise SlurmFault(f"{' '.join(command)}: {done.fault}")
+    return done.out
+
+
+def all_nodes() -> list[NodeRecord]:
+    """Ask Slurm for its nodes, those of hidden partitions, too; raises SlurmFault."""
+    return _asked(parse_nodes, "node")
+
+
+def all_partitions() -> list[PartitionRecord]:
+    """Ask Slurm for its partitions, also for hidden ones; raises SlurmFault."""
+    return _asked(parse_partitions, "partition")
+
+
+def _asked(read: Callable[[str], list[Value]], what: str) -> list[Value]:
+    try:
+        return read(show(what, "--oneliner", "--all"))
+    except ParseError as err:
+        raise SlurmFault(f"what Slurm says is not of a form that is known here: {err}") from None
+
+
+def parse_nodes(text: str, source: str = "scontrol show node") -> list[NodeRecord]:
+    """Read `scontrol show node --oneliner`; raises ParseError for a record that is not one."""
+    return _records(text, source, "NodeName", _node)
+
+
+def parse_partitions(text: str, source: str = "scontrol show partition") -> list[PartitionRecord]:
+    """Read `scontrol show partition --oneliner`; raises ParseError as `nodes` does."""
+    return _records(text, source, "PartitionName", _partition)
+
+
+def config(text: str) -> dict[str, str]:
+    """Read `scontrol show config`: key -> value, empty where Slurm has none."""
+    entries: dict[str, str] = {}
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if equals and key.strip():
+            entries.setdefault(key.strip(), "" if value.strip() in _NOTHING else value.strip())
+    return entries
+
+
+def mpi_plugins(text: str) -> list[str]:
+    """Read `srun --mpi=list`: the plugins, and the versions of pmix, in the order of the list.
+
+    Before 22.05 each line began with `srun: `, and the list came on standard error.
+    """
+    plugins = []
+    for line in text.splitlines():
+        words = line.removeprefix("srun: ").strip()
+        if words.startswith("specific pmix plugin versions available:"):
+            plugins += words.partition(":")[2].replace(",", " ").split()
+        elif words and " " not in words:
+            plugins.append(words)
+    return list(dict.fromkeys(name for name in plugins if name != "none"))
+
+
+def _records(
+    text: str, source: str, first: str, make: Callable[[dict[str, str]], Value]
+) -> list[Value]:
+    made = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        record = _record(line)
+        if next(iter(record), None) != first:
+            raise ParseError(source, f"does not begin with {first}=", number=number, line=line)
+        try:
+            made.append(make(record))
+        except KeyError as err:
+            raise ParseError(source, f"has no {err.args[0]}", number=number, line=line) from None
+        except ValueError as err:
+            raise ParseError(source, str(err), number=number, line=line) from None
+    return made
+
+
+def _record(line: str) -> dict[str, str]:
+    """Take a record apart. A key that stands twice is part of a later value (Reason, Comment)."""
+    record: dict[str, str] = {}
+    last = ""
+    for word in line.split():
+        key = _KEY.match(word)
+        if key and key["key"] not in record:
+            last = key["key"]
+            record[last] = key["value"]
+        elif last:
+            record[last] += f" {word}"
+        else:
+            break
+    return record
+
+
+def _node(record: dict[str, str]) -> NodeRecord:
+    threads = max(1, _count(record, "ThreadsPerCore"))
+    total = _count(record, "CPUTot")
+    if "CPUEfctv" in record:
+        cpus = _count(record, "CPUEfctv")
+    else:  # before 22.05
+        cpus = total - threads * _count(record, "CoreSpecCount", 0)
+    mebibytes = _count(record, "RealMemory") - _count(record, "MemSpecLimit", 0)
+    return NodeRecord(
+        name=record["NodeName"],
+        address=record.get("NodeAddr") or record["NodeName"],
+        arch=record.get("Arch", ""),
+        states=read_states(record["State"]),
+        sockets=max(1, _count(record, "Sockets")),
+        cores_per_socket=max(1, _count(record, "CoresPerSocket")),
+        threads=threads,
+        cores=max(1, cpus // threads),
+        # 1 is what Slurm takes where slurm.conf says nothing.
+        memory=mebibytes * 2**20 if mebibytes > 1 else 0,
+        features=_words(record.get("ActiveFeatures", record.get("AvailableFeatures", ""))),
+        partitions=_words(record.get("Partitions", "")),
+        reason=record.get("Reason", ""),
+    )
+
+
+def _partition(record: dict[str, str]) -> PartitionRecord:
+    most = record.get("MaxNodes", "UNLIMITED")
+    return PartitionRecord(
+        name=record["PartitionName"],
+        up=record["State"] == "UP",
+        default=record.get("Default") == "YES",
+        root_only=record.get("RootOnly") == "YES",
+        groups=_words(record.get("AllowGroups", "ALL")) - {"ALL"},
+        most_nodes=None if most == "UNLIMITED" else _count(record, "MaxNodes"),
+        hidden=record.get("Hidden") == "YES",
+    )
+
+
+def read_states(text: str) -> frozenset[str]:
+    """Return state and flags: of `IDLE+DRAIN`, and of `DOWN*`, which does not respond."""
+    bare = text.split()[0] if text.split() else "UNKNOWN"
+    states = set(re.sub(r"[^A-Z_+]", "", bare).split("+")) - {""}
+    return frozenset(states | ({"NOT_RESPONDING"} if "*" in bare else set()))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for word in text.split(",") if word not in _NOTHING)
+
+
+def _count(record: dict[str, str], key: str, default: int | None = None) -> int:
+    if default is not None and record.get(key, "") in _NOTHING:
+        return default
+    if not (record[key].isascii() and record[key].isdigit()):
+        raise ValueError(f"{key} is {record[key]!r}, which is no number")
+    return int(record[key])
+
 
 #: The options that choose nodes; each has a value.
 _OPTIONS = {
@@ -62,7 +314,7 @@ def nodes_of(records: Iterable[NodeRecord], access: Sequence[str]) -> list[Slurm
             record.name,
             _state(record),
             record.reason,
-            scontrol.takes_jobs(record.states, reserved=reserved),
+            takes_jobs(record.states, reserved=reserved),
         )
         for record in records
     ]
@@ -75,7 +327,7 @@ def node_records(access: Sequence[str]) -> list[NodeRecord]:
     that the options choose, or for an option whose value cannot be read.
     """
     chosen = _chosen(access)
-    records = scontrol.all_nodes()
+    records = all_nodes()
     known = {record.name for record in records}
     partitions = set(filter(None, chosen.get("--partition", "").split(","))) or {_default()}
     nodes = {record.name: record for record in records if partitions <= record.partitions}
@@ -109,7 +361,7 @@ def partition_option(access: Sequence[str]) -> str:
 
 def listed_nodes(text: str) -> list[str]:
     """Return the names of a list of Slurm such as node[1-4],node7; raises SlurmFault."""
-    return list(dict.fromkeys(scontrol.show("hostnames", text).split()))
+    return list(dict.fromkeys(show("hostnames", text).split()))
 
 
 def natural(name: str) -> tuple[tuple[str, int], ...]:
@@ -180,7 +432,7 @@ def _chosen(access: Sequence[str]) -> dict[str, str]:
 
 
 def _default() -> str:
-    for record in scontrol.all_partitions():
+    for record in all_partitions():
         if record.default:
             return record.name
     raise SlurmFault(
@@ -190,7 +442,7 @@ def _default() -> str:
 
 def _reserved(name: str) -> str:
     """Return the list of nodes of a reservation."""
-    text = scontrol.show("reservation", name, "--oneliner")
+    text = show("reservation", name, "--oneliner")
     nodes = re.search(r"(?:^|\s)Nodes=(\S+)", text)
     if not nodes or nodes[1] == "(null)":
         raise SlurmFault(f"--reservation={name}: Slurm names no nodes of it")
@@ -213,3 +465,47 @@ def _state(record: NodeRecord) -> str:
         return "draining" if busy else "drained"
     base = sorted(states, key=lambda word: (word not in _BASES, word))
     return "+".join(base).lower()
+
+
+class PinFault(Fault):
+    """Nodes that a case cannot be pinned to: which, and why."""
+
+
+def read_pins(text: str, partitions: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the nodes of each partition that is pinned; empty for an empty text.
+
+    `partitions` are those that there are. Raises PinFault.
+    """
+    pins: dict[str, tuple[str, ...]] = {}
+    for part in filter(None, text.split(";")):
+        partition, equals, listed = part.partition("=")
+        nodes = tuple(listed.split(","))
+        if not equals or not all(nodes) or len(set(nodes)) < len(nodes):
+            raise PinFault(f"pinned={text}: {part!r} is not of the form partition=node1,node2")
+        if partition not in partitions:
+            raise PinFault(
+                f"pinned={text}: no partition {partition}; there are: {', '.join(partitions)}"
+            )
+        if partition in pins:
+            raise PinFault(f"pinned={text}: {partition} stands there twice")
+        pins[partition] = nodes
+    return pins
+
+
+def write_pins(pins: Mapping[str, Sequence[str]]) -> str:
+    """Return the text that `read` reads."""
+    return ";".join(f"{partition}={','.join(nodes)}" for partition, nodes in pins.items())
+
+
+def nodes_of_case(nodes: Sequence[str], number: int, case: str) -> list[str]:
+    """Return which of the pinned nodes a case takes that needs so many of them.
+
+    Neighbours in the list, the same ones each time for a case of this name; cases of other names
+    take others, so that together they visit all. Raises PinFault when there are too few.
+    """
+    if number > len(nodes):
+        raise PinFault(
+            f"it takes {number} nodes, and is pinned to {len(nodes)}: {', '.join(nodes)}"
+        )
+    first = crc32(case.encode()) % (len(nodes) // number) * number
+    return list(nodes[first : first + number])

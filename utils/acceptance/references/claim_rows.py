@@ -9,8 +9,15 @@ from acceptance.core import records
 from acceptance.core.simulated import is_simulated
 from acceptance.core.units import UNITS
 from acceptance.references.fields import Row, known, number, parameters, refuse, rows
-from acceptance.references.records import CLAIM_COLUMNS, Claim, Partition, Side
-from acceptance.references.relations import RANGED, RELATIONS, bounds
+from acceptance.references.records import (
+    CLAIM_COLUMNS,
+    RANGED,
+    RELATIONS,
+    Claim,
+    Partition,
+    Side,
+    bounds,
+)
 
 #: Units of claims besides those of metrics: a plain quotient, and its decimal logarithm.
 CLAIM_UNITS = ("x", "decade")

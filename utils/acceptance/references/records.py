@@ -1,8 +1,13 @@
 """The records of `reference/`: of what a number and a claim consist, how parameters are written.
 
 The keys are documented in `reference/README.md`.
+
+Kinds of relation: what a claim may say, in which form, and of which results it is said.
+
+Their meanings are the table "Kinds of relation" of `reference/README.md`.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +18,87 @@ from msgspec import Meta, Struct
 
 from acceptance.core.errors import Fault
 from acceptance.core.records import Filled, Measured
-from acceptance.references.relations import RANGED, RELATIONS, Relation, bounds
+
+
+@dataclass(frozen=True)
+class _Relation:
+    """A kind of relation.
+
+    `pair`: two results are compared; `curve`: the results of one side along a key of which the
+    claim states a range; `machines`: two results of each of several partitions. `of` says which of
+    several pairs, curves or groups of machines decides, and `tolerance` which entry of
+    `tolerances.yaml` says how far their figure may be off; empty: none.
+    """
+
+    shape: Literal["pair", "curve", "machines"]
+    value: Literal["none", "number", "range", "place", "step"]
+    of: Literal["all", "most", "largest"]
+    tolerance: str = ""
+    #: What a curve, or a group of machines, needs at least.
+    points: int = 2
+
+
+RELATIONS: dict[str, _Relation] = {
+    "=": _Relation("pair", "number", "most", "="),
+    "~": _Relation("pair", "number", "most", "~"),
+    ">=": _Relation("pair", "number", "all", "bounds"),
+    "<=": _Relation("pair", "number", "all", "bounds"),
+    "in": _Relation("pair", "range", "most", "bounds"),
+    "up-to": _Relation("pair", "number", "largest", "bounds"),
+    "better": _Relation("pair", "none", "most"),
+    "slightly-better": _Relation("pair", "none", "most", "slightly-better"),
+    "much-better": _Relation("pair", "none", "most", "much-better"),
+    "best": _Relation("pair", "none", "all"),
+    "similar": _Relation("pair", "none", "most", "similar"),
+    "differs": _Relation("pair", "none", "most", "similar"),
+    "level": _Relation("curve", "none", "most", "level"),
+    "grows": _Relation("curve", "none", "most", "similar", points=3),
+    "falls": _Relation("curve", "none", "most", "similar", points=3),
+    "peak": _Relation("curve", "place", "most"),
+    "step": _Relation("curve", "step", "most", points=3),
+    "proportional": _Relation("machines", "none", "most", "proportional", points=3),
+}
+
+#: Keys of which a claim may state a range, `low..high` or `low..`: whole numbers.
+RANGED = ("np", "message_size", "pairs", "distance")
+
+
+#: A paper's word for message sizes -> the smallest and the largest one (bytes), both inclusive.
+#: Small ones end where koop2008 sees the effect of inlining end, "below 64 bytes" (Section 5.1).
+#: Large ones are those that OMB repeats less often than the others, because each fills the pipe by
+#: itself: above LARGE_MESSAGE_SIZE, 8192 (osu_util.h); MPIs change to rendezvous about there, too.
+SIZES: dict[str, tuple[int, float]] = {
+    "small": (0, 63),
+    "small-medium": (0, 8192),
+    "medium": (64, 8192),
+    "medium-large": (64, math.inf),
+    "large": (8193, math.inf),
+    "all": (0, math.inf),
+}
+
+
+def bounds(text: str) -> tuple[float, float] | None:
+    """Return the ends of a range of whole numbers, both inclusive; None: it is no range."""
+    low, dots, high = text.partition("..")
+    if not dots:
+        return None
+    return int(low), int(high) if high else float("inf")
+
+
+def stated_sizes(keys: Mapping[str, str]) -> tuple[float, float]:
+    """Return the smallest and the largest message size that keys state (bytes), both inclusive."""
+    if size := keys.get("message_size"):
+        return bounds(size) or (int(size), int(size))
+    return SIZES[keys.get("sizes", "all")]
+
+
+def agrees(stated: str, measured: str | None) -> bool:
+    """Tell whether a key has the value that is stated of it, or one of the stated range."""
+    if stated == measured:
+        return True
+    ends = bounds(stated) if measured is not None and measured.isdecimal() else None
+    return ends is not None and ends[0] <= int(str(measured)) <= ends[1]
+
 
 _INTEGER = re.compile(r"[1-9]\d*\Z")
 _SIZE = re.compile(r"(0|[1-9]\d*)\Z")
@@ -187,7 +272,7 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
     line: int
 
     @property
-    def kind(self) -> Relation:
+    def kind(self) -> _Relation:
         """Return the kind of relation."""
         return RELATIONS[self.relation]
 

@@ -12,8 +12,7 @@ from msgspec import Meta, Struct
 
 from acceptance.core.units import UNITS, direction
 from acceptance.references.fields import text_of
-from acceptance.references.records import ReferenceFault
-from acceptance.references.relations import RELATIONS
+from acceptance.references.records import RELATIONS, ReferenceFault
 
 #: What a reference can come from, in the order in which it judges.
 SOURCES = ("baseline", "published", "limit")

@@ -1,17 +1,6 @@
 """What became worse: series of samples, changes in them, grouped into incidents."""
 
-from acceptance.regressions import history, judge, new_baseline, recording
+from acceptance.regressions import history, judge, new_baseline
 from acceptance.regressions.changes import Change
 from acceptance.regressions.judge import Judgement
 from acceptance.regressions.new_baseline import BaselineFault, Proposal
-
-__all__ = [
-    "BaselineFault",
-    "Change",
-    "Judgement",
-    "Proposal",
-    "history",
-    "judge",
-    "new_baseline",
-    "recording",
-]

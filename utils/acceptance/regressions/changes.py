@@ -1,9 +1,41 @@
-"""What changed in one series, and on one night of a partition, and the alerts of these."""
+"""What changed in one series, and on one night of a partition, and the alerts of these.
 
+Drift: what has moved away from the site's baseline, however slowly it did.
+
+Metrics that are no longer measured, or in another unit, though the same was selected.
+
+The nights on which a whole partition was slow, and what was slow in them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from acceptance.alerts import Alert
-from acceptance.regressions.history.series import PastSession, Series
+from acceptance.core.metrics import read
+from acceptance.core.robust import middle_and_spread
+from acceptance.detection.common_mode import Floats, outstanding
+from acceptance.detection.constants import (
+    DRIFT_BACK,
+    DRIFT_SAMPLES,
+    DRIFT_SHARE,
+    DRIFT_SPREADS,
+    NIGHT_WINDOW,
+    NIGHT_WINDOW_FEWEST,
+    READ_BLOCK,
+    READ_BLOCKS,
+    VANISHED_BEFORE,
+    VANISHED_FORGOTTEN,
+)
+from acceptance.references import Library, Reference
+from acceptance.regressions.history import columns
+from acceptance.regressions.history.series import History, Nights, PastSession, Series
+from acceptance.regressions.progress import Progress
+from acceptance.regressions.progress.progress import levels, partition_of
+from acceptance.rfm.session_schema import node_of_case
+from acceptance.suites import SUITES
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,3 +87,271 @@ class OpenIncident:
 
     alert: Alert
     changes: tuple[Change, ...]
+
+
+def parameters_of(series: Series) -> dict[str, str]:
+    """Return what a reference of a series must agree with: keys of `reference/README.md`."""
+    environment = {"environment": series.case.key.environment}
+    return {**dict(series.case.key.keys), **environment, **read(series.metric)[1]}
+
+
+def baseline_of(series: Series, library: Library) -> Reference | None:
+    """Return the site's baseline of a series; None where there is none, or none that fits."""
+    key = series.case.key
+    try:
+        return library.look_up(
+            key.system,
+            key.partition,
+            series.case.subject,
+            read(series.metric)[0],
+            parameters_of(series),
+            series.unit,
+            ("baseline",),
+        )
+    except (LookupError, ValueError):  # ambiguous, or of another unit: the checks fail with it
+        return None
+
+
+def unmet(history: History, library: Library) -> list[Reference]:
+    """Return the baselines of a site's own checks that no case has ever met.
+
+    What suites measure is known without a result (`acceptance.site.unmet_rows`).
+    """
+    met = {
+        (case.key.system, case.key.partition, case.subject, read(series.metric)[0])
+        for case in history.cases
+        for series in case.series
+    }
+    return [
+        row
+        for row in library.baselines
+        if row.benchmark.partition(".")[0] not in SUITES
+        and (row.system, row.partition, row.benchmark, row.metric) not in met
+    ]
+
+
+def drifted(
+    series: Iterable[Series], library: Library, progress: Progress
+) -> dict[int, list[Change]]:
+    """Return, by its identity, when the median of a series' last samples was worse than baseline.
+
+    Worse by more than `DRIFT_SPREADS` spreads, and by more than `DRIFT_SHARE` of the baseline's
+    tolerance. The spread of one sample serves where the baseline does not say its own.
+    """
+    bounds = [bound for one in series if (bound := _bound(one, library, progress)) is not None]
+    sessions = {session.number: session for session in progress.history.sessions}
+    drifts: dict[int, list[Change]] = {}
+    for some in _portions(bounds):
+        samples = columns.of(bound.series for bound in some)
+        medians = _rolling(samples.value)
+        for bound in some:
+            first, last = np.searchsorted(
+                samples.series, (bound.series.number, bound.series.number + 1)
+            ).tolist()
+            own = medians[first : last - DRIFT_SAMPLES + 1]
+            spells = [*_spells(bound, own)]
+            when = [(sessions[int(samples.session[first + start])],
+                     float(samples.time[first + start]),
+                     None if end is None else sessions[int(samples.session[first + end])])
+                    for start, end in spells]  # fmt: skip
+            found = [
+                _drift(bound, *at, float(own[-1 if end is None else end - DRIFT_SAMPLES]))
+                for at, (_, end) in zip(when, spells, strict=True)
+            ]
+            if found:
+                drifts[id(bound.series)] = found
+    return drifts
+
+
+class _Bound(NamedTuple):
+    """A series, its baseline, and how much worse (relative) its medians may be."""
+
+    series: Series
+    found: Reference
+    limit: float
+
+
+def _bound(series: Series, library: Library, progress: Progress) -> _Bound | None:
+    found = baseline_of(series, library)
+    if found is None or series.count < DRIFT_SAMPLES:
+        return None
+    tolerance = library.tolerances_of(series.case.key.system).table.get(("baseline", series.unit))
+    if tolerance is None:
+        return None
+    spread = found.spread
+    if spread is None:
+        spread = float(progress.series["spread"][progress.slots[id(series)]])
+    limit = max(DRIFT_SPREADS * spread, DRIFT_SHARE * tolerance.worse)
+    return _Bound(series, found, limit)
+
+
+def _portions(bounds: Iterable[_Bound]) -> Iterator[list[_Bound]]:
+    """Divide series by how many samples are read at once."""
+    some: list[_Bound] = []
+    size = 0
+    for bound in bounds:
+        some.append(bound)
+        size += bound.series.count
+        if size >= READ_BLOCK * READ_BLOCKS:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+def _spells(bound: _Bound, medians: Floats) -> Iterator[tuple[int, int | None]]:
+    """Yield from which sample to which one the medians were worse than the bound."""
+    worse = medians / bound.found.value - 1
+    if bound.series.direction == "higher":
+        worse = -worse
+    if not (worse > bound.limit).any():
+        return
+    start: int | None = None
+    for at, off in enumerate(worse.tolist(), DRIFT_SAMPLES - 1):
+        if start is None and off > bound.limit:
+            start = at
+        elif start is not None and off < DRIFT_BACK * bound.limit:
+            yield start, at
+            start = None
+    if start is not None:
+        yield start, None
+
+
+def _rolling(values: Floats) -> Floats:
+    """Return the medians of `DRIFT_SAMPLES` samples in a row."""
+    windows = np.lib.stride_tricks.sliding_window_view(values, DRIFT_SAMPLES)
+    return np.median(windows, axis=-1)
+
+
+def _drift(
+    bound: _Bound, first: PastSession, time: float, over: PastSession | None, level: float
+) -> Change:
+    return Change(
+        bound.series,
+        "drift",
+        first,
+        first,
+        time,
+        before=bound.found.value,
+        after=level,
+        # The median of five is more than five of its own spreads off, where one sample's is three.
+        confidence=0.9999,
+        over=over,
+        text=f"against the baseline, {bound.found.where}",
+    )
+
+
+def vanished(
+    history: History, progress: Progress, is_old: Callable[[float, float], bool]
+) -> Iterator[Change]:
+    """Yield every series that the last sessions with the same command measured and these did not.
+
+    Same command: apart from labels and folders (`PastSession.selection`). A case that failed, was
+    skipped or repeated has not vanished, nor has anything in a session that was aborted, nor the
+    link check of a node that was down, nor a case of more nodes than any of the session took, which
+    were not up: whoever knows the nodes reports it. `is_old`
+    tells of the usual time between sessions and of the last one's end (s) that nobody runs this
+    selection any more.
+    """
+    selections: dict[tuple[str, ...], list[PastSession]] = {}
+    for session in history.sessions:
+        if not session.perflog and not session.aborted and session.partitions:
+            selections.setdefault(session.selection, []).append(session)
+    for sessions in selections.values():
+        if len(sessions) <= VANISHED_BEFORE:
+            continue
+        recent = sessions[-VANISHED_BEFORE - VANISHED_FORGOTTEN :]
+        usual = (recent[-1].end - recent[0].end) / (len(recent) - 1)
+        if not is_old(usual, recent[-1].end):
+            yield from _missing(history, recent, progress)
+
+
+def _missing(history: History, sessions: list[PastSession], progress: Progress) -> Iterator[Change]:
+    first, last = sessions[0].number, sessions[-1].number
+    missing = {
+        id(series): series
+        for case in history.cases
+        for series in case.series
+        if first <= progress.last(series) < last
+    }
+    recent = progress.recent(missing.values())
+    for case in history.cases:
+        if node_of_case(case.key.check):
+            continue
+        name = (case.key.where, case.key.check)
+        place, nodes = case.key[:2], int(dict(case.key.keys).get("nodes", 0))
+        for series in case.series:
+            if id(series) not in missing:
+                continue
+            measured = {each for each in recent[id(series)].sessions.tolist() if each >= first}
+            fit = [
+                session
+                for session in sessions
+                if name not in session.unfit and session.most.get(place, nodes) >= nodes
+            ]
+            without = 0
+            while without < len(fit) and fit[-1 - without].number not in measured:
+                without += 1
+            before = fit[: len(fit) - without][-VANISHED_BEFORE:]
+            if 0 < without <= VANISHED_FORGOTTEN and len(before) == VANISHED_BEFORE:
+                # A sample of another selection's session says that it is there.
+                since = fit[-without]
+                if all(one.number in measured for one in before) and (max(measured) < since.number):
+                    yield _change(series, since, progress)
+
+
+def _change(series: Series, since: PastSession, progress: Progress) -> Change:
+    kind, subject, text = "vanished", series, ""
+    if series.last is not None and series.last.number >= since.number:
+        text = "it is 0, below, or no number now"
+    for other in series.case.series:
+        if (
+            other.metric == series.metric
+            and other is not series
+            and progress.last(other) >= since.number
+        ):
+            kind, subject, text = "unit", other, f"was in {series.unit or 'no unit'}"
+    return Change(subject, kind, since, since, since.start, None, None, confidence=1.0, text=text)
+
+
+def slow_nights(
+    series: Sequence[Series], nights: Nights, progress: Progress
+) -> Iterator[SlowNight]:
+    """Find the nights on which a whole partition was slow, and what was slow in them."""
+    partitions: dict[tuple[str, str], list[Series]] = {}
+    for one in series:
+        partitions.setdefault(partition_of(one), []).append(one)
+    for partition, members in partitions.items():
+        if partition not in progress.kept.nights:
+            continue
+        for slow in outstanding(levels(progress.kept.nights[partition])):
+            session = nights.first(partition, slow.night)
+            # Of the past nothing but the night counts: it may be where an incident began.
+            newest = slow.night == nights.last(partition)
+            moved = _moved(members, session, slow.confidence, progress) if newest else ()
+            yield SlowNight(partition, slow.night, session, tuple(moved))
+
+
+def _moved(
+    series: Sequence[Series], session: PastSession, confidence: float, progress: Progress
+) -> Iterator[Change]:
+    """Yield what was worse in the sessions of the newest night, which `session` began."""
+    recent = progress.recent(series)
+    for one in series:
+        newest = recent[id(one)]
+        values = np.log(newest.values[-NIGHT_WINDOW - 1 :])
+        if newest.sessions[-1] < session.number or len(values) <= NIGHT_WINDOW_FEWEST:
+            continue
+        usual, spread = middle_and_spread(values[:-1])
+        off = usual - values[-1] if one.direction == "higher" else values[-1] - usual
+        if off > spread:
+            yield Change(
+                one,
+                "machine",
+                session,
+                session,
+                float(progress.series["last"][progress.slots[id(one)]]),
+                before=float(np.exp(usual)),
+                after=float(newest.values[-1]),
+                confidence=round(confidence, 4),
+            )

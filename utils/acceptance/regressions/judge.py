@@ -3,10 +3,13 @@
 What was found in the past was decided from what there was at that time (`progress/`), and is not
 decided again: so an incident keeps its identity. The samples of the past are read only of series
 that have a change more (`followed.py`), that have a baseline, or that an open incident asks about.
+
+What is worth a note about series that are judged only in part, or not at all.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,27 +17,70 @@ from acceptance import references
 from acceptance.alerts import Alert
 from acceptance.core.text import plural
 from acceptance.detection.changepoint import LevelChange
-from acceptance.detection.constants import FEWEST, SUSPICIOUS
+from acceptance.detection.constants import FEWEST, RECENT, SUSPICIOUS
 from acceptance.detection.spells import within
 from acceptance.references import Library, Reference
-from acceptance.regressions.changes import Change, OpenIncident, SlowNight
-from acceptance.regressions.drift import baseline_of, drifted, unmet
-from acceptance.regressions.families import Together, shared, together
-from acceptance.regressions.followed import Followed, followed
-from acceptance.regressions.history.nights import Nights
-from acceptance.regressions.history.parts import part
+from acceptance.regressions.changes import (
+    Change,
+    OpenIncident,
+    SlowNight,
+    baseline_of,
+    drifted,
+    slow_nights,
+    unmet,
+    vanished,
+)
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import (
+    CaseHistory,
     History,
+    Nights,
     PastSession,
     Series,
+    day,
+    part,
 )
 from acceptance.regressions.incidents import group
-from acceptance.regressions.judged_notes import impossible, moved
 from acceptance.regressions.progress import Progress, is_old, update
-from acceptance.regressions.slow_nights import slow_nights
-from acceptance.regressions.vanished import vanished
+from acceptance.regressions.spells_of_changes import Followed, Together, followed, shared, together
 from acceptance.rfm import SessionFault
+
+
+def impossible(cases: Iterable[CaseHistory]) -> Iterator[str]:
+    """Tell which values are no measurement."""
+    never: list[str] = []
+    partly: Counter[str] = Counter()
+    for case in cases:
+        for series in case.series:
+            if series.impossible and not series.count:
+                never.append(series.name)
+            elif series.impossible:
+                partly[series.name] = series.impossible
+    if never:
+        more = f" and {len(never) - 1} more" if len(never) > 1 else ""
+        yield (f"never more than 0, or no numbers, and not judged: {never[0]}{more}")
+    if partly:
+        name, count = partly.most_common(1)[0]
+        more = f", and {len(partly) - 1} more series have some" if len(partly) > 1 else ""
+        yield (
+            f"values that are no measurement (0, below, or no number) are left out: {count} of "
+            f"{name}{more}"
+        )
+
+
+def moved(series: Sequence[Series], progress: Progress, now: float) -> Iterator[str]:
+    """Tell what moved of the series of which nobody said what is better; that is no alert."""
+    found = []
+    for one in series:
+        for change in progress.changes(one)[-1:]:
+            if now - one.samples[change.start].time < RECENT:
+                when = day(one.samples[change.start].time)
+                found.append(
+                    f"{one.name}: {change.before:.4g} -> {change.after:.4g} {one.unit} since {when}"
+                )
+    if found:
+        more = f"; and {len(found) - 1} more" if len(found) > 1 else ""
+        yield (f"moved, though nothing says which way is better: {found[0]}{more}")
 
 
 @dataclass

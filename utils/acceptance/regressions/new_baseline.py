@@ -2,13 +2,18 @@
 
 What judges every coming night must be steady itself: too few samples, samples that differ by as
 much as the baseline tolerates, and samples with a change among them are refused, with the reason.
+
+What a simulated system gave, as the row that judges it from then on, exactly.
+
+A simulation is deterministic: two samples with the same simulator and suite that differ are no
+recording, and neither is a single one, which cannot show that.
 """
 
 import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -28,27 +33,85 @@ from acceptance.detection.constants import (
     BASELINE_NIGHTS,
     BASELINE_SPREADS,
     BASELINE_STRAYS,
+    RECORDING_FEWEST,
 )
 from acceptance.references import (
     PARAMETERS,
+    RECORDED,
     Library,
     Reference,
     recordings,
     tables,
     write_parameters,
 )
-from acceptance.regressions import recording
-from acceptance.regressions.drift import baseline_of, parameters_of
-from acceptance.regressions.history.parts import part
+from acceptance.regressions.changes import baseline_of, parameters_of
 from acceptance.regressions.history.series import (
     History,
     PastSession,
     Sample,
     Series,
     day,
+    part,
     software_text,
 )
 from acceptance.regressions.progress import update
+from acceptance.rfm import database
+from acceptance.simulation import recorded_with
+
+
+def refuse_faults(path: Path, sessions: Iterable[PastSession]) -> None:
+    """Raise Fault for a session of a database that ran with a fault injected."""
+    for session in sessions:
+        if session.perflog:
+            continue
+        for case in database.session(path, session.uuid).cases:
+            if fault := case.provenance.get("fault"):
+                raise Fault(
+                    f"session {session.uuid} ran with the fault {fault}: name others with --from"
+                )
+
+
+def row_of(series: Series, numbers: Collection[int], path: Path) -> Reference | str:
+    """Return the row of what a series was in these sessions, or why there is none."""
+    chosen = [
+        (sample, value)
+        for sample, value in zip(series.samples, series.values, strict=True)
+        if sample.session.number in numbers
+    ]
+    software = chosen[-1][0].software
+    values = [value for sample, value in chosen if sample.software == software]
+    if len(values) < RECORDING_FEWEST:
+        return f"fewer than {RECORDING_FEWEST} samples, so that nothing shows that it repeats"
+    if len(set(values)) > 1:
+        return f"not deterministic: {min(values):.6g} and {max(values):.6g} {series.unit}"
+    parameters = parameters_of(series)
+    return Reference(
+        source=RECORDED,
+        origin=series.case.key.system,
+        where=recorded_with(dict(software)),
+        system=series.case.key.system,
+        partition=series.case.key.partition,
+        benchmark=series.case.subject,
+        metric=read(series.metric)[0],
+        parameters={key: parameters[key] for key in PARAMETERS if key in parameters},
+        relation="=",
+        value=values[0],
+        unit=series.unit,
+        printed=f"{values[0]!r}",
+        note=f"{len(values)} samples",
+        path=path,
+        line=0,
+    )
+
+
+def _recorded_of(series: Series, library: Library) -> Reference | None:
+    """Return what was recorded of a series; None where nothing was, or with another unit."""
+    key = series.case.key
+    place = key.system, key.partition, series.case.subject, read(series.metric)[0]
+    try:
+        return library.look_up(*place, parameters_of(series), series.unit, (RECORDED,))
+    except (LookupError, ValueError):
+        return None
 
 
 class BaselineFault(Fault):
@@ -56,7 +119,7 @@ class BaselineFault(Fault):
 
 
 @dataclass(frozen=True)
-class ChangedRow:
+class _ChangedRow:
     """A row of the new baseline beside the one that it replaces (None: it is new)."""
 
     new: Reference
@@ -77,7 +140,7 @@ class Proposal:
 
     system: str
     path: Path
-    changes: list[ChangedRow] = field(default_factory=list)
+    changes: list[_ChangedRow] = field(default_factory=list)
     kept: list[Reference] = field(default_factory=list)
     refused: dict[str, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -157,13 +220,13 @@ def propose(
         )
         row: Reference | str | None = None
         if not reason and simulated:
-            row = recording.row_of(one, numbers, path)
+            row = row_of(one, numbers, path)
         elif not reason:
             row = _row(proposal, one, numbers, starts, library)
         if isinstance(row, Reference):
-            old = (recording.recorded_of if simulated else baseline_of)(one, library)
+            old = (_recorded_of if simulated else baseline_of)(one, library)
             same = old is not None and old.key == row.key
-            proposal.changes.append(ChangedRow(row, old if same else None))
+            proposal.changes.append(_ChangedRow(row, old if same else None))
         else:
             proposal.refused.setdefault(reason or row or "", []).append(one.name)
     replaced = {change.new.key for change in proposal.changes}

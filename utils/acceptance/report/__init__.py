@@ -1,6 +1,4 @@
 """A static site for people: pages made of verdicts, history, references and fabric facts."""
 
-from acceptance.report.site import ReportFault, Written, write
+from acceptance.report.site import write
 from acceptance.report.source import Protocol, Selection, Source
-
-__all__ = ["Protocol", "ReportFault", "Selection", "Source", "Written", "write"]

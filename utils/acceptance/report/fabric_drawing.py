@@ -2,15 +2,201 @@
 
 Levels are rows, the highest at the top; each leaf has its nodes below it, a square each. Links that
 are as they should be are one faint path; each other one is a line of its own with its letters.
+
+What is wrong in a fabric, as rows of a table, and the links and switches that it marks.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from itertools import groupby
 
+from acceptance.core.observations import Observation
 from acceptance.core.text import natural
+from acceptance.fabric import view
 from acceptance.fabric.topology import Link, Topology, is_switch, level_name
-from acceptance.report.fabric_marks import Marked, Row, Trouble
+from acceptance.fabric.view import kinds
+
+
+class Trouble(Enum):
+    """What a link or switch is marked with: a letter beside the colour, and what it means."""
+
+    LOST = "L", "lost"
+    DOWN = "D", "not in service"
+    NARROW = "N", "narrow: lanes are missing"
+    SLOW = "S", "slow: trained at a lower speed"
+    ERRING = "E", "errors that rise"
+    CHANGED = "C", "changed: another cable, port or device than accepted"
+    FEWER = "F", "fewer uplinks than its siblings"
+    AWAY = "A", "its node is known to be away"
+    STANDING = "e", "errors that were counted and do not rise"
+
+    @property
+    def letter(self) -> str:
+        """Return its letter in the drawing."""
+        return self.value[0]
+
+    @property
+    def text(self) -> str:
+        """Return what the letter means."""
+        return self.value[1]
+
+    @property
+    def key(self) -> str:
+        """Return its name in a style sheet."""
+        return self.name.lower()
+
+
+#: Kind of an observation -> what it marks a place with. Others are told in words alone.
+_TROUBLES = {
+    kinds.LOST: Trouble.LOST,
+    kinds.SWITCH: Trouble.LOST,
+    kinds.STATE: Trouble.DOWN,
+    kinds.WIDTH: Trouble.NARROW,
+    kinds.SPEED: Trouble.SLOW,
+    kinds.ERRORS: Trouble.ERRING,
+    kinds.NEW: Trouble.CHANGED,
+    kinds.SWAPPED: Trouble.CHANGED,
+    kinds.MOVED: Trouble.CHANGED,
+    kinds.REPLACED: Trouble.CHANGED,
+    kinds.UPLINKS: Trouble.FEWER,
+    kinds.AWAY: Trouble.AWAY,
+    kinds.STANDING: Trouble.STANDING,
+}
+#: Between the names of two links in one observation (`kinds.SWAPPED`).
+_BOTH = " and "
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: what was seen (`seen`), its mark if it has one, and what to do."""
+
+    number: int
+    seen: Observation
+    trouble: Trouble | None
+    since: str
+    remedy: str
+    #: Rows that follow with the same remedy, and this one; 0: it stands in a row before.
+    span: int = 1
+
+    @property
+    def place(self) -> str:
+        """Return both ends of the link, or the switch."""
+        return self.seen.device
+
+    @property
+    def found(self) -> str:
+        """Return what is there."""
+        return " ".join(filter(None, (self.seen.what, self.seen.found)))
+
+
+def rows_of(seen: Iterable[Observation], since: Mapping[str, str]) -> list[Row]:
+    """Return the rows of all that was seen, what fails first, then what has a mark.
+
+    `since`: what `view.key_of` names -> when it was seen first (ISO 8601).
+    """
+    order = [*Trouble]
+
+    def rank(each: Observation) -> tuple[bool, int, str, str]:
+        trouble = _TROUBLES.get(each.kind)
+        place = len(order) if trouble is None else order.index(trouble)
+        return not each.fails, place, each.kind, each.device
+
+    rows: list[Row] = []
+    for _, group in groupby(sorted(seen, key=rank), key=lambda each: (each.fails, each.kind)):
+        alike = [*group]
+        for place, each in enumerate(alike):
+            rows.append(
+                Row(
+                    len(rows) + 1,
+                    each,
+                    _TROUBLES.get(each.kind),
+                    since.get(view.key_of(each), "")[:10],
+                    view.REMEDIES.get(each.kind, ""),
+                    0 if place else len(alike),
+                )
+            )
+    return rows
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A fabric as it is drawn, with what was accepted and is gone; marks by link and by switch.
+
+    `gone` are the links that are not there now, `lost` the switches and hosts (GUIDs).
+    """
+
+    topology: Topology
+    gone: frozenset[Link]
+    lost: frozenset[str]
+    links: Mapping[Link, tuple[Row, ...]]
+    switches: Mapping[str, tuple[Row, ...]]
+
+
+def marked(now: Topology, accepted: Topology | None, rows: Iterable[Row]) -> Marked:
+    """Return what to draw of a fabric, with the marks of these rows at their places."""
+    union, gone, lost = _union(now, accepted)
+    named: dict[str, list[Link]] = {}
+    for topology in (now, *([accepted] if accepted else [])):
+        for link in topology.links:
+            named.setdefault(topology.link_text(link), []).append(link)
+    devices = {union.device_name(guid): guid for guid in union.switches}
+    links: dict[Link, list[Row]] = {}
+    switches: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.trouble is None:
+            continue
+        for name in _places(row):
+            for link in dict.fromkeys(_as_drawn(named.get(name, ()), union, gone)):
+                if row not in links.setdefault(link, []):
+                    links[link].append(row)
+            if name in devices:
+                switches.setdefault(devices[name], []).append(row)
+    # The cables of a switch that is gone are gone for the same reason.
+    for link in gone:
+        at_lost = [
+            row for end in link.ends if end.guid in lost for row in switches.get(end.guid, ())
+        ]
+        links[link] = [*dict.fromkeys([*links.get(link, ()), *at_lost])]
+    return Marked(
+        union,
+        gone,
+        lost,
+        {link: tuple(found) for link, found in links.items() if found},
+        {guid: tuple(found) for guid, found in switches.items()},
+    )
+
+
+def _places(row: Row) -> Iterator[str]:
+    """Yield the names of the links or of the switch that a row is about."""
+    yield row.seen.device
+    if row.seen.kind == kinds.SWAPPED:
+        yield from row.seen.device.split(_BOTH)
+    if row.seen.kind in (kinds.SWAPPED, kinds.MOVED):
+        yield from row.seen.found.split(_BOTH)
+
+
+def _as_drawn(links: Iterable[Link], union: Topology, gone: frozenset[Link]) -> Iterator[Link]:
+    """Yield links as the drawing has them: one that is there, before one that was accepted."""
+    drawn = {link.ends: link for link in union.links}
+    there = [drawn[link.ends] for link in links if link.ends in drawn]
+    yield from [link for link in there if link not in gone] or there
+
+
+def _union(
+    now: Topology, accepted: Topology | None
+) -> tuple[Topology, frozenset[Link], frozenset[str]]:
+    """Return what is there with what was accepted and is gone, and both of the latter."""
+    if accepted is None:
+        return now, frozenset(), frozenset()
+    there = {link.ends for link in now.links}
+    gone = tuple(link for link in accepted.links if link.ends not in there)
+    lost = frozenset(guid for guid in accepted.devices if guid not in now.devices)
+    hosts = {**accepted.hosts, **now.hosts}
+    union = Topology({**accepted.devices, **now.devices}, (*now.links, *gone), hosts)
+    return union, frozenset(gone), lost
+
 
 #: Width that a drawing should have, between which widths a leaf gets its share, and the margins.
 _WIDTH, _NARROWEST, _WIDEST, _LEFT, _RIGHT = 1180, 18.0, 270.0, 66, 16
@@ -51,7 +237,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Box:
+class _Box:
     """A switch: its place, its name, and how many nodes are at it; `upright` names are turned."""
 
     x: float
@@ -68,7 +254,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Square:
+class _Square:
     """A node: its place and name; with a mark where its link is not as it should be."""
 
     x: float
@@ -91,8 +277,8 @@ class Drawing:
     good: str = ""
     away: str = ""
     lines: list[Line] = field(default_factory=list)
-    boxes: list[Box] = field(default_factory=list)
-    squares: list[Square] = field(default_factory=list)
+    boxes: list[_Box] = field(default_factory=list)
+    squares: list[_Square] = field(default_factory=list)
     levels: list[tuple[str, float]] = field(default_factory=list)
     named: bool = False
 
@@ -154,7 +340,7 @@ class _Layout:
             bottom = max(bottom, self._squares(guid, middle, below + 6, narrow))
         return bottom
 
-    def _box(self, guid: str, middle: float, y: float, width: float, upright: bool) -> Box:
+    def _box(self, guid: str, middle: float, y: float, width: float, upright: bool) -> _Box:
         topology, rows = self.topology, self.marked.switches.get(guid, ())
         name, count = topology.device_name(guid), len(self.nodes[guid])
         at = [each for link in self._links_of(guid) for each in self.marked.links.get(link, ())]
@@ -162,7 +348,7 @@ class _Layout:
         nodes = f", {count} nodes" if count else ""
         title = f"{name}{nodes}: {troubles or 'no'} deviation{'s' if troubles != 1 else ''}"
         mark = _mark(rows, middle + width / 2, y, title) if rows else None
-        return Box(
+        return _Box(
             middle - width / 2, y, width, _HEIGHT, name, key_of(topology, guid), title,
             guid in self.marked.lost, upright, count, mark,
         )  # fmt: skip
@@ -181,7 +367,7 @@ class _Layout:
             rows = self._rows_between(host, guid)
             name = self.topology.device_name(host)
             mark = _mark(rows, x + size / 2, at + size / 2, name) if rows else None
-            self.drawn.squares.append(Square(x, at, size, name, mark))
+            self.drawn.squares.append(_Square(x, at, size, name, mark))
         return y + place * -(-len(hosts) // columns)
 
     def _rows_between(self, host: str, switch: str) -> list[Row]:

@@ -63,14 +63,14 @@ def reading(source: Source, case: Newest) -> Reading:
     names = [stored.provenance.get("fabric_name", ""), stored.system]
     names += [f"{stored.system}-{stored.partition}"]
     name = next(
-        (each for each in names if each and view.state.paths(var, each)[1].exists()),
+        (each for each in names if each and view.errors.state_paths(var, each)[1].exists()),
         names[0] or stored.system,
     )
-    state_file, lines_file = view.state.paths(var, name)
+    state_file, lines_file = view.errors.state_paths(var, name)
     topology = accepted = None
     state = view.State()
     try:
-        if lines := view.state.read_lines(lines_file):
+        if lines := view.errors.read_lines(lines_file):
             topology = view.accepted.topology_of(lines, str(lines_file))
             known = stored.provenance.get("fabric_sha256")
             if known and known != view.accepted.checksum(lines):
@@ -78,9 +78,9 @@ def reading(source: Source, case: Newest) -> Reading:
         else:
             faults.append(f"nothing of it is kept in {lines_file}: there is no drawing")
         accepted = view.accepted.read(view.accepted.path_of(reference, name))
-        state = view.state.read(state_file)
+        state = view.errors.read_state(state_file)
     except Fault as err:
         faults.append(str(err))
         source.note(err)
-    at = view.state.stamp(state.time)[:16].replace("T", " ") + " UTC" if state.time else ""
+    at = view.errors.stamp(state.time)[:16].replace("T", " ") + " UTC" if state.time else ""
     return Reading(case, name, topology, accepted, state.since, at, tuple(faults))

@@ -1,4 +1,7 @@
-"""A matrix of all pairs of nodes as plots: each pair, or groups of nodes where there are many."""
+"""A matrix of all pairs of nodes as plots: each pair, or groups of nodes where there are many.
+
+Nodes of a matrix in groups, and where in these the culprits stand.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,24 +9,80 @@ from functools import cached_property
 from itertools import groupby
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acceptance.core.pair_matrix import UNITS, PairMatrix
 from acceptance.core.text import natural, plural
 from acceptance.core.units import direction
 from acceptance.nodes import findings
 from acceptance.nodes.culprits import Culprit, model
-from acceptance.report.matrix_groups import (
-    MOST,
-    Floats,
-    Group,
-    Ints,
-    blocks_of,
-    cells_of,
-    of_each,
-    rounded,
-    text_of,
-)
-from acceptance.report.model import Axis, Form, Mark, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Form, Mark, Plot, Scale, Trace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Nodes of which each pair has a cell; of more, groups have.
+MOST = 96
+#: Groups of nodes at most, where no fabric says which nodes are together.
+GROUPS = 64
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes that stand together: of a leaf, or else next to each other in the order of ranks."""
+
+    name: str
+    ranks: Ints
+
+
+def _cells_of(
+    culprit: Culprit, places: Mapping[str, int]
+) -> Iterator[tuple[float | None, float | None]]:
+    """Yield the columns and rows that a culprit explains."""
+    nodes = [places[name] for name in culprit.nodes if name in places]
+    others = [places[name] for name in culprit.others if name in places]
+    if culprit.kind in (findings.WAY, model.ONE_WAY, model.FAILED) and nodes and others:
+        for row, column in ((row, column) for row in nodes for column in others):
+            yield column, row
+            if culprit.kind != model.ONE_WAY:
+                yield row, column
+        return
+    for place in dict.fromkeys(nodes):
+        if culprit.kind != model.RECEIVES:
+            yield None, place
+        if culprit.kind != model.SENDS:
+            yield place, None
+
+
+def _blocks_of(nodes: Sequence[str]) -> list[Group]:
+    """Group nodes by their ranks: each alone where each has a cell."""
+    size = 1 if len(nodes) <= MOST else -(-len(nodes) // GROUPS)
+    groups = []
+    for begin in range(0, len(nodes), size):
+        ranks = np.arange(begin, min(begin + size, len(nodes)))
+        first, last = nodes[ranks[0]], nodes[ranks[-1]]
+        groups.append(Group(first if first == last else f"{first} to {last}", ranks))
+    return groups
+
+
+def _of_each(blocks: Sequence[Sequence[Floats]], reduced: object) -> Floats:
+    """Return a number of each block, NaN where it has none."""
+    assert callable(reduced)
+    return np.array(
+        [[reduced(block) if np.isfinite(block).any() else np.nan for block in row]
+         for row in blocks]
+    )  # fmt: skip
+
+
+def rounded(value: float) -> float | None:
+    """Return a value with five digits; None for NaN."""
+    return float(f"{value:.5g}") if np.isfinite(value) else None
+
+
+def text_of(value: float) -> str:
+    """Return a value as people write it."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
 
 #: Rows of the plot that shows single nodes against groups, and marks of culprits in a plot.
 ROWS, MARKS = 64, 60
@@ -71,7 +130,7 @@ class Pairs:
             grouped = groupby(order, key=lambda rank: names[rank] or NO_LEAF)
             groups = [Group(name, np.array([*each], np.intp)) for name, each in grouped]
         else:
-            groups = blocks_of(matrix.nodes)
+            groups = _blocks_of(matrix.nodes)
         return cls(matrix, tuple(groups), known, tuple(found), simulated)
 
     @property
@@ -201,8 +260,8 @@ class Pairs:
         kind = "leaf" if self.of_leaves else f"{len(self.groups[0].ranks)} nodes"
         names = [group.name for group in self.groups]
         blocks = [[values[np.ix_(a.ranks, b.ranks)] for b in self.groups] for a in self.groups]
-        worst = of_each(blocks, np.nanmax if lower else np.nanmin)
-        middle = of_each(blocks, np.nanmedian)
+        worst = _of_each(blocks, np.nanmax if lower else np.nanmin)
+        middle = _of_each(blocks, np.nanmedian)
         notes = [
             [
                 f"median {text_of(middle[i, j])}, {int(np.isfinite(block).sum())} pairs"
@@ -258,7 +317,7 @@ class Pairs:
         for way, values in (("to", self.matrix.values[quantity]),
                             ("from", self.matrix.values[quantity].T)):  # fmt: skip
             blocks = [[values[np.ix_([rank], g.ranks)] for g in self.groups] for rank in ranks]
-            cells = of_each(blocks, np.nanmedian)
+            cells = _of_each(blocks, np.nanmedian)
             notes = [[""] * len(columns) for _ in names]
             kinds = {findings.NODE, model.SENDS if way == "to" else model.RECEIVES}
             marks = [
@@ -286,6 +345,6 @@ class Pairs:
         for each in self.culprits:
             if not each.fails or each.quantity not in ("", quantity):
                 continue
-            for x, y in cells_of(each, places):
+            for x, y in _cells_of(each, places):
                 marks.setdefault((x, y), Mark("culprit", each.text, x=x, y=y))
         return [*marks.values()][:MARKS]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from acceptance import suites
 from acceptance.fabric import limit
 from acceptance.report import addresses
-from acceptance.report.model import Page, Plot
+from acceptance.report.plot_model import Page, Plot
 from acceptance.report.results import Results
 from acceptance.report.source import Place, Source
 from acceptance.rfm import Case

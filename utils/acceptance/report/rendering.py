@@ -16,9 +16,8 @@ import jinja2
 from markupsafe import Markup
 
 from acceptance.core.text import printable
-from acceptance.report import addresses, plot_files
-from acceptance.report.model import Page
-from acceptance.report.plot_files import number_text
+from acceptance.report import addresses, plot_model
+from acceptance.report.plot_model import Page, number_text
 
 #: What stands where there is no number.
 NONE = number_text(None)
@@ -67,11 +66,11 @@ class Renderer:
             lstrip_blocks=True,
         )
         environment.filters |= {
-            "exact": exact_text,
+            "exact": _exact_text,
             "number": number_text,
             "time": time_text,
             "day": lambda when: time_text(when)[:10],
-            "seconds": seconds_text,
+            "seconds": _seconds_text,
         }
         return environment
 
@@ -82,7 +81,7 @@ class Renderer:
             return addresses.relative(address, page.path)
 
         def plot(id: str) -> Markup:
-            return plot_files.html(named[id], page.path)
+            return plot_model.html(named[id], page.path)
 
         named = {each.id: each for each in page.plots}
         given: dict[str, Any] = {
@@ -128,14 +127,14 @@ def time_text(when: float | datetime | str) -> str:
     return when.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def exact_text(value: Any) -> str:
+def _exact_text(value: Any) -> str:
     """Return a number with all of the digits that a benchmark prints; a gap is a dash."""
     if value is None:
         return NONE
     return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
-def seconds_text(seconds: float | None) -> str:
+def _seconds_text(seconds: float | None) -> str:
     """Return a duration (s) as people write it: `42 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds is None:
         return NONE

@@ -16,9 +16,9 @@ from types import ModuleType
 from acceptance.core import release, state_files
 from acceptance.core.errors import Fault
 from acceptance.report import pages as modules
-from acceptance.report import plot_files
-from acceptance.report.model import Page
+from acceptance.report import plot_model
 from acceptance.report.pages import downloads, overview
+from acceptance.report.plot_model import Page
 from acceptance.report.rendering import STATIC, Entry, Renderer, time_text
 from acceptance.report.source import Source
 
@@ -120,12 +120,12 @@ def _indexes(made: Iterable[Page]) -> list[Page]:
     new = []
     for group, listed in groups.items():
         path = f"{posixpath.dirname(listed[0].path)}/index.html"
-        if group and len(listed) > 1 and not any(is_index(page) for page in listed):
+        if group and len(listed) > 1 and not any(_is_index(page) for page in listed):
             new.append(Page(path, group, "listing.html.j2", group, {"listed": listed}))
     return new
 
 
-def is_index(page: Page) -> bool:
+def _is_index(page: Page) -> bool:
     """Tell whether a page is the first of its group."""
     return posixpath.basename(page.path) == "index.html"
 
@@ -134,7 +134,7 @@ def navigation(made: Iterable[Page]) -> list[Entry]:
     """Return the entries of the navigation: of each group its index, or its only page."""
     first: dict[str, Page] = {}
     for page in made:
-        if page.group and (page.group not in first or is_index(page)):
+        if page.group and (page.group not in first or _is_index(page)):
             first[page.group] = page
     return [Entry(group, page.path) for group, page in sorted(first.items(), key=_by_group)]
 
@@ -154,7 +154,7 @@ def _fill(folder: Path, made: list[Page], source: Source) -> int:
         for address, text in page.files.items():
             size += _text(folder, address, text)
         for plot in page.plots:
-            for address, text in plot_files.files(plot, page.path):
+            for address, text in plot_model.files(plot, page.path):
                 size += _text(folder, address, text)
     static = [path for path in sorted(STATIC.iterdir()) if path.suffix in (".css", ".js")]
     if any(page.plots or page.draws for page in made):

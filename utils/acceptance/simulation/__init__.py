@@ -2,57 +2,28 @@
 
 Never evidence of a real machine: a fluid model, without noise, contention of memory, or limits of
 message rates. `platform` has hosts, links and routes, `technology` the parameters of the model with
-their sources, `validity` what it cannot say, `references` by what its results are judged, `stage`
-writes what a case requires, `smpirun` knows SimGrid's programs, `systems` derives a simulated
-system from a real one, `faults` are what can be wrong with it, `nodes` what its links show, and
-`cabling` its switches and cables.
+their sources, `validity` what it cannot say and by what its results are judged. `systems` knows
+SimGrid's programs and derives a simulated system from a real one, `defects` are what can be wrong
+with it, and `readings` what its links, switches and cables show.
 """
 
-from acceptance.simulation import cabling, faults, nodes, systems
-from acceptance.simulation.faults import FAULTS, Fault, Injected, injected
-from acceptance.simulation.platform import Link, Platform, Tree
-from acceptance.simulation.references import Judging, judging, recorded_with
-from acceptance.simulation.smpirun import (
+from acceptance.simulation import defects, readings, systems
+from acceptance.simulation.defects import DEFECTS, Injected, injected
+from acceptance.simulation.platform import Platform, SimulatedRun, Tree, write
+from acceptance.simulation.systems import (
     build_command,
     build_folder,
+    fat_tree,
     has_simgrid,
     launch_command,
     simgrid_version,
+    simulated,
 )
-from acceptance.simulation.stage import SimulatedRun, write
-from acceptance.simulation.systems import fat_tree, simulated
-from acceptance.simulation.technology import Parameters, SimulationFault, parameters_of
-from acceptance.simulation.validity import Beyond, beyond, is_input, judged_as_published
-
-__all__ = [
-    "FAULTS",
-    "Beyond",
-    "Fault",
-    "Injected",
-    "Judging",
-    "Link",
-    "Parameters",
-    "Platform",
-    "SimulatedRun",
-    "SimulationFault",
-    "Tree",
-    "beyond",
-    "build_command",
-    "build_folder",
-    "cabling",
-    "fat_tree",
-    "faults",
-    "has_simgrid",
-    "injected",
-    "is_input",
-    "judged_as_published",
-    "judging",
-    "launch_command",
-    "nodes",
-    "parameters_of",
-    "recorded_with",
-    "simgrid_version",
-    "simulated",
-    "systems",
-    "write",
-]
+from acceptance.simulation.validity import (
+    Beyond,
+    beyond,
+    is_input,
+    judged_as_published,
+    judging,
+    recorded_with,
+)

@@ -11,7 +11,7 @@ from typing import Any
 
 from acceptance.core import process
 from acceptance.core.text import clipped, one_line
-from acceptance.software import modules
+from acceptance.software import mpis
 from acceptance.software.mpis import MpiOnPath, mpi_on_path
 
 #: Characters of what a module system says of a failure.
@@ -110,8 +110,8 @@ def _prepared(kind: str, steps: tuple[tuple[str, str, str], ...], around: object
         fault = f"its modules ({', '.join(named)}) cannot be loaded: {fault}"
     done = process.run(
         ["/bin/bash", "-c", _script(steps), "prepare", command],
-        modules.PATIENCE,
-        env={**os.environ, **modules.PLAIN},
+        mpis.PATIENCE,
+        env={**os.environ, **mpis.PLAIN},
     )
     entries = (entry.partition("=") for entry in done.out.split("\0") if entry)
     variables = {name: value for name, _, value in entries}
@@ -124,7 +124,7 @@ def _prepared(kind: str, steps: tuple[tuple[str, str, str], ...], around: object
 
 def _command(kind: str) -> tuple[str, str]:
     """Return the command of one of ReFrame's module systems, or why there is none."""
-    here = modules.find()
+    here = mpis.find()
     title = f"{here.title} is here" if here else "no module system is set up here"
     if kind == "nomod":
         remedy = f', write "modules_system": "{here.reframe}" into it' if here else ""

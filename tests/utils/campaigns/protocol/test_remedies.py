@@ -9,8 +9,8 @@ from msgspec import structs
 
 from acceptance.campaigns.protocol import case_findings, remedies
 from acceptance.core.observations import Observation, observations
-from acceptance.fabric import Deviation
 from acceptance.fabric.counters import ERRORS
+from acceptance.fabric.node import Deviation
 from acceptance.references import outside
 from acceptance.rfm.records import Case, Metric
 from acceptance.verdict.model import Problem, Unprovided, Verdict

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from acceptance.fabric import topology
-from acceptance.fabric.topology import End, linkinfo, netdiscover
+from acceptance.fabric.topology import End, outputs
 from tests.ibsim import Fabric, fat_tree
 
 
@@ -181,7 +181,7 @@ def test_an_adapter_inside_of_a_switch_is_no_host():
     tree = fat_tree(8, 2, 1)
     tree.add("node9", 0x248A070300E00000, 1, "Mellanox Technologies Aggregation Node")
     tree.plug(("node9", 1), ("spine01", 4), "4xHDR")
-    seen = netdiscover.parse(tree.net + "\n").topology
+    seen = outputs.parse_netdiscover(tree.net + "\n").topology
     assert len(seen.devices) == 11
     assert len(seen.links) == 10
     assert seen.level(tree.guid("spine01")) == 2
@@ -207,11 +207,11 @@ LINE = (
     ],
 )
 def test_lines_of_ports(what, read):
-    (port,) = linkinfo.parse(LINE.format(port=5, what=what))
+    (port,) = outputs.parse_linkinfo(LINE.format(port=5, what=what))
     assert (port.width, port.speed, port.state) == read
 
 
 def test_ports_of_a_chassis_and_a_port_without_its_other_end():
     text = LINE.format(port=5, what="4X  53.125 Gbps Active/  LinkUp").replace("[  ]", "[12]")
     text += text[: text.index("==>")] + '==>      "Port not available"\n'
-    assert [port.speed for port in linkinfo.parse(text)] == ["HDR", "HDR"]
+    assert [port.speed for port in outputs.parse_linkinfo(text)] == ["HDR", "HDR"]

@@ -6,9 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from acceptance.fabric.topology.crossings import choose
 from acceptance.fabric.topology.model import End
-from acceptance.fabric.topology.routes import NONE, Routes, RoutesFault, forwarding_tables
+from acceptance.fabric.topology.routes import NONE, Routes, RoutesFault, choose, forwarding_tables
 
 
 @pytest.fixture

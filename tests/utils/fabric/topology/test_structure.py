@@ -2,8 +2,8 @@
 
 import pytest
 
-from acceptance.fabric.topology import kind_of, level_name, structure, switch_count
-from acceptance.fabric.topology.model import End
+from acceptance.fabric.topology import level_name, structure, switch_count
+from acceptance.fabric.topology.model import End, kind_of
 from tests.ibsim import fat_tree, topology_of
 
 

@@ -55,7 +55,7 @@ def test_another_text_is_refused_with_its_line(text, line, why):
 def test_a_state_that_is_none_is_refused(tmp_path, text):
     (tmp_path / "made.json").write_text(text)
     with pytest.raises(Fault, match="no state of a fabric"):
-        view.state.read(tmp_path / "made.json")
+        view.errors.read_state(tmp_path / "made.json")
 
 
 def test_the_example_of_the_readme_is_read():

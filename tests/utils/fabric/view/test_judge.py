@@ -88,12 +88,12 @@ def test_without_counters_those_of_the_last_reading_stay():
 def test_a_state_is_kept_and_read_back(tmp_path):
     var, errors = tmp_path, {END: {"LinkDownedCounter": 7, "PortRcvSwitchRelayErrors": 3}}
     _, kept = seen(errors, {}, known=None)
-    path, _ = view.state.paths(var, "made")
-    view.state.write(path, kept)
-    again = view.state.read(path)
+    path, _ = view.errors.state_paths(var, "made")
+    view.errors.write_state(path, kept)
+    again = view.errors.read_state(path)
     assert again.counters == {END: {"LinkDownedCounter": 7}}
     assert (again.time, again.since) == (kept.time, kept.since)
-    assert view.state.read(tmp_path / "none").counters is None
+    assert view.errors.read_state(tmp_path / "none").counters is None
 
 
 def test_since_when_is_the_first_reading_that_showed_it():
@@ -103,7 +103,7 @@ def test_since_when_is_the_first_reading_that_showed_it():
     (second,), later = view.judge(
         found, {}, hosts=view.Hosts({}, those.HDR), accepted=KNOWN, before=kept, now=1e9 + 9e6
     )
-    assert f"(since {view.state.stamp(kept.time)[:10]})" in second.text
+    assert f"(since {view.errors.stamp(kept.time)[:10]})" in second.text
     assert later.since == kept.since
     (), gone = view.judge(
         FOUND, {}, hosts=view.Hosts({}, those.HDR), accepted=KNOWN, before=later, now=1e9 + 9.1e6

@@ -1,19 +1,94 @@
-"""Switches, hosts and the links between them, as one reading of a fabric showed them."""
+"""Switches, hosts and the links between them, as one reading of a fabric showed them.
+
+On which level of a tree each switch stands, and what a link is by the kind of its two ends.
+
+Several fabrics: put together from readings of several adapters, and taken apart again.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from acceptance.core.text import one_line
 from acceptance.fabric import rates
-from acceptance.fabric.topology import levels
 
 if TYPE_CHECKING:
     import networkx
+
+
+#: Words of the levels; above these, and where a fabric has more, they have numbers.
+_WORDS = ("host", "leaf", "spine", "core")
+#: A switch with hosts is no leaf where those next to it have more than this many times its hosts:
+#: file servers and gateways are plugged into spines, too.
+_FEW_HOSTS = 4
+
+
+def levels(topology: "Topology") -> dict[str, int]:
+    """Return GUID -> level: 0 a host, 1 a leaf, 2 a spine above leaves, 3 a core, ...
+
+    A leaf is a switch with hosts; one that has only a few of them beside switches with many is a
+    spine. Others stand one level above the nearest leaf, whether the fabric is a tree or not
+    (`structure.py` says that). A switch from which no way leads to a leaf has no level.
+    """
+    hosts = {guid: len(topology.hosts_at(guid)) for guid in topology.switches}
+    level = {guid: 0 for guid in topology.devices if guid not in hosts}
+    around = topology.switch_graph
+    ring = [guid for guid, count in hosts.items() if count and not _is_between(guid, hosts, around)]
+    number = 1
+    while ring:
+        level |= dict.fromkeys(ring, number)
+        ring = sorted({other for guid in ring for other in around[guid] if other not in level})
+        number += 1
+    return level
+
+
+def _is_between(guid: str, hosts: dict[str, int], around: "networkx.MultiGraph[str]") -> bool:
+    near = [hosts[other] for other in around[guid]]
+    return bool(near) and median(near) > _FEW_HOSTS * hosts[guid]
+
+
+def level_name(level: int | None) -> str:
+    """Return the word of a level: `leaf`, `spine`, `core`, `level 4`."""
+    if level is None:
+        return "no level"
+    return _WORDS[level] if level < len(_WORDS) else f"level {level}"
+
+
+class DeviceKind(NamedTuple):
+    """What devices have in common that are built alike: level, ports, vendor and device number."""
+
+    level: int
+    ports: int
+    model: str
+
+
+class LinkKind(NamedTuple):
+    """The kinds of both ends, the lower level first: links of one kind train alike."""
+
+    low: DeviceKind
+    high: DeviceKind
+
+    def __str__(self) -> str:
+        """Write it for people: `leaf-spine`."""
+        return f"{level_name(self.low.level)}-{level_name(self.high.level)}"
+
+
+def device_kind(topology: "Topology", guid: str) -> DeviceKind:
+    """Return the kind of a device; one without a level has -1."""
+    device, level = topology.devices[guid], topology.level(guid)
+    return DeviceKind(-1 if level is None else level, device.ports, device.model)
+
+
+def kind_of(topology: "Topology", link: "Link") -> LinkKind:
+    """Return the kind of a link."""
+    low, high = sorted(device_kind(topology, end.guid) for end in link.ends)
+    return LinkKind(low, high)
+
 
 Kind = Literal["switch", "host"]
 
@@ -135,7 +210,7 @@ class Topology:
     @cached_property
     def levels(self) -> Mapping[str, int]:
         """Return GUID -> level: 0 a host, 1 a leaf, 2 a spine ...: see `levels.py`."""
-        return levels.levels(self)
+        return levels(self)
 
     def level(self, guid: str) -> int | None:
         """Return the level of a device, see `levels`; None: no way leads to a host."""
@@ -235,3 +310,40 @@ class Topology:
 def is_switch(device: Device) -> bool:
     """Tell a switch from a host."""
     return device.kind == "switch"
+
+
+def union(seen: Iterable[Topology]) -> Topology:
+    """Put fabrics together, whether adapters saw the same one or several."""
+    fabrics = list(seen)
+    links = {link.ends: link for each in fabrics for link in each.links}
+    return Topology(
+        {guid: device for each in fabrics for guid, device in sorted(each.devices.items())},
+        tuple(links[ends] for ends in sorted(links)),
+        {name: guids for each in fabrics for name, guids in each.hosts.items()},
+        {end: text for each in fabrics for end, text in each.down.items()},
+    )
+
+
+def parts(topology: Topology) -> list[Topology]:
+    """Return each fabric on its own, the largest first: what no link connects is another one."""
+    import networkx
+
+    groups = sorted(
+        networkx.connected_components(topology.graph), key=lambda it: (-len(it), min(it))
+    )
+    if len(groups) == 1:
+        return [topology]
+    return [
+        replace(
+            topology,
+            devices={guid: each for guid, each in topology.devices.items() if guid in group},
+            links=tuple(link for link in topology.links if link.ends[0].guid in group),
+            down={end: text for end, text in topology.down.items() if end.guid in group},
+            hosts={
+                name: mine
+                for name, guids in topology.hosts.items()
+                if (mine := tuple(guid for guid in guids if guid in group))
+            },
+        )
+        for group in groups
+    ]

@@ -1,8 +1,15 @@
-"""Kinds of what is seen of a fabric, as observations that a case stores: stable words."""
+"""Kinds of what is seen of a fabric, as observations that a case stores: stable words.
 
+What to do about what is seen of a fabric, by its kind: a sentence for people.
+
+Where something is in a fabric: both ends of a link by name and port, and the node at one end.
+"""
+
+from collections.abc import Iterable
 from dataclasses import replace
 
 from acceptance.core.observations import Observation
+from acceptance.fabric.topology import End, Topology
 
 #: The name of the benchmark that looks at the whole fabric; the link check has another one.
 BENCHMARK = "fabric.view"
@@ -50,3 +57,79 @@ def observation(
         expected=expected,
     )  # fmt: skip
     return replace(seen, text=f"{place}: {said(seen)}")
+
+
+_CABLE = "reseat the cable at both ends, then replace it, then try other ports"
+_WANTED = "if it is wanted: acceptance fabric accept --reason TEXT; if not, put it back"
+
+REMEDIES = {
+    WIDTH: (f"{_CABLE}: lanes are missing; see both ends (iblinkinfo, mlxlink)"),
+    SPEED: (
+        f"{_CABLE}; see whether a port is limited (ibportstate), or the cable is of another speed"
+    ),
+    STATE: (
+        "see the log of the subnet manager (sminfo says where it is), why it does not "
+        "take the link into service"
+    ),
+    LOST: (f"see that both ends are plugged in and their devices on; {_CABLE}; {_WANTED}"),
+    NEW: (_WANTED),
+    SWAPPED: (f"swap the two cables back; {_WANTED}"),
+    MOVED: (f"plug it into its port again; {_WANTED}"),
+    REPLACED: (_WANTED),
+    SWITCH: (f"see whether it is on and managed, and its uplinks; {_WANTED}"),
+    ERRORS: (f"{_CABLE} before it fails; see the signal with mlxlink -c"),
+    UPLINKS: ("see which of its ports should be uplinks (acceptance fabric); plug them in"),
+    NOT_LOOKED: (
+        "install infiniband-diags where it looks, and let its user open "
+        "/dev/infiniband/umad*; state who looks: view in the facts of the fabric"
+    ),
+    FASTER: ("acceptance fabric accept --reason TEXT takes it over"),
+    RENAMED: ("see whether an adapter went to another node, or its description is wrong"),
+    AWAY: ("bring its node up, and look again"),
+    OLDER: ("see whether this switch is an older one, or all of it is limited"),
+    STANDING: (f"clear it (ibclearerrors), see whether it grows; where it does, {_CABLE}"),
+    RESET: ("see who reset the counters, or which devices restarted"),
+    NOT_JUDGED: ("look again, and accept the fabric"),
+    SINGLE: ("know of it when one of these fails"),
+    CONGESTION: ("compare with the uplinks beside it: routes may not spread over them"),
+}
+#: The same of Ethernet, as the nodes see it.
+REMEDIES |= {
+    OTHER_PORT: REMEDIES[MOVED],
+    SWAPPED_PORT: REMEDIES[SWAPPED],
+    NO_NEIGHBOUR: REMEDIES[LOST],
+    NEW_PORT: REMEDIES[NEW],
+}
+
+
+#: The two ends of a link, sorted.
+Ends = tuple[End, End]
+
+
+class Places:
+    """The names of a fabric's links, devices and nodes."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+
+    def link(self, ends: Ends) -> str:
+        """Return `leaf02[40] - spine08[2]`: what is nearer to the nodes stands first."""
+        levels = self.topology.levels
+        first, second = sorted(ends, key=lambda end: (levels.get(end.guid, len(levels)), end))
+        return f"{self.topology.name(first)} - {self.topology.name(second)}"
+
+    def is_switch(self, guid: str) -> bool:
+        """Tell a switch from a host."""
+        return self.topology.devices[guid].kind == "switch"
+
+    def is_of_host(self, ends: Ends) -> bool:
+        """Tell whether a link ends at a host."""
+        return not all(self.is_switch(end.guid) for end in ends)
+
+    def node(self, guid: str) -> str:
+        """Return the node that has an adapter; empty where nobody knows."""
+        return self.topology.node_of.get(guid, "")
+
+    def nodes(self, guids: Iterable[str]) -> str:
+        """Return the nodes of these devices, with commas, as an observation has them."""
+        return ",".join(dict.fromkeys(filter(None, map(self.node, guids))))

@@ -3,5 +3,3 @@
 from acceptance.nodes.culprits import model
 from acceptance.nodes.culprits.find import find
 from acceptance.nodes.culprits.model import FAILING, Culprit
-
-__all__ = ["FAILING", "Culprit", "find", "model"]

@@ -3,38 +3,61 @@
 The loss of each pair is compared with the median of its round and distance. What a node's pairs
 have in common is the node's; what is left of single pairs is their path's. A culprit is confirmed,
 or is not, by what its pairs measured again with nothing else busy.
+
+Pairs that have no value because they failed or hung: the node that they share, or each pair.
+
+Pairs that were measured again with nothing else busy, compared with good ones measured so.
+
+What a search leaves: slow pairs that no culprit explains, and what could not be judged.
+
+By chance a pair is slow both times, while all are busy and alone, with the share of all pairs that
+are that slow. More such pairs than that share of those measured again (a Poisson count) are no
+chance, whatever they have in common: nothing that slow may pass in silence. Pairs that a culprit
+explains count nowhere: they would make those of chance beside them certain.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.pair_matrix import UNITS, PairMatrix
+from acceptance.core.pair_matrix import UNITS, Pair, PairMatrix
 from acceptance.core.text import plural
-from acceptance.nodes.culprits.again import Again
-from acceptance.nodes.culprits.blocks import Block, common_uplinks, slow_blocks, two_parts
-from acceptance.nodes.culprits.constants import (
+from acceptance.nodes.culprits.explanations import (
+    Block,
+    Measurement,
+    common_uplinks,
+    slow_blocks,
+    slow_nodes,
+    slow_paths,
+    two_parts,
+)
+from acceptance.nodes.culprits.fit import (
     BOTH_FROM,
+    CONFIRMED_FROM,
     EMPIRICAL_FROM,
+    FALSE_RATE,
     FEWEST_NODES,
     FEWEST_VALUES,
+    LEFT_SCORE,
+    NAMED_FAILED,
+    NOISIEST,
     ROUNDS_FROM,
     SLOW_FROM,
-)
-from acceptance.nodes.culprits.failed import failed_pairs
-from acceptance.nodes.culprits.fit import (
+    SMALLEST,
     Bools,
     Classes,
+    Fit,
     Floats,
     Ints,
     count_both_ways,
     log_loss,
 )
-from acceptance.nodes.culprits.left import left_over, not_judged
 from acceptance.nodes.culprits.model import (
+    FAILED,
     NOT_JUDGED,
     ONE_WAY,
     RECEIVES,
@@ -43,9 +66,157 @@ from acceptance.nodes.culprits.model import (
     Culprit,
     ratio_of_loss,
 )
-from acceptance.nodes.culprits.nodes import slow_nodes
-from acceptance.nodes.culprits.paths import Measurement, slow_paths
 from acceptance.nodes.findings import GROUP, NODE, UNSTEADY, WAY
+
+
+def _failed_pairs(matrix: PairMatrix) -> list[Culprit]:
+    """Return a culprit for each node of which half of the pairs failed, and for what is left."""
+    left = dict(matrix.failed)
+    tried = matrix.measured
+    for pair in left:
+        tried[pair] = True
+    found = []
+    while left:
+        node, number = _most_common(left)
+        own = int(tried[node].sum() + tried[:, node].sum())
+        partners = {other for pair in left if node in pair for other in pair} - {node}
+        if len(partners) < 2 or 2 * number < own:
+            break
+        whys = [left.pop(pair) for pair in list(left) if node in pair]
+        found.append(_culprit(matrix, (node,), (), number, own, whys))
+    ways: dict[Pair, list[str]] = {}
+    for (sender, receiver), why in sorted(left.items()):
+        ways.setdefault((min(sender, receiver), max(sender, receiver)), []).append(why)
+    for (one, other), whys in list(ways.items())[:NAMED_FAILED]:
+        found.append(_culprit(matrix, (one,), (other,), len(whys), 2, whys))
+    if rest := list(ways.items())[NAMED_FAILED:]:
+        names = tuple(sorted({node for pair, _ in rest for node in pair}))
+        whys = [why for _, each in rest for why in each]
+        found.append(_culprit(matrix, names, (), len(whys), 0, whys))
+    return found
+
+
+def _most_common(pairs: Iterable[Pair]) -> tuple[int, int]:
+    """Return the node that is in most pairs, the first of several, and in how many."""
+    counts = Counter(node for pair in pairs for node in pair)
+    node = min(counts, key=lambda name: (-counts[name], name))
+    return node, counts[node]
+
+
+def _culprit(
+    matrix: PairMatrix,
+    nodes: tuple[int, ...],
+    others: tuple[int, ...],
+    number: int,
+    of: int,
+    whys: list[str],
+) -> Culprit:
+    why = Counter(whys).most_common(1)[0][0]
+    return Culprit(
+        FAILED,
+        tuple(matrix.nodes[node] for node in nodes),
+        tuple(matrix.nodes[node] for node in others),
+        pairs=number,
+        of=of,
+        why=why,
+    )
+
+
+class _Again:
+    """The losses of the pairs of one quantity that were measured again.
+
+    They are compared with the median of the controls; where there are none, with the levels of
+    their rounds.
+    """
+
+    def __init__(self, matrix: PairMatrix, quantity: str, fitted: Fit) -> None:
+        self.smallest = SMALLEST[quantity]
+        repeated = matrix.again.get(quantity, {})
+        logs = {
+            pair: float(log_loss(np.float64(value), UNITS[quantity]))
+            for pair, value in repeated.items()
+        }
+        good = [logs[pair] for pair in sorted(matrix.controls & logs.keys())]
+        middle = float(np.median(good)) if good else None
+        #: Pair -> its loss; of the suspects only.
+        self.losses: dict[Pair, float] = {
+            pair: value - (middle if middle is not None else float(fitted.level[pair]))
+            for pair, value in logs.items()
+            if pair not in matrix.controls
+        }
+
+    def of(self, pairs: Bools) -> float | None:
+        """Return the median loss of these pairs; None where none of them was measured again."""
+        losses = [loss for pair, loss in self.losses.items() if pairs[pair]]
+        return float(np.median(losses)) if losses else None
+
+    def confirms(self, again: float, before: float) -> bool:
+        """Tell whether a loss is still there when nothing else is busy."""
+        return again >= max(self.smallest / 2, CONFIRMED_FROM * before)
+
+
+def _left_over(
+    matrix: PairMatrix, quantity: str, fitted: Fit, again: _Again, found: Iterable[Culprit]
+) -> Bools:
+    """Return which pairs are slow twice and not explained; none where chance explains them."""
+    unexplained = matrix.measured & ~_explained(matrix, found)
+    slow = unexplained & (fitted.loss >= SMALLEST[quantity])
+    slow &= fitted.loss >= LEFT_SCORE * fitted.scale
+    repeated = {pair: loss for pair, loss in again.losses.items() if unexplained[pair]}
+    twice = [
+        pair
+        for pair, loss in repeated.items()
+        if slow[pair] and again.confirms(loss, float(fitted.loss[pair]))
+    ]
+    left: Bools = matrix.measured & False
+    chance = len(repeated) * float(slow.sum()) / max(int(unexplained.sum()), 1)
+    if twice and _tail(len(twice), chance) < FALSE_RATE:
+        for pair in twice:
+            left[pair] = True
+    return left
+
+
+def _explained(matrix: PairMatrix, found: Iterable[Culprit]) -> Bools:
+    """Tell of each pair whether a culprit has it, in one direction or the other."""
+    place = {name: number for number, name in enumerate(matrix.nodes)}
+    explained: Bools = matrix.measured & False
+    for culprit in found:
+        nodes = [place[name] for name in culprit.nodes]
+        others = [place[name] for name in culprit.others] or list(range(len(matrix.nodes)))
+        for node in nodes:
+            explained[node, others] = explained[others, node] = True
+    return explained
+
+
+def _tail(count: int, mean: float) -> float:
+    """Return the probability of so many or more events of a Poisson distribution."""
+    below = sum(math.exp(-mean) * mean**k / math.factorial(k) for k in range(min(count, 150)))
+    return max(1 - below, 0.0)
+
+
+def not_judged(
+    matrix: PairMatrix, present: Iterable[str], judged: Mapping[str, tuple[Bools, float]]
+) -> list[Culprit]:
+    """Return what has too few values to be judged, or too much noise.
+
+    `judged`: quantity -> which nodes were judged, and the spread of good pairs (logarithm).
+    """
+    found = []
+    for quantity in present:
+        names: tuple[str, ...] = ()
+        nodes, noise = judged.get(quantity, (None, 0.0))
+        if nodes is None:
+            why = "too few pairs were measured to compare nodes with each other"
+        elif noise > NOISIEST:
+            why = f"good pairs differ by {noise:.0%}: too much to tell a slow one"
+        elif not nodes.all():
+            names = tuple(matrix.nodes[index] for index in np.flatnonzero(~nodes))
+            why = "too few of its pairs have a value"
+        else:
+            continue
+        found.append(Culprit(NOT_JUDGED, names, (), quantity, UNITS[quantity], why=why))
+    return found
+
 
 #: Quantities that suffer from the same faults: what is found in several is told of the first.
 FAMILIES = (("bandwidth", "both"), ("latency",))
@@ -62,7 +233,7 @@ def find(
     `groups`: of each node a number for its leaf switch. `hops`: (N, N), links between two nodes.
     Both are optional; without them the distance of a pair is known by its round alone.
     """
-    found = failed_pairs(matrix)
+    found = _failed_pairs(matrix)
     count = len(matrix.nodes)
     if count < FEWEST_NODES:
         why = f"{count} nodes are too few to tell whose fault a slow pair is"
@@ -155,7 +326,7 @@ class _Search:
             self._take(block, self.slow.fit.loss)
         #: Of each pair against what good ones have, before anything was taken from it.
         self.loss = self.logs - self.slow.fit.level
-        self.again = Again(matrix, quantity, self.slow.fit)
+        self.again = _Again(matrix, quantity, self.slow.fit)
 
     def _take(self, block: Block, loss: Floats) -> None:
         """Take from the logarithms what the pairs of a block lose."""
@@ -253,7 +424,7 @@ class _Search:
 
     def unexplained(self, found: Iterable[Culprit]) -> list[Culprit]:
         """Return what pairs share that are slow twice, if nothing else explains them."""
-        pairs = left_over(self.matrix, self.quantity, self.slow.fit, self.again, found)
+        pairs = _left_over(self.matrix, self.quantity, self.slow.fit, self.again, found)
         senders, receivers = (tuple(np.flatnonzero(pairs.any(axis=n)).tolist()) for n in (1, 0))
         return [self.culprit(UPLINK, senders, receivers, pairs)] if pairs.any() else []
 

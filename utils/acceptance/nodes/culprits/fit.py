@@ -2,8 +2,15 @@
 
 The logarithmic loss of a pair is fitted as level(round, distance) + sender + receiver by medians in
 turns (Tukey's median polish): half of the pairs of a round, or of a node, may be anything.
+
+The numbers by which culprits are found, each with its provenance.
+
+`[derived]`: it follows from the formula that is named. `[chosen]`: what operators care for; no
+measurement can tell. `[tuned]`: no formula gives it. Named is the family of `tests/bench/culprits`
+in which it shows; who alters it runs that bench before and after.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,15 +18,94 @@ from numpy.typing import NDArray
 
 from acceptance.core.robust import MAD_TO_STD
 from acceptance.core.units import direction
-from acceptance.nodes.culprits.constants import (
-    FEWEST_OF_CLASS,
-    PRIOR_NOISE,
-    PRIOR_WORTH,
-    QUARTERS_BELOW,
-    ROUNDS_FROM,
-    TURNS,
-    UPPER_TO_STD,
-)
+
+#: False findings in a run of a healthy fabric, of each of the four searches (nodes, paths, uplinks,
+#: two parts). [derived] together 1 in 1,000 runs, which is the goal.
+FALSE_RATE = 1e-3 / 4
+#: Quantity -> the smallest loss that is reported, as logarithm. [chosen] in a comparison of nodes a
+#: rate may be 15 % worse, but a median of many pairs knows it better. A latency may be 50 % worse,
+#: as there: a way through one more switch costs nearly as much, and a few shifts take it more often
+#: for some nodes than for others.
+SMALLEST = {
+    "latency": math.log(1.5),
+    "bandwidth": -math.log(0.9),
+    "both": -math.log(0.9),
+}
+#: Nodes below which nobody can tell whose fault a slow pair is. [derived] a node is told from its
+#: partner by two others that are good with each other.
+FEWEST_NODES = 4
+#: Values that a node needs in a direction. [derived] with one, node and path are the same.
+FEWEST_VALUES = 2
+#: Nodes below which rounds are not compared with themselves: a slow node is in two pairs of each
+#: round. [derived] these must be at most a quarter of it, or its median moves.
+ROUNDS_FROM = 8
+#: Pairs of a round, or of a distance in a round, below which it has no median of its own.
+#: [derived] as above: two slow ones must not be half of them.
+FEWEST_OF_CLASS = 5
+#: Turns in which medians of rounds, senders and receivers are fitted. [tuned] all families: later
+#: turns move no value by a tenth of the noise.
+TURNS = 3
+#: What noise is supposed before any is seen (logarithm), and how many values that is worth.
+#: [tuned] families of 4 to 8 nodes: of so few pairs the spread may be small by chance.
+PRIOR_NOISE, PRIOR_WORTH = 0.03, 8
+#: The spread of good pairs above which no quantity is called judged. [chosen] a slow pair, of which
+#: a third is lost, is no farther from the others than these are from each other.
+NOISIEST = 0.2
+#: The standard error of a median of normal values over that of their mean.
+#: [derived] sqrt(pi / 2).
+MEDIAN_ERROR = 1.2533
+#: A direction is slow, too, from this share of the loss of the other one. [chosen] half.
+BOTH_FROM = 0.5
+#: A pair is slow from this share of its culprit's loss. [chosen] half way.
+SLOW_FROM = 0.5
+#: Nodes from which the spread of their shares is known, which is larger than noise makes it where
+#: nodes stand at different places of a fabric. [derived] of 16 shares a slow one or two move the
+#: median deviation by little.
+EMPIRICAL_FROM = 16
+#: The standard error of a quartile of normal values over that of their mean.
+#: [derived] sqrt(3 / 16) / phi(Phi^-1(1/4)).
+QUARTILE_ERROR = 1.3626
+#: Share of all pairs (at least so many), and score in spreads of noise: more pairs that are so slow
+#: are a pattern of the fabric, and none of them is judged by how far noise goes.
+#: [tuned] oversubscribed trees, Student t, 3.
+PATTERN_FROM, PATTERN_FEWEST, PATTERN_SCORE = 0.001, 8, 4.0
+#: The slowest pairs that tell how the tail goes on: this share of all, and at least so many.
+#: [tuned] Gaussian and Student t, 3: more are no tail yet, fewer are too few to tell.
+TAIL_SHARE, TAIL_FEWEST = 0.025, 24
+#: The scale of Student's t with 3 degrees of freedom over the spread that `robust` learns of it.
+#: [derived] 1.4826 x its quartile, 0.7649.
+T3_SCALE = 1.134
+#: A loss is confirmed when this share of it is there with nothing else busy. [chosen] half.
+CONFIRMED_FROM = 0.5
+#: Failed pairs that are named one by one. [chosen] what a person reads.
+NAMED_FAILED = 20
+#: Values below which a spread is learnt from the upper quarter, and the standard deviation of
+#: normal noise over that. [tuned] families of 4 to 16 nodes; [derived] 1 / Phi^-1(7/8).
+QUARTERS_BELOW, UPPER_TO_STD = 300, 0.8693
+#: Share of the pairs between two sets that are slow, and of those inside that are good: then it is
+#: what they share. [derived] in a healthy tree of two leaves with half of the links up, one in four
+#: pairs between them has a round in which its links are free.
+BETWEEN_SLOW, INSIDE_GOOD = 0.9, 0.9
+#: Nodes from which sets of them are looked for. [derived] below, two sets are a pair or a node.
+SETS_FROM = 8
+#: A pair counts as slow in the search of blocks from so many spreads of noise. [tuned] 5 and 10 %
+#: of noise: a loss of 30 % is seen in most pairs.
+BLOCK_SCORE = 2.5
+#: A round of which more pairs are slow is one in which links are contended: it shows no block.
+#: [derived] a link that is slow is in few pairs of a shift; a leaf of 1/16 of the nodes in 1/8.
+CONTENDED = 1 / 8
+#: Share of a block that a sender or receiver must be slow in to belong to it, share of a block that
+#: must be slow, and the least of senders and receivers. [tuned] uplinks with static routes.
+BELONGS, DENSE, LEAST_SIDE = 0.6, 0.7, 3
+#: Blocks that are looked for at most. [chosen] more faults at once are told by their nodes.
+BLOCKS = 6
+#: Turns of the power iteration that tells two parts. [derived] a loss of 10 % between two halves of
+#: 32 nodes has 3 times the eigenvalue of 5 % of noise: 3^-30 is left of it.
+POWER_TURNS = 30
+#: Spreads of noise that a pair has to lose in order to count where nothing explains it. [chosen] as
+#: for a pattern of many.
+LEFT_SCORE = 4.0
+
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -32,7 +118,7 @@ def log_loss(values: Floats, unit: str) -> Floats:
     return logs if direction(unit) == "lower" else -logs
 
 
-def row_medians(values: Floats) -> Floats:
+def _row_medians(values: Floats) -> Floats:
     """Return the median of each row over what is no NaN; NaN of a row that has nothing."""
     ordered = np.sort(values, axis=1)
     count = np.isfinite(ordered).sum(axis=1)
@@ -77,13 +163,13 @@ class Classes:
 
     def medians(self, values: Floats) -> Floats:
         """Return the median of its class for each pair; where a class has nothing, that of all."""
-        middle = row_medians(self._padded(values))
+        middle = _row_medians(self._padded(values))
         middle = np.where(np.isnan(middle), np.nanmedian(middle), middle)
         return np.append(middle, np.nan)[self.of]
 
     def spreads(self, values: Floats) -> Floats:
         """Return the spread of its class around 0 for each pair."""
-        wide = MAD_TO_STD * row_medians(self._padded(np.abs(values)))
+        wide = MAD_TO_STD * _row_medians(self._padded(np.abs(values)))
         return np.append(np.nan_to_num(wide), 0.0)[self.of]
 
 
@@ -115,8 +201,8 @@ def fit(logs: Floats, classes: Classes, bad_senders: Bools, bad_receivers: Bools
     level = np.zeros_like(logs)
     for _ in range(TURNS):
         level = classes.medians(good - sends[:, None] - receives)
-        sends = _centred(row_medians(senders - level - receives), bad_senders)
-        receives = _centred(row_medians((receivers - level - sends[:, None]).T), bad_receivers)
+        sends = _centred(_row_medians(senders - level - receives), bad_senders)
+        receives = _centred(_row_medians((receivers - level - sends[:, None]).T), bad_receivers)
     level = classes.medians(good - sends[:, None] - receives)
     loss = logs - level
     rest = np.where(np.isnan(good), np.nan, loss - sends[:, None] - receives)

@@ -1,9 +1,6 @@
 """Series of samples, read from ReFrame's database and perflogs."""
 
 from acceptance.regressions.history import columns
-from acceptance.regressions.history.export import to_parquet
-from acceptance.regressions.history.nights import night
-from acceptance.regressions.history.parts import part
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import (
     CaseHistory,
@@ -14,22 +11,7 @@ from acceptance.regressions.history.series import (
     Series,
     Software,
     day,
+    night,
     software_text,
+    to_parquet,
 )
-
-__all__ = [
-    "CaseHistory",
-    "CaseKey",
-    "History",
-    "PastSession",
-    "Sample",
-    "Series",
-    "Software",
-    "columns",
-    "day",
-    "load",
-    "night",
-    "part",
-    "software_text",
-    "to_parquet",
-]

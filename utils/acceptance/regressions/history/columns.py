@@ -12,7 +12,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.regressions.history.lazy import Source
 from acceptance.regressions.history.series import History, Sample, Series, Software
 from acceptance.store import Runs, Samples, reading
 
@@ -30,20 +29,20 @@ def of(series: Iterable[Series]) -> Samples:
 
 
 @cache
-def code_of(nodes: tuple[str, ...]) -> int:
+def _code_of(nodes: tuple[str, ...]) -> int:
     """Return what stands for a set of nodes in every history."""
     return zlib.crc32(" ".join(sorted(set(nodes))).encode())
 
 
 @cache
-def software_code(software: Software) -> int:
+def _software_code(software: Software) -> int:
     """Return what stands for software in every history, 0 where none is known."""
     return zlib.crc32(repr(sorted(software)).encode()) if software else 0
 
 
 def _columns(series: Sequence[Series], first: int | None, last: int | None = None) -> Samples:
     """Return samples of some series, with `first` and `last` those between these sessions."""
-    source = next((one.source for one in series if isinstance(one.source, Source)), None)
+    source = next((one.source for one in series if one.source), None)
     if source is None:
         return _of_objects(series, first or 0, last)
     numbers = np.array(sorted(one.number for one in series), np.int32)
@@ -65,16 +64,16 @@ def _columns(series: Sequence[Series], first: int | None, last: int | None = Non
     texts = {text: json.loads(content) for text, content in found.texts}
     sets = {text: tuple(texts[text]) for text in set(found.nodes.tolist())}
     built = {text: tuple(texts[text].items()) for text in set(found.software.tolist())}
-    stored_sets = [code_of(sets[text]) for text in found.nodes.tolist()]
-    stored_software = [software_code(built[text]) for text in found.software.tolist()]
+    stored_sets = [_code_of(sets[text]) for text in found.nodes.tolist()]
+    stored_software = [_software_code(built[text]) for text in found.software.tolist()]
     runs = Runs(
         _joined(session_of[found.session], [each.session.number for each in own]),
         _joined(found.time, [each.time for each in own]),
-        _joined(np.array(stored_sets, np.uint32), [code_of(each.nodes) for each in own]),
+        _joined(np.array(stored_sets, np.uint32), [_code_of(each.nodes) for each in own]),
         _joined(
-            np.array(stored_software, np.uint32), [software_code(each.software) for each in own]
+            np.array(stored_software, np.uint32), [_software_code(each.software) for each in own]
         ),
-        {code_of(nodes): nodes for nodes in (*sets.values(), *(each.nodes for each in own))},
+        {_code_of(nodes): nodes for nodes in (*sets.values(), *(each.nodes for each in own))},
     )
     run = np.searchsorted(found.run_id, found.run[kept])
     samples = Samples(
@@ -112,8 +111,8 @@ def _of_objects(series: Sequence[Series], first: int, last: int | None) -> Sampl
         Runs(
             np.array([each.session.number for each in kept], np.int32),
             np.array([each.time for each in kept], np.float64),
-            np.array([code_of(each.nodes) for each in kept], np.uint32),
-            np.array([software_code(each.software) for each in kept], np.uint32),
-            {code_of(each.nodes): each.nodes for each in kept},
+            np.array([_code_of(each.nodes) for each in kept], np.uint32),
+            np.array([_software_code(each.software) for each in kept], np.uint32),
+            {_code_of(each.nodes): each.nodes for each in kept},
         ),
     )

@@ -2,21 +2,41 @@
 
 Values stand in arrays, and what the metrics of a case share stands in one `Sample`: a site has
 thousands of metrics a night.
+
+What a command of ReFrame selects, whatever else it says.
+
+Nights: which sessions of a partition belong together.
+
+Values and samples of series, taken from the store when somebody asks for them.
+
+Those of cases that stand side by side are read at once; of several such blocks the one that was
+asked for longest ago is given up.
+
+What was simulated and what was measured, apart: neither tells anything of the other.
+
+All samples of a history handed to other programs.
 """
 
+import json
+import re
+import shlex
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from acceptance.core.simulated import SIMULATED
+import numpy as np
+
+from acceptance.core.simulated import SIMULATED, is_simulated
 from acceptance.core.units import Direction
-from acceptance.regressions.history.selection import selection
+from acceptance.detection.constants import READ_BLOCK, READ_BLOCKS, READ_FEW
 from acceptance.rfm import SessionFault
-
-if TYPE_CHECKING:
-    from acceptance.regressions.history.lazy import Source
+from acceptance.store import Store, parquet, reading
 
 Software = tuple[tuple[str, str], ...]
 
@@ -39,7 +59,7 @@ class CaseKey(NamedTuple):
         return f"{self.system}:{self.partition}+{self.environment}"
 
 
-class SeriesKey(NamedTuple):
+class _SeriesKey(NamedTuple):
     """What a series is a series of."""
 
     system: str
@@ -179,9 +199,9 @@ class Series:
         return len(self.values) if self.source is None else self.stored + len(self.logged)
 
     @property
-    def key(self) -> SeriesKey:
+    def key(self) -> _SeriesKey:
         """Return what this is a series of."""
-        return SeriesKey(*self.case.key, self.metric)
+        return _SeriesKey(*self.case.key, self.metric)
 
     @property
     def name(self) -> str:
@@ -259,3 +279,215 @@ def software_text(software: Software) -> str:
 def day(time: float) -> str:
     """Return the local date of a time (s since the epoch)."""
     return datetime.fromtimestamp(time).astimezone().strftime("%Y-%m-%d")
+
+
+#: The option that sets a variable, and a value of it that pins a run to nodes (`checks/pinned.py`).
+_SETTING = ("-S", "--setvar")
+_PINNED = re.compile(r"(?:\w+\.)?pinned=")
+
+#: Options of ReFrame that label a run or choose folders.
+_LABELS = ("--session-extras", "--output", "--stage", "--prefix", "--report-file", "-o", "-s")
+
+
+@cache
+def selection(command: str) -> tuple[str, ...]:
+    """Return the words of a ReFrame command that say what is run.
+
+    That is, no program, label or folder, nor the nodes that its jobs are pinned to.
+    """
+    try:
+        words = shlex.split(command)[1:]
+    except ValueError:
+        words = command.split()[1:]
+    found: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        name, _, value = word.partition("=")
+        if word in _LABELS:
+            next(rest, "")
+        elif word in _SETTING:
+            value = next(rest, "")
+            found += [] if _PINNED.match(value) else [word, value]
+        elif not (
+            name in _LABELS
+            or (name in _SETTING and _PINNED.match(value))
+            or re.match(r"-v+\Z", word)
+        ):
+            found.append(word)
+    return tuple(found)
+
+
+Partition = tuple[str, str]
+
+
+class Nights:
+    """The nights on which each partition was measured, numbered from 0 in the order of storing.
+
+    A night is from noon to noon, local time, by the start of the session. Partitions are
+    `(system, partition)`.
+    """
+
+    def __init__(self, sessions: Iterable[PastSession]) -> None:
+        self._numbers: dict[Partition, dict[int, int]] = {}
+        dates: dict[tuple[Partition, int], int] = {}
+        self._first: dict[Partition, list[PastSession]] = {}
+        for session in sessions:
+            date = night(session.start)
+            for partition in session.partitions:
+                first = self._first.setdefault(partition, [])
+                if (partition, date) not in dates:
+                    dates[partition, date] = len(first)
+                    first.append(session)
+                self._numbers.setdefault(partition, {})[session.number] = dates[partition, date]
+
+    def of(self, partition: Partition, session: PastSession) -> int:
+        """Return the number of a session's night."""
+        return self._numbers[partition][session.number]
+
+    def by_session(self, partition: Partition) -> dict[int, int]:
+        """Return number of session -> number of its night."""
+        return self._numbers[partition]
+
+    def first(self, partition: Partition, number: int) -> PastSession:
+        """Return the first session of a night."""
+        return self._first[partition][number]
+
+    def last(self, partition: Partition) -> int:
+        """Return the number of the newest night of a partition."""
+        return len(self._first[partition]) - 1
+
+
+def night(time: float) -> int:
+    """Return the number of the day on which a night began; `time` is in s since the epoch."""
+    return (datetime.fromtimestamp(time).astimezone() - timedelta(hours=12)).toordinal()
+
+
+class Source:
+    """The store behind a history, as of some session."""
+
+    def __init__(
+        self,
+        store: Store,
+        rows: list[reading.SessionRow],
+        sessions: list[PastSession | None],
+        end: int,
+    ) -> None:
+        """Serve runs below the number `end`; `sessions` are by their place in the store."""
+        self.store, self.rows, self.sessions, self.end = store, rows, sessions, end
+        self.blocks: list[list[CaseHistory]] = []
+        self.block_of: dict[int, int] = {}
+        self.loaded: OrderedDict[int, None] = OrderedDict()
+        self.texts: dict[str, tuple[str, ...]] = {}
+        self.software: dict[str, Software] = {}
+
+    def serve(self, cases: list[CaseHistory]) -> None:
+        """Serve the series of cases, which are in the order of their numbers."""
+        size = 0
+        for case in cases:
+            count = sum(series.stored for series in case.series)
+            if not self.blocks or size + count > READ_BLOCK:
+                self.blocks.append([])
+                size = 0
+            size += count
+            self.block_of[case.number] = len(self.blocks) - 1
+            self.blocks[-1].append(case)
+
+    def first_run(self, number: int) -> int:
+        """Return the first run of the sessions from this number on."""
+        after = (
+            row.run
+            for row, session in zip(self.rows, self.sessions, strict=True)
+            if session is not None and session.number >= number
+        )
+        return next(after, self.end)
+
+    def read_few(self) -> None:
+        """Read all samples, where these are few: the store need not be opened again then."""
+        cases = [case for block in self.blocks for case in block]
+        if cases and sum(series.stored for case in cases for series in case.series) < READ_FEW:
+            self.loaded[0] = None
+            self._load(cases)
+
+    def session(self, place: int) -> PastSession:
+        """Return the session at a place of the store that has runs."""
+        session = self.sessions[place]
+        assert session is not None
+        return session
+
+    def load(self, series: Series) -> None:
+        """Give the series, and those of its block, their values and samples."""
+        if series.number < 0 or series.case.number not in self.block_of:
+            series.set(array("d"), [])
+            return
+        number = self.block_of[series.case.number]
+        while len(self.loaded) >= READ_BLOCKS:
+            old, _ = self.loaded.popitem(last=False)
+            for one in (one for case in self.blocks[old] for one in case.series):
+                one.__dict__.pop("values", None)
+                one.__dict__.pop("samples", None)
+        self.loaded[number] = None
+        self._load(self.blocks[number])
+
+    def _load(self, cases: list[CaseHistory]) -> None:
+        found = reading.of_cases(self.store, cases[0].number, cases[-1].number, self.end)
+        samples = {row[0]: self._sample(*row[1:]) for row in found.runs}
+        before: tuple[bytes, list[Sample]] = (b"", [])
+        every = [series for case in cases for series in case.series]
+        numbers = np.array([series.number for series in every], found.series.dtype)
+        begins, ends = (np.searchsorted(found.series, numbers, side) for side in ("left", "right"))
+        for series, begin, end in zip(every, begins.tolist(), ends.tolist(), strict=True):
+            own = found.run[begin:end]
+            # The metrics of a case were measured by the same runs, most of them.
+            if own.tobytes() != before[0]:
+                before = own.tobytes(), [samples[run] for run in own.tolist()]
+            series.set(array("d", found.value[begin:end].tobytes()), before[1])
+
+    def _sample(
+        self, session: int, time: float, software: str, nodes: str, findings: str
+    ) -> Sample:
+        if software not in self.software:
+            self.software[software] = tuple(json.loads(software).items())
+        for text in (nodes, findings):
+            if text not in self.texts:
+                self.texts[text] = tuple(json.loads(text))
+        return Sample(
+            self.session(session), time, self.software[software], self.texts[nodes],
+            self.texts[findings],
+        )  # fmt: skip
+
+
+def part(history: History, *, simulated: bool) -> History:
+    """Return the part of a history that is of simulated systems, or of those that were measured.
+
+    Each is judged by itself: not even the number of series of the other one counts.
+    """
+    cases = [case for case in history.cases if is_simulated(case.key.system) == simulated]
+    sessions = [
+        session
+        for session in history.sessions
+        if simulated in {is_simulated(name) for name in session.systems or ("",)}
+    ]
+    return replace(history, cases=cases, sessions=sessions)
+
+
+def to_parquet(history: History, file: Path) -> int:
+    """Write all samples to a Parquet file (`store/parquet.py`); return their number.
+
+    Raises duckdb.Error or OSError where it cannot be written.
+    """
+    assert history.source
+    logged = []
+    for case in history.cases:
+        for series in case.series:
+            for sample, value in series.logged:
+                session, key = sample.session, case.key
+                logged.append(
+                    (
+                        *(sample.time, session.uuid, session.start, session.end, "perflog"),
+                        *(key.system, key.partition, key.environment, key.check),
+                        *(case.suite, case.benchmark, json.dumps(key.keys)),
+                        *(series.metric, series.unit, series.direction, value),
+                        *(json.dumps(sample.nodes), json.dumps(dict(sample.software)), "[]"),
+                    )
+                )
+    return parquet.write(history.source.store, file, logged, history.source.end)

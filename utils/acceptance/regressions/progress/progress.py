@@ -3,40 +3,210 @@
 Everything is decided when it was measured: by the threshold for as many series as there were then,
 by the nights before. So nothing is decided again when more is measured, and who goes on from what
 is kept decides as who begins with the first session, to the last bit.
+
+The nights of a partition: how far most of its cases moved on each.
+
+New samples of a block of series, taken into what is held of these.
+
+Where progress is kept from one night to the next: one file, written whole or not at all.
+
+It is derived: whatever is wrong with it, all begins again with the first session.
 """
 
 import hashlib
 import math
+import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.detection import changepoint
+from acceptance import detection
+from acceptance.core import state_files
+from acceptance.core.state_files import StoredFault
+from acceptance.detection import changepoint, common_mode
 from acceptance.detection.changepoint import Scan
-from acceptance.detection.constants import BATCH, BLOCK, CASE_METRICS, SMALLEST, STALE, STALE_TIMES
-from acceptance.detection.state import HELD, State
+from acceptance.detection.constants import (
+    BATCH,
+    BLOCK,
+    CASE_METRICS,
+    IN_MEMORY,
+    NIGHT_WINDOW,
+    SET_WINDOW,
+    SMALLEST,
+    SMALLEST_SEEN,
+    STALE,
+    STALE_TIMES,
+)
+from acceptance.detection.node_sets import HELD_OF_SETS, Before, comparable_groups
+from acceptance.detection.state import HELD, Detected, State
 from acceptance.regressions.history import columns
-from acceptance.regressions.history.nights import Nights
-from acceptance.regressions.history.series import History, PastSession, Series
+from acceptance.regressions.history.series import History, Nights, PastSession, Series
 from acceptance.regressions.progress import families
-from acceptance.regressions.progress.nights import with_nights
+from acceptance.regressions.progress.families import threshold
 from acceptance.regressions.progress.records import (
     RECORD,
     SERIES,
+    DamagedError,
     Floats,
     Ints,
     Kept,
+    NightLevels,
     Off,
     Partition,
     Records,
 )
-from acceptance.regressions.progress.step import New, step
-from acceptance.regressions.threshold import threshold
+
+
+def _with_nights(
+    kept: dict[Partition, NightLevels],
+    new: Iterable[tuple[Partition, Off, NDArray[np.uint64]]],
+    nights: Nights,
+) -> dict[Partition, NightLevels]:
+    """Return the nights of all partitions with more samples, in the order of their sessions."""
+    all_nights = dict(kept)
+    for name, off, cases in new:
+        night_of = nights.by_session(name)
+        night = np.array([night_of[each] for each in off.session.tolist()], np.int64)
+        both = np.column_stack([off.spreads, off.relative])
+        all_nights[name] = _closed(kept.get(name, NightLevels()), night, cases, both)
+    return all_nights
+
+
+def _closed(
+    kept: NightLevels, night: NDArray[np.int64], cases: NDArray[np.uint64], off: Floats
+) -> NightLevels:
+    """Close the nights that are over; what is stored of one of them later comes too late."""
+    night = np.concatenate([np.full(len(kept.cases), kept.night, np.int64), night])
+    cases, off = np.concatenate([kept.cases, cases]), np.vstack([kept.off, off])
+    late = night < np.maximum.accumulate(night)
+    night, cases, off = night[~late], cases[~late], off[~late]
+    last = night == night[-1]
+    over = _table(night[~last], cases[~last], off[~last])
+    return NightLevels(np.vstack([kept.table, over]), int(night[-1]), cases[last], off[last])
+
+
+def levels(kept: NightLevels) -> common_mode.Levels:
+    """Return the levels of all nights of a partition, the last one included."""
+    night = np.full(len(kept.cases), kept.night, np.int64)
+    table = np.vstack([kept.table, _table(night, kept.cases, kept.off)])
+    return common_mode.Levels(table[:, 0].astype(np.int64), table[:, 1], table[:, 2])
+
+
+def _table(night: NDArray[np.int64], cases: NDArray[np.uint64], off: Floats) -> Floats:
+    """Return night, spreads and relative change of the nights on which there was enough."""
+    numbers = np.unique(cases, return_inverse=True)[1].astype(np.int64)
+    found = common_mode.levels(night, numbers, off[:, 0], off[:, 1])
+    return np.column_stack([found.nights.astype(np.float64), found.out, found.moved])
+
+
+class New(NamedTuple):
+    """New samples, those of a series (`slot`) together, in the order of their sessions.
+
+    `renewed` tells which have other software than the
+    one before, `limit` is the threshold of each, `counted` says which tell how slow a night was.
+    """
+
+    slot: Ints
+    session: Ints
+    time: Floats
+    value: Floats
+    sets: NDArray[np.uint32]
+    renewed: NDArray[np.bool_]
+    limit: Floats
+    counted: NDArray[np.bool_]
+
+    def part(self, begin: int, first: int, last: int) -> "New":
+        """Return some of them, of series that are counted from `begin` on."""
+        some = slice(first, last)
+        return New(
+            self.slot[some] - begin, self.session[some], self.time[some], self.value[some],
+            self.sets[some], self.renewed[some], self.limit[some], self.counted[some],
+        )  # fmt: skip
+
+
+def step(
+    records: Records, own: Records, found: list[list[Detected]], new: New
+) -> tuple[Off, Floats]:
+    """Take in new samples; return how far those that are counted lie off, and what all count as.
+
+    That is their logarithms as if on the same nodes, up is worse.
+
+    `records` and `own` (of `SERIES`) are changed in place, and `found` gets what is found.
+    """
+    lengths = np.bincount(new.slot, minlength=len(records))
+    row = np.arange(len(new.slot)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    where, shape = (row, new.slot), (int(lengths.max()), len(records))
+
+    def packed(values: Floats, fill: float) -> Floats:
+        columns = np.full(shape, fill)
+        columns[where] = values
+        return columns
+
+    sets, sessions = np.zeros(shape, np.uint32), np.zeros(shape, np.int32)
+    sets[where], sessions[where] = new.sets, new.session
+    state = State(records["state"].copy(), found)
+    bad = np.where(own["way"] < 0, 1.0, -1.0)
+    before = state.records["values"][:, -NIGHT_WINDOW:].T.copy()
+    counts = state.records["count"].copy()
+    logs = np.log(packed(new.value, 1.0))
+    values = _comparable(logs, sets, lengths, records, bad) * bad
+    some = np.unique(new.slot[new.counted])
+    off = common_mode.deviations(values[:, some], before[:, some], counts[some])
+    changepoint.go_on(state, values, lengths, packed(new.limit, math.inf), SMALLEST_SEEN)
+    records["state"] = state.records
+    _shift(records["sessions"], sessions, lengths)
+    _shift(records["raw"], logs.astype(np.float32), lengths)
+    _shift(records["sets"], sets, lengths)
+    _shift(own["times"], packed(new.time, 0.0), lengths)
+    own["suspicion"], own["spread"] = state.records["suspicion"], state.records["spread"]
+    at = (row[new.counted], np.searchsorted(some, new.slot[new.counted]))
+    counted = Off(new.slot[new.counted], new.session[new.counted], off[0][at], off[1][at])
+    return counted, values[where]
+
+
+def _shift(held: Records, new: NDArray[np.generic], lengths: Ints) -> None:
+    """Append new samples, (n, m), to those that are held, (m, ...), in place."""
+    both = np.hstack([held, new.T])
+    held[:] = np.take_along_axis(both, np.arange(held.shape[1]) + lengths[:, None], axis=1)
+
+
+def _comparable(
+    logs: Floats, sets: NDArray[np.uint32], lengths: Ints, records: Records, bad: Floats
+) -> Floats:
+    """Return samples as if on the same nodes; series that had the same sets stand together."""
+    same, counts = logs.copy(), records["state"]["count"]
+    groups: dict[tuple[int, int, bytes, bytes], list[int]] = {}
+    for column in np.flatnonzero(lengths).tolist():
+        length, held = int(lengths[column]), min(int(counts[column]), HELD_OF_SETS)
+        old, new = records["sets"][column, HELD_OF_SETS - held :], sets[:length, column]
+        if (old != new[0]).any() or (new != new[0]).any():
+            key = (int(counts[column]), length, old.tobytes(), new.tobytes())
+            groups.setdefault(key, []).append(column)
+    # Groups of as many samples and series go through their steps together.
+    alike: dict[tuple[int, int, int], list[list[int]]] = {}
+    for (count, length, _, _), members in groups.items():
+        alike.setdefault((count, length, len(members)), []).append(members)
+    for (count, length, _), several in alike.items():
+        columns, first = np.array(several), [members[0] for members in several]
+        held, newest = min(count, HELD_OF_SETS), min(count, SET_WINDOW)
+        values = records["state"]["values"][columns, HELD - newest :] * bad[columns, None]
+        raw, names = records["raw"][columns, HELD_OF_SETS - held :], records["sets"][first]
+        before = Before(
+            count, np.moveaxis(raw, 2, 0), names[:, HELD_OF_SETS - held :].T,
+            np.moveaxis(values, 2, 0),
+        )  # fmt: skip
+        same[:length, columns] = comparable_groups(
+            logs[:length, columns], sets[:length, first], before
+        )
+    return np.asarray(same, np.float64)
+
 
 _WAYS = {"higher": 1, "lower": -1, None: 0}
 
@@ -111,7 +281,7 @@ class Progress:
         directed = {slot: one for slot, one in self.by_slot.items() if one.direction is not None}
         families.take(self.kept, target, rows, directed, begun, self.named)
         target.series, target.found = self.series, self.found
-        target.nights = with_nights(
+        target.nights = _with_nights(
             self.kept.nights, self._off(entries), Nights(self.history.sessions)
         )
         self.kept, self.known = target, len(self.series)
@@ -294,3 +464,102 @@ def _names(series: Iterable[Series]) -> Iterator[int]:
     for one in series:
         key = keys.get(id(one.case)) or keys.setdefault(id(one.case), repr(one.case.key))
         yield _hash(f"{key} {one.metric} {one.stored_unit}")
+
+
+def update(history: History, place: Path | None, notes: list[str]) -> Progress:
+    """Return what is known after the last session of a history, from the file of before if it can.
+
+    Without a `place` nothing is kept. `notes` are told why all began again, or nothing was kept.
+    """
+    seen = [mark(session) for session in history.sessions]
+    kept, why = _read(place, seen) if place is not None else (Kept(), "")
+    progress = Progress(history, kept)
+    if kept.seen and not progress.same_ways:
+        progress, why = Progress(history, Kept()), "it is known now which way is better of a series"
+    older = why == _OLDER
+    try:
+        progress = _go_on(progress, None if older else place, notes)
+    except DamagedError as err:
+        progress = _go_on(Progress(history, Kept()), place, notes)
+        why = f"cannot be used: {err}"
+    if why and not older:
+        notes.append(f"{place}: {why}; what became worse was judged again from the first session")
+    return progress
+
+
+#: A judgement as of an earlier session; what is kept stays.
+_OLDER = "it has seen more sessions"
+
+
+def _read(place: Path, seen: list[str]) -> tuple[Kept, str]:
+    """Return what is kept of the sessions with which these begin, or nothing, and why."""
+    now = version()  # of the code that runs: that on the disk may be another one when it ends
+    try:
+        kept = Kept.read(cast("BinaryIO", place.open("rb")), now)
+    except (FileNotFoundError, NotADirectoryError):
+        return Kept(), ""
+    except (OSError, DamagedError) as err:
+        return Kept(), f"cannot be used: {err}"
+    if kept is None:
+        return Kept(), "the code or the constants of detection changed"
+    if kept.seen == seen[: len(kept.seen)]:
+        return kept, ""
+    if kept.seen[: len(seen)] == seen:
+        return Kept(), _OLDER
+    return Kept(), "sessions that it has seen were deleted or changed"
+
+
+def _go_on(progress: Progress, place: Path | None, notes: list[str]) -> Progress:
+    """Take in the sessions that are new; keep what is known then where there is a place for it."""
+    history, kept = progress.history, progress.kept
+    new = history.sessions[len(kept.seen) :]
+    if not new:
+        for _ in kept.blocks():  # all of it is what was written
+            pass
+        progress.place = place
+        return progress
+    if place is not None:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with state_files.locked(place.with_name(f"{place.name}.lock"), 0.0):
+                return _written(progress, new, place)
+        except (OSError, StoredFault) as err:
+            notes.append(f"what is known of series is not kept: {err}")
+            kept, _ = _read(place, [mark(session) for session in history.sessions])
+            progress = Progress(history, kept)
+    for some in progress.portions(history.sessions[len(kept.seen) :]):
+        progress.take(some, _temporary())
+    return progress
+
+
+def _temporary() -> Kept:
+    return Kept(file=cast("BinaryIO", tempfile.SpooledTemporaryFile(IN_MEMORY)))
+
+
+def _written(progress: Progress, new: list[PastSession], place: Path) -> Progress:
+    """Take in the sessions that are new, and replace the file."""
+    *others, last = progress.portions(new)
+    for some in others:
+        progress.take(some, _temporary())
+    part = place.with_name(f"{place.name}.part")
+    target = Kept(file=cast("BinaryIO", part.open("w+b")))
+    try:
+        progress.take(last, target)
+        target.finish(version())
+        os.fsync(target.file.fileno())
+        part.replace(place)
+    except BaseException:
+        part.unlink(missing_ok=True)  # a full disk needs the place
+        raise
+    progress.place = place
+    return progress
+
+
+@cache
+def version() -> str:
+    """Return what stands for the code and the constants by which is judged."""
+    found = hashlib.sha256(np.__version__.encode())
+    folders = (Path(detection.__file__).parent, Path(__file__).parent)
+    for path in sorted(path for folder in folders for path in folder.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.detection import pools, state
+from acceptance.detection import families, state
 from acceptance.detection.constants import BLOCK, TIMES_HELD
 from acceptance.detection.families import FamilyChange
 from acceptance.detection.node_sets import HELD_OF_SETS
@@ -162,12 +162,12 @@ class Kept:
         data = self.file.read(block.size)
         if zlib.crc32(data) != block.sum:
             raise DamagedError("it is not what was written")
-        return np.frombuffer(bytearray(data), pools.record(block.members.shape[1]))
+        return np.frombuffer(bytearray(data), families.record(block.members.shape[1]))
 
     def add_states(self, members: Ints, nodes: list[Node | None], states: Records) -> None:
         """Write the states of a block of families behind the records of all series."""
         data = states.tobytes()
-        where = self.file.tell(), len(data), zlib.crc32(data), pools.missing(states)
+        where = self.file.tell(), len(data), zlib.crc32(data), families.missing(states)
         self.families.append(FamilyBlock(members, nodes, *where))
         self.file.write(data)
 

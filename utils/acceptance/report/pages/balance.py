@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from acceptance.core.text import bytes_text, plural
 from acceptance.report import addresses, curve_traces
-from acceptance.report.model import Axis, Mark, Page, Plot, Scale
-from acceptance.report.plot_files import number_text
+from acceptance.report.plot_model import Axis, Mark, Page, Plot, Scale, number_text
 from acceptance.report.plot_pages import failed, page, speed
 from acceptance.report.results import Results, Sweep, results
 from acceptance.report.source import Source

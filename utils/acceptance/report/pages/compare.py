@@ -13,7 +13,7 @@ from acceptance.core.simulated import is_simulated
 from acceptance.core.text import bytes_text, plural
 from acceptance.regressions.history import PastSession, Series
 from acceptance.report import addresses
-from acceptance.report.model import Axis, Form, Mark, Origin, Page, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Form, Mark, Origin, Page, Plot, Scale, Trace
 from acceptance.report.source import Source
 
 GROUP = "Compare"

@@ -10,10 +10,8 @@ from itertools import groupby
 
 from acceptance.core.text import bytes_text, plural
 from acceptance.report import addresses, curve_traces
-from acceptance.report.curve_traces import BANDS, labels, shared_text
-from acceptance.report.families import SECTIONS, Family, family_of
-from acceptance.report.model import Axis, Page, Plot, Scale, Trace
-from acceptance.report.plot_files import number_text
+from acceptance.report.curve_traces import BANDS, SECTIONS, Family, family_of, labels, shared_text
+from acceptance.report.plot_model import Axis, Page, Plot, Scale, Trace, number_text
 from acceptance.report.plot_pages import failed, page, speed
 from acceptance.report.rendering import time_text
 from acceptance.report.results import Results, Sweep, count_of, results

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from acceptance.report import addresses
-from acceptance.report.model import Page
+from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
 
 

@@ -8,10 +8,18 @@ from acceptance.fabric import topology as fabrics
 from acceptance.fabric import view
 from acceptance.fabric.topology import Link, Topology
 from acceptance.report import addresses
-from acceptance.report.fabric_drawing import Drawing, draw, key_of
-from acceptance.report.fabric_marks import Marked, Row, Trouble, marked, rows_of
+from acceptance.report.fabric_drawing import (
+    Drawing,
+    Marked,
+    Row,
+    Trouble,
+    draw,
+    key_of,
+    marked,
+    rows_of,
+)
 from acceptance.report.fabric_reading import Reading, readings
-from acceptance.report.model import Page
+from acceptance.report.plot_model import Page
 from acceptance.report.source import Place, Source
 
 #: What is said where nobody looked, and what to do.

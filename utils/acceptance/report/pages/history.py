@@ -1,21 +1,257 @@
-"""Histories: an index of all series, those with alerts and changes first, each with its plot."""
+"""Histories: an index of all series, those with alerts and changes first, each with its plot.
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+Series as the page of histories has them: a line each, and their samples in few small files.
+
+A file is a script that hands data to `plots.js`, as those of plots are, for some cases. Times are
+written as differences (s), values with five digits, sessions by their number in a list; software
+and nodes only where they change. `static/history.js` makes a plot of it.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from acceptance.alerts import Ack, Alert, acknowledgements
+from acceptance.alerts import HISTORY, Ack, Alert, acknowledgements
 from acceptance.alerts.acknowledgements import AckFault
 from acceptance.core.simulated import is_simulated
 from acceptance.core.text import plural
 from acceptance.detection import Scan
 from acceptance.regressions import Change, Judgement
-from acceptance.regressions.history import CaseHistory, Series, day
-from acceptance.report import addresses, series_files
-from acceptance.report.model import Page
-from acceptance.report.series_files import Known
+from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
+from acceptance.report import addresses, plot_model
+from acceptance.report.plot_model import Axis, Page, Plot, Scale, Trace
 from acceptance.report.source import Source
+
+#: Values of a file, and of all files together: more series have fewer of their newest samples.
+OF_FILE, OF_ALL, FEWEST = 24_000, 1_600_000, 60
+#: Session that has a page -> case, as (where, name) -> its number on that page.
+Shown = Mapping[str, Mapping[tuple[str, str], int]]
+#: The form of a plot, which the page's script fills in.
+_FORM = Plot(
+    "plot", "", "", Axis("time", scale=Scale.DATE), Axis("", free=True), (Trace("", (), ()),)
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a series beside its samples: by the judge of the gate."""
+
+    series: Series
+    scan: Scan | None
+    alarms: tuple[tuple[Alert, Change], ...] = ()
+    acks: tuple[Ack, ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        """Return the name by which an address leads to it: the same in every report."""
+        return anchor(self.series)
+
+    @property
+    def metric(self) -> str:
+        """Return its metric."""
+        return self.series.metric
+
+    @property
+    def level(self) -> float | None:
+        """Return the level that it has now; None where that is not known."""
+        known = self.scan is not None and math.isfinite(self.scan.level)
+        return self.scan.level if self.scan is not None and known else None
+
+    @property
+    def waits(self) -> int:
+        """Return after how many more samples it can be judged; 0: it is."""
+        return self.scan.needed if self.scan is not None else 0
+
+    @property
+    def since(self) -> float:
+        """Return when its level changed last (s since the epoch), 0 where it never did."""
+        if self.scan is None or not self.scan.changes:
+            return 0.0
+        return self.series.samples[self.scan.changes[-1].start].time
+
+    @property
+    def change(self) -> float | None:
+        """Return by which fraction its level changed last; None where it never did."""
+        if self.scan is None or not self.scan.changes:
+            return None
+        last = self.scan.changes[-1]
+        return float(last.after / last.before - 1)
+
+    @property
+    def way(self) -> str:
+        """Return whether the last change was for the better or the worse; empty: nobody knows."""
+        if self.scan is None or not self.scan.changes or self.series.direction is None:
+            return ""
+        last = self.scan.changes[-1]
+        higher = last.after > last.before
+        return "better" if higher == (self.series.direction == "higher") else "worse"
+
+    @property
+    def alerts(self) -> str:
+        """Return its open alerts in words."""
+        words = (HISTORY[alert.kind][0] if alert.kind in HISTORY else alert.kind
+                 for alert, _ in self.alarms)  # fmt: skip
+        return ", ".join(dict.fromkeys(words))
+
+
+def anchor(series: Series) -> str:
+    """Return the name by which an address leads to a series."""
+    text = f"{series.case.key!r} {series.metric} {series.stored_unit}"
+    return f"m{hashlib.blake2s(text.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
+
+
+@dataclass
+class File:
+    """The cases of a file, and how many values they have."""
+
+    address: str
+    cases: list[tuple[CaseHistory, list[Known]]] = field(default_factory=list)
+    values: int = 0
+
+
+def _most_samples(series: Sequence[Series]) -> int:
+    """Return how many of its newest samples each series has in the files; 0: all."""
+    if sum(one.count for one in series) <= OF_ALL:
+        return 0
+    return max(OF_ALL // len(series), FEWEST)
+
+
+def files(
+    cases: Iterable[tuple[CaseHistory, list[Known]]], most: int, address: Callable[[int], str]
+) -> list[File]:
+    """Divide cases into files, each with its address."""
+    made: list[File] = []
+    for case, known in cases:
+        size = sum(min(one.series.count, most or one.series.count) for one in known)
+        if not made or made[-1].values + size > OF_FILE:
+            made.append(File(address(len(made))))
+        made[-1].cases.append((case, known))
+        made[-1].values += size
+    return made
+
+
+def script(
+    file: File, most: int, slow: Mapping[tuple[str, str], Sequence[float]], shown: Shown
+) -> str:  # fmt: skip
+    """Return the text of a file; `shown` are the sessions that have a page."""
+    sessions: dict[str, int] = {}
+    cases = [_case(case, known, most, sessions, slow, shown) for case, known in file.cases]
+    pages = [[uuid, addresses.session(uuid) if uuid in shown else ""] for uuid in sessions]
+    data = {"plot": plot_model.data(_FORM), "sessions": pages, "cases": cases}
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f"acceptancePlot({text});\n"
+
+
+def _case(
+    case: CaseHistory, known: Sequence[Known], most: int, sessions: dict[str, int],
+    slow: Mapping[tuple[str, str], Sequence[float]], shown: Shown,
+) -> dict[str, Any]:  # fmt: skip
+    newest = [one.series.samples[-most if most else 0 :] for one in known]
+    samples: dict[int, Sample] = {id(each): each for row in newest for each in row}
+    order = sorted(samples.values(), key=lambda each: (each.session.number, each.time))
+    place = {id(each): number for number, each in enumerate(order)}
+    times = [round(each.time) for each in order]
+    key = case.key
+    return {
+        "name": key.check,
+        "where": key.where,
+        "keys": " ".join(f"{name}={value}" for name, value in key.keys),
+        "times": [now - before for before, now in zip([0, *times], times, strict=False)],
+        "sessions": [sessions.setdefault(each.session.uuid, len(sessions)) for each in order],
+        "cases": [
+            [number, on_page]
+            for number, each in enumerate(order)
+            if (on_page := shown.get(each.session.uuid, {}).get((key.where, key.check))) is not None
+        ],
+        "perflog": [number for number, each in enumerate(order) if each.session.perflog],
+        "software": _runs(_software(each.software) for each in order),
+        "nodes": _runs(" ".join(each.nodes) for each in order),
+        "slow": [round(time) for time in slow.get((key.system, key.partition), ())],
+        "series": [
+            _series(one, row, place, len(order))
+            for one, row in zip(known, newest, strict=True)
+        ],
+    }  # fmt: skip
+
+
+def _series(
+    one: Known, shown: Sequence[Sample], place: Mapping[int, int], count: int
+) -> dict[str, Any]:
+    series = one.series
+    data: dict[str, Any] = {
+        "id": one.anchor,
+        "metric": series.metric,
+        "unit": series.unit,
+        "direction": series.direction or "",
+        "values": [_short(value) for value in series.values[-len(shown) :]] if shown else [],
+        "all": series.count,
+    }
+    places = [place[id(each)] for each in shown]
+    if places != [*range(count)]:
+        data["at"] = places
+    if one.level is not None:
+        data["level"] = _short(one.level)
+    if one.scan is not None and one.scan.changes:
+        data["changes"] = [
+            [
+                round(series.samples[change.start].time),
+                round(series.samples[change.detected].time),
+                _short(change.before),
+                _short(change.after),
+                _way(series, change.before, change.after),
+            ]
+            for change in one.scan.changes
+        ]
+    if one.alarms:
+        data["alerts"] = [[round(change.time), _told(alert, change)]
+                          for alert, change in one.alarms]  # fmt: skip
+    if one.acks:
+        data["acks"] = [[_when(ack), ack.text] for ack in one.acks]
+    return data
+
+
+@lru_cache(maxsize=256)
+def _software(software: Software) -> str:
+    return software_text(software)
+
+
+def _way(series: Series, before: float, after: float) -> str:
+    if series.direction is None:
+        return ""
+    return "better" if (after > before) == (series.direction == "higher") else "worse"
+
+
+def _told(alert: Alert, change: Change) -> str:
+    kind = HISTORY[alert.kind][0] if alert.kind in HISTORY else alert.kind
+    return f"open alert {alert.id}: {kind} since {day(change.time)}"
+
+
+def _when(ack: Ack) -> int:
+    return round(ack.when.timestamp())
+
+
+def _short(value: float) -> float:
+    short = float(f"{value:.5g}")
+    return int(short) if short == int(short) and abs(short) < 1e9 else short
+
+
+def _runs(words: Iterable[str]) -> list[list[Any]]:
+    """Return where each run of equal words begins, and the word."""
+    return [*_begun(words)]
+
+
+def _begun(words: Iterable[str]) -> Iterator[list[Any]]:
+    before = None
+    for number, word in enumerate(words):
+        if word != before:
+            yield [number, word]
+        before = word
+
 
 #: Series that one page lists: more have a page for each partition.
 MOST = 2_500
@@ -52,7 +288,7 @@ def pages(source: Source) -> list[Page]:
         nights = tuple(map(day, slow.get(name, ())))
         partitions.append(Partition(":".join(name), is_simulated(name[0]), [*cases], path, nights))
     every = [one for partition in partitions for one in partition.known]
-    most = series_files.most_samples([one.series for one in every])
+    most = _most_samples([one.series for one in every])
     context = {
         "partitions": partitions,
         "count": len(every),
@@ -86,16 +322,14 @@ def _page(
         for session in source.sessions
     }
     cases = [entry for partition in partitions for entry in partition.cases]
-    made = series_files.files(
-        cases if whole else [], most, lambda n: addresses.data(path, str(n), "js")
-    )
+    made = files(cases if whole else [], most, lambda n: addresses.data(path, str(n), "js"))
     file_of = {
         one.anchor: addresses.relative(file.address, path)
         for file in made
         for _, known in file.cases
         for one in known
     }
-    texts = {file.address: series_files.script(file, most, slow, shown) for file in made}
+    texts = {file.address: script(file, most, slow, shown) for file in made}
     changed = sorted(
         (one for _, known in cases for one in known if one.alarms or one.change is not None),
         key=lambda one: (not one.alarms, -one.since),

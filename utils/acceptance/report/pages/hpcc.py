@@ -14,8 +14,7 @@ from typing import NamedTuple
 from acceptance.claims import hpcc_ratios
 from acceptance.core.text import plural
 from acceptance.report import addresses
-from acceptance.report.model import Axis, Form, Origin, Page, Plot, Scale, Trace
-from acceptance.report.plot_files import number_text
+from acceptance.report.plot_model import Axis, Form, Origin, Page, Plot, Scale, Trace, number_text
 from acceptance.report.plot_pages import case_address, failed, page
 from acceptance.report.results import Results, count_of, results
 from acceptance.report.source import Place, Source

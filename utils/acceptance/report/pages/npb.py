@@ -14,8 +14,17 @@ from dataclasses import dataclass
 from acceptance.core.simulated import model_of
 from acceptance.core.text import plural
 from acceptance.report import addresses
-from acceptance.report.model import Axis, Form, Mark, Origin, Page, Plot, Scale, Trace
-from acceptance.report.plot_files import number_text
+from acceptance.report.plot_model import (
+    Axis,
+    Form,
+    Mark,
+    Origin,
+    Page,
+    Plot,
+    Scale,
+    Trace,
+    number_text,
+)
 from acceptance.report.plot_pages import failed, page, speed
 from acceptance.report.results import Results, Sweep, results
 from acceptance.report.source import Source
@@ -31,7 +40,7 @@ _PROBLEM = ("class", "np")
 
 
 @dataclass(frozen=True)
-class Configuration:
+class _Configuration:
     """What is compared: a partition, an MPI, and how ranks stand. Slower fabrics come first."""
 
     rank: tuple[float, str]
@@ -50,7 +59,7 @@ class Configuration:
 
 #: A benchmark of a class and a number of processes: `IS.B.16`.
 Program = str
-Bars = dict[Configuration, dict[Program, Sweep]]
+Bars = dict[_Configuration, dict[Program, Sweep]]
 
 
 def pages(source: Source) -> list[Page]:
@@ -95,7 +104,7 @@ def _bars(found: Iterable[Results]) -> Bars:
             name = sweep.benchmark.removeprefix("npb.")
             if name in NAMES and sweep.stem in METRICS and None in sweep.values:
                 keys = sweep.keys
-                configuration = Configuration(
+                configuration = _Configuration(
                     speed(each.place), each.place.partition, sweep.environment,
                     keys.get("nodes", ""), keys.get("mapping", ""), keys.get("intranode", ""),
                 )  # fmt: skip
@@ -108,7 +117,7 @@ def program(name: str, keys: Mapping[str, str]) -> Program:
     return ".".join((name.upper(), *(keys.get(key, "?") for key in _PROBLEM)))
 
 
-def _names(configurations: Sequence[Configuration]) -> dict[Configuration, str]:
+def _names(configurations: Sequence[_Configuration]) -> dict[_Configuration, str]:
     """Name configurations by what tells them apart, and always by partition and environment."""
     told = ("nodes", "mapping", "intranode")
     differ = [field for field in told if len({getattr(one, field) for one in configurations}) > 1]
@@ -162,8 +171,8 @@ def _over(sweep: Sweep, other: float) -> float:
 def _normalised(
     source: Source,
     bars: Bars,
-    names: Mapping[Configuration, str],
-    base: Configuration,
+    names: Mapping[_Configuration, str],
+    base: _Configuration,
     *,
     several: bool,
 ) -> Plot:
@@ -241,7 +250,7 @@ def _published(
     return made
 
 
-def _before(source: Source, bars: Bars, names: Mapping[Configuration, str]) -> Plot | None:
+def _before(source: Source, bars: Bars, names: Mapping[_Configuration, str]) -> Plot | None:
     """Return times over the middle of earlier sessions; None: no program has two of them."""
     traces, low, high = [], 1.0, 1.0
     for one, programs in bars.items():
@@ -267,7 +276,7 @@ def _before(source: Source, bars: Bars, names: Mapping[Configuration, str]) -> P
     )
 
 
-def _speeds(source: Source, bars: Bars, names: Mapping[Configuration, str]) -> Plot:
+def _speeds(source: Source, bars: Bars, names: Mapping[_Configuration, str]) -> Plot:
     traces = [
         _trace(source, names[one], {name: (sweep.values[None].value, sweep)
                                     for name, sweep in programs.items()}, names[one])

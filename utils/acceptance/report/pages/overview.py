@@ -12,7 +12,7 @@ from acceptance.core import release
 from acceptance.core.errors import Fault
 from acceptance.core.observations import Observation
 from acceptance.report import addresses
-from acceptance.report.model import Page
+from acceptance.report.plot_model import Page
 from acceptance.report.runs import Outcome, Ran, Run, Told, counts, runs, since, software, told
 from acceptance.report.source import Place, Source
 from acceptance.verdict import Verdict
@@ -24,7 +24,7 @@ _FABRIC = "fabric"
 
 
 @dataclass(frozen=True)
-class Standing:
+class _Standing:
     """What the newest run says of a partition; `run` is None where no session has a case of it."""
 
     place: Place
@@ -128,7 +128,7 @@ def _never_measured(source: Source) -> list[str]:
     return [place.name for place in source.places if place.system not in systems]
 
 
-def _standing(source: Source, place: Place, listed: list[Run]) -> Standing:
+def _standing(source: Source, place: Place, listed: list[Run]) -> _Standing:
     key = place.system, place.partition
     run = next((each for each in listed if key in each.places), None)
     alerts = sum(
@@ -138,9 +138,9 @@ def _standing(source: Source, place: Place, listed: list[Run]) -> Standing:
         for entry, ack in _alerts(source)
     )
     if run is None:
-        return Standing(place, alerts=alerts)
+        return _Standing(place, alerts=alerts)
     absent = _absent(run.verdict, place.name) if run.verdict else ()
-    return Standing(place, run, told(run.verdict), tuple(run.of(*key)), tuple(absent), alerts)
+    return _Standing(place, run, told(run.verdict), tuple(run.of(*key)), tuple(absent), alerts)
 
 
 def _absent(verdict: Verdict, place: str) -> Iterable[str]:
@@ -192,7 +192,7 @@ def _new_alerts(source: Source, before: Run | None) -> list[str]:
     return [id for id, when in opened if when.timestamp() > before.end]
 
 
-def _links(standing: Standing) -> dict[str, Any]:
+def _links(standing: _Standing) -> dict[str, Any]:
     """Return what was found of the links of a partition, or why nobody can say anything."""
     assert standing.run is not None
     verdict, name = standing.run.verdict, standing.place.name

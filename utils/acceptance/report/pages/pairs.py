@@ -13,8 +13,8 @@ from acceptance.nodes.culprits import Culprit
 from acceptance.report import addresses
 from acceptance.report.fabric_reading import leaves
 from acceptance.report.matrices import Pairs
-from acceptance.report.model import Page, Plot
 from acceptance.report.newest import Newest, newest
+from acceptance.report.plot_model import Page, Plot
 from acceptance.report.source import Place, Source
 from acceptance.suites.patterns.all_pairs_output import read_so_far
 

@@ -8,7 +8,7 @@ from typing import Any
 from acceptance.core.severities import INFO, SEVERITIES
 from acceptance.core.simulated import NO_EVIDENCE, SIMULATED, is_simulated, model_of
 from acceptance.report import addresses
-from acceptance.report.model import Page
+from acceptance.report.plot_model import Page
 from acceptance.report.source import Protocol, Source
 from acceptance.verdict import node_lines
 

@@ -6,7 +6,7 @@ from typing import Any
 from acceptance.references import Reference, write_parameters
 from acceptance.report import addresses
 from acceptance.report.citations import Citations
-from acceptance.report.model import Page
+from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
 
 

@@ -13,8 +13,7 @@ from acceptance.core.text import read_bounded
 from acceptance.references import Reference
 from acceptance.report import addresses
 from acceptance.report.citations import Citations
-from acceptance.report.model import Page
-from acceptance.report.plot_files import cell_text
+from acceptance.report.plot_model import Page, cell_text
 from acceptance.report.runs import SOFTWARE, Outcome, Ran, bounds, counts, outcome, told
 from acceptance.report.source import Source
 from acceptance.rfm import Case, Metric, Session
@@ -33,7 +32,7 @@ _LEFT_OUT = ("pairs", "all_pairs", "declared")
 
 
 @dataclass(frozen=True)
-class ShownMetric:
+class _ShownMetric:
     """A metric with the range that it has to lie in, and the reference that judged it."""
 
     metric: Metric
@@ -60,7 +59,7 @@ class ShownCase:
 
     number: int
     case: Case
-    metrics: tuple[ShownMetric, ...]
+    metrics: tuple[_ShownMetric, ...]
     output: str = ""
     why_no_output: str = ""
 
@@ -195,7 +194,7 @@ def _shown(number: int, case: Case, citations: Citations) -> ShownCase:
         number,
         case,
         tuple(
-            ShownMetric(each, *bounds(each), citations.find(case, each)) for each in case.metrics
+            _ShownMetric(each, *bounds(each), citations.find(case, each)) for each in case.metrics
         ),
     )
 

@@ -1,4 +1,4 @@
-// A plot of `report/model.py` as traces and layout of plotly.js. Text is escaped before it is handed
+// A plot of `report/plot_model.py` as traces and layout of plotly.js. Text is escaped before it is handed
 // on: plotly takes some HTML in texts. Colours and fonts are those of `plot.css`.
 "use strict";
 (() => {

@@ -6,8 +6,8 @@ import shutil
 from dataclasses import dataclass
 
 from acceptance.core import process
-from acceptance.launch import scontrol, slurm_jobs
-from acceptance.launch.scontrol import NodeRecord, PartitionRecord, SlurmFault
+from acceptance.launch import slurm_jobs, slurm_nodes
+from acceptance.launch.slurm_nodes import NodeRecord, PartitionRecord, SlurmFault
 
 #: Seconds that a look at a node may wait until it starts; by then another user has the node.
 PATIENCE = 20
@@ -65,9 +65,9 @@ def ask() -> Cluster:
             "slurmctld is back; for this machine alone: --local"
         )
     # With hidden partitions, which whoever knows their names may use.
-    nodes, partitions = scontrol.all_nodes(), scontrol.all_partitions()
-    config = scontrol.config(scontrol.show("config"))
-    mpis = process.run(["srun", "--mpi=list"], scontrol.PATIENCE)
+    nodes, partitions = slurm_nodes.all_nodes(), slurm_nodes.all_partitions()
+    config = slurm_nodes.config(slurm_nodes.show("config"))
+    mpis = process.run(["srun", "--mpi=list"], slurm_nodes.PATIENCE)
     if mpis.status is None:
         raise SlurmFault(f"srun --mpi=list: {mpis.fault}")
     hosts = [value for key, value in config.items() if key.startswith("SlurmctldHost")]
@@ -78,7 +78,7 @@ def ask() -> Cluster:
         controllers=tuple(host.partition("(")[0] for host in hosts if host),
         nodes=tuple(nodes),
         partitions=tuple(partitions),
-        plugins=tuple(scontrol.mpi_plugins(mpis.out + mpis.err)),
+        plugins=tuple(slurm_nodes.mpi_plugins(mpis.out + mpis.err)),
         no_accounting=slurm_jobs.accounting_fault(),
         enforced=config.get("AccountingStorageEnforce", ""),
         counts_memory="MEMORY" in config.get("SelectTypeParameters", "").upper(),

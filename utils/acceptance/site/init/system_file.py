@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 
 from acceptance.core.text import WIDTH, plural, shortened
-from acceptance.launch.scontrol import NodeRecord
+from acceptance.launch.slurm_nodes import NodeRecord
 from acceptance.site.init.cluster import Cluster
 from acceptance.site.init.node_kinds import Kind
 from acceptance.software import InstalledMpi, MpiSearch, plugin

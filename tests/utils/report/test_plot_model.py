@@ -1,0 +1,165 @@
+"""A plot as script, table, CSV and JSON: all four have the same numbers, and none is code."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from random import Random
+
+import pytest
+
+from acceptance.report import plot_model
+from acceptance.report.plot_model import Axis, Plot, Scale, Trace
+from tests.utils.report import plots
+
+PAGE = "curves/local-default.html"
+ALL = [plots.curves(), plots.bars(), plots.polar(), plots.cells(), plots.nights()]
+
+
+class Tables(HTMLParser):
+    """Collects the cells of all rows that have cells, all links, and the tags that there are."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.links, self.tags = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+        if tag == "a":
+            self.links.append(dict(attributes)["href"])
+
+    def handle_data(self, text):
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += text.strip()
+
+
+def handed(script):
+    """Return what a script hands to the browser's part."""
+    inside = re.fullmatch(r"acceptancePlot\((.*)\);\n", script, re.S)
+    assert inside, script[:80]
+    return json.loads(inside[1])
+
+
+def lines(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("plot", ALL, ids=lambda plot: plot.id)
+def test_all_forms_have_the_same_numbers(plot):
+    name = (plot.z or plot.y).label
+    in_csv = [line[name] for line in lines(plot_model.as_csv(plot))]
+    expected = ["" if row.y is None else repr(row.y) for row in plot_model.rows(plot)]
+    assert in_csv == expected
+    shown = Tables(plot_model.html(plot, PAGE)).rows
+    at = 2 if plot.z else 1
+    values = [row[at] for row in shown if len(row) > 1]
+    assert values == [plot_model.number_text(row.y) for row in plot_model.rows(plot)]
+    assert handed(plot_model.script(plot)) == json.loads(plot_model.as_json(plot))
+
+
+def test_no_text_leaves_its_place():
+    plot = replace(plots.curves(), title=plots.HOSTILE, summary=plots.HOSTILE)
+    script = plot_model.script(plot)
+    assert "<" not in script
+    assert script.isascii()
+    assert handed(script)["traces"][1]["name"] == plots.HOSTILE
+    tags = Tables(plot_model.html(plot, PAGE)).tags
+    assert "img" not in tags
+    assert "script" not in tags
+
+
+def test_a_spreadsheet_computes_nothing():
+    trace = Trace("=HYPERLINK(1)", (1.0,), (-2.0,), notes=("@now",))
+    text = plot_model.as_csv(Plot("a", "A", "", Axis("x"), Axis("y"), (trace,)))
+    (line,) = lines(text)
+    assert line["trace"] == "'=HYPERLINK(1)"
+    assert line["note"] == "'@now"
+    assert line["y"] == "-2.0"
+
+
+@pytest.mark.parametrize(
+    ("made", "ending"),
+    [((), ""), ((0,), " (partly simulated)"), ((0, 1), " (simulated)")],
+)
+def test_what_was_simulated_is_in_every_title(made, ending):
+    traces = tuple(plots.measured(str(at), simulated=at in made) for at in (0, 1))
+    limit = plots.curves().traces[-1]
+    plot = replace(plots.curves(), traces=(*traces, limit))
+    assert plot_model.title(plot) == f"Latency{ending}"
+    assert f">Latency{ending}</h3>" in plot_model.html(plot, PAGE)
+    assert handed(plot_model.script(plot))["title"] == f"Latency{ending}"
+    marked = [line["simulated"] == "yes" for line in lines(plot_model.as_csv(plot))]
+    assert any(marked) == bool(made)
+
+
+def test_links_are_seen_from_the_page():
+    links = Tables(plot_model.html(plots.curves(), PAGE)).links
+    assert "../sessions/abc.html#case-0" in links
+    assert "../data/curves/local-default/latency.csv" in links
+    written = [address for address, _ in plot_model.files(plots.curves(), PAGE)]
+    assert "data/curves/local-default/latency.csv" in written
+
+
+def test_a_download_of_what_was_simulated_is_called_so():
+    text = plot_model.html(plots.curves(simulated=True), PAGE)
+    assert 'download="local-default-latency-simulated.csv"' in text
+    assert 'download="local-default-latency.json"' in plot_model.html(plots.curves(), PAGE)
+
+
+def test_what_has_no_place_on_a_logarithmic_axis_is_told():
+    text = plot_model.html(plots.curves(), PAGE)
+    assert "5 numbers (at 0 B) stand in the table only" in text
+    assert "in the table only" not in plot_model.html(plots.nights(), PAGE)
+
+
+def test_a_plot_of_nothing_says_so():
+    empty = Plot("a", "A", "Nothing was measured.", plots.MESSAGE, plots.LATENCY, ())
+    text = plot_model.html(empty, PAGE)
+    assert "Nothing to draw" in text
+    assert "plot-area" not in text
+
+
+def test_a_long_table_says_what_it_leaves_out(monkeypatch):
+    monkeypatch.setattr(plot_model, "MOST_ROWS", 10)
+    text = plot_model.html(plots.nights(), PAGE)
+    assert "40 more are in the CSV" in text
+    assert len(lines(plot_model.as_csv(plots.nights()))) == 50
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (1234.5678, "1,235"),
+        (4240.3, "4,240"),
+        (1e5 + 0.5, "100,000"),
+        (999.96, "1,000"),
+        (0.5, "0.5"),
+        (12.3456, "12.35"),
+        (0.00123, "0.00123"),
+    ],
+)
+def test_numbers_have_the_digits_that_are_read(value, text):
+    assert plot_model.number_text(value) == text
+
+
+def test_places_are_written_as_people_do():
+    assert plot_model.x_text(plots.MESSAGE, 4096.0) == "4 KiB"
+    assert plot_model.x_text(plots.MESSAGE, 4096.0, exact=True) == "4096"
+    night = Axis("Night", scale=Scale.DATE)
+    assert plot_model.x_text(night, 0.0) == "1970-01-01 00:00 UTC"
+
+
+def test_a_number_as_it_is_shown_is_the_number():
+    random = Random(3)
+    for _ in range(2000):
+        value = random.choice([-1, 1]) * 10 ** random.uniform(-8, 12)
+        assert float(plot_model.number_text(value).replace(",", "")) == pytest.approx(value, 1e-3)

@@ -1,0 +1,405 @@
+"""Programs of a suite below the folder that holds it.
+
+Sources of suites that are built for SimGrid: what somebody names, or what Spack has kept.
+
+Why a check file gives no case on a partition, and what of a suite is not there, in one place.
+
+Environments are dictionaries as ReFrame's configuration has them: `name`, `features`, `extras`,
+`modules`, `env_vars`; with what `acceptance.software.prepared` takes of system and partition.
+"""
+
+import functools
+import os
+import re
+import shutil
+import tarfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
+from acceptance.launch import PlacementFault, Size, placement
+from acceptance.software import mpis
+from acceptance.software.prepared import loads_modules, prepared
+from acceptance.suites import Suite, suite_of
+
+
+def find_program(folder: Path, *names: str) -> Path:
+    """Return the executable of the first of these names, in a folder or anywhere below it.
+
+    Suites sort their programs into folders that change with their versions (OSU), so only the name
+    counts; several names are those of different versions (NPB). Raises FileNotFoundError when
+    there is none, or none that can be executed.
+    """
+    for name in names:
+        direct = folder / name
+        candidates = [direct] if direct.is_file() else sorted(folder.rglob(name))
+        for path in candidates:
+            if path.is_file() and os.access(path, os.X_OK):
+                return path
+    raise FileNotFoundError(f"{folder / ' or '.join(names)}: missing or not executable")
+
+
+#: Suite -> the variable that names its source, and how its archive's one folder begins.
+_SOURCES = {
+    "osu": ("OSU_SOURCE", "osu-micro-benchmarks-"),
+    "imb": ("IMB_SOURCE", "mpi-benchmarks-"),
+    "npb": ("NPB_SOURCE", "NPB3."),
+}
+#: Where Spack keeps archives, below its source cache and in a mirror, by their checksums.
+_KEPT = "_source-cache/archive/*/*"
+
+
+def find_sources(workspace: Workspace) -> dict[str, str]:
+    """Return suite -> its source, a folder or an archive, of those that are here.
+
+    What a variable names goes before what Spack has kept, and is taken unseen: the build tells.
+    """
+    kept = _kept(workspace)
+    named = {suite: os.environ.get(variable, "") for suite, (variable, _) in _SOURCES.items()}
+    found = {suite: named[suite] or kept.get(suite, "") for suite in _SOURCES}
+    return {suite: os.path.abspath(source) for suite, source in found.items() if source}
+
+
+@functools.cache
+def _kept(workspace: Workspace) -> dict[str, str]:
+    """Return suite -> its newest archive, by the numbers in the name of its folder."""
+    archives = sorted((_numbers(first), first, path) for first, path in _archives(workspace))
+    return {
+        suite: str(path)
+        for _, first, path in archives
+        for suite, (_, begin) in _SOURCES.items()
+        if first.startswith(begin)
+    }
+
+
+def _archives(workspace: Workspace) -> Iterator[tuple[str, Path]]:
+    mirror = os.environ.get("SPACK_MIRROR", "")
+    folders = [Path(mirror).expanduser()] if mirror and "://" not in mirror else []
+    for folder in [*folders, workspace.spack / "sources"]:
+        yield from ((_first_folder(path), path) for path in folder.glob(_KEPT))
+
+
+def _numbers(name: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", name)]
+
+
+def _first_folder(path: Path) -> str:
+    try:
+        with tarfile.open(path) as archive:
+            first = archive.next()
+            return first.name.split("/")[0] if first else ""
+    except (OSError, EOFError, tarfile.TarError):
+        return ""  # no archive that this program reads
+
+
+def release_of_npb(source: str) -> str:
+    """Return the release of NPB, 3.4 or 3.3, that a source has: a folder, or an archive.
+
+    Each has a folder for MPI that is named by the release; empty where neither is there.
+    """
+    has = {name.split("/")[1] for name in _names(source) if "/" in name}
+    return next((release for release in ("3.4", "3.3") if f"NPB{release}-MPI" in has), "")
+
+
+@functools.cache
+def _names(source: str) -> list[str]:
+    """Return the names in a folder, or in an archive, each below that folder or the archive's."""
+    try:
+        if os.path.isdir(source):
+            return [f"./{name}" for name in os.listdir(source)]
+        with tarfile.open(source) as archive:
+            return archive.getnames()
+    except (OSError, EOFError, tarfile.TarError):
+        return []
+
+
+def source_of(environment: Mapping[str, Any], suite: str) -> str:
+    """Return the source from which a suite is built for an environment; empty: it is not."""
+    sources = environment.get("extras", {}).get("sources")
+    return str(sources.get(suite, "")) if isinstance(sources, Mapping) else ""
+
+
+def _how_to_name(suite: str) -> str:
+    """Say how a simulated system gets a suite; empty where it cannot."""
+    if suite not in _SOURCES:
+        return ""
+    variable, _ = _SOURCES[suite]
+    return (
+        f"set {variable} to the folder, or archive, of its source; or SPACK_MIRROR to a mirror of "
+        "Spack that has it"
+    )
+
+
+Environment = Mapping[str, Any]
+_SIZE = (
+    'write "nodes" and "cores" into the `extras` of the partition; acceptance doctor has the lines'
+)
+_NONE_UP = "see why Slurm gives them no jobs (sinfo -R), and resume them"
+
+
+@dataclass(frozen=True)
+class NoCase:
+    """A check file (its stem) without a case on a partition: why, and what to do if it shall.
+
+    `promised`: an environment has its suite, so that somebody should do something.
+    """
+
+    check: str
+    partition: str
+    reason: str
+    remedy: str = ""
+    promised: bool = False
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        todo = f" ({self.remedy})" if self.promised and self.remedy else ""
+        return f"{self.check}.py: no case on {self.partition}: {self.reason}{todo}"
+
+
+def no_cases_line(found: Iterable[NoCase]) -> str:
+    """Say in a line which check files give no case where; the doctor has the reasons."""
+    checks: dict[str, list[str]] = {}
+    for each in found:
+        checks.setdefault(each.partition, []).append(f"{each.check}.py")
+    places: dict[str, list[str]] = {}
+    for partition, names in checks.items():
+        places.setdefault(", ".join(sorted({*names})), []).append(partition)
+    parts = "; of ".join(f"{names} on {', '.join(where)}" for names, where in places.items())
+    return f"no case of {parts}; acceptance doctor says why"
+
+
+#: Check files (their stems) that give no case on a simulated partition.
+_NOT_SIMULATED = {"hpcc": "SimGrid does not get past its RandomAccess"}
+#: MPI -> what compiles for it, if it is not what a suite names.
+_COMPILERS = {"simgrid": "smpicc"}
+
+
+def no_case(
+    check: str,
+    partition: str,
+    size: Size,
+    environments: Collection[Environment],
+    verified: bool,
+    simulated: bool = False,
+) -> NoCase | None:
+    """Say why a check file gives no case on a partition; None where nothing keeps it from that.
+
+    `verified`: ranks can tell there where they stand (`verify_placement`). `simulated`: SimGrid
+    runs its jobs.
+    """
+    if simulated and not any(mpi_of(each) == "simgrid" for each in environments):
+        reason = f"it is simulated, and there is no SimGrid here ({GET_SIMGRID})"
+        return NoCase(check, partition, reason)
+    if simulated and check in _NOT_SIMULATED:
+        return NoCase(check, partition, _NOT_SIMULATED[check])
+    if not environments:
+        return NoCase(check, partition, "it has no environment", 'name one in its "environs"', True)
+    suite = suite_of(check)
+    if suite is None:
+        return None
+    having = [each for each in environments if suite.key in each.get("features", ())]
+    if not having:
+        lacking = not_simulated(suite) if simulated else not_provided(suite)
+        return NoCase(check, partition, *lacking)
+    names = ", ".join(each["name"] for each in having)
+    reason, remedy, promised = _of_size(size), "", True
+    if size.unknown:
+        remedy = _NONE_UP if size.there else _SIZE
+    elif not reason:
+        reason, promised = _of_kind(check, suite, size, having, verified, names), False
+    return NoCase(check, partition, reason, remedy, promised) if reason else None
+
+
+def _of_size(size: Size) -> str:
+    if size.unknown:
+        return f"nobody knows how many nodes and cores it has: {size.unknown}"
+    return "a message requires two processes, and it has one core" if size.processes < 2 else ""
+
+
+def _of_kind(
+    check: str,
+    suite: Suite,
+    size: Size,
+    having: Collection[Environment],
+    verified: bool,
+    names: str,
+) -> str:
+    alone = all("no-loopback" in each.get("features", ()) for each in having)
+    if check in suite.derived and size.cores < 2:
+        return "it compares what is inside a node with what is between nodes, of one core each"
+    if check in suite.derived and size.nodes == 1 and alone:
+        reason = "on a single node it requires an MPI that takes the network's loopback, and "
+        return f"{reason}{names} cannot (no-loopback)"
+    if size.nodes == 1 and all(row.several_nodes for row in suite.checks[check].values()):
+        return "it measures pairs of nodes, and it has one"
+    if check in suite.further and not verified:
+        return f"it must know where ranks stood, and of {names} nobody tells (verify_placement)"
+    return ""
+
+
+def not_simulated(suite: Suite) -> tuple[str, str]:
+    """Return why a suite does not run on simulated systems, and what to do if anything helps."""
+    if suite.key in _NOT_SIMULATED:
+        return _NOT_SIMULATED[suite.key], ""
+    how = _how_to_name(suite.key) or GET_SIMGRID
+    return f"the source of {suite.title} is not here, from which it is built for SimGrid", how
+
+
+def not_provided(suite: Suite) -> tuple[str, str]:
+    """Say that nothing provides a suite, and in a sentence of its own how that changes."""
+    found, remedy = missing(suite)
+    return (found, remedy) if installed(suite) else (f"{found} here", f"get it with: {remedy}")
+
+
+def missing(suite: Suite) -> tuple[str, str]:
+    """Return what there is of a suite that no environment provides, and what to do."""
+    program = installed(suite)
+    if program is None:
+        return f"nothing provides {suite.title}", suite.how_to_get
+    return (
+        f"{program} is there, but no environment here names it",
+        f'write "{suite.key}" into the `features` of the environment of the MPI that it was built '
+        f'with, and "{suite.key}": "{program.parent}" into "suites" of its `extras` ({CONFIGURED})',
+    )
+
+
+def installed(suite: Suite) -> Path | None:
+    """Return a program of a suite that is on PATH; None where there is none."""
+    paths = (shutil.which(program) for program in suite.programs)
+    return next((Path(path) for path in paths if path), None)
+
+
+def builds(environment: Environment) -> bool:
+    """Tell whether Spack builds the suites of an environment."""
+    return "spack" in environment.get("features", ())
+
+
+def mpi_of(environment: Environment) -> str:
+    """Return the MPI that an environment states; empty where it states none."""
+    return str(environment.get("extras", {}).get("mpi", ""))
+
+
+def compiler_of(environment: Environment, suite: Suite) -> str:
+    """Return what compiles the sources of a suite for the MPI of an environment; empty: nothing."""
+    return suite.compiler and _COMPILERS.get(mpi_of(environment), suite.compiler)
+
+
+def compiles(environment: Environment, suite: Suite) -> bool:
+    """Tell whether a suite of our own is compiled with the MPI of an environment that names it."""
+    named = suite.key in environment.get("features", ())
+    return bool(named and suite.compiler) and not (
+        builds(environment) or folder_of(environment, suite.key)
+    )
+
+
+def folder_of(environment: Environment, suite: str) -> str:
+    """Return where an environment says that a suite is; empty where it says nothing readable."""
+    folders = environment.get("extras", {}).get("suites")
+    return str(folders.get(suite, "")) if isinstance(folders, Mapping) else ""
+
+
+def program_of(environment: Environment, suite: str, *names: str) -> Path:
+    """Return the first of these programs where an environment has a suite (its key).
+
+    That is below the folder that it states, else on the PATH that its modules and variables make.
+    Raises FileNotFoundError.
+    """
+    if folder := folder_of(environment, suite):
+        return find_program(Path(folder), *names)
+    if program := prepared(environment).program(*names):
+        return program
+    raise FileNotFoundError(
+        f"no {' or '.join(names)} is on the PATH that its `modules` and `env_vars` make"
+    )
+
+
+def software_of(environment: Environment, suite: str, program: Path) -> dict[str, str]:
+    """Return what is known of a program before it runs: its place, its modules, the MPI on PATH.
+
+    Nothing of an environment whose PATH nobody looks at: it states the folder, and no modules.
+    """
+    if not _is_prepared(environment, suite):
+        return {}
+    ready, stated = prepared(environment), mpi_of(environment)
+    if stated == "simgrid":
+        return {"program": str(program)}  # no launcher on PATH is its MPI
+    unknown = f"{stated}, as stated: no launcher on PATH tells" if stated else ""
+    found = {
+        "modules": " ".join(ready.modules),
+        "program": str(program),
+        "mpi": f"{ready.mpi.name}@{ready.mpi.version}" if ready.mpi else unknown,
+    }
+    return {key: text for key, text in found.items() if text}
+
+
+def _is_prepared(environment: Environment, suite: str) -> bool:
+    """Tell whether a suite is what it is by the modules and the PATH of an environment."""
+    return loads_modules(environment) or not folder_of(environment, suite)
+
+
+def _other_mpi(environment: Environment) -> str:
+    """Say that the MPI on the PATH of an environment is not the one that it states.
+
+    Where no launcher of an MPI starts the ranks, one that was on PATH before says nothing.
+    """
+    stated, mpi = mpi_of(environment), prepared(environment).mpi
+    if stated not in mpis.NAMES or not mpi or mpi.name == stated:
+        return ""
+    launchers = (layer.get("launcher", "") for layer in environment.get("before", ()))
+    before = os.environ.get("PATH", "").split(":")
+    if str(mpi.launcher.parent) in before and not any(name.startswith("mpi") for name in launchers):
+        return ""
+    return f'it states "mpi": "{stated}", and the MPI on its PATH is another, {mpi}'
+
+
+def broken_promise(environment: Environment, suite: Suite) -> str:
+    """Say why a suite cannot be run, though an environment names it in its features.
+
+    Its modules do not load, nothing of the suite is there, or its MPI is another than is stated.
+    Empty where all is well, and where Spack builds it.
+    """
+    says = f"the environment {environment['name']} names {suite.key} in its `features`"
+    looked_at = _is_prepared(environment, suite.key)
+    if builds(environment):
+        looked_at = loads_modules(environment)
+    if looked_at and (fault := prepared(environment).fault):
+        return f"{says}, but {fault}"
+    if builds(environment):
+        return ""
+    if source := source_of(environment, suite.key):
+        return "" if os.path.exists(source) else f"{says}, but there is no source {source}"
+    folder = folder_of(environment, suite.key)
+    faults = []
+    ours = compiles(environment, suite)
+    for program in (compiler_of(environment, suite),) if ours else suite.programs:
+        try:
+            program_of(environment, suite.key, program)
+        except FileNotFoundError as err:
+            faults.append(err)
+        else:
+            other = _other_mpi(environment) if looked_at else ""
+            return other and f"{says}, but {other}"
+    if not folder and not ours:
+        return (
+            f'{says}, but not in its `extras` where {suite.title} is: "suites": '
+            f'{{"{suite.key}": "<folder>"}}{"".join(f"; {each}" for each in faults[:1])}'
+        )
+    if faults:
+        return f"{says}, but {faults[0]}"
+    return "" if os.path.isdir(folder) else f"{says}, but there is no folder {folder}"
+
+
+def launch_fault(environment: Environment, launcher: str, verified: bool) -> str:
+    """Say why nobody can ask a launcher of ReFrame to place the ranks of an environment's MPI.
+
+    Empty where it can be asked, and where nobody verifies where ranks stand.
+    """
+    extras = environment.get("extras", {})
+    try:
+        placement.family(launcher, mpi_of(environment))
+    except PlacementFault as err:
+        lacks = "" if "mpi" in extras else ' states no "mpi" in its `extras`'
+        return f"the environment {environment['name']}{lacks}: {err}" if verified else ""
+    return ""
