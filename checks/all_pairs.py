@@ -15,8 +15,7 @@ from acceptance.core.text import plural
 from acceptance.launch import Layout
 from acceptance.nodes import AllPairs as Stored
 from acceptance.nodes import cables, culprits
-from acceptance.suites.patterns import all_pairs, benchmarks
-from acceptance.suites.patterns.all_pairs_output import read_so_far
+from acceptance.suites import all_pairs, patterns
 
 from .build import PatternsBuild
 from .extras import extras_of
@@ -60,7 +59,7 @@ class AllPairs(PlacedCheck):
     descr = "all pairs of nodes"
     suite = "patterns"
     benchmark_name = "patterns.all-pairs"
-    executable = benchmarks.PROGRAM
+    executable = patterns.PROGRAM
     valid_prog_environs = ["+patterns"]
     tags = {"patterns", "mpi", "nodes", "maintenance"}
     differs_by_mode = True
@@ -150,7 +149,7 @@ class AllPairs(PlacedCheck):
             text = self.read_file(MATRIX)
             # ReFrame keeps files of cases that pass.
             shutil.copy(Path(self.stagedir, MATRIX), self.outputdir)
-            self.read = read_so_far(text, MATRIX, self.np)
+            self.read = all_pairs.read_so_far(text, MATRIX, self.np)
         except (OSError, ValueError) as err:
             self.fault = ValueError(f"{MATRIX}: not there") if isinstance(err, OSError) else err
             return
@@ -161,7 +160,7 @@ class AllPairs(PlacedCheck):
         self.found = culprits.find(matrix, hops=None if ways is None else ways.hops)
         if ways is not None:
             self.found = cables.with_cables(matrix, ways, self.found)
-        stored = Stored.of_matrix(matrix, self.read.planned, self.found, ways, self.routes.why)
+        stored = Stored.of_matrix(matrix, self.read.job.rounds, self.found, ways, self.routes.why)
         self.all_pairs = stored.as_data()
         self.routes.keep(Path(self.outputdir))
 
@@ -173,8 +172,8 @@ class AllPairs(PlacedCheck):
         """Return metric -> (value, unit)."""
         if self.fault:
             raise self.fault
-        self.provenance["suite"] = f"patterns {self.read.header['version']}"
-        self.provenance["estimate"] = f"{self.read.header['estimate']} s"
+        self.provenance["suite"] = f"patterns {self.read.job.version}"
+        self.provenance["estimate"] = f"{self.read.job.estimate_s} s"
         return all_pairs.metrics(self.read.matrix, self.large)
 
     def troubles(self):

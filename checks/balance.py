@@ -9,7 +9,7 @@ from reframe.core.exceptions import SanityError
 
 from acceptance.core import metrics
 from acceptance.launch import process_counts
-from acceptance.suites.osu import benchmarks as osu
+from acceptance.suites import osu
 
 from .base import JudgedCheck
 from .osu import LOOPBACK, OsuBenchmark, OsuLoopback

@@ -26,8 +26,7 @@ from acceptance.software import (
     software_of,
     source_of,
 )
-from acceptance.suites import SUITES
-from acceptance.suites.patterns import benchmarks as patterns
+from acceptance.suites import SUITES, patterns
 
 from .extras import environment_of, refuse_wrong
 

@@ -9,9 +9,7 @@ from acceptance.core.errors import QUOTED
 from acceptance.core.text import clipped
 from acceptance.launch import CACHE_SCRIPT, last_level_cache
 from acceptance.references import SOURCES
-from acceptance.suites.hpcc import benchmarks as hpcc
-from acceptance.suites.hpcc import input_file as hpl
-from acceptance.suites.hpcc import output as parse
+from acceptance.suites import hpcc, hpcc_output
 
 from .build import SuiteBuild
 from .extras import extras_of
@@ -98,7 +96,7 @@ class Hpcc(PlacedCheck):
         by_hand = self.share or self.order
         try:
             self.cut_problem(self.share or SHARES[mode])
-            text = hpl.input_file(self.order, self.block, *hpl.grid(self.np))
+            text = hpcc.input_file(self.order, self.block, *hpcc.grid(self.np))
         except ValueError as err:
             raise SanityError(f"hpcc: {err}") from None
         if self.time_limit is None:
@@ -131,10 +129,10 @@ class Hpcc(PlacedCheck):
         elif share:
             # Steps of eight blocks: a kernel that takes a little more memory changes nothing.
             steps = 8 * (self.block or 192)
-            self.order = hpl.problem_size(self.available(), share, steps)
+            self.order = hpcc.problem_size(self.available(), share, steps)
             self.filled = share
         else:
-            self.order = max(500, hpl.smallest(self.np))
+            self.order = max(500, hpcc.smallest(self.np))
             self.filled = self.share_of(self.order)
         self.block = self.block or standard_block(self.order)
 
@@ -179,7 +177,7 @@ class Hpcc(PlacedCheck):
         if not cache:
             path = Path(self.stagedir, CACHE_OUT)
             cache = last_level_cache(self.read_file(CACHE_OUT) if path.exists() else "", CACHE_OUT)
-        vector = hpl.stream_vector(self.order, self.np)
+        vector = hpcc.stream_vector(self.order, self.np)
         return {
             "ep_in_cache": not hpcc.in_memory(vector, self.layout.per_node, cache),
             "single_in_cache": not hpcc.in_memory(vector, 1, cache),
@@ -195,12 +193,12 @@ class Hpcc(PlacedCheck):
         path = Path(self.stagedir, OUTPUT)
         if not path.is_file():
             raise ValueError(f"hpcc wrote no {OUTPUT}")
-        output = parse.parse(self.read_file(OUTPUT), OUTPUT)
-        parse.check(
+        output = hpcc_output.parse(self.read_file(OUTPUT), OUTPUT)
+        hpcc_output.check(
             output,
             order=self.order,
             block=self.block,
-            grid=hpl.grid(self.np),
+            grid=hpcc.grid(self.np),
             processes=self.np,
             source=OUTPUT,
         )

@@ -3,8 +3,7 @@
 import reframe as rfm
 
 from acceptance.launch import process_counts
-from acceptance.suites.imb import benchmarks as imb
-from acceptance.suites.imb import output as parse
+from acceptance.suites import imb
 from acceptance.suites.records import BUFFERS
 
 from .build import ImbBuild
@@ -98,8 +97,8 @@ class ImbMpi1(PlacedCheck):
     def measure(self):
         """Return metric -> (value, unit) from the table of the output."""
         source = self.stdout.evaluate()
-        output = parse.parse(self.output(), source)
-        table = parse.only_table(output, self.benchmark, self.np, source)
+        output = imb.parse(self.output(), source)
+        table = output.only_table(self.benchmark, self.np, source)
         self.provenance["suite"] = f"IMB {output.version}"
         self.provenance["mpi_standard"] = output.mpi_standard
         for column in self.columns:

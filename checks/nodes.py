@@ -1,6 +1,6 @@
 """Every node measured: IMB's PingPong in rounds of disjoint pairs, between nodes and inside each.
 
-Rounds, and why not IMB's own `-map`: `launch/rounds.py`, `suites/imb/multi_output.py`.
+Rounds, and why not IMB's own `-map`: `launch/rounds.py`, `suites/imb.py`.
 """
 
 import os
@@ -16,8 +16,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.observations import Observation
 from acceptance.core.pairs import PairResult, stored_data
 from acceptance.launch import Layout, misplaced, placement, rounds
-from acceptance.suites.imb import benchmarks as imb
-from acceptance.suites.imb.multi_output import BENCHMARK, parse_pairs
+from acceptance.suites import imb
 
 from .build import ImbBuild
 from .extras import extras_of
@@ -126,7 +125,7 @@ class NodePairs(PlacedCheck):
         # IMB bounds repetitions by the MiB (its "MBytes") that they send.
         volume = max(1, self.messages // PER_LARGE) * LARGE // 2**20
         self.executable_opts = [
-            BENCHMARK, "-npmin 2", "-multi 1", f"-msglen {SIZE_FILE}",
+            imb.PAIR, "-npmin 2", "-multi 1", f"-msglen {SIZE_FILE}",
             f"-iter {self.messages},{volume}",
         ]  # fmt: skip
         first, *others = self.launches()
@@ -209,7 +208,7 @@ class NodePairs(PlacedCheck):
             order = order or nodes
             if each.in_turn and nodes != [order[node] for node in each.nodes]:
                 self.require_placed([f"round {each.name}: the ranks are on {', '.join(nodes)}"])
-            output = parse_pairs(printed[key], len(nodes), SIZES, source)
+            output = imb.parse_pairs(printed[key], len(nodes), SIZES, source)
             for number, table in enumerate(output.tables):
                 pair = tuple(dict.fromkeys(nodes[2 * number : 2 * number + 2]))
                 for row in table.rows:

@@ -8,8 +8,7 @@ from reframe.core.exceptions import SanityError
 
 from acceptance.references import SOURCES
 from acceptance.software import pinned_version
-from acceptance.suites.npb import benchmarks as npb
-from acceptance.suites.npb import output as parse
+from acceptance.suites import npb
 
 from .base import stated
 from .build import SuiteBuild
@@ -272,7 +271,7 @@ class Npb(PlacedCheck):
 
     def measure(self):
         """Return metric -> (value, unit) from the final block of the output."""
-        result = parse.only_result(
+        result = npb.only_result(
             self.output(), self.benchmark, self.problem_class, self.np, self.stdout.evaluate()
         )
         self.provenance["suite"] = f"NPB {result.version}"

@@ -4,8 +4,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 
 from acceptance.launch import process_counts
-from acceptance.suites.osu import benchmarks as osu
-from acceptance.suites.osu import output as parse
+from acceptance.suites import osu
 
 from .build import SuiteBuild
 from .extras import extras_of
@@ -139,8 +138,9 @@ class OsuBenchmark(PlacedCheck):
         if self.validates():
             self.verify()
         source = self.stdout.evaluate()
-        table = parse.only_table(self.output(), self.benchmark, self.np, source)
-        self.provenance["suite"] = f"OSU {table.version}"
+        output = osu.parse(self.output(), source, self.np)
+        table = output.only_table(self.benchmark, self.np, source)
+        self.provenance["suite"] = f"OSU {output.version}"
         return self.named({row.size: row.values for row in table.rows})
 
     def is_full_sweep(self):
@@ -150,7 +150,8 @@ class OsuBenchmark(PlacedCheck):
     def verify(self):
         """Fail the case unless the data of every message size were verified."""
         text = self.read_file(VALIDATION)
-        table = parse.only_table(text, self.benchmark, self.np, VALIDATION)
+        output = osu.parse(text, VALIDATION, self.np)
+        table = output.only_table(self.benchmark, self.np, VALIDATION)
         verified = [row.size for row in table.rows if "validation" in table.columns]
         if verified != self.message_sizes():
             raise ValueError(

@@ -2,8 +2,7 @@
 
 import reframe as rfm
 
-from acceptance.suites.patterns import benchmarks as patterns
-from acceptance.suites.patterns.output import parse
+from acceptance.suites import patterns
 
 from .build import PatternsBuild
 from .extras import extras_of
@@ -73,12 +72,12 @@ class PatternBenchmark(PlacedCheck):
         return {name: unit for name, (_, unit) in found.items()}
 
     def measure(self):
-        """Return metric -> (value, unit) from the tables of the output."""
+        """Return metric -> (value, unit) from the rows of the output."""
         source = self.stdout.evaluate()
-        output = parse(self.output(), source, pattern=self.row.program, ranks=self.np)
-        self.provenance["suite"] = f"patterns {output.header['version']}"
-        self.provenance["mpi_library"] = output.header["mpi"]
-        self.provenance["mpi_standard"] = output.header["mpi_standard"]
+        output = patterns.parse(self.output(), source, pattern=self.row.program, ranks=self.np)
+        self.provenance["suite"] = f"patterns {output.run.version}"
+        self.provenance["mpi_library"] = output.run.mpi
+        self.provenance["mpi_standard"] = output.run.mpi_standard
         return patterns.metrics(self.row, self.np, output, source)
 
     def parameters(self):

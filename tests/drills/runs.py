@@ -24,7 +24,7 @@ from acceptance.rfm import ReframeProcess, Session, database, reframe_environmen
 from acceptance.simulation import DEFECTS, Injected
 from acceptance.simulation.defects import VARIABLE
 from acceptance.simulation.systems import BUILT, DERIVED, require
-from acceptance.suites.patterns.benchmarks import SOURCES
+from acceptance.suites.patterns import SOURCES
 from acceptance.verdict import Status, Verdict, conclude
 from tests.drills.outcome import Outcome, outcomes
 

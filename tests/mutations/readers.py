@@ -10,17 +10,7 @@ from dataclasses import replace
 
 from acceptance.core import metrics
 from acceptance.core.errors import ParseError
-from acceptance.suites.hpcc import benchmarks as hpcc
-from acceptance.suites.hpcc import output as hpcc_output
-from acceptance.suites.imb import benchmarks as imb
-from acceptance.suites.imb import multi_output
-from acceptance.suites.imb import output as imb_output
-from acceptance.suites.npb import benchmarks as npb
-from acceptance.suites.npb import output as npb_output
-from acceptance.suites.osu import benchmarks as osu
-from acceptance.suites.osu import output as osu_output
-from acceptance.suites.patterns import benchmarks as patterns
-from acceptance.suites.patterns import output as patterns_output
+from acceptance.suites import hpcc, hpcc_output, imb, npb, osu, patterns
 
 #: Metric -> value and unit.
 Values = dict[str, tuple[float, str]]
@@ -31,14 +21,14 @@ def imb_reader(text: str) -> Reader:
     """Ask for the one benchmark of an output of IMB-MPI1, and for its processes."""
     if "        Group " in text:
         return pairs_reader(text)
-    (whole, *others) = imb_output.parse(text).tables
+    (whole, *others) = imb.parse(text).tables
     if others or ", MPI-1 part" not in text:
         raise ParseError("recorded", "no check runs several benchmarks at once, or another program")
     name, processes = whole.benchmark, whole.processes
     columns = imb.BENCHMARKS[name].columns
 
     def read(text: str) -> Values:
-        table = imb_output.only_table(imb_output.parse(text), name, processes)
+        table = imb.parse(text).only_table(name, processes)
         if missing := [column.name for column in columns if column.name not in table.columns]:
             raise ParseError("mutation", f"no column for {missing[0]}")
         return {
@@ -59,7 +49,7 @@ def pairs_reader(text: str) -> Reader:
     sizes = sorted({int(size) for size in re.findall(r"^ {12}0 +(\d+) ", text, re.MULTILINE)})
 
     def read(text: str) -> Values:
-        tables = multi_output.parse_pairs(text, ranks, sizes).tables
+        tables = imb.parse_pairs(text, ranks, sizes).tables
         return {
             f"{number}.{column}_{row.size}": (row.values[column], unit)
             for number, table in enumerate(tables)
@@ -72,20 +62,20 @@ def pairs_reader(text: str) -> Reader:
 
 def osu_reader(text: str) -> Reader:
     """Ask for the program and processes of an output of OMB; validated if it was."""
-    whole = osu_output.parse(text)
-    processes = whole.processes or (4 if is_refused(text, whole.program, 2) else 2)
-    program, validated = osu.BENCHMARKS[whole.program], "validation" in whole.columns
+    (whole,) = osu.parse(text).tables
+    name, validated = whole.benchmark, "validation" in whole.columns
+    processes = whole.processes or (4 if is_refused(text, name, 2) else 2)
     # The job adds the line that has hello's metric.
-    added = "launched in 431209 us\n" if whole.program == "hello" else ""
+    added = "launched in 431209 us\n" if name == "hello" else ""
 
     def read(text: str) -> Values:
         # A mutation of the last line would cut the one that the job adds off the program's.
-        table = osu_output.only_table(text + added, whole.program, processes)
+        table = osu.parse(text + added, "stdout", processes).only_table(name, processes)
         if validated != ("validation" in table.columns):
             raise ParseError("mutation", "not verified")
         return {
             name_of(column.stem, row.size): (row.values[column.name], column.unit)
-            for column in program.columns
+            for column in osu.BENCHMARKS[name].columns
             for row in table.rows
         }
 
@@ -95,7 +85,7 @@ def osu_reader(text: str) -> Reader:
 def is_refused(text: str, program: str, processes: int) -> bool:
     """Tell whether an output of OMB, which does not say of how many processes, is not of these."""
     try:
-        osu_output.only_table(text, program, processes)
+        osu.parse(text, "stdout", processes).only_table(program, processes)
     except ParseError:
         return True
     return False
@@ -123,11 +113,11 @@ def hpcc_reader(text: str) -> Reader:
 
 def npb_reader(text: str) -> Reader:
     """Ask for the benchmark, class and processes of an output of NPB."""
-    whole = npb_output.parse(text)
+    whole = npb.parse(text)
     columns = [c for c in npb.METRICS if whole.problem_class != "S" or c.stem != "time"]
 
     def read(text: str) -> Values:
-        result = npb_output.only_result(text, whole.name, whole.problem_class, whole.processes)
+        result = npb.only_result(text, whole.name, whole.problem_class, whole.processes)
         found = {column.stem: (getattr(result, column.name), column.unit) for column in columns}
         return found | {"is judged": (float(result.seconds >= npb.TIMING_FLOOR), "")}
 
@@ -136,13 +126,13 @@ def npb_reader(text: str) -> Reader:
 
 def patterns_reader(text: str) -> Reader:
     """Ask for the pattern, the ranks and the message sizes of an output of our own program."""
-    header = patterns_output.parse(text).header
-    name, ranks = header["pattern"], int(header["ranks"])
+    whole = patterns.parse(text)
+    name, ranks = whole.run.pattern, whole.run.ranks
     (row,) = (row for row in patterns.BENCHMARKS.values() if row.program == name)
-    row = replace(row, sizes=tuple(map(int, header.get("sizes", "0").split(","))))
+    row = replace(row, sizes=whole.options.sizes or ())
 
     def read(text: str) -> Values:
-        output = patterns_output.parse(text, pattern=name, ranks=ranks)
+        output = patterns.parse(text, pattern=name, ranks=ranks)
         return patterns.metrics(row, ranks, output)
 
     return read

@@ -127,9 +127,14 @@ static double estimate_of(double begin, double round, int rounds)
 static void summary(const struct rounds *r, int left, long failed, const struct again *again,
     long not_again, double seconds)
 {
-    table("pairs", "rounds[1] not_measured[1] failed[pairs] suspects[pairs] not_again[pairs] "
-                     "whole[s]");
-    say("%d %d %ld %ld %ld %.3f\n", r->count, left, failed, again->suspects, not_again, seconds);
+    record_begin(stdout, "pairs");
+    put_count("rounds", r->count);
+    put_count("not_measured", left);
+    put_count("failed", failed);
+    put_count("suspects", again->suspects);
+    put_count("not_again", not_again);
+    put_number("whole_s", seconds);
+    record_end();
 }
 
 static void lead(const char **names)
@@ -145,7 +150,6 @@ static void lead(const char **names)
     bool more = rounds_next(&rounds);
     longest = leader_calibrate(&leader, rounds.to);
     double estimate = estimate_of(begin, longest, rounds.count);
-    header("estimate", "%.1f", estimate);
     file_open(&leader, rounds.count, estimate);
     int left = rounds.count;
     /* The first one whatever the time: then there is something. */
@@ -181,5 +185,4 @@ static void run(void)
 const struct pattern all_pairs = {.name = "all-pairs",
     .help = "latency and bandwidth between all pairs of nodes (one rank a node)",
     .options = options, .count = sizeof options / sizeof *options, .least_ranks = 2,
-    .check = check, .run = run, .schedule = all_pairs_schedule,
-    .schedule_columns = "ranks[1] phase[1] rank[1] to[1] from[1] turn[1]"};
+    .check = check, .run = run, .schedule = all_pairs_schedule};

@@ -1,10 +1,11 @@
-/* The file of values; utils/acceptance/suites/patterns/all_pairs_output.py has its form and reads
- * it. What a round measured is in the file before the next one begins. */
+/* The file of values; utils/acceptance/suites/all_pairs.py has its form and reads it. What a round
+ * measured is in the file before the next one begins. */
 #include "all_pairs.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-static const char *const quantities[] = {"latency", "bandwidth", "both"};
+static const char *const quantities[] = {"latency_us", "bandwidth_MBps", "both_MBps"};
 static FILE *file;
 
 static void flush(void)
@@ -15,70 +16,70 @@ static void flush(void)
 
 void file_open(const struct leader *leader, int rounds, double estimate)
 {
-    const long *repetitions = leader->order->repetitions;
     file = fopen(all_pairs_options.output, "w");
     if (!file)
         die("%s cannot be written: --output requires a file in a folder that is there",
             all_pairs_options.output);
-    fprintf(file, "# version: %s\n# pattern: all-pairs\n# ranks: %d\n# bytes: %ld\n",
-        PATTERNS_VERSION, world.ranks, all_pairs_options.bytes);
-    fprintf(file, "# timeout: %g\n# limit: %g\n# repetitions: %ld %ld %ld\n",
-        all_pairs_options.timeout, all_pairs_options.limit, repetitions[LATENCY],
-        repetitions[BANDWIDTH], repetitions[BOTH]);
-    fprintf(file, "# schedule: %s\n# rounds: %d\n# estimate: %.1f\n",
-        all_pairs_options.rounds ? "chosen" : "shifts", rounds, estimate);
-    for (int rank = 0; rank < world.ranks; rank++)
-        fprintf(file, "# node %d: %s\n", rank, leader->names[rank]);
-    fprintf(file, "# values\n");
+    record_begin(file, "job");
+    put_text("version", PATTERNS_VERSION);
+    put_count("ranks", world.ranks);
+    put_count("bytes", all_pairs_options.bytes);
+    put_number("timeout_s", all_pairs_options.timeout);
+    put_number("limit_s", all_pairs_options.limit);
+    put_counts("repetitions", QUANTITIES, leader->order->repetitions);
+    put_text("schedule", all_pairs_options.rounds ? "chosen" : "shifts");
+    put_count("rounds", rounds);
+    put_number("estimate_s", round(10 * estimate) / 10);
+    put_texts("nodes", world.ranks, leader->names);
+    record_end();
     flush();
-}
-
-/* Five digits that count: 3 million of such values take 20 MB. */
-static void write_value(double value)
-{
-    int digits = value > 0 ? 4 - (int)floor(log10(value)) : 0;
-    if (value > 0)
-        fprintf(file, " %.*f", digits > 0 ? digits : 0, value);
-    else
-        fprintf(file, " -");
 }
 
 void file_round(const struct leader *leader, const int *to, int number)
 {
-    if (all_pairs_options.rounds) {
-        fprintf(file, "pairs %d", number);
-        for (int rank = 0; rank < world.ranks; rank++)
-            if (to[rank] >= 0)
-                fprintf(file, " %d>%d", rank, to[rank]);
-        fprintf(file, "\n");
-    }
+    /* Why a value is missing comes before the values. */
     for (int rank = 0; rank < world.ranks; rank++)
-        if (to[rank] >= 0 && leader->why[rank])
-            fprintf(file, "failed %d %d %d %s\n", number, rank, to[rank], leader->why[rank]);
-    for (int q = 0; q < QUANTITIES; q++) {
-        fprintf(file, "%s %d", quantities[q], number);
+        if (to[rank] >= 0 && leader->why[rank]) {
+            record_begin(file, "failed");
+            put_count("sender", rank);
+            put_count("receiver", to[rank]);
+            put_text("why", leader->why[rank]);
+            record_end();
+        }
+    record_begin(file, "round");
+    put_count("number", number);
+    if (all_pairs_options.rounds) {
+        long *receivers = allocate((size_t)world.ranks, sizeof *receivers);
         for (int rank = 0; rank < world.ranks; rank++)
-            write_value(leader->values[q][rank]);
-        fprintf(file, "\n");
+            receivers[rank] = to[rank] >= 0 ? to[rank] : -1;
+        put_counts("to", world.ranks, receivers);
+        free(receivers);
     }
+    for (int q = 0; q < QUANTITIES; q++)
+        put_values(quantities[q], world.ranks, leader->values[q]);
+    record_end();
     flush();
 }
 
 void file_again(const struct leader *leader, int sender, int receiver, bool control)
 {
+    record_begin(file, control ? "control" : "suspect");
+    put_count("sender", sender);
+    put_count("receiver", receiver);
     if (leader->why[sender])
-        fprintf(file, "failed again %d %d %s\n", sender, receiver, leader->why[sender]);
-    for (int q = 0; q < QUANTITIES && !leader->why[sender]; q++) {
-        fprintf(file, "again %s %d %d", quantities[q], sender, receiver);
-        write_value(leader->values[q][sender]);
-        fprintf(file, " %s\n", control ? "control" : "suspect");
-    }
+        put_text("why", leader->why[sender]);
+    for (int q = 0; q < QUANTITIES && !leader->why[sender]; q++)
+        put_number(quantities[q], leader->values[q][sender]);
+    record_end();
     flush();
 }
 
 void file_end(int not_measured, long not_again)
 {
-    fprintf(file, "# not_measured: %d\n# not_again: %ld\n# end\n", not_measured, not_again);
+    record_begin(file, "end");
+    put_count("not_measured", not_measured);
+    put_count("not_again", not_again);
+    record_end();
     flush();
     if (fclose(file))
         die("%s cannot be written: is the file system full?", all_pairs_options.output);

@@ -60,6 +60,18 @@ int turns_of(const int *to, int ranks, int *turn)
     return turns;
 }
 
+static void say_turn(int ranks, int phase, int rank, int receiver, int sender, int turn)
+{
+    record_begin(stdout, "schedule");
+    put_count("ranks", ranks);
+    put_count("phase", phase);
+    put_count("rank", rank);
+    put_count("to", receiver);
+    put_count("from", sender);
+    put_count("turn", turn);
+    record_end();
+}
+
 void all_pairs_schedule(int ranks)
 {
     int *to = allocate((size_t)ranks, sizeof *to), *turn = allocate((size_t)ranks, sizeof *turn);
@@ -68,8 +80,7 @@ void all_pairs_schedule(int ranks)
         shift_receivers(to, ranks, shift);
         turns_of(to, ranks, turn);
         for (int rank = 0; rank < ranks; rank++)
-            say("%d %d %d %d %d %d\n", ranks, shift, rank, to[rank],
-                (rank + ranks - shift) % ranks, turn[rank]);
+            say_turn(ranks, shift, rank, to[rank], (rank + ranks - shift) % ranks, turn[rank]);
     }
     free(turn);
     free(to);

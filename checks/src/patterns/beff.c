@@ -75,6 +75,7 @@ static void nonblocking(void *context)
 }
 
 static step *const methods[METHODS] = {sendrecv, alltoallv, nonblocking};
+static const char *const names[METHODS] = {"sendrecv", "alltoallv", "nonblocking"};
 
 /* In a ring of two, both messages go to the same rank: one block of twice the size. */
 static void set_counts(struct neighbours *n)
@@ -125,8 +126,14 @@ static double run_method(struct neighbours *n, int pattern, int method)
     struct timing timing = measure(methods[method], n, true);
     require(n, pattern, TIMED);
     double rate = rate_of(timing, n->bytes);
-    say("%d %d %d %ld %.3f %.9g\n", pattern, n->bytes, method, timing.repetitions,
-        timing.shortest * 1e6, rate);
+    record_begin(stdout, "rate");
+    put_count("pattern", pattern);
+    put_count("size_B", n->bytes);
+    put_text("method", names[method]);
+    put_count("repetitions", timing.repetitions);
+    put_number("loop_us", timing.shortest * 1e6);
+    put_number("rate_MBps", rate);
+    record_end();
     return rate;
 }
 
@@ -173,12 +180,17 @@ static void summary(
     struct averages all = average(means, patterns), largest = average(at_lmax, patterns);
     double latency = one_way(pingpong(out, in, 1, 1));
     double us = one_way(pingpong(out, in, PING_PONG, 1));
-    table("summary",
-        "processes[1] b_eff[MB/s] per_process[MB/s] at_lmax[MB/s] at_lmax_per_process[MB/s] "
-        "at_lmax_rings[MB/s] at_lmax_rings_per_process[MB/s] ping_pong[MB/s] latency[us]");
-    say("%d %.9g %.9g %.9g %.9g %.9g %.9g %.9g %.9g\n", world.ranks, all.both, all.both / ranks,
-        largest.both, largest.both / ranks, largest.rings, largest.rings / ranks, PING_PONG / us,
-        latency);
+    record_begin(stdout, "summary");
+    put_count("processes", world.ranks);
+    put_number("b_eff_MBps", all.both);
+    put_number("per_process_MBps", all.both / ranks);
+    put_number("at_lmax_MBps", largest.both);
+    put_number("at_lmax_per_process_MBps", largest.both / ranks);
+    put_number("at_lmax_rings_MBps", largest.rings);
+    put_number("at_lmax_rings_per_process_MBps", largest.rings / ranks);
+    put_number("ping_pong_MBps", PING_PONG / us);
+    put_number("latency_us", latency);
+    record_end();
 }
 
 static void run(void)
@@ -195,16 +207,13 @@ static void run(void)
         buffer = PING_PONG;
     size_t patterns = RINGS + (size_t)random_patterns;
     double *means;
-    header("memory", "%zu", 2 * buffer + 7 * ranks * sizeof(int) + 2 * patterns * sizeof *means);
+    say_plan(2 * buffer + 7 * ranks * sizeof(int) + 2 * patterns * sizeof *means,
+        (long)patterns * BEFF_SIZES * METHODS + 2);
     int *counts = allocate(4 * ranks, sizeof *counts);
     means = allocate(2 * patterns, sizeof *means);
     struct neighbours n = {.out = allocate(buffer, 1), .in = allocate(buffer, 1),
         .out_counts = counts, .in_counts = counts + ranks, .out_at = counts + 2 * ranks,
         .in_at = counts + 3 * ranks};
-    header("lmax_used", "%ld", lmax);
-    say_expected((long)patterns * BEFF_SIZES * METHODS + 2);
-    header("methods", "sendrecv,alltoallv,nonblocking");
-    table("rates", "pattern[1] size[B] method[1] repetitions[1] loop[us] rate[MB/s]");
     run_patterns(&n, sizes, means, means + patterns);
     summary(n.out, n.in, means, means + patterns);
     free(n.in);
@@ -219,7 +228,7 @@ static void print(int ranks)
     for (int pattern = 0; pattern < RINGS + random_patterns; pattern++) {
         rings_schedule(partners, ranks, pattern);
         for (int rank = 0; rank < ranks; rank++)
-            say("%d %d %d %d %d\n", ranks, pattern, rank, partners[rank].to, partners[rank].from);
+            say_partners(ranks, "pattern", pattern, rank, partners[rank]);
     }
     free(partners);
 }
@@ -230,5 +239,4 @@ const struct pattern b_eff = {.name = "b-eff",
     .count = sizeof options / sizeof *options,
     .least_ranks = 2,
     .run = run,
-    .schedule = print,
-    .schedule_columns = "ranks[1] pattern[1] rank[1] to[1] from[1]"};
+    .schedule = print};

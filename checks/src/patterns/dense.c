@@ -108,9 +108,20 @@ static void run_phase(
     if (world.rank)
         return;
     struct rates r = rates_of(partners, seconds, (double)x->bytes * (double)timing.repetitions);
-    say("%d %ld %.4f %d %d %ld %.3f %.6g %.6g %.6g %d %d\n", x->bytes, phase, r.distance, r.streams,
-        r.waiting, timing.repetitions, timing.shortest * 1e6, r.least, r.mean, r.most, r.slow_from,
-        r.slow_to);
+    record_begin(stdout, "phase");
+    put_count("size_B", x->bytes);
+    put_count("phase", phase);
+    put_number("distance", r.distance);
+    put_count("streams", r.streams);
+    put_count("waiting", r.waiting);
+    put_count("repetitions", timing.repetitions);
+    put_number("loop_us", timing.shortest * 1e6);
+    put_number("min_MBps", r.least);
+    put_number("mean_MBps", r.mean);
+    put_number("max_MBps", r.most);
+    put_count("slowest_from", r.slow_from);
+    put_count("slowest_to", r.slow_to);
+    record_end();
 }
 
 /* The k-th of the phases that are measured, of `count` evenly spread over 1 ... total. */
@@ -124,13 +135,10 @@ static void run(schedule *of_phase, long total, long count)
     size_t ranks = (size_t)world.ranks, largest = (size_t)sizes.values[sizes.count - 1];
     struct partners *partners;
     double *seconds;
-    header("memory", "%zu", 2 * largest + ranks * (sizeof *partners + sizeof *seconds));
+    say_plan(2 * largest + ranks * (sizeof *partners + sizeof *seconds), sizes.count * count);
     struct exchange x = {.out = allocate(largest, 1), .in = allocate(largest, 1)};
     partners = allocate(ranks, sizeof *partners);
     seconds = allocate(ranks, sizeof *seconds);
-    say_expected(sizes.count * count);
-    table("phases", "size[B] phase[1] distance[ranks] streams[1] waiting[ranks] repetitions[1] "
-                    "loop[us] min[MB/s] mean[MB/s] max[MB/s] slowest_from[rank] slowest_to[rank]");
     for (int i = 0; i < sizes.count; i++)
         for (long k = 0; k < count; k++) {
             x.bytes = (int)sizes.values[i];
@@ -151,8 +159,7 @@ static void print(schedule *of_phase, int ranks, long total)
         of_phase(partners, ranks, phase);
         for (int rank = 0; rank < ranks; rank++)
             if (partners[rank].to != NOBODY)
-                say("%d %ld %d %d %d\n", ranks, phase, rank, partners[rank].to,
-                    partners[rank].from);
+                say_partners(ranks, "phase", phase, rank, partners[rank]);
     }
     free(partners);
 }
@@ -186,7 +193,7 @@ static void print_random(int ranks) { print(random_schedule, ranks, random_phase
 #define DENSE(NAME, HELP, RUN, PRINT)                                                          \
     {.name = NAME, .help = HELP, .options = options,                                           \
         .count = sizeof options / sizeof *options, .least_ranks = 2, .run = RUN,               \
-        .schedule = PRINT, .schedule_columns = "ranks[1] phase[1] rank[1] to[1] from[1]"}
+        .schedule = PRINT}
 
 const struct pattern aapc = DENSE("aapc",
     "congestion-controlled all-to-all: in phase p to rank+p, from rank-p", run_aapc, print_aapc);

@@ -34,18 +34,21 @@ static int distances(int ranks)
 static void run(void)
 {
     size_t largest = (size_t)sizes.values[sizes.count - 1];
-    header("memory", "%zu", 2 * largest);
+    say_plan(2 * largest, (long)sizes.count * distances(world.ranks));
     unsigned char *out = allocate(largest, 1), *in = allocate(largest, 1);
-    say_expected((long)sizes.count * distances(world.ranks));
-    table("distance",
-        "size[B] distance[ranks] repetitions[1] loop[us] latency[us] bandwidth[MB/s]");
     for (int i = 0; i < sizes.count; i++)
         for (int d = 1; d < world.ranks; d = next(d, world.ranks)) {
             int bytes = (int)sizes.values[i];
             struct timing timing = pingpong(out, in, bytes, d);
             double us = one_way(timing);
-            say("%d %d %ld %.3f %.6g %.6g\n", bytes, d, timing.repetitions,
-                timing.shortest * 1e6, us, bytes / us);
+            record_begin(stdout, "distance");
+            put_count("size_B", bytes);
+            put_count("distance", d);
+            put_count("repetitions", timing.repetitions);
+            put_number("loop_us", timing.shortest * 1e6);
+            put_number("latency_us", us);
+            put_number("bandwidth_MBps", bytes / us);
+            record_end();
         }
     free(in);
     free(out);
@@ -53,8 +56,13 @@ static void run(void)
 
 static void print(int ranks)
 {
-    for (int d = 1; d < ranks; d = next(d, ranks))
-        say("%d %d %d\n", ranks, 0, d);
+    for (int d = 1; d < ranks; d = next(d, ranks)) {
+        record_begin(stdout, "schedule");
+        put_count("ranks", ranks);
+        put_count("rank", 0);
+        put_count("to", d);
+        record_end();
+    }
 }
 
 const struct pattern distance = {.name = "distance",
@@ -63,5 +71,4 @@ const struct pattern distance = {.name = "distance",
     .count = sizeof options / sizeof *options,
     .least_ranks = 2,
     .run = run,
-    .schedule = print,
-    .schedule_columns = "ranks[1] rank[1] to[1]"};
+    .schedule = print};

@@ -27,27 +27,31 @@ static const struct pattern *pattern_of(const char *name)
 
 static void begin(const struct pattern *pattern)
 {
-    char library[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+    char library[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", standard[32];
     int length = 0, version = 0, subversion = 0;
     CHECKED(MPI_Get_library_version(library, &length));
     CHECKED(MPI_Get_version(&version, &subversion));
     library[strcspn(library, "\n")] = '\0';
-    header("version", "%s", PATTERNS_VERSION);
-    header("pattern", "%s", pattern->name);
-    header("mpi", "%s", library);
-    header("mpi_standard", "%d.%d", version, subversion);
-    header("ranks", "%d", world.ranks);
+    snprintf(standard, sizeof standard, "%d.%d", version, subversion);
+    record_begin(stdout, "run");
+    put_text("version", PATTERNS_VERSION);
+    put_text("pattern", pattern->name);
+    put_count("ranks", world.ranks);
+    put_text("mpi", library);
+    put_text("mpi_standard", standard);
+    record_end();
     options_print(pattern);
 }
 
 /* No MPI is begun: one process shows who would send to whom. */
 static int print_schedules(const struct pattern *pattern)
 {
-    header("version", "%s", PATTERNS_VERSION);
-    header("pattern", "%s", pattern->name);
-    header("ranks", "0");
+    record_begin(stdout, "run");
+    put_text("version", PATTERNS_VERSION);
+    put_text("pattern", pattern->name);
+    put_count("ranks", 0);
+    record_end();
     options_print(pattern);
-    table("schedule", pattern->schedule_columns);
     for (int i = 0; i < common.schedule.count; i++)
         pattern->schedule((int)common.schedule.values[i]);
     output_end();

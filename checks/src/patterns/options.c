@@ -146,29 +146,29 @@ void options_help(const struct pattern *const *patterns, size_t count, const cha
 static void print(const struct setting *option)
 {
     const struct numbers *numbers = option->value;
-    char text[MOST_NUMBERS * 21] = "";
     switch (option->kind) {
     case LIST:
-        for (int i = 0; i < numbers->count; i++)
-            snprintf(text + strlen(text), 21, "%s%ld", i ? "," : "", numbers->values[i]);
-        header(option->name, "%s", text);
+        if (numbers->count)
+            put_counts(option->name, numbers->count, numbers->values);
         break;
     case NUMBER:
-        header(option->name, "%.15g", *(double *)option->value);
+        put_number(option->name, *(double *)option->value);
         break;
     case TEXT:
         if (*(const char **)option->value)
-            header(option->name, "%s", *(const char **)option->value);
+            put_text(option->name, *(const char **)option->value);
         break;
     default:
-        header(option->name, "%ld", *(long *)option->value);
+        put_count(option->name, *(long *)option->value);
     }
 }
 
 void options_print(const struct pattern *pattern)
 {
+    record_begin(stdout, "options");
     for (size_t i = 0; i < SHARED; i++)
         print(&shared[i]);
     for (size_t i = 0; i < pattern->count; i++)
         print(&pattern->options[i]);
+    record_end();
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define PATTERNS_VERSION "1.0"
 
@@ -85,25 +86,29 @@ struct pattern {
     /* What no range tells of the options: the fault as text, or NULL. May be NULL itself. */
     const char *(*check)(void);
     void (*run)(void);
-    void (*schedule)(int ranks); /* rows of the schedule of so many ranks; NULL: has none */
-    const char *schedule_columns;
+    void (*schedule)(int ranks); /* records of the schedule of so many ranks; NULL: has none */
 };
 
 /* Store argv; return NULL or what is wrong with it (static text). */
 const char *options_parse(const struct pattern *pattern, int argc, char **argv);
 void options_help(const struct pattern *const *patterns, size_t count, const char *name);
-/* The options in force, a header line each. */
+/* The record of the options in force. */
 void options_print(const struct pattern *pattern);
 
-/* --- output.c: rank 0 writes ------------------------------------------------------------------ */
+/* --- output.c: rank 0 writes JSON, a record a line; the other ranks do nothing ----------------- */
 
-/* Write by rank 0 alone; the other ranks do nothing. */
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A header line `# key: value`; line breaks within the value become blanks. */
-void header(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The two lines before the rows of a table; columns are like "size[B] rate[MB/s]", with [1] for a
- * number without unit. */
-void table(const char *name, const char *columns);
+/* utils/acceptance/suites/patterns.py and all_pairs.py have the records, and read them. Where a
+ * value has a unit its key ends in it: _B, _us, _s, _MBps (10^6 bytes a second). */
+void record_begin(FILE *file, const char *type);
+void put_count(const char *key, long value);
+void put_number(const char *key, double value);
+void put_text(const char *key, const char *value);
+/* Lists, none of them empty. */
+void put_counts(const char *key, int count, const long *values);
+void put_texts(const char *key, int count, const char *const *values);
+/* A value of 0 is none. */
+void put_values(const char *key, int count, const double *values);
+void record_end(void);
 /* All is written, or the program ends with status 1. */
 void output_end(void);
 
@@ -127,9 +132,9 @@ struct timing measure(step *once, void *context, bool active);
 /* Seconds: no loop that is timed is shorter. */
 double least_loop(void);
 
-/* Say beforehand how long so many measurements take: a header line, seconds. A network on which one
- * repetition takes longer than `--time` requires more. */
-void say_expected(long measurements);
+/* The record of what is planned: memory of a rank, and how long so many measurements take. A network
+ * on which one repetition takes longer than `--time` requires more. */
+void say_plan(size_t memory, long measurements);
 
 /* The seconds of one loop of so many repetitions after a barrier. Collective. */
 double time_loop(step *once, void *context, long repetitions, bool active);

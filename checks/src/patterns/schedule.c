@@ -76,3 +76,14 @@ void random_schedule(struct partners *partners, int ranks, long phase)
         pair(partners, order[i], order[i + 1]);
     free(order);
 }
+
+void say_partners(int ranks, const char *key, long number, int rank, struct partners partners)
+{
+    record_begin(stdout, "schedule");
+    put_count("ranks", ranks);
+    put_count(key, number);
+    put_count("rank", rank);
+    put_count("to", partners.to);
+    put_count("from", partners.from);
+    record_end();
+}

@@ -12,6 +12,9 @@ enum { NOBODY = -1 };
 typedef void schedule(struct partners *partners, int ranks, long phase);
 schedule aapc_schedule, simple_schedule, cumulative_schedule, random_schedule;
 
+/* The record of one rank: with whom it communicates in what `key` says, its phase or pattern. */
+void say_partners(int ranks, const char *key, long number, int rank, struct partners partners);
+
 /* How far two ranks are apart when the ranks are put on a ring. */
 int ring_distance(int a, int b, int ranks);
 

@@ -18,11 +18,14 @@ double time_loop(step *once, void *context, long repetitions, bool active)
     return MPI_Wtime() - begin;
 }
 
-void say_expected(long measurements)
+void say_plan(size_t memory, long measurements)
 {
     /* The loops that count, and about as much as one of them for warm-up and calibration. */
     double loops = (double)measurements * (double)(common.repeats + 1);
-    header("expected_seconds", "%.3g", loops * common.time * 1e-3);
+    record_begin(stdout, "plan");
+    put_count("memory_B", (long)memory);
+    put_number("expected_s", loops * common.time * 1e-3);
+    record_end();
 }
 
 static struct timing timed(step *once, void *context, long repetitions, bool active)

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 
 from acceptance.references import Library, Reference
 from acceptance.rfm import Case, Session
-from acceptance.suites.hpcc import benchmarks as hpcc
+from acceptance.suites import hpcc
 
 #: What is compared.
 METRICS = ("G-HPL", *hpcc.RATIOS)

@@ -102,7 +102,7 @@ def _known_metric(benchmark: str, metric: str, unit: str) -> None:
     if units is None:
         raise ValueError(
             f"unknown benchmark {benchmark!r}: no check runs it, and it is none of those of papers "
-            "in utils/acceptance/suites/published.py"
+            "in utils/acceptance/suites/paper_only.py"
         )
     known(f"metric of {benchmark}", metric, units)
     refuse(unit != units[metric], f"{metric} of {benchmark} is in {units[metric]}, not in {unit}")

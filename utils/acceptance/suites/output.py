@@ -1,9 +1,16 @@
-"""What the parsers of all suites share: the line that is read, and errors that name it."""
+"""What the parsers of the suites share: a line, a record of JSON or a row of a table is read.
+
+A parser derives from one of the readers; their errors name the line. Nothing is measured by an
+output that is not consistent.
+"""
 
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+import msgspec
 
 from acceptance.core.errors import ParseError
 
@@ -15,6 +22,10 @@ HALF = 0.005
 #: The slack of floating point, as a share.
 SLACK = 1e-6
 _TOKEN = re.compile(r"\S+")
+#: In JSON: a text, a number, and one without decimals.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_NUMBER = re.compile(r"[-+.\deE]*\d[-+.\deE]*")
+_WHOLE = re.compile(r"-?\d+\Z", re.ASCII)
 
 
 class LineReader:
@@ -24,18 +35,15 @@ class LineReader:
     as `self.error(...)`: nothing is measured by an output that is not consistent.
     """
 
-    #: The suite, as its errors call it, how it prints numbers, and a name in its headers.
+    #: The suite, as its errors call it, and how it prints numbers.
     suite: ClassVar[str]
     decimal: ClassVar[re.Pattern[str]]
-    name: ClassVar[re.Pattern[str]] = _TOKEN
 
     def __init__(self, text: str, source: str) -> None:
         self.text, self.source = text, source
         self.number, self.line = 0, ""
         self.whole_lines = text.count("\n")
         self.benchmark = ""
-        #: Where the columns end in the header; None: the column is one that begins the line.
-        self.edges: list[int | None] = []
         if not text.strip():
             raise self.error("the output is empty")
         # What stands for it once the file was read (`core.text.read_bounded`).
@@ -99,44 +107,12 @@ class LineReader:
             raise self.error(f"{token} is negative")
         return value
 
-    def header(
-        self, names: Sequence[str], known: Mapping[str, str], required: Collection[str]
-    ) -> tuple[str, ...]:
-        """Return the columns that a header names; `known` is name -> column."""
-        if unknown := [name for name in names if name not in known]:
-            raise self.error(f"unknown column {unknown[0]!r} in the header")
-        columns = tuple(known[name] for name in names)
-        if len(set(columns)) != len(columns):
-            raise self.error("a column stands twice in the header")
-        if missing := [name for name in required if name not in columns]:
-            raise self.error(f"the header has no column {', '.join(sorted(missing))}")
-        ends = [match.end() for match in self.name.finditer(self.line)]
-        self.edges = [*ends[len(ends) - len(columns) :]]
-        return columns
-
-    def fields(self, columns: Sequence[str], tokens: Sequence[str]) -> dict[str, str]:
-        """Return column -> token of a row."""
-        if len(tokens) != len(columns):
-            raise self.error(f"{len(tokens)} fields where the header has {len(columns)}")
-        return dict(zip(columns, tokens, strict=True))
-
-    def check_edges(self, columns: Sequence[str]) -> None:
-        """Raise ParseError unless each number of a row ends where its column does in the header.
-
-        C's `%13.2f` fills the field from the right. A number that is too wide for its field leaves
-        no blank before itself, so that the row has too few fields and does not come here.
-        """
-        tokens = [*_TOKEN.finditer(self.line)]
-        of_columns = tokens[len(tokens) - len(columns) :]
-        for column, token, edge in zip(columns, of_columns, self.edges, strict=True):
-            if edge is None:
-                if token.start():
-                    raise self.error(f"{column} {token[0]} does not begin its line")
-            elif token.end() != edge:
-                raise self.error(
-                    f"{column} {token[0]} ends {token.end()} characters from the left, its column "
-                    f"{edge}: a character was lost or added"
-                )
+    def check_size(self, sizes: Sequence[int | None], size: int | None) -> None:
+        """Raise ParseError unless a row of this message size may follow those of `sizes`."""
+        if sizes and size is None:
+            raise self.error("a second row in a table without message sizes")
+        if sizes and size is not None and size <= (sizes[-1] or 0):
+            raise self.error("message sizes do not grow")
 
     def check_average(
         self, low: float, average: float, high: float, processes: int, slack: float = 2 * HALF
@@ -167,6 +143,184 @@ class LineReader:
             f"{low:.10g} and the largest {high:.10g}: that is {bound}"
         )
 
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+AboveZero = Annotated[int, msgspec.Meta(ge=1)]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    """A line of JSON; its kind is what it says under `type`.
+
+    No field may be missing or unknown. Where a value has a unit, the name of its field ends in it:
+    `_B`, `_us`, `_s`, and `_MBps` for 10^6 bytes a second.
+    """
+
+
+class RecordReader(LineReader):
+    """Reads JSON, a record a line."""
+
+    def record(self, decoder: msgspec.json.Decoder[Any]) -> Any:
+        """Return the record of the line on which the reader stands; raises ParseError."""
+        self.require_whole_line()
+        try:
+            return decoder.decode(self.line)
+        except msgspec.MsgspecError as err:
+            raise self.error(f"no record of {self.suite}: {err}") from None
+
+    def check_numbers(self) -> None:
+        """Raise ParseError unless C's `%ld` or `%.9g` prints each number of the line like this."""
+        for token in _NUMBER.findall(_STRING.sub("", self.line)):
+            if not _WHOLE.match(token) and token != f"{float(token):.9g}":
+                raise self.error(f"{token!r} is no number as {self.suite} prints it")
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A line of a table: the message size in bytes (None if it has none) and its values."""
+
+    size: int | None
+    values: dict[str, float]
+    number: int
+
+
+@dataclass
+class Table:
+    """The table of a benchmark; `processes` is 0 where the output does not tell them."""
+
+    benchmark: str
+    number: int
+    processes: int = 0
+    columns: tuple[str, ...] = ()
+    rows: list[TableRow] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A whole run: the version of the suite, the tables, and the MPI standard where it is told."""
+
+    version: str
+    tables: tuple[Table, ...]
+    mpi_standard: str = ""
+
+    def only_table(self, benchmark: str, processes: int, source: str = "stdout") -> Table:
+        """Return the one table of a run of one benchmark at one number of processes.
+
+        Raises ParseError when the program ran something else, or more, than it was asked for.
+        """
+        for table in self.tables:
+            if table.benchmark != benchmark:
+                message = f"the output is that of {table.benchmark}, which was not asked for"
+            elif table.processes != processes:
+                message = f"ran with {table.processes} processes instead of {processes}"
+            else:
+                continue
+            raise ParseError(source, message, benchmark=benchmark, number=table.number)
+        if len(self.tables) != 1:
+            message = f"{len(self.tables)} tables instead of one"
+            raise ParseError(source, message, benchmark=benchmark)
+        return self.tables[0]
+
+
+class TableReader(LineReader):
+    """Reads tables: a header, then a row for each message size, in columns that C pads.
+
+    A parser reads titles and what stands between them, and hands the others to `read_header` and
+    `read_row`.
+    """
+
+    decimal = TWO_DECIMALS
+    #: A name in a header, and name -> column. `size` and `repetitions` are called so in each suite.
+    name: ClassVar[re.Pattern[str]] = _TOKEN
+    names: ClassVar[Mapping[str, str]]
+    #: Columns of whole numbers, and those in which some data cannot be zero.
+    whole: ClassVar[Collection[str]] = ("repetitions",)
+    above_zero: ClassVar[Collection[str]]
+    #: The columns of the least, the average and the largest time of the processes.
+    times: ClassVar[tuple[str, str, str]]
+
+    def __init__(self, text: str, source: str) -> None:
+        super().__init__(text, source)
+        #: Where the columns end in the header; None: the column is one that begins the line.
+        self.edges: list[int | None] = []
+
+    def read_header(self, table: Table, header: str, required: Collection[str] = ()) -> None:
+        """Take the columns of a table."""
+        names = self.name.findall(header)
+        if unknown := [name for name in names if name not in self.names]:
+            raise self.error(f"unknown column {unknown[0]!r} in the header")
+        if table.columns:
+            raise self.error("a second header in one table")
+        columns = tuple(self.names[name] for name in names)
+        if len(set(columns)) != len(columns):
+            raise self.error("a column stands twice in the header")
+        if {self.times[0], self.times[2]} & {*columns}:
+            required = {*required, *self.times}
+        if missing := [name for name in required if name not in columns]:
+            raise self.error(f"the header has no column {', '.join(sorted(missing))}")
+        ends = [match.end() for match in self.name.finditer(self.line)]
+        self.edges = [*ends[len(ends) - len(columns) :]]
+        table.columns = columns
+
+    def read_row(self, table: Table, tokens: Sequence[str]) -> None:
+        """Read a row of a table, which it may follow."""
+        self.require_whole_line()
+        if len(tokens) != len(table.columns):
+            raise self.error(f"{len(tokens)} fields where the header has {len(table.columns)}")
+        fields = dict(zip(table.columns, tokens, strict=True))
+        size = self.integer(fields.pop("size")) if "size" in fields else None
+        values = {name: self.value(name, token) for name, token in fields.items()}
+        self._check_edges(table.columns)
+        self.add_row(table, size, values)
+
+    def value(self, name: str, token: str) -> float:
+        """Read a value of a column."""
+        return self.integer(token) if name in self.whole else self.real(token)
+
+    def add_row(self, table: Table, size: int | None, values: dict[str, float]) -> None:
+        """Add the row on which the reader stands, unless its values cannot be."""
+        self.check_size([row.size for row in table.rows], size)
+        low, average, high = (values.get(name) for name in self.times)
+        if low is not None and average is not None and high is not None:
+            # A process that has no time is left out, which makes the bounds narrower, never wider.
+            self.check_average(low, average, high, table.processes)
+        if (repetitions := values.get("repetitions")) is not None:
+            before = table.rows[-1].values["repetitions"] if table.rows else repetitions
+            if repetitions < 1:
+                raise self.error("no repetitions")
+            if repetitions > before:
+                raise self.error(f"{repetitions:g} repetitions, after {before:g} of fewer bytes")
+        self.check_rate(table, size, values)
+        for name, value in values.items():
+            # An operation on no data may take no time; any other one takes some.
+            if value == 0 and name in self.above_zero and size != 0:
+                raise self.error(f"{name} is zero")
+        table.rows.append(TableRow(size, values, self.number))
+
+    def check_rate(self, table: Table, size: int | None, values: dict[str, float]) -> None:
+        """Compare the bandwidth with the other columns, and compute one that is printed as zero."""
+        raise NotImplementedError
+
+    def _check_edges(self, columns: Sequence[str]) -> None:
+        """Raise ParseError unless each number of a row ends where its column does in the header.
+
+        C's `%13.2f` fills the field from the right. A number that is too wide for its field leaves
+        no blank before itself, so that the row has too few fields and does not come here.
+        """
+        tokens = [*_TOKEN.finditer(self.line)]
+        of_columns = tokens[len(tokens) - len(columns) :]
+        for column, token, edge in zip(columns, of_columns, self.edges, strict=True):
+            if edge is None:
+                if token.start():
+                    raise self.error(f"{column} {token[0]} does not begin its line")
+            elif token.end() != edge:
+                raise self.error(
+                    f"{column} {token[0]} ends {token.end()} characters from the left, its column "
+                    f"{edge}: a character was lost or added"
+                )
+
     def check_bandwidth(self, bandwidth: float, low: float, high: float, what: str) -> None:
         """Compare a printed bandwidth with what other columns say of it, from `low` to `high`."""
         if not (low - HALF) * (1 - SLACK) <= bandwidth <= (high + HALF) * (1 + SLACK):
@@ -174,15 +328,3 @@ class LineReader:
             raise self.error(
                 f"the bandwidth {bandwidth:.2f} is not that of its line, {what}: {middle:.2f}"
             )
-
-    def check_repetitions(self, before: float, repetitions: float) -> None:
-        """Raise ParseError unless at most as many repetitions follow those of a smaller size."""
-        if repetitions > before:
-            raise self.error(f"{repetitions:g} repetitions, after {before:g} of a smaller message")
-
-    def check_size(self, sizes: Sequence[int | None], size: int | None) -> None:
-        """Raise ParseError unless a row of this message size may follow those of `sizes`."""
-        if sizes and size is None:
-            raise self.error("a second row in a table without message sizes")
-        if sizes and size is not None and size <= (sizes[-1] or 0):
-            raise self.error("message sizes do not grow")

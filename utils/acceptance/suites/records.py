@@ -5,9 +5,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from acceptance.core.paths import CONFIGURED, GET_SPACK, INSTALLED
+
 #: Bytes that the buffers of one process may take. IMB itself stops at 1 GiB, OMB at 512 MiB.
 BUFFERS = 2**28
 SIZE_OF_FLOAT = 4
+#: What brings the programs that are Python wheels.
+WHEELS = "pip install impi-rt (x86_64)" if INSTALLED else "make setup (Python wheels, x86_64)"
+
+
+def in_a_folder(programs: str) -> str:
+    """Return how an environment gets programs that are somewhere on the machine."""
+    return f"or name the folder of {programs} in the `extras` of an environment in {CONFIGURED}"
+
+
+def by_spack(suite: str, needs: str, programs: str) -> str:
+    """Return how an environment gets the programs of a suite that Spack builds with its MPI."""
+    then = f"{GET_SPACK}, then {'run them with' if INSTALLED else 'make run'}"
+    return f"{needs}, then {then} ACCEPTANCE_BUILD={suite}; {in_a_folder(programs)}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from acceptance.report.plot_model import Axis, Form, Origin, Page, Plot, Scale, 
 from acceptance.report.plot_pages import case_address, failed, page
 from acceptance.report.results import Results, count_of, results
 from acceptance.report.source import Place, Source
-from acceptance.suites.hpcc.benchmarks import COMPARABLE
+from acceptance.suites.hpcc import COMPARABLE
 
 GROUP = "HPCC"
 RING, HPL = "RandomRing-bandwidth/G-HPL", "G-HPL"

@@ -28,7 +28,7 @@ from acceptance.report.plot_model import (
 from acceptance.report.plot_pages import failed, page, speed
 from acceptance.report.results import Results, Sweep, results
 from acceptance.report.source import Source
-from acceptance.suites.npb.benchmarks import COMMUNICATION, NAMES
+from acceptance.suites.npb import COMMUNICATION, NAMES
 
 GROUP = "NPB"
 METRICS = ("mops_total", COMMUNICATION.stem)

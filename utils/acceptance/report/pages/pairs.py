@@ -16,7 +16,7 @@ from acceptance.report.matrices import Pairs
 from acceptance.report.newest import Newest, newest
 from acceptance.report.plot_model import Page, Plot
 from acceptance.report.source import Place, Source
-from acceptance.suites.patterns.all_pairs_output import read_so_far
+from acceptance.suites.all_pairs import read_so_far
 
 #: The check's class, its benchmark, and the file that it leaves with each value.
 CHECK, BENCHMARK, FILE = "AllPairs", "patterns.all-pairs", "all-pairs.txt"

@@ -1,0 +1,375 @@
+"""All pairs of nodes, a process on each: the rounds of a mode, what `patterns all-pairs` writes.
+
+The file that `--output` names, of three nodes and the first of two rounds::
+
+    {"type":"job","version":"1.0","ranks":3,"bytes":4194304,...,"schedule":"shifts","rounds":2,
+     "estimate_s":0.4,"nodes":["node1","node2","node3"]}
+    {"type":"failed","sender":2,"receiver":0,"why":"latency: node1 did not answer within 5 s"}
+    {"type":"round","number":1,"latency_us":[1.2312,1.2294,null],
+     "bandwidth_MBps":[12021,12019,null],"both_MBps":[11873,11902,null]}
+    {"type":"suspect","sender":0,"receiver":1,"latency_us":1.23,"bandwidth_MBps":12022,...}
+    {"type":"end","not_measured":0,"not_again":0}
+
+each of them in one line. A round has a value of each sender by its rank; in round k of the
+schedule `shifts` rank i sends to rank i + k (modulo the number of ranks). Rounds that were chosen
+are of the schedule `chosen` and have a list `to` of the receivers, -1 for none. The rounds come in
+any order. Values are null where a node does not send, or failed as a line before its round says.
+A `suspect` was measured once more while no other was busy, because its value was low, a `control`
+to compare it with; where that failed, it has a `why` in place of values. The end has the rounds
+that were not measured, and the suspects that were not measured again, for lack of time. A file
+without it is that of a job that ended early.
+
+Numpy is imported where there is a matrix, not by each start of ReFrame.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from acceptance.core.errors import ParseError
+from acceptance.core.metrics import sized
+from acceptance.core.pair_matrix import UNITS, Pair, PairMatrix
+from acceptance.suites.output import (
+    AboveZero,
+    Count,
+    NotNegative,
+    Positive,
+    Record,
+    RecordReader,
+    Text,
+)
+from acceptance.suites.records import Benchmark, Column
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: The version of the outputs of `patterns` that are read.
+VERSION = "1.0"
+#: Bytes of the message whose time is the latency, and of that whose bandwidth is told.
+SMALL, LARGE = 8, 2**22
+#: The latter of a simulation: it has the same bandwidth there, and copies what is sent.
+SIMULATED_LARGE = 2**18
+#: Quantity -> how its median over all pairs, and the median of the worst node, are called.
+STEMS = {
+    "latency": ("latency", "latency_node_max"),
+    "bandwidth": ("bandwidth", "bandwidth_node_min"),
+    "both": ("bandwidth_both", "bandwidth_both_node_min"),
+}
+#: Quantity -> the field of a record.
+_FIELDS = {"latency": "latency_us", "bandwidth": "bandwidth_MBps", "both": "both_MBps"}
+#: Milliseconds of a loop in simulated time, which has no noise.
+SIMULATED = 0.02
+COUNTS = ("pairs", "rounds")
+#: Mode -> the rounds that are measured at most, and the seconds that they may take.
+MOST_ROUNDS = {"smoke": 4, "nightly": 16, "acceptance": 0}
+LIMITS = {"smoke": 60, "nightly": 600, "acceptance": 7200}
+
+_COLUMNS = tuple(
+    Column(stem, stem, UNITS[quantity]) for quantity, stems in STEMS.items() for stem in stems
+)
+#: Name -> benchmark.
+BENCHMARKS = {
+    "all-pairs": Benchmark(
+        "all-pairs", (*_COLUMNS, *(Column(name, name, "1") for name in COUNTS)),
+        point_to_point=True, sized=False, link_factor=1, one_way=True, one_message=True,
+        several_nodes=True, sizes=(SMALL, SIMULATED_LARGE, LARGE),
+    )
+}  # fmt: skip
+
+
+def shifts(nodes: int, most: int) -> list[int]:
+    """Return the rounds that are measured, by the distance from sender to receiver; none for all.
+
+    Of more than `most` (0: all) those are taken that are spread evenly, each with its way back.
+    """
+    half = (nodes - 1) // 2
+    if not most or nodes - 1 <= most:
+        return []
+    number = most // 2
+    there = {1 + k * (half - 1) // max(number - 1, 1) for k in range(number)}
+    return sorted(there | {nodes - k for k in there})
+
+
+def metrics(
+    matrix: PairMatrix | None = None, large: int = LARGE
+) -> dict[str, tuple[float | None, str]]:
+    """Return metric -> (value, unit); without a matrix the values are None: what will be measured.
+
+    `large` are the bytes of the message whose bandwidth is told. Raises ValueError where a quantity
+    was measured of no pair.
+    """
+    if matrix is not None:
+        import numpy as np
+
+    found: dict[str, tuple[float | None, str]] = {}
+    for quantity, stems in STEMS.items():
+        values: tuple[float | None, ...] = (None, None)
+        if matrix is not None:
+            of_nodes = medians(matrix.values[quantity])
+            worst = max if quantity == "latency" else min
+            if not of_nodes.size:
+                raise ValueError(f"no pair has a value: {quantity}")
+            values = float(np.nanmedian(matrix.values[quantity])), float(worst(of_nodes))
+        size = SMALL if quantity == "latency" else large
+        for stem, value in zip(stems, values, strict=True):
+            found[sized(stem, size)] = value, UNITS[quantity]
+    counts: tuple[float | None, ...] = (None, None)
+    if matrix is not None:
+        measured = matrix.measured
+        counts = float(measured.sum()), float(np.unique(matrix.rounds[measured]).size)
+    return found | {name: (count, "1") for name, count in zip(COUNTS, counts, strict=True)}
+
+
+def medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the median of what each node sends and receives, of those that have a value."""
+    import numpy as np
+
+    both = np.concatenate([values, values.T], axis=1)
+    of_nodes: NDArray[np.float64] = np.nanmedian(both[np.isfinite(both).any(axis=1)], axis=1)
+    return of_nodes
+
+
+def best(matrix: PairMatrix, quantity: str) -> tuple[str, float]:
+    """Return the best pair of a quantity, and its value; ValueError where none has one."""
+    import numpy as np
+
+    values = matrix.values[quantity]
+    place = np.nanargmin(values) if quantity == "latency" else np.nanargmax(values)
+    row, column = np.unravel_index(place, values.shape)
+    return matrix.way((int(row), int(column))), float(values[row, column])
+
+
+class Job(Record, tag="job", frozen=True):
+    """What was asked for; `repetitions` are those of a loop of each quantity."""
+
+    version: str
+    ranks: AboveZero
+    bytes: AboveZero
+    timeout_s: NotNegative
+    limit_s: Positive
+    repetitions: tuple[AboveZero, AboveZero, AboveZero]
+    schedule: Literal["shifts", "chosen"]
+    rounds: AboveZero
+    estimate_s: NotNegative
+    nodes: tuple[Text, ...]
+
+
+class Failed(Record, tag="failed", frozen=True):
+    """Why a pair of the round that follows has no value, or not all of them."""
+
+    sender: Count
+    receiver: Count
+    why: Text
+
+
+class Round(Record, tag="round", frozen=True):
+    """The values of each sender by its rank."""
+
+    number: AboveZero
+    latency_us: tuple[Positive | None, ...]
+    bandwidth_MBps: tuple[Positive | None, ...]
+    both_MBps: tuple[Positive | None, ...]
+    to: tuple[int, ...] | None = None
+
+
+class Suspect(Record, tag="suspect", frozen=True):
+    """A pair that was measured again alone; or why it has no values."""
+
+    sender: Count
+    receiver: Count
+    latency_us: Positive | None = None
+    bandwidth_MBps: Positive | None = None
+    both_MBps: Positive | None = None
+    why: str = ""
+
+
+class Control(Suspect, tag="control", frozen=True):
+    """The same of one whose values were not low."""
+
+
+class End(Record, tag="end", frozen=True):
+    """The rounds that were not measured, and the suspects that were not measured again."""
+
+    not_measured: Count
+    not_again: Count
+
+
+_EXPONENT = re.compile(r"[eE][-+\d]")
+_JOB = msgspec.json.Decoder(Job)
+_LINE = msgspec.json.Decoder(Failed | Round | Suspect | Control | End)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A file: of the rounds of its job `left` have no values; `fault`: why it is not complete."""
+
+    job: Job
+    matrix: PairMatrix
+    left: int
+    fault: ParseError | None = None
+
+
+def read(text: str, source: str = "all-pairs.txt", ranks: int = 0) -> Measured:
+    """Read a complete file; `ranks` (0: any) is how many it must be of. Raises ParseError."""
+    measured = read_so_far(text, source, ranks)
+    if measured.fault:
+        raise measured.fault
+    return measured
+
+
+def read_so_far(text: str, source: str = "all-pairs.txt", ranks: int = 0) -> Measured:
+    """Read the whole rounds of a file up to its first fault: the job may have ended early.
+
+    Raises ParseError when it does not say what was asked for.
+    """
+    reader = _Reader(text, source, ranks)
+    fault = None
+    try:
+        reader.read()
+    except ParseError as found:
+        fault = found
+    return reader.measured(fault)
+
+
+class _Reader(RecordReader):
+    """One reading of a file, and the matrix so far."""
+
+    suite = "patterns"
+
+    def __init__(self, text: str, source: str, ranks: int) -> None:
+        import numpy as np
+
+        super().__init__(text, source)
+        self.benchmark = "all-pairs"
+        self.rest = self.lines()
+        next(self.rest)
+        self.job: Job = self.record(_JOB)
+        self.check_job(ranks)
+        shape = (self.job.ranks, self.job.ranks)
+        self.values = {name: np.full(shape, np.nan) for name in UNITS}
+        self.rounds = np.zeros(shape, dtype=np.int32)
+        self.seen: set[int] = set()
+        self.failed: dict[Pair, str] = {}
+        #: Those of the round that follows.
+        self.failing: dict[Pair, str] = {}
+        self.again: dict[str, dict[Pair, float]] = {quantity: {} for quantity in UNITS}
+        self.controls: set[Pair] = set()
+        self.end: End | None = None
+
+    def check_job(self, ranks: int) -> None:
+        count = self.job.ranks
+        if self.job.version != VERSION:
+            raise self.error(f"an output of version {self.job.version}; {VERSION} is read")
+        if count < 2 or ranks not in (0, count):
+            raise self.error(f"{count} ranks instead of {ranks or 'two or more'}")
+        if len(self.job.nodes) != count or len({*self.job.nodes}) < count:
+            raise self.error(f"no {count} distinct names of nodes")
+
+    def read(self) -> None:
+        for _ in self.rest:
+            if self.end:
+                raise self.error("a line after the end")
+            match self.record(_LINE):
+                case Failed() as failed:
+                    self.failing[self.pair(failed.sender, failed.receiver)] = failed.why
+                case Round() as row:
+                    self.read_round(row)
+                case Suspect() as again:
+                    self.read_again(again)
+                case End() as end:
+                    self.end = end
+        if not self.end:
+            raise self.error("the file has no end: the job ended before it had measured all")
+        planned, left = self.job.rounds, self.end.not_measured
+        if self.failing or len(self.seen) + left != planned:
+            raise self.error(f"{len(self.seen)} rounds and {left} left are not {planned}")
+
+    def pair(self, sender: int, receiver: int) -> Pair:
+        if sender == receiver or max(sender, receiver) >= self.job.ranks:
+            raise self.error(f"{sender} and {receiver} are no two of {self.job.ranks} ranks")
+        return sender, receiver
+
+    def receivers(self, row: Round) -> dict[int, int]:
+        """Return sender -> receiver of a round."""
+        count = self.job.ranks
+        if (row.to is None) != (self.job.schedule == "shifts"):
+            raise self.error("chosen pairs among shifts, or a shift among chosen pairs")
+        if row.to is None:
+            if row.number >= count:
+                raise self.error(f"no shift of {count} ranks by {row.number}")
+            return {rank: (rank + row.number) % count for rank in range(count)}
+        found = dict(
+            self.pair(rank, receiver) for rank, receiver in enumerate(row.to) if receiver != -1
+        )
+        if len(row.to) != count or len({*found.values()}) < len(found) or min(row.to) < -1:
+            raise self.error("a rank receives twice in this round, or there is no such rank")
+        return found
+
+    def read_round(self, row: Round) -> None:
+        """Take the values of a round, and why others are missing."""
+        if _EXPONENT.search(self.line):
+            raise self.error("a number with an exponent, which patterns prints in no round")
+        receivers = self.receivers(row)
+        if row.number in self.seen:
+            raise self.error(f"a second round {row.number}")
+        if any(receivers.get(sender) != receiver for sender, receiver in self.failing):
+            raise self.error("a pair failed that is not of this round")
+        for quantity, name in _FIELDS.items():
+            self.check_values(quantity, getattr(row, name), receivers)
+        senders, to = [*receivers], [*receivers.values()]
+        if self.rounds[senders, to].any():
+            raise self.error("a pair is in two rounds")
+        self.rounds[senders, to] = row.number
+        for quantity, name in _FIELDS.items():
+            values = getattr(row, name)
+            self.values[quantity][senders, to] = [values[sender] for sender in senders]
+        self.seen.add(row.number)
+        self.failed |= self.failing
+        self.failing = {}
+
+    def check_values(
+        self, quantity: str, values: tuple[float | None, ...], receivers: dict[int, int]
+    ) -> None:
+        if len(values) != self.job.ranks:
+            raise self.error(f"{len(values)} values of {self.job.ranks} ranks: {quantity}")
+        for rank, value in enumerate(values):
+            if value is not None and rank not in receivers:
+                raise self.error(f"{quantity} of rank {rank}, which sends nothing in this round")
+            if value is None and rank in receivers and (rank, receivers[rank]) not in self.failing:
+                raise self.error(f"no {quantity} of rank {rank}, and no line says why")
+
+    def read_again(self, row: Suspect) -> None:
+        """Take the values of a pair that was measured alone."""
+        pair = self.pair(row.sender, row.receiver)
+        values = {quantity: getattr(row, name) for quantity, name in _FIELDS.items()}
+        if self.failing:
+            raise self.error("a round before it has no end")
+        if row.why and {*values.values()} == {None}:
+            self.failed.setdefault(pair, f"alone: {row.why}")
+            return
+        self.check_numbers()
+        if row.why or None in values.values():
+            raise self.error("neither all values nor only why there are none")
+        if pair in self.again["latency"]:
+            raise self.error("this was measured again before")
+        for quantity, value in values.items():
+            self.again[quantity][pair] = value
+        if isinstance(row, Control):
+            self.controls.add(pair)
+
+    def measured(self, fault: ParseError | None) -> Measured:
+        matrix = PairMatrix(
+            self.job.nodes,
+            self.values,
+            self.rounds,
+            {quantity: again for quantity, again in self.again.items() if again},
+            frozenset(self.controls),
+            self.failed,
+            self.end.not_again if self.end else 0,
+        )
+        return Measured(self.job, matrix, self.job.rounds - len(self.seen), fault)

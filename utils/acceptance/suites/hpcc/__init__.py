@@ -1,1 +1,0 @@
-"""HPC Challenge."""

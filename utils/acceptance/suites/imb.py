@@ -1,0 +1,438 @@
+"""Intel MPI Benchmarks (IMB) 2018 to 2021: a row for each benchmark that is run, and its output.
+
+The form, of which each run of a benchmark prints one table::
+
+    #    Intel(R) MPI Benchmarks 2021.7, MPI-1 part
+    # Benchmarking Sendrecv
+    # #processes = 2
+    # ( 2 additional processes waiting in MPI_Barrier)
+           #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
+                0           50         0.29         0.29         0.29         0.00
+                1           50         0.18         0.19         0.18        10.73
+
+    # All processes entering MPI_Finalize
+
+Times are in us; Mbytes are 10^6 bytes since IMB 2018 (2^20 up to IMB 4, which this parser
+refuses). Numbers are printed with `%13d`, `%13.2f` and the message rate with `%13.0f`, names in the
+header with `%13s`.
+
+All pairs of the ranks at once (`IMB-MPI1 PingPong -npmin 2 -multi 1`) are printed like this, of
+four ranks; of two or three there is one pair, and the title is that of PingPong::
+
+    # Benchmarking Multi-PingPong
+    # ( 2 groups of 2 processes each running simultaneous )
+    # Group  0:     0    1
+    #
+    # Group  1:     2    3
+    #
+            Group       #bytes #repetitions      t[usec]   Mbytes/sec
+
+                0            8         1000         2.94         2.72
+                1            8         1000         2.94         2.72
+
+                0      4194304           20      1481.46      2831.19
+                1      4194304           20      1490.02      2814.93
+
+Of more than 1024 groups IMB names only the first and the last 512. The repetitions of a row are
+those of the first group. Pairs chosen with `-map` are refused: IMB up to 2021.11 prints for group k
+the longer one of the times of ranks 2k and 2k+1, whichever groups these are in, so that a row is of
+two pairs (its function IMB_calculate_times; tried with one node of four throttled).
+
+Sources: the IMB user guide 2021 ("Benchmark definitions", "Reported throughput", `-msglog`,
+`-mem`), outputs of IMB 2021.7 and 2021.11, and of 2018.0 to 2021.11 the functions IMB_edit_format,
+IMB_display_times and IMB_calculate_times (IMB_output.c).
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+
+from acceptance.suites.output import HALF, Output, Table, TableReader
+from acceptance.suites.records import (
+    BUFFERS,
+    WHEELS,
+    Benchmark,
+    Column,
+    Suite,
+    in_a_folder,
+)
+
+# `latency` is the time of a message between two processes, `time` that of any other operation:
+# t_max, since the operation is over when its last process is.
+LATENCY = Column("t", "latency", "us")
+TIME = Column("t_max", "time", "us")
+BANDWIDTH = Column("mbytes", "bandwidth", "MB/s")
+RATE = Column("messages", "message_rate", "1/s")
+
+
+@dataclass(frozen=True)
+class ImbBenchmark(Benchmark):
+    """A benchmark of IMB-MPI1, with what its check and the parser of its output ask for."""
+
+    #: Bytes that the printed bandwidth counts, as a multiple of the message size; 0: the bandwidth
+    #: comes from the message rate, or there is none.
+    counted: int = field(default=0, kw_only=True)
+    #: Repetitions of small messages.
+    repetitions: int = field(default=1000, kw_only=True)
+
+
+_messages = partial(ImbBenchmark, point_to_point=True)
+_collective = partial(ImbBenchmark, columns=(TIME,))
+#: Repetitions that are a window of 64 messages each.
+_WINDOWS = 100
+
+_ROWS = (
+    # One message at a time, of the size over its time.
+    _messages("PingPong", (LATENCY, BANDWIDTH), processes="two", counted=1, link_factor=1,
+              one_way=True, one_message=True),
+    # Two messages cross each other; only one of them is counted.
+    _messages("PingPing", (LATENCY, BANDWIDTH), processes="two", counted=1, link_factor=1),
+    # 2X/t: each process sends one message and receives one. Each node at the edge of the chain
+    # sends and receives a message over the link, wherever the other processes are.
+    _messages("Sendrecv", (TIME, BANDWIDTH), counted=2, link_factor=2),
+    # 4X/t: each process sends to both neighbours and receives from both. Each node sends two
+    # messages and receives two over the link.
+    _messages("Exchange", (TIME, BANDWIDTH), counted=4, link_factor=2),
+    # The first half of the processes talks to the second.
+    _messages("Uniband", (BANDWIDTH, RATE), repetitions=_WINDOWS, link_factor=1,
+              pair_sum="longest"),
+    _messages("Biband", (BANDWIDTH, RATE), repetitions=_WINDOWS, link_factor=2, pair_sum="longest"),
+    _collective("Allreduce", operation="Allreduce", reduction=True),
+    _collective("Reduce", operation="Reduce", reduction=True, rooted=True),
+    # IMB up to "2019" spreads the bytes over the ranks; from "2019 Update 1" on each rank gets
+    # them. Built with IMB2018 it spreads them, too, and calls itself "2018".
+    _collective("Reduce_scatter", operation="Reduce_scatter", reduction=True, part=True,
+                whole_in=r"IMB (201[0-8]\b.*|2019)"),
+    _collective("Allgather", operation="Allgather", part=True),
+    _collective("Allgatherv", part=True),
+    _collective("Alltoall", operation="Alltoall", part=True),
+    _collective("Bcast", operation="Bcast", rooted=True),
+    _collective("Gather", operation="Gather", part=True, rooted=True),
+    _collective("Scatter", operation="Scatter", part=True, rooted=True),
+    _collective("Barrier", sized=False),
+)  # fmt: skip
+
+#: Name -> benchmark.
+BENCHMARKS = {row.name: row for row in _ROWS}
+
+#: The columns of all pairs together: the median of the pairs, and the worst one.
+_OF_PAIRS = (
+    LATENCY,
+    Column("worst_t", "latency_max", "us"),
+    BANDWIDTH,
+    Column("worst_mbytes", "bandwidth_min", "MB/s"),
+)
+#: PingPong of many pairs at once, of two nodes each or inside of each node: name -> benchmark.
+PAIRS = {
+    "pairs-between": ImbBenchmark(
+        "PingPong", _OF_PAIRS, point_to_point=True, sized=False, counted=1, link_factor=1,
+        one_way=True, one_message=True, sizes=(8, 2**22),
+    ),
+    "pairs-inside": ImbBenchmark("PingPong", _OF_PAIRS, point_to_point=True, sized=False,
+                                 counted=1, sizes=(8, 2**22)),
+}  # fmt: skip
+
+#: The suite.
+SUITE = Suite(
+    "imb",
+    "Intel MPI Benchmarks",
+    ("IMB-MPI1",),
+    f"{WHEELS}, {in_a_folder('IMB-MPI1')}",
+    {f"imb.{name}": row for name, row in BENCHMARKS.items()},
+    further={"nodes": {f"imb.{name}": row for name, row in PAIRS.items()}},
+)
+
+
+def message_sizes(
+    benchmark: str, processes: int, low: int, high: int, buffers: int = BUFFERS
+) -> list[int]:
+    """Return the message sizes (bytes) that IMB prints for `-msglog low:high`; it adds the size 0.
+
+    Those that `Benchmark.fits` leaves out are not asked for; `buffers` is as there.
+    """
+    sizes = (2**n for n in range(low, high + 1))
+    return [0, *(size for size in sizes if BENCHMARKS[benchmark].fits(size, processes, buffers))]
+
+
+def counts_size(benchmark: str, column: Column, size: int | None) -> bool:
+    """Tell whether a row of this size (bytes; None: a table without sizes) is a metric.
+
+    An empty message has no bandwidth, and an operation on no data has no time worth a name.
+    """
+    return size != 0 or (BENCHMARKS[benchmark].point_to_point and column != BANDWIDTH)
+
+
+#: Header token -> name of the column. Barrier has no `#bytes`.
+_NAMES = {
+    "#bytes": "size",
+    "#repetitions": "repetitions",
+    "t[usec]": "t",
+    "t_min[usec]": "t_min",
+    "t_max[usec]": "t_max",
+    "t_avg[usec]": "t_avg",
+    "Mbytes/sec": "mbytes",
+    "Msg/sec": "messages",
+    "t_ovrl[usec]": "t_ovrl",
+    "t_pure[usec]": "t_pure",
+    "t_CPU[usec]": "t_cpu",
+    "overlap[%]": "overlap",
+    "defects": "defects",
+}
+
+_VERSION = re.compile(r"#\s+Intel ?\(R\) MPI Benchmarks? (?:Suite )?V?(?P<version>[\w. ]+?), ")
+_BENCHMARK = re.compile(r"# Benchmarking (?P<name>\S+)\s*\Z")
+_PROCESSES = re.compile(r"# #processes = (?P<n>\d+)")
+_MPI = re.compile(r"# MPI Version\s+: (?P<version>\S+)")
+#: What IMB writes instead of a row's values where it gives a message size up -> what that means.
+#: Source: IMB 2021.7, src_c/IMB_output.c, the cases of `sample_failure`.
+_GIVEN_UP = {
+    "time-out.;": "IMB gave this size up: its time limit (-time) was over",
+    "out-of-mem.;": "IMB gave this size up: it needs more memory than its limit (-mem)",
+    "int-overflow.;": "IMB gave this size up: the bytes of all ranks are more than an int holds",
+}
+#: A time is far off another one from this factor on, and near to it up to that one.
+_FAR, _NEAR = 4.0, 1.25
+_FINISHED = "# All processes entering MPI_Finalize"
+_FIRST_DECIMAL_YEAR = 2018
+#: The benchmark of all pairs, and its titles.
+PAIR = "PingPong"
+_TITLES = (PAIR, f"Multi-{PAIR}")
+_GROUPS = re.compile(r"# \( (?P<groups>\d+) groups of (?P<size>\d+) processes each ")
+_GROUP = re.compile(r"# Group\s+(?P<group>\d+):(?P<ranks>[\s\d]+)\Z")
+_IDLE = re.compile(r"# \( (?P<idle>\d+) additional process(es)? waiting")
+
+
+def parse(text: str, source: str = "stdout") -> Output:
+    """Read the complete output of one run of an IMB program.
+
+    Raises ParseError, with the line, for anything but a complete and consistent output.
+    """
+    return _read(_Reader(text, source))
+
+
+def parse_pairs(text: str, ranks: int, sizes: list[int], source: str = "stdout") -> Output:
+    """Read the output of all pairs of so many ranks with these message sizes (bytes, growing).
+
+    Table k is that of the ranks 2k and 2k+1; the last one of an odd number of ranks has none.
+    Raises ParseError, with the line, for anything but a complete output of just this.
+    """
+    reader = _PairsReader(text, source)
+    output = _read(reader)
+    reader.check_pairs(ranks, sizes)
+    return output
+
+
+def _read(reader: "_Reader") -> Output:
+    for line in reader.lines():
+        reader.read_line(line, line.strip())
+    reader.check_whole()
+    return Output(reader.version, tuple(reader.tables), reader.mpi)
+
+
+class _Reader(TableReader):
+    """One reading of an output of IMB, and the tables so far."""
+
+    suite = "IMB"
+    names = _NAMES
+    whole = ("repetitions", "messages")
+    above_zero = ("t", "t_max", "t_avg")
+    times = ("t_min", "t_avg", "t_max")
+
+    def __init__(self, text: str, source: str) -> None:
+        super().__init__(text, source)
+        self.tables: list[Table] = []
+        self.version = self.mpi = ""
+        self.finished = False
+
+    def check_whole(self) -> None:
+        """Refuse an output of which a part is missing."""
+        last = self.number, self.line
+        if not self.version:
+            first = next(line for line in self.text.splitlines() if line.strip())
+            self.benchmark = ""
+            self.stand(0, first)
+            raise self.error("this is no output of IMB, or not its beginning")
+        for table in self.tables:
+            self.benchmark = table.benchmark
+            self.check_order(table)
+            if not table.rows:
+                self.stand(table.number)
+                raise self.error("a table without rows")
+        self.stand(*last)
+        if not self.finished:
+            raise self.error(f"the output ends in the middle, without {_FINISHED!r}")
+        if not self.tables:
+            self.stand()
+            raise self.error("the program ran no benchmark at all")
+
+    def read_line(self, line: str, stripped: str) -> None:
+        """Read a line of any kind."""
+        if stripped.startswith("Invalid "):
+            raise self.error("the program did not understand its arguments")
+        if match := _VERSION.match(line):
+            if self.version:
+                raise self.error("the output of a second run")
+            self.version = match["version"]
+            self.check_version(self.version)
+        elif match := _MPI.match(line):
+            self.mpi = match["version"]
+        elif match := _BENCHMARK.match(line):
+            self.benchmark = match["name"]
+            self.tables.append(Table(self.benchmark, self.number))
+        elif stripped.startswith(_FINISHED):
+            self.finished = True
+        elif self.finished and re.match(r"\d", stripped):
+            raise self.error("a row after the end of the output")
+        elif self.tables and not self.finished:
+            self.read_in_table(self.tables[-1], stripped)
+
+    def check_version(self, version: str) -> None:
+        """Refuse an IMB of another megabyte."""
+        year = re.match(r"\d{4}", version)
+        if not year or int(year[0]) < _FIRST_DECIMAL_YEAR:
+            raise self.error(
+                f"IMB {version} counts a megabyte as 2^20 bytes; use IMB 2018 or newer"
+            )
+
+    def read_in_table(self, table: Table, stripped: str) -> None:
+        """Read a line between two titles."""
+        if match := _PROCESSES.match(self.line):
+            table.processes = int(match["n"])
+        elif stripped.startswith(("#bytes", "#repetitions")):
+            self.read_header(table, stripped, ["repetitions"])
+            order = [name for name in _NAMES.values() if name in table.columns]
+            # Of the two times of an overlap IMB-RMA prints the other one first.
+            if order != [*table.columns] and "t_pure" not in order:
+                raise self.error("the columns stand in another order than IMB prints them")
+        elif not stripped or stripped.startswith("#"):
+            return
+        elif table.columns:
+            self.read_row(table, stripped.split())
+        else:
+            raise self.error("a line between a benchmark's title and its header")
+
+    def read_row(self, table: Table, tokens: Sequence[str]) -> None:
+        """Read a row of a table, if it has values."""
+        for token in tokens:
+            if token in _GIVEN_UP:
+                raise self.error(_GIVEN_UP[token])
+        super().read_row(table, tokens)
+
+    def value(self, name: str, token: str) -> float:
+        """Read a value of a column; defects are none."""
+        value = super().value(name, token)
+        if name == "defects" and value:
+            raise self.error("the benchmark found defects in the data it received")
+        return value
+
+    def check_rate(self, table: Table, size: int | None, values: dict[str, float]) -> None:
+        """Compare the printed bandwidth with bytes over time, within the printed digits.
+
+        A bandwidth below the two decimals that IMB prints (a byte in a millisecond, on a busy
+        machine) is printed as zero: it is computed from the other columns then.
+        """
+        if size is None or "mbytes" not in values:
+            return
+        if "messages" in values:
+            exact = size * values["messages"] / 1e6
+            low, high = (size * (values["messages"] + d) / 1e6 for d in (-0.5, 0.5))
+            what = f"{size} bytes a message"
+        elif (row := BENCHMARKS.get(table.benchmark)) and row.counted:
+            moved = size * row.counted
+            time = values["t_max" if "t_max" in values else "t"]
+            exact = moved / time if time else 0.0
+            low = moved / (time + HALF)
+            high = moved / (time - HALF) if time > HALF else math.inf if moved else 0.0
+            what = f"{moved} bytes in {time:.2f} us"
+        else:
+            return
+        self.check_bandwidth(values["mbytes"], low, high, what)
+        if values["mbytes"] == 0:
+            values["mbytes"] = exact
+
+    def check_order(self, table: Table) -> None:
+        """Refuse a row whose time and bandwidth stand in each other's place.
+
+        Their product is right all the same. But the time is far below those of the sizes beside it,
+        which are in order, and the number in the place of the bandwidth is near to them. A time far
+        above them is no proof: a busy machine has been seen to print one with just that bandwidth.
+        """
+        rows = [row for row in table.rows if row.size and {"t", "mbytes"} <= row.values.keys()]
+        for number, row in enumerate(rows[1:-1], 1):
+            others = [(one.size or 1, one.values["t"]) for one in rows if one is not row]
+            low, high = others[number - 1][1], others[number][1]
+            time, bandwidth = row.values["t"], row.values["mbytes"]
+            if (
+                time * _FAR < low <= bandwidth * _NEAR
+                and bandwidth <= high * _NEAR
+                and all(
+                    before / _NEAR <= after <= before * _NEAR * larger / smaller
+                    for (smaller, before), (larger, after) in pairwise(others)
+                )
+            ):
+                self.stand(row.number, self.text.splitlines()[row.number - 1])
+                what = f"the time {time:.2f} and the bandwidth {bandwidth:.2f} are exchanged"
+                raise self.error(f"{what}: the sizes beside it took {low:.2f} and {high:.2f} us")
+
+
+class _PairsReader(_Reader):
+    """One reading of all pairs of the ranks at once: each group of two has a table."""
+
+    def __init__(self, text: str, source: str) -> None:
+        super().__init__(text, source)
+        self.groups, self.idle, self.title = 1, 0, 0
+        #: The group of the next row.
+        self.next = 0
+
+    def check_pairs(self, ranks: int, sizes: list[int]) -> None:
+        """Refuse an output of other pairs, or of other message sizes (bytes)."""
+        self.stand(self.title)
+        if self.groups != ranks // 2 or self.idle != ranks % 2:
+            raise self.error(
+                f"measured {self.groups} pairs with {self.idle} ranks left, asked for "
+                f"{ranks // 2} with {ranks % 2}"
+            )
+        for table in self.tables:
+            if (found := [row.size for row in table.rows]) != sizes:
+                raise self.error(f"message sizes {found} instead of {sizes}")
+
+    def read_line(self, line: str, stripped: str) -> None:
+        tables = len(self.tables)
+        super().read_line(line, stripped)
+        # A title makes a table; the header makes one of each pair instead of it.
+        if len(self.tables) == tables + 1 and not self.tables[-1].columns:
+            if self.benchmark not in _TITLES or tables:
+                raise self.error("a benchmark that was not asked for")
+            self.title, self.benchmark = self.number, PAIR
+
+    def read_in_table(self, table: Table, stripped: str) -> None:
+        if match := _GROUPS.match(stripped):
+            self.groups = int(match["groups"])
+            table.processes = int(match["size"])
+        elif match := _GROUP.match(stripped):
+            group = int(match["group"])
+            if match["ranks"].split() != [str(2 * group), str(2 * group + 1)]:
+                raise self.error("a group of other ranks, whose times IMB mixes up")
+        elif match := _IDLE.match(stripped):
+            self.idle = int(match["idle"])
+        elif stripped.startswith("Group"):
+            self.read_header(table, stripped.removeprefix("Group"), ["repetitions"])
+            if table.processes != 2:
+                raise self.error(f"groups of {table.processes} processes instead of 2")
+            self.tables = [Table(PAIR, self.number, 2, table.columns) for _ in range(self.groups)]
+        elif stripped.startswith("#bytes"):
+            raise self.error("the header has no column Group")
+        elif table.columns and stripped[:1].isdigit():
+            self.read_pair(stripped.split())
+        else:
+            super().read_in_table(table, stripped)
+
+    def read_pair(self, tokens: list[str]) -> None:
+        group = self.integer(tokens[0])
+        if group != self.next:
+            raise self.error(f"a row of group {group}, where that of group {self.next} belongs")
+        self.next = (group + 1) % len(self.tables)
+        self.read_row(self.tables[group], tokens[1:])

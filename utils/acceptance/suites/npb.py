@@ -1,0 +1,604 @@
+"""NAS Parallel Benchmarks (NPB) 3.3 and 3.4, MPI: legal runs, their sizes and memory, the output.
+
+One run of a program prints a title, a body of its own, and a final block, the same for all::
+
+     NAS Parallel Benchmarks 3.4 -- FT Benchmark
+    ...
+     FT Benchmark Completed.
+     Class           =                        S
+     Size            =             64x  64x  64
+    ...
+     Active processes=                        2
+     Mop/s total     =                  4100.24
+    ...
+     Verification    =               SUCCESSFUL
+    ...
+     Internet: npb@nas.nasa.gov
+
+Only this block is read: bodies say SUCCESSFUL too, even with the wrong number of processes. 3.3
+has `Compiled procs` for `Active processes` and ends with a fax number; timers, if enabled, follow
+the block. Times are in s, rates in 10^6 operations a second, both with two decimals.
+
+Sources: NPB 3.3.1, 3.4.1 and 3.4.2, `sys/setparams.c`, the programs' own checks at run time, the
+declarations of their arrays, the lines that set `mflops` or `Mops`, `common/print_results.f`,
+`c_print_results.c`, and runs; each rule names its file. Releases of the same 3.3 or 3.4 are taken
+as equal. 3.3 is built for one class and one number of processes, 3.4 for one class.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from acceptance.core.errors import ParseError
+from acceptance.suites.output import HALF, INTEGER, SLACK, LineReader
+from acceptance.suites.records import Benchmark, Column, Suite, by_spack
+
+NAMES = ("is", "ep", "cg", "mg", "ft", "bt", "sp", "lu")
+CLASSES = "SWABCDE"
+#: They need a square number of processes.
+SQUARE = ("bt", "sp")
+
+#: What each benchmark measures; the names are fields of `Result`.
+METRICS = (
+    Column("seconds", "time", "s"),
+    Column("mops_total", "mops_total", "Mop/s"),
+)
+
+#: What it measures where no computation takes time, see `Result.communication_time`.
+COMMUNICATION = Column("communication_time", "communication_time", "us")
+#: Name -> benchmark.
+BENCHMARKS = {name: Benchmark(name, (*METRICS, COMMUNICATION), sized=False) for name in NAMES}
+#: The suite. Each number of processes and class may have a program of its own.
+SUITE = Suite(
+    "npb",
+    "NAS Parallel Benchmarks",
+    (),
+    by_spack(
+        "npb", "an MPI and gfortran (Debian: openmpi-bin libopenmpi-dev gfortran)", "its programs"
+    ),
+    {f"npb.{name}": row for name, row in BENCHMARKS.items()},
+)
+
+#: Seconds that a run must take to say something. The time is printed with two decimals, so that a
+#: shorter one is known to no better than 0.5 %, and runs of class S (0.00 s) mostly measure how
+#: the processes start. Mop/s comes from the same time, of which more digits make nothing better.
+TIMING_FLOOR = 1.0
+
+#: Bytes of arrays of a process from which on a program of 3.3 does not link. They are static, and
+#: the addresses of gcc's default code model on x86_64 reach 2 GiB ("relocation truncated to fit").
+STATIC_LIMIT = 2**31
+
+# Grid points in each direction. `setparams.c`, write_*_info.
+_CUBES = {
+    "mg": (32, 128, 256, 256, 512, 1024, 2048),
+    "bt": (12, 24, 64, 102, 162, 408, 1020),
+    "sp": (12, 36, 64, 102, 162, 408, 1020),
+    "lu": (12, 33, 64, 102, 162, 408, 1020),
+}
+_FT_GRID = (
+    (64, 64, 64),
+    (128, 128, 32),
+    (256, 256, 128),
+    (512, 256, 256),
+    (512, 512, 512),
+    (2048, 1024, 1024),
+    (4096, 2048, 2048),
+)
+_IS_KEYS = (2**16, 2**20, 2**23, 2**25, 2**27, 2**31, 2**35)  # IS/is.c
+_EP_LOG_PAIRS = (24, 25, 28, 30, 32, 36, 40)
+#: Rows of cg -> its nonzeros of a row.
+NONZEROS = {1400: 7, 7000: 8, 14000: 11, 75000: 13, 150000: 15, 1500000: 21, 9000000: 26}
+_ITERATIONS = {
+    "is": (10,) * 7,
+    "ep": (0,) * 7,
+    "cg": (15, 15, 15, 75, 75, 100, 100),
+    "mg": (4, 4, 4, 20, 20, 50, 50),
+    "ft": (6, 6, 6, 20, 20, 25, 25),
+    "bt": (60, 200, 200, 200, 200, 250, 250),
+    "sp": (100, 400, 400, 400, 400, 500, 500),
+    "lu": (50, 300, 250, 250, 250, 300, 300),
+}
+
+#: The fewest processes where it is not one: IS/is.c (MIN_PROCS), and where sizes would overflow
+#: Fortran's default integer: MG/globals.h (nr), CG/cg.f (nz), FT/ft.f (ntdivnp).
+_FEWEST = {
+    ("is", "D"): 4, ("is", "E"): 64, ("cg", "E"): 4, ("mg", "D"): 8, ("mg", "E"): 64,
+    ("ft", "D"): 2, ("ft", "E"): 16,
+}  # fmt: skip
+
+#: MiB that the arrays of classes A to E take: in one process, what they take more for each one of
+#: the root of the processes, and for each process (ghost cells, buffers and copies). Made from the
+#: declarations in IS/is.c, EP/ep.f, CG/cg.f, MG/globals.h, FT/ft.f, BT/header.h, SP/header.h and
+#: LU/applu.incl of 3.3.1 for up to 1024 processes: to 10 %; of bt, sp and lu, where the classes A
+#: to C take less than 6 GiB, to 31 %.
+_MEMORY = {
+    "is": ((144, -8, 0.758), (576, -32, 3.03), (2304, -128, 12.1), (36860, -2050, 194),
+           (589800, -33900, 3180)),
+    "ep": ((1.076, 0, 1.076),) * 5,
+    "cg": ((59.6, 4.14, 0.328), (427.4, 25.2, 1.77), (1103, 56.3, 3.56), (20400, 737, 36.7),
+           (182500, 5260, 227)),
+    "mg": ((435.8, 7.04, 0), (435.8, 7.04, 0), (3425, 27, 0), (27160, 106, 0), (216300, 420, 0)),
+    "ft": ((448, 0, 0.004), (1792, 0, 0.008), (7168, 0, 0.008), (114700, 0, 0.031),
+           (917500, 0, 0.063)),
+    "bt": ((102.7, 8.27, 0.817), (399.3, 22.6, 1.11), (1559, 51.9, 2.12), (24260, 569, 0),
+           (375100, 2980, 0)),
+    "sp": ((83.27, 13.8, 0.483), (325.8, 22.9, 1.29), (1278, 44.4, 2.8), (19970, 634, 0),
+           (309400, 3670, 0)),
+    "lu": ((48.25, 5.38, 0.119), (182.8, 13.3, 0.409), (701.1, 41.5, 0.539), (10690, 239, 0.601),
+           (164000, 1440, 0)),
+}  # fmt: skip
+
+
+def release(version: str) -> str:
+    """Return "3.3" or "3.4" of a version like 3.4.2; ValueError for any other version."""
+    found = re.match(r"3\.[34](?=\.|\Z)", version)
+    if not found:
+        raise ValueError(f"NPB {version!r} is not known; 3.3 and 3.4 are")
+    return found[0]
+
+
+def sizes(name: str, problem_class: str, version: str = "3.4") -> tuple[tuple[int, ...], int]:
+    """Return what the final block prints as Size, and its Iterations.
+
+    A size is three numbers of grid points, or one number: of keys (is), rows (cg) or random
+    numbers (ep; it counts no iterations, 0). Raises ValueError for a class that there is not.
+    """
+    index = _index(name, problem_class)
+    if (name, problem_class, release(version)) == ("is", "E", "3.3"):
+        raise ValueError("is has no class E in NPB 3.3")
+    return _size(name, index), _ITERATIONS[name][index]
+
+
+def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -> bool:
+    """Tell whether a benchmark runs, with all its processes at work.
+
+    With NPB_NPROCS_STRICT=0, 3.4 takes other numbers and leaves some processes idle: not legal
+    here. Whether a program of 3.3 can be built is another question, see `is_linkable`. Raises
+    ValueError for an unknown benchmark, class or version.
+    """
+    size = _size(name, _index(name, problem_class))
+    old = release(version) == "3.3"
+    if processes < _FEWEST.get((name, problem_class), 1):
+        return False
+    if name == "ep":
+        # EP/ep.f: each process needs one batch of 2^16 pairs; any number of processes will do.
+        return processes <= size[0] >> 17
+    if name in SQUARE:
+        # setparams.c, and make_set.f: no cell has less than 3 points in a direction.
+        root = math.isqrt(processes)
+        return root * root == processes and size[0] // root >= 3
+    if name == "lu" and not old:
+        # get_active_nprocs.f90 (kind 2) and LU/proc_grid.f90, subdomain.f90.
+        across, down = _grid(processes)
+        return across <= 2 * down and size[0] // across >= 3
+    if processes.bit_count() != 1:
+        return False
+    if name == "lu":
+        return size[0] // _grid(processes)[0] >= 4  # LU/subdomain.f
+    if name == "is":
+        # IS/is.c: MAX_PROCS.
+        most = 128 if problem_class == "S" else 1024
+        return processes <= most and not (old and problem_class == "E")
+    if name == "ft":
+        # FT/ft.f: a grid nz x (processes / nz) of them beyond nz.
+        return processes <= size[2] ** 2
+    # MG/globals.h: maxprocs. That each process has two points in a direction is our own caution:
+    # nothing checks it.
+    return name == "cg" or processes <= min(2**17, (size[0] // 2) ** 3)
+
+
+def memory(name: str, problem_class: str, processes: int = 1) -> float:
+    """Return the bytes of the arrays of all processes together; of class S and W at most so many.
+
+    The MPI library's buffers come on top. 3.4 allocates no more than 3.3 declares. Raises
+    ValueError for an unknown benchmark or class.
+    """
+    index = max(_index(name, problem_class), CLASSES.index("A"))
+    one, by_root, by_process = _MEMORY[name][index - CLASSES.index("A")]
+    more = by_root * (math.sqrt(processes) - 1) + by_process * (processes - 1)
+    return 2**20 * (one + max(more, 0))
+
+
+def is_linkable(name: str, problem_class: str, processes: int, version: str = "3.4") -> bool:
+    """Tell whether a program can be built: for 3.3, whether the arrays stay below STATIC_LIMIT."""
+    if release(version) == "3.4":
+        return True
+    return memory(name, problem_class, processes) / processes < STATIC_LIMIT
+
+
+def counts(name: str, largest: int) -> list[int]:
+    """Return the numbers of processes to run with: 2, 4, 8, ... up to `largest`.
+
+    bt and sp get 4, 16, 64, ... and the largest square, 1 if no larger one fits: a quarter of the
+    points is enough to see the trend, and the last one fills the machine. Not all of them are
+    legal in each class.
+    """
+    if name not in SQUARE:
+        return [2**n for n in range(1, largest.bit_length())]
+    if largest < 1:
+        return []
+    last = math.isqrt(largest)
+    roots = {2**n for n in range(1, last.bit_length())} | {last}
+    return [root * root for root in sorted(roots)]
+
+
+def program(name: str, problem_class: str, processes: int, version: str = "3.4") -> str:
+    """Return the file name of a program, as the suite's makefiles build it."""
+    suffix = str(processes) if release(version) == "3.3" else "x"
+    return f"{name}.{problem_class}.{suffix}"
+
+
+def _index(name: str, problem_class: str) -> int:
+    if name not in NAMES:
+        raise ValueError(f"{name!r} is no benchmark of NPB: {' '.join(NAMES)}")
+    if len(problem_class) != 1 or problem_class not in CLASSES:
+        raise ValueError(f"{problem_class!r} is no class of NPB: {' '.join(CLASSES)}")
+    return CLASSES.index(problem_class)
+
+
+def _size(name: str, index: int) -> tuple[int, ...]:
+    if name in _CUBES:
+        return (_CUBES[name][index],) * 3
+    if name == "ft":
+        return _FT_GRID[index]
+    if name == "ep":
+        return (1 << (_EP_LOG_PAIRS[index] + 1),)
+    return (_IS_KEYS[index] if name == "is" else tuple(NONZEROS)[index],)
+
+
+def _grid(processes: int) -> tuple[int, int]:
+    """Split processes into a product as near to a square as it gets, the larger factor first."""
+    down = next(n for n in range(math.isqrt(processes), 0, -1) if processes % n == 0)
+    return processes // down, down
+
+
+# How many operations each program counts: the lines that set `mflops` or `Mops` in `cg.f`, `mg.f`,
+# `ft.f`, `bt.f`, `sp.f`, `lu.f` and `ep.f`, and in `is.c` the call of `c_print_results`.
+
+Size = tuple[int, ...]
+
+
+def _is(size: Size, iterations: int) -> float:
+    return float(size[0]) * iterations
+
+
+def _ep(size: Size, iterations: int) -> float:
+    return float(size[0])
+
+
+def _cg(size: Size, iterations: int) -> float:
+    nonzeros = NONZEROS[size[0]]
+    elements = nonzeros * (nonzeros + 1.0)
+    return 2.0 * iterations * size[0] * (3 + elements + 25 * (5 + elements) + 3)
+
+
+def _mg(size: Size, iterations: int) -> float:
+    return 58.0 * iterations * math.prod(size)
+
+
+def _ft(size: Size, iterations: int) -> float:
+    points = float(math.prod(size))
+    log = math.log(points)
+    return points * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * iterations)
+
+
+def _polynomial(*coefficients: float) -> Callable[[Size, int], float]:
+    """Return those of bt, sp and lu: by the points, and by the square and mean of an edge."""
+    cubic, square, linear, constant = coefficients
+
+    def operations(size: Size, iterations: int) -> float:
+        edge = sum(size) / 3
+        return iterations * (cubic * math.prod(size) + square * edge**2 + linear * edge + constant)
+
+    return operations
+
+
+_OPERATIONS: dict[str, Callable[[Size, int], float]] = {
+    "is": _is,
+    "ep": _ep,
+    "cg": _cg,
+    "mg": _mg,
+    "ft": _ft,
+    "bt": _polynomial(3478.8, -17655.7, 28023.7, 0),
+    "sp": _polynomial(881.174, -4683.91, 11484.5, -19272.4),
+    "lu": _polynomial(1984.77, -10923.3, 27770.9, -144010),
+}
+
+
+def millions(name: str, problem_class: str) -> float:
+    """Return the operations of a benchmark and a class, in 10^6; ValueError for an unknown one."""
+    return 1e-6 * _OPERATIONS[name](*sizes(name, problem_class))
+
+
+def contradiction(name: str, problem_class: str, seconds: float, mops: float) -> str:
+    """Return what is wrong with a time beside a rate (Mop/s), "" if nothing is.
+
+    A time is known to 0.005 s and no better, so the bounds of a short run are wide: 0.50 s leaves
+    1 %, and below 0.005 s, which is printed as 0.00, there is a lowest rate only. The slack is that
+    of 3.3, which computes cg and lu in single precision.
+    """
+    operations = millions(name, problem_class)
+    low = operations / (seconds + HALF) * (1 - SLACK) - HALF
+    high = operations / (seconds - HALF) * (1 + SLACK) + HALF if seconds > HALF else math.inf
+    if low <= mops <= high:
+        return ""
+    return (
+        f"{mops:.2f} Mop/s beside a time of {seconds:.2f} s, where the operations of "
+        f"{name}.{problem_class} are between {low:.2f} and {high:.2f} Mop/s"
+    )
+
+
+#: Label in the block -> field of `Result`, in their order.
+LABELS = {
+    "Class": "problem_class",
+    "Size": "size",
+    "Iterations": "iterations",
+    "Time in seconds": "seconds",
+    "Total processes": "processes",
+    "Compiled procs": "compiled",
+    "Active processes": "active",
+    "Mop/s total": "mops_total",
+    "Mop/s/process": "of_each",
+    "Operation type": "operation",
+    "Verification": "verified",
+    "Version": "version",
+    "Compile date": "compile_date",
+}
+#: The one of these two that the other release prints.
+OTHERS = {"3.3": "Active processes", "3.4": "Compiled procs"}
+#: How the last line of the block ends.
+LAST = {"3.3": "Fax: 650-604-3957", "3.4": "npb@nas.nasa.gov"}
+OPERATIONS = {"is": "keys ranked", "ep": "Random numbers generated"}  # others: floating point
+_OPTION = re.compile(
+    r"(?P<name>MPI(F77|FC|CC)|[FC]LINK(FLAGS)?|[FC]MPI_(LIB|INC)|[FC]FLAGS|RAND|MULTICPUS)\s*="
+)
+_ADDRESS = re.compile(
+    r"Please send |NPB Development Team\Z|(Internet: )?npb@nas\.nasa\.gov\Z|If email is not "
+    r"|MS T27A-1\Z|NASA Ames |Moffett Field|Fax: "
+)
+_TITLE = re.compile(r"NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>[A-Z]{2}) Benchmark\Z")
+_COMPLETED = re.compile(r"(?P<name>[A-Z]{2}) Benchmark Completed\.?\Z")
+_FIELD = re.compile(r"(?P<label>[A-Z][A-Za-z/ ]*?) *=(?: (?P<value>.*))?\Z")
+# How the programs say why they stop. `Error is 0.8E-15` in the body of CG and MG is a result.
+_REASON = re.compile(
+    r"(\*{3} )?ERROR\b|Error ?:|Error encountered|Too many nodes|PROBLEM SIZE IS TOO|SUBDOMAIN SIZE"
+    r"|Problem size too big|Space for matrix elements"
+)
+# Fortran may drop a zero before the point.
+_NUMBER = re.compile(r"(?:0|[1-9]\d*)?\.\d\d\Z", re.ASCII)
+_SIZE = re.compile(r"(\d+)(?: *x *(\d+) *x *(\d+))?\Z", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The final block of one run; `number` is its first line, `numbers` are those of the fields.
+
+    `size` is as in `sizes`. `compiled` is None in 3.4, `active` in 3.3. `seconds` and Mop/s mean
+    nothing for a run shorter than `TIMING_FLOOR`.
+    """
+
+    name: str
+    problem_class: str
+    size: tuple[int, ...]
+    iterations: int
+    seconds: float
+    processes: int
+    compiled: int | None
+    active: int | None
+    mops_total: float
+    operation: str
+    verified: bool
+    version: str
+    number: int
+    numbers: dict[str, int]
+
+    @property
+    def communication_time(self) -> float:
+        """Return the time (us) where no computation takes any, as in a simulation.
+
+        It is that in which the operations have this Mop/s. NPB prints the time with two decimals
+        (s), which often are 0.00 then, and the rate with more digits.
+        """
+        return 1e6 * millions(self.name, self.problem_class) / self.mops_total
+
+
+def parse(text: str, source: str = "stdout") -> Result:
+    """Read the output of one run of an NPB program.
+
+    Raises ParseError, with the line, for anything but one whole, consistent and verified result;
+    with the program's own words if it says why it stopped.
+    """
+    reader = _Reader(text, source)
+    reader.read()
+    return reader.result()
+
+
+def only_result(
+    text: str, name: str, problem_class: str, processes: int, source: str = "stdout"
+) -> Result:
+    """Read the output of one benchmark, class and number of processes, all of them at work.
+
+    Raises ParseError as `parse` does, and when another benchmark, class, size, or number of
+    iterations or processes was run, or the program was built for another number; and when time
+    and rate are not those of its operations.
+    """
+    result = parse(text, source)
+    size, iterations = sizes(name, problem_class)
+    asked = {"name": name, "problem_class": problem_class, "size": size, "iterations": iterations}
+    asked |= dict.fromkeys(("processes", "compiled", "active"), processes)
+    for label, wanted in asked.items():
+        found = getattr(result, label)
+        if found not in (wanted, None):
+            message = f"{label.replace('_', ' ')} is {found} instead of {wanted}"
+            number = result.numbers.get(label, result.number)
+            raise ParseError(source, message, benchmark=name, number=number)
+    figures = name, problem_class, result.seconds, result.mops_total
+    if message := contradiction(*figures):
+        number = result.numbers["mops_total"]
+        raise ParseError(source, message, benchmark=name, number=number)
+    return result
+
+
+class _Reader(LineReader):
+    """One reading of an output of NPB, and the block so far."""
+
+    def __init__(self, text: str, source: str) -> None:
+        super().__init__(text, source)
+        self.release = ""
+        self.block = 0
+        #: Label -> what stands behind it, and where.
+        self.entries: dict[str, tuple[str, int, str]] = {}
+        #: Names of the compile options; None before them.
+        self.options: list[str] | None = None
+        self.address, self.whole = False, False
+
+    def error_in(self, label: str, message: str) -> ParseError:
+        self.stand(*self.entries[label][1:])
+        return self.error(message)
+
+    def read(self) -> None:
+        """Read the whole text."""
+        # Not splitlines(), which splits at more than newlines.
+        *lines, rest = self.text.split("\n")
+        for number, line in enumerate(lines, 1):
+            self.stand(number, line)
+            self.read_line(line.strip())
+        if not self.block:
+            self.stopped([*lines, rest])
+        self.stand(len(lines) + 1, rest)
+        if rest.strip():
+            raise self.error("the output ends in the middle of a line")
+        if self.block and not self.whole:
+            self.number -= 1
+            raise self.error("the final block is cut off here")
+        self.stand()
+        if not self.benchmark:
+            raise self.error("this is no output of NPB: its title is missing")
+        if not self.block:
+            raise self.error("no final block: the program did not end")
+
+    def stopped(self, lines: list[str]) -> None:
+        """Raise ParseError with the program's own words, up to five lines, if it has some."""
+        for start, first in enumerate(lines):
+            if _REASON.match(first.strip()):
+                words: list[str] = []
+                for line in lines[start : start + 5]:
+                    # Each process may say the same.
+                    if not line.strip() or line in words:
+                        break
+                    words.append(line)
+                self.stand(start + 1, " ".join(" ".join(words).split()))
+                raise self.error("the program stopped")
+
+    def read_line(self, line: str) -> None:
+        if match := _TITLE.match(line):
+            self.read_title(match["name"].lower(), match["version"])
+        elif match := _COMPLETED.match(line):
+            self.read_completed(match["name"].lower())
+        elif self.block and line and not self.whole:
+            self.read_in_block(line)
+
+    def read_title(self, name: str, version: str) -> None:
+        if self.benchmark:
+            raise self.error("a second title: two runs in one output")
+        if name not in NAMES:
+            raise self.error("the title of a benchmark that is not known")
+        try:
+            self.release = release(version)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+        self.benchmark = name
+
+    def read_completed(self, name: str) -> None:
+        if self.block:
+            raise self.error("a second final block: two runs in one output")
+        if name != self.benchmark:
+            raise self.error(f"the final block of {name} under {self.benchmark or 'no'} title")
+        self.block = self.number
+
+    def read_in_block(self, line: str) -> None:
+        expected = [label for label in LABELS if label != OTHERS[self.release]]
+        if len(self.entries) < len(expected):
+            self.read_field(line, expected[len(self.entries)])
+        elif self.options is None and line == "Compile options:":
+            self.options = []
+        elif self.options is not None and not self.address and (found := _OPTION.match(line)):
+            if found["name"] in self.options:
+                raise self.error(f"{found['name']} stands twice in the final block")
+            self.options.append(found["name"])
+        elif self.options and _ADDRESS.match(line):
+            self.address = True
+            self.whole = line.endswith(LAST[self.release])
+        else:
+            raise self.error("an unknown line in the final block")
+
+    def read_field(self, line: str, expected: str) -> None:
+        found = _FIELD.match(line)
+        if not found or found["label"] not in LABELS:
+            raise self.error("an unknown line in the final block")
+        label = found["label"]
+        if label in self.entries:
+            raise self.error(f"{label!r} stands twice in the final block")
+        if label != expected:
+            raise self.error(f"{label!r} where the final block of {self.release} has {expected!r}")
+        self.entries[label] = found["value"] or "", self.number, self.line
+
+    def result(self) -> Result:
+        """Return the final block, whose values agree with each other."""
+        problem_class = self.value("Class")
+        if problem_class not in tuple(CLASSES):
+            raise self.error_in("Class", "it is no class; U is a size that none has")
+        if self.value("Verification") != "SUCCESSFUL":
+            raise self.error_in("Verification", "the results are wrong or not verified")
+        size = _SIZE.match(self.value("Size"))
+        if not size:
+            raise self.error_in("Size", "it is no size")
+        version = self.value("Version")
+        if not f"{version}.".startswith(f"{self.release}."):
+            raise self.error_in("Version", f"version {version} under a title of {self.release}")
+        operation = OPERATIONS.get(self.benchmark, "floating point")
+        if self.value("Operation type") != operation:
+            raise self.error_in("Operation type", f"{self.benchmark} counts {operation!r}")
+        processes = self.count("Total processes")
+        total = self.number_of("Mop/s total", _NUMBER)
+        each = self.number_of("Mop/s/process", _NUMBER)
+        # Both are rounded to two decimals; 1e-9: the slack of floating point.
+        if abs(total / processes - each) > HALF * (1 + 1 / processes) + 1e-9 * each:
+            raise self.error_in("Mop/s/process", "it is not Mop/s total over the processes")
+        old = self.release == "3.3"
+        return Result(
+            name=self.benchmark,
+            problem_class=problem_class,
+            size=tuple(int(points) for points in size.groups() if points),
+            iterations=self.count("Iterations", zero=self.benchmark == "ep"),
+            seconds=self.number_of("Time in seconds", _NUMBER, zero=True),
+            processes=processes,
+            compiled=self.count("Compiled procs") if old else None,
+            active=None if old else self.count("Active processes"),
+            mops_total=total,
+            operation=operation,
+            verified=True,
+            version=version,
+            number=self.block,
+            numbers={LABELS[label]: number for label, (_, number, _) in self.entries.items()},
+        )
+
+    def value(self, label: str) -> str:
+        value = self.entries[label][0].strip()
+        if not value:
+            raise self.error_in(label, "no value")
+        if "*" in value:
+            raise self.error_in(label, "the number is too large for its field")
+        return value
+
+    def number_of(self, label: str, form: re.Pattern[str], *, zero: bool = False) -> float:
+        text = self.value(label)
+        if not form.match(text) or (float(text) == 0 and not zero):
+            kind = "finite number" if form is _NUMBER else "integer"
+            bound = "from zero on" if zero else "above zero"
+            raise self.error_in(label, f"{text!r} is no {kind} {bound} as NPB prints it")
+        return float(text)
+
+    def count(self, label: str, *, zero: bool = False) -> int:
+        return int(self.number_of(label, INTEGER, zero=zero))

@@ -1,1 +1,0 @@
-"""NAS Parallel Benchmarks."""

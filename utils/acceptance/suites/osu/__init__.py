@@ -1,1 +1,0 @@
-"""OSU Micro-Benchmarks."""

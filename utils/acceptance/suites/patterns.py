@@ -1,0 +1,540 @@
+"""Communication patterns: a row for each pattern that the program `patterns` runs.
+
+Its sources are `checks/src/patterns/`; it is compiled with the MPI of each environment. Source of
+the patterns: Fatoohi et al. 2006, Sections 3.1 to 3.3.
+
+The form of its output, a record of JSON in each line (but here the longest ones)::
+
+    {"type":"run","version":"1.0","pattern":"aapc","ranks":2,"mpi":"Open MPI v4.1.4",
+     "mpi_standard":"3.1"}
+    {"type":"options","time":5,"warmup":3,"seed":1,"sizes":[8,1024],"phases":0,"repeat":3}
+    {"type":"plan","memory_B":2080,"expected_s":0.04}
+    {"type":"phase","size_B":8,"phase":1,...,"mean_MBps":31.0895,...}
+    {"type":"end"}
+
+What stands before the run and after the end is not of the program. MB are 10^6 bytes.
+"""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from acceptance.core.errors import ParseError
+from acceptance.core.metrics import keyed, sized
+from acceptance.core.paths import INSTALLED, ROOT
+from acceptance.suites import all_pairs
+from acceptance.suites.output import (
+    AboveZero,
+    Count,
+    Positive,
+    Record,
+    RecordReader,
+    Text,
+)
+from acceptance.suites.records import WHEELS, Benchmark, Column, Suite
+
+PROGRAM = "patterns"
+SOURCES = ROOT / "checks/src/patterns"
+
+LATENCY = Column("latency_us", "latency", "us")
+BANDWIDTH = Column("bandwidth_MBps", "bandwidth", "MB/s")
+#: Of all streams of a phase: the mean, the slowest and the fastest one.
+DENSE = (
+    Column("mean_MBps", "bandwidth", "MB/s"),
+    Column("min_MBps", "bandwidth_min", "MB/s"),
+    Column("max_MBps", "bandwidth_max", "MB/s"),
+)
+#: How the values of a column become one of several phases.
+_OVER_PHASES: dict[str, Callable[[list[float]], float]] = {
+    "mean_MBps": lambda values: sum(values) / len(values),
+    "min_MBps": min,
+    "max_MBps": max,
+}
+#: Columns of Table 1, in its order, with the patterns that they are of.
+_RINGS, _ALL = {"pattern": "rings"}, {"pattern": "rings+random"}
+TABLE_1: tuple[tuple[Column, Mapping[str, str]], ...] = (
+    (Column("b_eff_MBps", "b_eff", "MB/s"), {}),
+    (Column("per_process_MBps", "b_eff_per_process", "MB/s"), {}),
+    (Column("at_lmax_MBps", "bandwidth_lmax", "MB/s"), _ALL),
+    (Column("at_lmax_per_process_MBps", "bandwidth_lmax_per_process", "MB/s"), _ALL),
+    (Column("at_lmax_rings_MBps", "bandwidth_lmax", "MB/s"), _RINGS),
+    (Column("at_lmax_rings_per_process_MBps", "bandwidth_lmax_per_process", "MB/s"), _RINGS),
+    (Column("ping_pong_MBps", "bandwidth_pingpong", "MB/s"), {}),
+    (Column("latency_us", "latency_pingpong", "us"), {}),
+)
+#: Message sizes (bytes) of the dense patterns, and of the ping-pong over distances.
+DENSE_SIZES = (8, 1024, 3072, 16384, 131072, 1048576)
+DISTANCE_SIZES = (8, 1024, 8192, 65536, 131072, 1048576, 2097152, 4194304)
+#: More phases than these are not run, but so many, evenly spread: an odd number has the middle one.
+MOST_PHASES = 511
+
+Metrics = dict[str, tuple[float | None, str]]
+
+
+@dataclass(frozen=True)
+class Pattern(Benchmark):
+    """A pattern: what the program calls it.
+
+    `phases` is the key by which groups of phases are told apart; empty: they are not.
+    """
+
+    program: str = field(kw_only=True)
+    phases: str = field(default="", kw_only=True)
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Return the stems of the metrics."""
+        stems = dict.fromkeys(column.stem for column in self.columns)
+        return (*stems, "bandwidth_peak") if self.name == "distance" else (*stems,)
+
+
+# In each phase a stream is one way of a pair.
+_dense = partial(Pattern, columns=DENSE, sizes=DENSE_SIZES, pair_bandwidth="bandwidth")
+
+_ROWS = (
+    _dense("aapc", program="aapc", phases="pattern"),
+    _dense("simple_pairwise", program="simple-pairwise", phases="pattern"),
+    _dense("cumulative_pairwise", program="cumulative-pairwise", phases="pairs"),
+    _dense("random_pairwise", program="random-pairwise"),
+    Pattern("b_eff", tuple(column for column, _ in TABLE_1), program="b-eff", sized=False,
+            pair_bandwidth="bandwidth_pingpong", pair_latency="latency_pingpong", pair_size=1),
+    # One message at a time, as IMB's PingPong.
+    Pattern("distance", (LATENCY, BANDWIDTH), program="distance", sizes=DISTANCE_SIZES,
+            point_to_point=True, pair_bandwidth="bandwidth", pair_latency="latency"),
+)  # fmt: skip
+
+#: Name -> benchmark.
+BENCHMARKS = {row.name: row for row in _ROWS}
+
+
+#: The suite.
+SUITE = Suite(
+    "patterns",
+    "Communication patterns",
+    (PROGRAM,),
+    f"a C compiler (Debian: gcc libc6-dev) and an MPI with mpicc ({WHEELS}; or Debian: "
+    f"openmpi-bin libopenmpi-dev), then {'run them' if INSTALLED else 'make run'}",
+    {f"patterns.{name}": row for name, row in BENCHMARKS.items()},
+    further={"all_pairs": {f"patterns.{name}": row for name, row in all_pairs.BENCHMARKS.items()}},
+    compiler="mpicc",
+)
+
+
+class Run(Record, tag="run", frozen=True):
+    """The first line."""
+
+    version: Text
+    pattern: Text
+    ranks: AboveZero
+    mpi: str
+    mpi_standard: str
+
+
+class Options(Record, tag="options", frozen=True):
+    """The options in force, as the program calls them; None: the pattern has no such option."""
+
+    time: Positive
+    warmup: Count
+    seed: Count
+    sizes: tuple[AboveZero, ...] | None = None
+    phases: Count | None = None
+    repeat: AboveZero | None = None
+    lmax: AboveZero | None = None
+    random: AboveZero | None = None
+
+
+class Plan(Record, tag="plan", frozen=True):
+    """What a rank takes of the memory, and how long the loops take."""
+
+    memory_B: Count
+    expected_s: Positive
+
+
+class Phase(Record, tag="phase", frozen=True):
+    """The rates of the streams of a phase of a dense pattern."""
+
+    KEYS: ClassVar[tuple[str, ...]] = ("size_B", "phase")
+
+    size_B: AboveZero
+    phase: AboveZero
+    distance: Positive
+    streams: AboveZero
+    waiting: Count
+    repetitions: AboveZero
+    loop_us: Positive
+    min_MBps: Positive
+    mean_MBps: Positive
+    max_MBps: Positive
+    slowest_from: Count
+    slowest_to: Count
+
+
+class Distance(Record, tag="distance", frozen=True):
+    """The ping-pong of rank 0 with the rank at a distance."""
+
+    KEYS: ClassVar[tuple[str, ...]] = ("size_B", "distance")
+
+    size_B: AboveZero
+    distance: AboveZero
+    repetitions: AboveZero
+    loop_us: Positive
+    latency_us: Positive
+    bandwidth_MBps: Positive
+
+
+class Rate(Record, tag="rate", frozen=True):
+    """What b_eff measured of all ranks together, by one method."""
+
+    KEYS: ClassVar[tuple[str, ...]] = ("pattern", "size_B", "method")
+
+    pattern: Count
+    size_B: AboveZero
+    method: Text
+    repetitions: AboveZero
+    loop_us: Positive
+    rate_MBps: Positive
+
+
+class Summary(Record, tag="summary", frozen=True):
+    """The averages of b_eff over its rates, and the ping-pong of ranks 0 and 1."""
+
+    KEYS: ClassVar[tuple[str, ...]] = ("processes",)
+
+    processes: AboveZero
+    b_eff_MBps: Positive
+    per_process_MBps: Positive
+    at_lmax_MBps: Positive
+    at_lmax_per_process_MBps: Positive
+    at_lmax_rings_MBps: Positive
+    at_lmax_rings_per_process_MBps: Positive
+    ping_pong_MBps: Positive
+    latency_us: Positive
+
+
+class End(Record, tag="end", frozen=True):
+    """The last line."""
+
+
+Row = Phase | Distance | Rate | Summary
+_DECODER = msgspec.json.Decoder(Run | Options | Plan | Row | End)
+#: How the first line begins.
+_BEGIN = '{"type":"run"'
+#: No loop is timed that is shorter, us, unless shorter ones were asked for (of a simulation).
+SHORTEST_LOOP = 1000.0
+#: What rounding to nine digits, and a loop to 1 ns, make of a value at most, as a share.
+_ROUNDED = 1e-8
+#: The first so many patterns of b_eff are rings, the others random.
+_RING_PATTERNS = 6
+
+
+@dataclass(frozen=True)
+class Output:
+    """A whole run: what was asked for, and the rows."""
+
+    run: Run
+    options: Options
+    plan: Plan | None
+    rows: tuple[Row, ...]
+
+
+def parse(
+    text: str, source: str = "stdout", *, pattern: str | None = None, ranks: int | None = None
+) -> Output:
+    """Read the complete output of one run; `pattern` and `ranks` are what was asked for, if known.
+
+    Raises ParseError, with the line, for anything but a complete and consistent output.
+    """
+    reader = _Reader(text, source)
+    reader.benchmark = pattern or ""
+    for line in reader.lines():
+        reader.read_line(line)
+    output = reader.output()
+    reader.stand(reader.first)
+    if output.run.pattern != (pattern or output.run.pattern):
+        raise reader.error(f"ran the pattern {output.run.pattern} instead of {pattern}")
+    if ranks not in (None, output.run.ranks):
+        raise reader.error(f"ran with {output.run.ranks} ranks instead of {ranks}")
+    return output
+
+
+class _Reader(RecordReader):
+    """One reading of an output, and what of it was read so far."""
+
+    suite = "patterns"
+
+    def __init__(self, text: str, source: str) -> None:
+        super().__init__(text, source)
+        self.first = 0
+        self.head: dict[type, Any] = {}
+        self.rows: dict[tuple[object, ...], Row] = {}
+        self.ended = False
+
+    def read_line(self, line: str) -> None:
+        """Read a line, if it is one of the program."""
+        if line.startswith(_BEGIN):
+            if self.head:
+                raise self.error("a second output begins")
+            self.first = self.number
+        elif self.ended or not self.head:
+            return
+        record = self.record(_DECODER)
+        self.check_numbers()
+        if isinstance(record, End):
+            self.ended = True
+        elif isinstance(record, Run | Options | Plan):
+            self.read_head(record)
+        else:
+            self.read_row(record)
+
+    def read_head(self, record: Run | Options | Plan) -> None:
+        kind = type(record)
+        if kind in self.head or self.rows:
+            raise self.error(f"{kind.__name__.lower()} stands twice, or after a row")
+        if isinstance(record, Run) and record.version != all_pairs.VERSION:
+            raise self.error(f"version {record.version}; {all_pairs.VERSION} is read")
+        self.head[kind] = record
+
+    def read_row(self, row: Row) -> None:
+        if Options not in self.head:
+            raise self.error("a row before the options")
+        key = type(row), *_key(row)
+        if key in self.rows:
+            raise self.error(f"a second row of {_text(key)}")
+        if isinstance(row, Summary):
+            self.check_summary(row)
+        else:
+            self.check_row(row)
+        self.rows[key] = row
+
+    def check_row(self, row: Phase | Distance | Rate) -> None:
+        """Compare the values of a row with each other, as far as one follows from another."""
+        # A loop is a difference of two times: 1 ns.
+        if row.loop_us < min(SHORTEST_LOOP, 1000 * self.head[Options].time) - 1e-3:
+            raise self.error(f"a timed loop of {row.loop_us:g} us, which is too short")
+        # Of one message a repetition in the shortest loop of any rank.
+        most, ranks = row.size_B * row.repetitions / row.loop_us, self.head[Run].ranks
+        if isinstance(row, Phase):
+            # A stream is one way of a pair; of a pair that exchanges it is one of both.
+            if not row.streams + row.waiting <= ranks <= 2 * row.streams + row.waiting:
+                raise self.error(f"streams and ranks that wait are not those of {ranks} ranks")
+            if row.slowest_from == row.slowest_to or max(row.slowest_from, row.slowest_to) >= ranks:
+                raise self.error("the slowest stream is of no two ranks")
+            self.check_average(row.min_MBps, row.mean_MBps, row.max_MBps, row.streams, slack=0)
+            self.check_value("max_MBps", row.max_MBps, 0, most)
+        elif isinstance(row, Distance):
+            bandwidth = row.size_B / row.latency_us
+            self.check_value("bandwidth_MBps", row.bandwidth_MBps, bandwidth, bandwidth)
+            # There and back, of which one way is told.
+            self.check_value("bandwidth_MBps", row.bandwidth_MBps, 0, 2 * most)
+        else:
+            # Each rank sends to two neighbours.
+            self.check_value("rate_MBps", row.rate_MBps, 0, 2 * ranks * most)
+
+    def check_value(self, name: str, value: float, low: float, high: float) -> None:
+        if not low * (1 - _ROUNDED) <= value <= high * (1 + _ROUNDED):
+            raise self.error(f"{name} {value:.9g} is not in {low:.9g} to {high:.9g} as others say")
+
+    def check_summary(self, row: Summary) -> None:
+        """Compare the averages of b_eff with the rates of which `beff.c` makes them."""
+        best: dict[int, dict[int, float]] = {}
+        for rate in self.rows.values():
+            if isinstance(rate, Rate):
+                sizes = best.setdefault(rate.pattern, {})
+                sizes[rate.size_B] = max(rate.rate_MBps, sizes.get(rate.size_B, 0))
+        if len(best) <= _RING_PATTERNS:
+            raise self.error("no rates of all rings and of random patterns before the summary")
+        means = [math.fsum(best[k].values()) / len(best[k]) for k in sorted(best)]
+        largest = [best[k][max(best[k])] for k in sorted(best)]
+        for name, value in {
+            "b_eff_MBps": math.sqrt(
+                _average(means[:_RING_PATTERNS]) * _average(means[_RING_PATTERNS:])
+            ),
+            "at_lmax_MBps": math.sqrt(
+                _average(largest[:_RING_PATTERNS]) * _average(largest[_RING_PATTERNS:])
+            ),
+            "at_lmax_rings_MBps": _average(largest[:_RING_PATTERNS]),
+        }.items():
+            each = name.removeprefix("b_eff_").replace("MBps", "per_process_MBps")
+            self.check_value(name, getattr(row, name), value, value)
+            part = value / row.processes
+            self.check_value(each, getattr(row, each), part, part)
+
+    def output(self) -> Output:
+        """Return what was read; raises ParseError where a part of it is missing."""
+        self.stand()
+        if not self.head:
+            raise self.error('this is no output of patterns: no line {"type":"run"...')
+        if not self.ended:
+            raise self.error("the output ends without its end: the program did not finish")
+        if not self.rows:
+            raise self.error("the output has no rows")
+        for kind in {type(row) for row in self.rows.values()}:
+            values = zip(*(key[1:] for key in self.rows if key[0] is kind), strict=True)
+            for rest in itertools.product(*({*column} for column in values)):
+                if (kind, *rest) not in self.rows:
+                    raise self.error(f"no row of {_text((kind, *rest))}")
+        head = self.head
+        return Output(head[Run], head[Options], head.get(Plan), tuple(self.rows.values()))
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    """Return what tells a row from others of its kind."""
+    return tuple(getattr(row, name) for name in row.KEYS)
+
+
+def _text(key: tuple[Any, ...]) -> str:
+    kind, *values = key
+    words = (f"{name} {value}" for name, value in zip(kind.KEYS, values, strict=True))
+    return ", ".join(words)
+
+
+def _average(rates: list[float]) -> float:
+    """Return the logarithmic average."""
+    return math.exp(math.fsum(map(math.log, rates)) / len(rates))
+
+
+def metrics(
+    row: Pattern, processes: int, output: Output | None = None, source: str = "stdout"
+) -> Metrics:
+    """Return metric -> (value, unit) of a run, which has all that were asked for.
+
+    Without an output the values are None: what a run will measure. Raises ParseError where a row
+    is missing.
+    """
+    rows: Rows | None = None
+    if output:
+        kinds: dict[str, type[Row]] = {"b_eff": Summary, "distance": Distance}
+        kind = kinds.get(row.name, Phase)
+        rows = {_key(each): each for each in output.rows if isinstance(each, kind)}
+    try:
+        if row.name == "b_eff":
+            return _of_table_1(processes, rows)
+        if row.name == "distance":
+            return _of_distances(row, processes, rows)
+        return _of_phases(row, processes, rows)
+    except KeyError as err:
+        what = f"the output has no row of {err.args[0]}"
+        raise ParseError(source, what, benchmark=row.program) from None
+
+
+Rows = Mapping[tuple[int, ...], Row]
+
+
+def _of(rows: Rows | None, column: Column, *keys: tuple[int, ...]) -> list[float]:
+    """Return the values of a column; none where there is no output yet."""
+    return [] if rows is None else [getattr(rows[key], column.name) for key in keys]
+
+
+def _of_table_1(processes: int, rows: Rows | None) -> Metrics:
+    return {
+        keyed(column.stem, keys): (max(_of(rows, column, (processes,)), default=None), column.unit)
+        for column, keys in TABLE_1
+    }
+
+
+def _of_phases(row: Pattern, processes: int, rows: Rows | None) -> Metrics:
+    found: Metrics = {}
+    for keys, phases in groups(row, processes):
+        for column in row.columns:
+            # The first one is the figure of the case: of the largest messages.
+            for size in reversed(row.sizes):
+                values = _of(rows, column, *((size, phase) for phase in phases))
+                value = _OVER_PHASES[column.name](values) if values else None
+                found[sized(keyed(column.stem, keys), size)] = value, column.unit
+    return found
+
+
+def _of_distances(row: Pattern, processes: int, rows: Rows | None) -> Metrics:
+    found: Metrics = {}
+    for distance in distances(processes):
+        keys = {"distance": distance}
+        for column in row.columns:
+            for size in row.sizes:
+                values = _of(rows, column, (size, distance))
+                name = sized(keyed(column.stem, keys), size)
+                found[name] = values[0] if values else None, column.unit
+        rates = [rate for size in row.sizes for rate in _of(rows, BANDWIDTH, (size, distance))]
+        found[keyed("bandwidth_peak", keys)] = max(rates, default=None), BANDWIDTH.unit
+    return found
+
+
+def distances(processes: int) -> list[int]:
+    """Return the distances of the ping-pong: 1, 2, 4, ... and the farthest rank."""
+    powers = [2**n for n in range(processes.bit_length()) if 2**n < processes - 1]
+    return [*powers, processes - 1]
+
+
+def phases(row: Pattern, processes: int) -> list[int]:
+    """Return the phases that are run: of very many an odd number, evenly spread."""
+    total = processes // 2 if row.phases == "pairs" else processes - 1
+    if total <= MOST_PHASES:
+        return [*range(1, total + 1)]
+    steps = MOST_PHASES - 1
+    return [1 + (k * (total - 1) + steps // 2) // steps for k in range(MOST_PHASES)]
+
+
+def groups(row: Pattern, processes: int) -> Iterator[tuple[dict[str, object], list[int]]]:
+    """Yield the groups of phases whose rates are metrics: their keys, and the phases.
+
+    By `pairs`: the phases with 1, 2, 4, ... pairs at once, and with all. By `pattern`: all phases
+    together, without a key; then those of the nearest distance on the ring of ranks (the first
+    phase and the last), the second phase, the farthest distance (in the middle), and all between.
+    """
+    run = phases(row, processes)
+    if row.phases == "pairs":
+        for pairs in sorted({number for number in run if number.bit_count() == 1} | {run[-1]}):
+            yield {"pairs": pairs}, [pairs]
+        return
+    yield {}, run
+    distance = {phase: min(phase, processes - phase) for phase in run}
+    near, far = min(distance.values()), max(distance.values())
+    if row.phases != "pattern" or near == far:
+        return
+    for name, chosen in (
+        ("nearest", [phase for phase in run if distance[phase] == near]),
+        ("second-phase", [phase for phase in run if phase == 2]),
+        ("middle", [phase for phase in run if near < distance[phase] < far]),
+        ("farthest", [phase for phase in run if distance[phase] == far]),
+    ):
+        if chosen:
+            yield {"pattern": name}, chosen
+
+
+def options(row: Pattern, processes: int, mode: str, simulated: bool = False) -> list[str]:
+    """Return the arguments of the program: in the mode smoke its loops are short.
+
+    In simulated time, which has no noise, they are shorter still, and one is enough.
+    """
+    words = [row.program, "--seed 1"]
+    if row.sizes:
+        words.append(f"--sizes {','.join(map(str, row.sizes))}")
+    if row.name not in ("b_eff", "distance") and len(phases(row, processes)) == MOST_PHASES:
+        words.append(f"--phases {MOST_PHASES}")
+    if simulated:
+        words += [f"--time {SIMULATED}", "--repeat 1", *["--random 1"] * (row.name == "b_eff")]
+    elif mode == "smoke":
+        words.append("--time 1" if row.name == "b_eff" else "--time 2")
+        words += ["--random 1", f"--repeat {FEW_REPEATS}"] if row.name == "b_eff" else []
+    return words
+
+
+#: Milliseconds of a loop in simulated time.
+SIMULATED = 0.1
+#: Repeats of b_eff, of which the fastest counts, in the mode smoke; else three.
+FEW_REPEATS = 1
+
+
+def checksum(folder: Path = SOURCES) -> str:
+    """Return a checksum of the sources: results of others are those of another program."""
+    found = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.name == "Makefile" or path.suffix in (".c", ".h"):
+            found.update(f"{path.name}\n".encode() + path.read_bytes())
+    return found.hexdigest()[:16]

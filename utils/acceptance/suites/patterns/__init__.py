@@ -1,1 +1,0 @@
-"""The communication patterns of our own: `checks/src/patterns`."""
