@@ -1,5 +1,6 @@
 """Sessions with all pairs of nodes, and with a look at a whole fabric, made for the report."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -17,25 +18,28 @@ def pairs_text(matrix):
     """Return a matrix as `patterns all-pairs --output` writes it, in the schedule of shifts."""
     count = len(matrix.nodes)
     shifts = sorted(set(np.unique(matrix.rounds).tolist()) - {0})
-    header = {"version": "1.0", "pattern": "all-pairs", "ranks": count, "bytes": 4194304,
-              "schedule": "shifts", "rounds": len(shifts), "estimate": "0.4"}  # fmt: skip
-    lines = [f"# {key}: {value}" for key, value in header.items()]
-    lines += [f"# node {rank}: {name}" for rank, name in enumerate(matrix.nodes)] + ["# values"]
+    fields = {"latency": "latency_us", "bandwidth": "bandwidth_MBps", "both": "both_MBps"}
+    values = {name: matrix.values.get(name, matrix.values["bandwidth"] / 5000) for name in fields}
+    lines = [{"type": "job", "version": "1.0", "ranks": count, "bytes": 4194304, "timeout_s": 10,
+              "limit_s": 600, "repetitions": [1, 1, 1], "schedule": "shifts",
+              "rounds": len(shifts), "estimate_s": 0.4, "nodes": matrix.nodes}]  # fmt: skip
     ranks = np.arange(count)
     for shift in shifts:
         to = (ranks + shift) % count
-        lines += [f"failed {shift} {rank} {to[rank]} {matrix.failed[rank, to[rank]]}"
-                  for rank in ranks.tolist() if (rank, to[rank]) in matrix.failed]  # fmt: skip
-        for quantity, unit in (("latency", 1), ("bandwidth", 1), ("both", 1)):
-            values = matrix.values.get(quantity, matrix.values["bandwidth"] / 5000)
-            row = [f"{value * unit:.4f}" if np.isfinite(value) else "-"
-                   for value in values[ranks, to].tolist()]  # fmt: skip
-            lines.append(f"{quantity} {shift} {' '.join(row)}")
-    for quantity, again in matrix.again.items():
-        lines += [f"again {quantity} {a} {b} {value:.3f} "
-                  f"{'control' if (a, b) in matrix.controls else 'suspect'}"
-                  for (a, b), value in again.items()]  # fmt: skip
-    return "\n".join([*lines, "# not_measured: 0", "# not_again: 0", "# end", ""])
+        lines += [{"type": "failed", "sender": a, "receiver": b, "why": matrix.failed[a, b]}
+                  for a, b in zip(ranks.tolist(), to.tolist(), strict=True)
+                  if (a, b) in matrix.failed]  # fmt: skip
+        rows = {fields[name]: [round(value, 4) if np.isfinite(value) else None
+                               for value in of_all[ranks, to].tolist()]
+                for name, of_all in values.items()}  # fmt: skip
+        lines.append({"type": "round", "number": shift, **rows})
+    for pair in sorted({pair for again in matrix.again.values() for pair in again}):
+        alone = {field: float(f"{matrix.again.get(name, {}).get(pair, values[name][pair]):.9g}")
+                 for name, field in fields.items()}  # fmt: skip
+        kind = "control" if pair in matrix.controls else "suspect"
+        lines.append({"type": kind, "sender": pair[0], "receiver": pair[1], **alone})
+    lines.append({"type": "end", "not_measured": 0, "not_again": 0})
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
 
 def failing(matrix, pairs, why):

@@ -20,9 +20,9 @@ from acceptance.launch import Layout
 from acceptance.launch.placement import HOST_FILE, PLATFORM_FILE
 from acceptance.nodes import culprits
 from acceptance.simulation import Injected, Platform, SimulatedRun, Tree, write
-from acceptance.suites.patterns import all_pairs
-from acceptance.suites.patterns.all_pairs_output import read_so_far
-from acceptance.suites.patterns.benchmarks import SOURCES
+from acceptance.suites import all_pairs
+from acceptance.suites.all_pairs import read_so_far
+from acceptance.suites.patterns import SOURCES
 from tests.places import ROOT
 
 HDR = Facts.read(

@@ -4,8 +4,7 @@ import pytest
 
 from acceptance.core.pair_matrix import UNITS
 from acceptance.rfm import database as results
-from acceptance.suites import check_of
-from acceptance.suites.patterns import all_pairs
+from acceptance.suites import all_pairs, check_of
 from tests import netns
 from tests.needs import skip_for
 

@@ -1,5 +1,6 @@
 """`patterns all-pairs` of `checks/src/patterns`: who sends when, real runs, and pairs that fail."""
 
+import json
 import os
 import subprocess
 from math import gcd
@@ -9,8 +10,7 @@ import pytest
 
 from acceptance.core.pair_matrix import UNITS
 from acceptance.nodes import culprits
-from acceptance.suites.patterns import all_pairs_output
-from acceptance.suites.patterns.output import parse
+from acceptance.suites import all_pairs
 from tests import netns
 from tests.needs import skip_for
 from tests.patterns_program import MPIS, build, environment, run
@@ -40,7 +40,7 @@ def measure(folder, program, tmp_path):
         variables["ASAN_OPTIONS"] = "detect_leaks=0"  # requests that are given up stay
         done = run(mpi, made, ranks, *options, **variables)
         assert path.exists(), done.stderr
-        return done, all_pairs_output.read(path.read_text(), ranks=ranks)
+        return done, all_pairs.read(path.read_text(), ranks=ranks)
 
     return measure
 
@@ -78,8 +78,8 @@ def test_the_schedule_is_that_of_the_model_and_takes_each_pair_once(program):
     counts = range(2, 34)
     command = [program, "all-pairs", "--schedule", ",".join(map(str, counts))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    table = parse(done.stdout, pattern="all-pairs").tables["schedule"]
-    rows = [tuple(int(value) for value in row.values()) for row in table.rows]
+    _, _, *lines, _ = map(json.loads, done.stdout.splitlines())
+    rows = [tuple(line.values())[1:] for line in lines]
     assert rows == [row for ranks in counts for row in model(ranks)]
     for ranks in counts:
         ways = [row[2:4] for row in rows if row[0] == ranks]
@@ -95,7 +95,8 @@ def test_two_ranks_measure_each_other(measure, mpi):
     done, measured = measure(2, mpi=mpi)
     assert done.returncode == 0, done.stderr
     assert "1 rounds of" in done.stderr
-    assert parse(done.stdout, pattern="all-pairs").tables["pairs"].rows[0]["failed"] == 0
+    told = json.loads(done.stdout.splitlines()[-2])
+    assert (told["type"], told["rounds"], told["failed"]) == ("pairs", 1, 0)
     matrix = measured.matrix
     assert matrix.nodes == (HOST, f"{HOST}#1")
     for quantity in UNITS:
@@ -147,7 +148,7 @@ def test_chosen_rounds_are_by_name_and_a_stranger_is_told(measure, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "line 4: the node node77 is not in this job" in done.stderr
     np.testing.assert_array_equal(measured.matrix.rounds, [[0, 1, 0], [1, 0, 0], [2, 0, 0]])
-    assert measured.planned == 2
+    assert measured.job.rounds == 2
 
 
 def test_what_there_was_no_time_for_is_told(measure, tmp_path):
@@ -156,7 +157,7 @@ def test_what_there_was_no_time_for_is_told(measure, tmp_path):
     done, measured = measure(2, "--limit", "0.001", "--rounds", str(rounds))
     assert done.returncode == 0, done.stderr
     assert "--limit 0.001 has time for about" in done.stderr
-    assert (measured.planned, measured.left) == (2, 1)
+    assert (measured.job.rounds, measured.left) == (2, 1)
     assert np.isfinite(measured.matrix.values["latency"]).sum() == 1
 
 
@@ -199,7 +200,7 @@ def test_the_node_behind_a_shaped_link_is_found(folder, tmp_path):
             capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    matrix = all_pairs_output.parse(values.read_text(), ranks=4)
+    matrix = all_pairs.read(values.read_text(), ranks=4).matrix
     assert matrix.nodes == names
     found = culprits.find(matrix)
     # On a busy machine another one may seem slow as well.

@@ -6,8 +6,7 @@ import pytest
 
 from acceptance import references
 from acceptance.rfm import database as results
-from acceptance.suites.hpcc import benchmarks as hpcc
-from acceptance.suites.hpcc import input_file as hpl
+from acceptance.suites import hpcc
 from tests.conftest import only_case, only_problem
 from tests.needs import requires
 from tests.places import REFERENCE
@@ -60,7 +59,7 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
     assert case.provenance["order"] == "500"
     assert verdict["recorded"] == len(values)
     (kept,) = site.var.glob("output/*/replay/default/recorded/Hpcc*/hpccinf.txt")
-    assert kept.read_text() == hpl.input_file(500, 80, 1, 2)
+    assert kept.read_text() == hpcc.input_file(500, 80, 1, 2)
     assert (kept.parent / "hpccoutf.txt").read_text() == recorded(N500)
 
 
@@ -117,7 +116,7 @@ def test_each_run_starts_without_the_output_of_another(site, recorded):
     ],
 )
 def test_a_run_that_is_not_the_one_asked_for_fails(site, recorded, mutilate, message):
-    """What else is refused is in `tests/utils/suites/hpcc/test_output.py`."""
+    """What else is refused is in `tests/utils/suites/test_hpcc.py`."""
     replay(site, mutilate(recorded(N500)))
     done, (status, verdict) = run(site)
     assert (done.status, status) == (1, 1)

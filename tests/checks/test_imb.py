@@ -10,7 +10,7 @@ from acceptance.detection.constants import VANISHED_BEFORE
 from acceptance.launch.partition_size import process_counts, usable_cores
 from acceptance.rfm import database as results
 from acceptance.rfm import rows
-from acceptance.suites.imb import benchmarks as imb
+from acceptance.suites import imb
 from tests.conftest import needs_wheels
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
@@ -79,7 +79,7 @@ def line_of(text, start):
 
 
 def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded):
-    """One for all: what else is refused is in `tests/utils/suites/imb/test_output.py`."""
+    """One for all: what else is refused is in `tests/utils/suites/test_imb.py`."""
     text = recorded(PINGPONG)
     text = text.replace(line_of(text, "1024 "), "  1024  1000  -0.5  1.0")
     run, (status, verdict) = run_pingpong(site, text)

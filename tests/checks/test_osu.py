@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from acceptance.suites.osu import benchmarks as osu
+from acceptance.suites import osu
 from tests.conftest import only_case, only_problem
 
 LATENCY = "osu/osu_latency.openmpi.txt"
@@ -162,7 +162,7 @@ def test_different_buffers_are_asked_for_and_a_case_of_their_own(site, recorded)
 
 
 def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded):
-    """One for all: what else is refused is in `tests/utils/suites/osu/test_output.py`."""
+    """One for all: what else is refused is in `tests/utils/suites/test_osu.py`."""
     text = recorded(LATENCY)
     row = line_of(text, "1024")
     mutilated = text.replace(row, row.replace(row.split()[1], "0.00"))

@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.rfm import database as results
 from acceptance.software import externals
-from acceptance.suites.patterns import benchmarks as patterns
+from acceptance.suites import patterns
 from tests.conftest import Site
 from tests.needs import requires, requires_cores
 from tests.places import WHEELS

@@ -3,6 +3,7 @@
 The schedules are compared with a model of their own (`tests/patterns_model.py`).
 """
 
+import json
 import math
 import re
 import signal
@@ -10,7 +11,7 @@ import subprocess
 
 import pytest
 
-from acceptance.suites.patterns.output import parse
+from acceptance.suites.patterns import Distance, Phase, Rate, Summary, parse
 from tests import patterns_model as model
 from tests.patterns_program import MPIS, build, environment, run
 from tests.places import PATIENCE
@@ -39,6 +40,13 @@ def sanitized(folder):
     return build("openmpi", folder / "sanitized", "SANITIZE=1")
 
 
+def records(stdout, pattern):
+    """Return the records of a run: the options, the rows and the end."""
+    run, *others = [json.loads(line) for line in stdout.splitlines()]
+    assert (run["pattern"], others[-1]) == (pattern, {"type": "end"})
+    return others
+
+
 def schedule(program, pattern, *options, counts=RANKS):
     counts = ",".join(map(str, counts))
     done = subprocess.run(
@@ -48,10 +56,8 @@ def schedule(program, pattern, *options, counts=RANKS):
         timeout=PATIENCE,
         check=True,
     )
-    return [
-        tuple(int(value) for value in row.values())
-        for row in parse(done.stdout, pattern=pattern).tables["schedule"].rows
-    ]
+    _, *rows, _ = records(done.stdout, pattern)
+    return [tuple(row.values())[1:] for row in rows]
 
 
 @pytest.mark.parametrize("pattern", DENSE)
@@ -109,17 +115,17 @@ def test_five_ranks_exchange_what_the_schedule_says(program, pattern):
     done = run("openmpi", program, 5, pattern, "--sizes", "5,1k", "--time", "1")
     assert done.returncode == 0, done.stderr
     output = parse(done.stdout, pattern=pattern, ranks=5)
-    assert output.tables["phases"].units["mean"] == "MB/s"
-    for row in output.tables["phases"].rows:
-        partners = model.DENSE[pattern](5, int(row["phase"]))
+    assert {*map(type, output.rows)} == {Phase}
+    for row in output.rows:
+        partners = model.DENSE[pattern](5, row.phase)
         pairs = {(rank, to) for rank, (to, _) in partners.items()}
         if pattern != "aapc":
             pairs = {tuple(sorted(pair)) for pair in pairs}
         around = [min(abs(a - b), 5 - abs(a - b)) for a, b in pairs]
-        assert row["streams"] == len(pairs)
-        assert row["waiting"] == 5 - len(partners)
-        assert row["distance"] == sum(around) / len(pairs)
-        assert (row["slowest_from"], row["slowest_to"]) in pairs
+        assert row.streams == len(pairs)
+        assert row.waiting == 5 - len(partners)
+        assert row.distance == sum(around) / len(pairs)
+        assert (row.slowest_from, row.slowest_to) in pairs
 
 
 @pytest.mark.parametrize("name", MPIS)
@@ -129,10 +135,10 @@ def test_two_ranks_measure_with_each_mpi(folder, name):
     assert done.returncode == 0, done.stderr
     output = parse(done.stdout, pattern="simple-pairwise", ranks=2)
     words = {"openmpi": "Open MPI", "mpich": "MPICH", "intel-mpi": "Intel(R) MPI"}
-    assert output.header["mpi"].startswith(words[name])
-    assert int(output.header["memory"]) > 2 * 65536
+    assert output.run.mpi.startswith(words[name])
+    assert output.plan.memory_B > 2 * 65536
     # 2 sizes of 1 phase: 3 loops of 1 ms, and one for the calibration.
-    assert float(output.header["expected_seconds"]) == 0.008
+    assert output.plan.expected_s == 0.008
 
 
 def test_the_averages_of_b_eff_follow_from_its_table(sanitized):
@@ -140,9 +146,11 @@ def test_the_averages_of_b_eff_follow_from_its_table(sanitized):
     assert (done.returncode, done.stderr) == (0, "")
     output = parse(done.stdout, pattern="b-eff", ranks=2)
     rates = {}
-    for row in output.tables["rates"].rows:
-        key = row["pattern"], row["size"]
-        rates[key] = max(rates.get(key, 0), row["rate"])
+    *rows, summary = output.rows
+    for row in rows:
+        assert isinstance(row, Rate)
+        key = row.pattern, row.size_B
+        rates[key] = max(rates.get(key, 0), row.rate_MBps)
     sizes = sorted({size for _, size in rates})
     assert len(sizes) == 21
     assert sizes[:13] == [2**k for k in range(13)]
@@ -150,7 +158,7 @@ def test_the_averages_of_b_eff_follow_from_its_table(sanitized):
     patterns = range(int(max(pattern for pattern, _ in rates)) + 1)
     means = [sum(rates[pattern, size] for size in sizes) / 21 for pattern in patterns]
     largest = [rates[pattern, 8192] for pattern in patterns]
-    (summary,) = output.tables["summary"].rows
+    assert isinstance(summary, Summary)
     expected = {
         "b_eff": model.logarithmic(means),
         "at_lmax": model.logarithmic(largest),
@@ -158,17 +166,18 @@ def test_the_averages_of_b_eff_follow_from_its_table(sanitized):
     }
     for name, value in expected.items():
         each = {"b_eff": "per_process"}.get(name, name + "_per_process")
-        assert summary[name] == pytest.approx(value, rel=1e-6)
-        assert summary[each] == pytest.approx(value / 2, rel=1e-6)
-    assert summary["latency"] > 0
-    assert summary["ping_pong"] > 0
+        assert getattr(summary, f"{name}_MBps") == pytest.approx(value, rel=1e-6)
+        assert getattr(summary, f"{each}_MBps") == pytest.approx(value / 2, rel=1e-6)
+    assert summary.latency_us > 0
+    assert summary.ping_pong_MBps > 0
 
 
 def test_distance_is_measured_to_each_partner(program):
     done = run("openmpi", program, 3, "distance", "--sizes", "1,4k", "--time", "1")
     assert done.returncode == 0, done.stderr
-    rows = parse(done.stdout, pattern="distance", ranks=3).tables["distance"].rows
-    assert {(row["size"], row["distance"]) for row in rows} == {
+    rows = parse(done.stdout, pattern="distance", ranks=3).rows
+    assert {*map(type, rows)} == {Distance}
+    assert {(row.size_B, row.distance) for row in rows} == {
         (size, distance) for size in (1, 4096) for distance in (1, 2)
     }
 
@@ -200,7 +209,7 @@ def test_a_corrupted_byte_is_named(program, options, fault, stage):
     done = run("openmpi", program, 2, *options, **{CORRUPT: where})
     # mpirun of Open MPI 4.1 itself crashes in 1 of 200 aborts, when all is over.
     assert done.returncode in (1, -signal.SIGSEGV)
-    assert "# end" not in done.stdout
+    assert '"end"' not in done.stdout
     assert "patterns: rank 0 on " in done.stderr
     assert f"{fault} ({stage}) is wrong from byte 13 on: expected 0x" in done.stderr
 
@@ -248,7 +257,7 @@ def test_an_error_of_the_mpi_names_call_rank_and_node(program):
     other = (":", "-n", "1", program, "distance", "--sizes", "8")
     done = run("openmpi", program, 1, "distance", "--sizes", "16", *other)
     assert done.returncode == 1
-    assert "# end" not in done.stdout
+    assert '"end"' not in done.stdout
     assert re.search(
         r"patterns: rank 1 on \S+: MPI_Recv: .*truncate.*pingpong.c", done.stderr, re.I
     )
@@ -259,7 +268,7 @@ def test_memory_that_is_not_there_is_named(program):
     limited = f"ulimit -v 2000000; exec {program} distance --sizes 1g"
     done = run("openmpi", "bash", 2, "-c", limited)
     assert done.returncode == 1
-    assert "# end" not in done.stdout
+    assert '"end"' not in done.stdout
     assert "no memory for 1073741824 times 1 bytes" in done.stderr
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from acceptance.rfm import database as results
 from acceptance.simulation import simgrid_version
-from acceptance.suites import SUITES
-from acceptance.suites.npb import benchmarks as npb
+from acceptance.suites import SUITES, npb
 from tests.checks.test_balance import slower
 from tests.conftest import DATA, MIRROR, ROOT, Site
 from tests.needs import requires

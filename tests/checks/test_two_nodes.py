@@ -16,7 +16,7 @@ from acceptance.fabric.counters import bytes_moved
 from acceptance.fabric.link_report import parse as read_links
 from acceptance.launch.placement import Layout, exported, family, misplaced, place, read_ranks
 from acceptance.rfm import database as results
-from acceptance.suites.imb import output as imb
+from acceptance.suites import imb
 from tests.conftest import needs_wheels, only_problem
 from tests.needs import NODES, requires_cores, skip_for, why_no_mpi
 from tests.netns import CONTROL, DEVICE, MEMORY, NAMES, Pair, why_not

@@ -4,7 +4,7 @@ import pytest
 
 from acceptance.nodes import FAILING
 from acceptance.rfm import database as results
-from acceptance.suites.patterns import all_pairs_output
+from acceptance.suites import all_pairs
 from tests import patterns_program
 from tests.cluster.sites import SERIAL
 from tests.conftest import needs_wheels, only_problem
@@ -126,7 +126,7 @@ def test_maintenance_measures_all_pairs_of_all_nodes(measured, program):
     assert "Steps: links, all_pairs." in words
     assert "benchmarked 4 of 4 nodes; links of 4 of 4 looked at; " in words
     (path,) = (measured.site.var / "output").rglob("AllPairs/all-pairs.txt")
-    seen = all_pairs_output.read(path.read_text(), ranks=4)
+    seen = all_pairs.read(path.read_text(), ranks=4)
     assert seen.matrix.nodes == NAMES
     status, verdict = measured.site.gate()
     (entry,) = verdict["nodes"]["cluster:all"]["all_pairs"]

@@ -5,7 +5,7 @@ import pytest
 from acceptance import references
 from acceptance.claims import hpcc_ratios
 from acceptance.rfm.records import Case, Metric, Session
-from acceptance.suites.hpcc.benchmarks import RATIOS
+from acceptance.suites.hpcc import RATIOS
 from tests.places import REFERENCE
 
 RING = "RandomRing-bandwidth/G-HPL"

@@ -11,9 +11,7 @@ from acceptance.guidelines.evaluate import _RULES, FLOOR, FLOOR_SINGLE, evaluate
 from acceptance.guidelines.sweeps import collect, deviation, jumps, roughness
 from acceptance.rfm import configuration as site
 from acceptance.rfm.records import Case, Metric, Session
-from acceptance.suites.imb import benchmarks as imb
-from acceptance.suites.imb import output as imb_parse
-from acceptance.suites.osu import output as osu_parse
+from acceptance.suites import imb, osu
 from tests.made import Case as MadeCase
 from tests.made import Database
 
@@ -519,7 +517,7 @@ RECORDED = "imb/IMB-MPI1_PingPong_Sendrecv_Allreduce.openmpi.txt"
 
 
 def recorded_cases(text):
-    for table in imb_parse.parse(text).tables:
+    for table in imb.parse(text).tables:
         stem = imb.BENCHMARKS[table.benchmark].columns[0]
         times = {row.size: row.values[stem.name] for row in table.rows}
         yield case(f"imb.{table.benchmark}", times, stem=stem.stem)
@@ -550,7 +548,7 @@ def test_a_recorded_output_shows_where_its_mpi_changes_protocol(recorded):
 
 
 def test_a_recorded_output_of_osu_is_read_as_well(recorded):
-    table = osu_parse.parse(recorded("osu/osu_alltoall_f_np4.openmpi.txt"))
+    (table,) = osu.parse(recorded("osu/osu_alltoall_f_np4.openmpi.txt")).tables
     times = {row.size: row.values["latency"] for row in table.rows}
     report = evaluate(session(case("osu.alltoall", times, np=4)))
     assert report.compared == 2 * (len(times) - 1)

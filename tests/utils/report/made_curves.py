@@ -1,6 +1,6 @@
 """Nights of the test bed of koop2008: curves, balance, NPB and HPCC, as its partitions may give."""
 
-from acceptance.suites.hpcc import benchmarks as hpcc
+from acceptance.suites import hpcc
 from tests.made import Case, Database, noisy
 
 SIZES = (0, *(2**power for power in range(23)))

@@ -343,6 +343,8 @@ class _Reader(TableReader):
         elif (row := BENCHMARKS.get(table.benchmark)) and row.counted:
             moved = size * row.counted
             time = values["t_max" if "t_max" in values else "t"]
+            if moved and not time:
+                return  # no time for some data, which is refused for itself
             exact = moved / time if time else 0.0
             low = moved / (time + HALF)
             high = moved / (time - HALF) if time > HALF else math.inf if moved else 0.0

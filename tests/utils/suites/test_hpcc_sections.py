@@ -1,12 +1,11 @@
-"""`suites/hpcc/sections.py`: what an output says twice, and says differently."""
+"""`suites/hpcc_output.py`: what an output says twice, and says differently."""
 
 import re
 
 import pytest
 
-from acceptance.suites.hpcc import output as hpcc
-from acceptance.suites.hpcc import sections
-from tests.utils.suites.hpcc.test_output import (
+from acceptance.suites import hpcc_output as hpcc
+from tests.utils.suites.test_hpcc import (
     ALONE,
     CORRECT,
     GRID,
@@ -31,7 +30,7 @@ def contradicted(text, tests=hpcc.TESTS):
     return [
         key
         for test in tests
-        for key, _ in sections.contradictions(
+        for key, _ in hpcc.contradictions(
             test, [line.text for line in output.sections[test]], numbers.__getitem__
         )
     ]

@@ -1,10 +1,9 @@
-"""`suites/imb/multi_output.py` on outputs of IMB that measured all pairs at once."""
+"""`suites/imb.py` on outputs of IMB that measured all pairs at once."""
 
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.suites.imb.multi_output import parse_pairs
-from acceptance.suites.imb.output import parse
+from acceptance.suites.imb import parse, parse_pairs
 
 OF_FOUR, OF_FIVE = (f"imb/IMB-MPI1_PingPong_multi1_np{n}.impi.txt" for n in (4, 5))
 OF_TWO = "imb/IMB-MPI1_PingPong_multi1_np2.impi.txt"

@@ -1,12 +1,11 @@
-"""`suites/npb/output.py` on recorded outputs of NPB 3.3.1 and 3.4.2, whole and mutilated."""
+"""`suites/npb.py` on recorded outputs of NPB 3.3.1 and 3.4.2, whole and mutilated."""
 
 import re
 
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.suites.npb import benchmarks as suite
-from acceptance.suites.npb import output as npb
+from acceptance.suites import npb
 from tests.conftest import DATA
 
 NAMES = sorted(path.name for path in (DATA / "npb").iterdir())
@@ -43,19 +42,19 @@ IS = "is.S.4.openmpi.txt"
 
 #: Files and all that their blocks hold, but for lines.
 SPOTS = {
-    CG: ("cg", "S", (1400,), 15, 0.02, 2, 2, None, 4269.75, 2134.87, "floating point", "3.3"),
-    IS: ("is", "S", (65536,), 10, 0.0, 4, 4, None, 274.84, 68.71, "keys ranked", "3.3"),
+    CG: ("cg", "S", (1400,), 15, 0.02, 2, 2, None, 4269.75, "floating point", "3.3"),
+    IS: ("is", "S", (65536,), 10, 0.0, 4, 4, None, 274.84, "keys ranked", "3.3"),
     "bt.S.4.openmpi.txt": (
         *("bt", "S", (12, 12, 12), 60, 0.04, 4, 4, None),
-        *(5438.91, 1359.73, "floating point", "3.3"),
+        *(5438.91, "floating point", "3.3"),
     ),
     EP: (
         *("ep", "S", (33554432,), 0, 0.18, 4, None, 4),
-        *(181.76, 45.44, "Random numbers generated", "3.4.2"),
+        *(181.76, "Random numbers generated", "3.4.2"),
     ),
     "3.4_cg.S.2.openmpi.txt": (
         *("cg", "S", (1400,), 15, 0.02, 2, None, 2),
-        *(3680.89, 1840.45, "floating point", "3.4.2"),
+        *(3680.89, "floating point", "3.4.2"),
     ),
 }
 
@@ -101,13 +100,13 @@ def test_a_recorded_output_is_read_completely(read, name):
     )
     assert result.verified
     assert result.mops_total > 0
-    assert suite.legal(benchmark, problem_class, processes, result.version)
+    assert npb.legal(benchmark, problem_class, processes, result.version)
 
 
 def test_recorded_outputs_are_of_all_benchmarks_and_releases():
     both = {(*facts(name)[:2], facts(name)[3] > 1) for name in WHOLE}
     assert {what[:2] for what in both if what[2]} == {
-        (version, name) for version in ("3.3", "3.4") for name in suite.NAMES
+        (version, name) for version in ("3.3", "3.4") for name in npb.NAMES
     }
     assert set(NAMES) >= {*FAULTY, *UNEQUAL, *SPOTS}
 
@@ -342,7 +341,7 @@ def test_the_rate_of_a_process_is_its_share(read, name, total, each, held):
     for label, value in (("Mop/s total", total), ("Mop/s/process", each)):
         text = text.replace(line_of(text, label), f" {label:16s}=             {value:>12}")
     if held:
-        assert npb.parse(text).mops_per_process == float(each)
+        assert npb.parse(text).mops_total == float(total)
     else:
         line = line_of(text, "Mop/s/process")
         refused(text, line, "it is not Mop/s total over the processes", facts(name)[1])
@@ -373,5 +372,5 @@ def test_an_output_without_a_title_is_refused():
 
 
 def test_times_below_the_floor_are_read_and_left_to_the_caller(read):
-    assert npb.parse(read(IS)).seconds == 0.0 < suite.TIMING_FLOOR
-    assert npb.parse(read(BT)).seconds == 2.67 > suite.TIMING_FLOOR
+    assert npb.parse(read(IS)).seconds == 0.0 < npb.TIMING_FLOOR
+    assert npb.parse(read(BT)).seconds == 2.67 > npb.TIMING_FLOOR

@@ -1,10 +1,8 @@
-"""`suites/osu/benchmarks.py` against the outputs of real runs."""
+"""`suites/osu.py` against the outputs of real runs."""
 
 import pytest
 
-from acceptance.suites import SUITES, check_of
-from acceptance.suites.osu import benchmarks as osu
-from acceptance.suites.osu import output as parse
+from acceptance.suites import SUITES, check_of, osu
 
 MIB = 2**20
 
@@ -25,8 +23,8 @@ MIB = 2**20
     ],
 )
 def test_message_sizes_are_those_that_osu_prints(recorded, name, processes, low, high):
-    found = parse.parse(recorded(f"osu/{name}"))
-    sizes = osu.message_sizes(found.program, processes, low, high)
+    (found,) = osu.parse(recorded(f"osu/{name}")).tables
+    sizes = osu.message_sizes(found.benchmark, processes, low, high)
     assert sizes == [row.size for row in found.rows]
 
 
@@ -140,7 +138,7 @@ def test_programs_lack_the_attributes_that_they_should(attribute, lacking):
 
 
 def test_each_program_has_a_title_of_its_own():
-    assert len(parse.PROGRAMS) == len(osu.BENCHMARKS)
+    assert len({row.title for row in osu.BENCHMARKS.values()}) == len(osu.BENCHMARKS)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +156,8 @@ def test_each_program_has_a_title_of_its_own():
     ],
 )
 def test_metrics_are_columns_that_osu_prints(recorded, name):
-    found = parse.parse(recorded(f"osu/{name}"))
-    assert {column.name for column in osu.BENCHMARKS[found.program].columns} <= set(
+    (found,) = osu.parse(recorded(f"osu/{name}")).tables
+    assert {column.name for column in osu.BENCHMARKS[found.benchmark].columns} <= set(
         found.rows[0].values
     )
 

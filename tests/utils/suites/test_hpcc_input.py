@@ -1,12 +1,12 @@
-"""`suites/hpcc/input_file.py`: its arithmetic, and its files in real runs of HPCC."""
+"""The input file of `suites/hpcc.py`: its arithmetic, and its files in real runs of HPCC."""
 
 import os
 import subprocess
 
 import pytest
 
-from acceptance.suites.hpcc import input_file as hpl
-from acceptance.suites.hpcc import output as hpcc
+from acceptance.suites import hpcc as hpl
+from acceptance.suites import hpcc_output as hpcc
 from tests.needs import find, requires
 
 HPCC, MPIRUN = find("hpcc"), find("mpirun.openmpi")

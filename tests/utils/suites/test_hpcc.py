@@ -1,11 +1,11 @@
-"""`suites/hpcc/output.py` on recorded outputs of HPCC, whole and mutilated."""
+"""`suites/hpcc_output.py` on recorded outputs of HPCC, whole and mutilated."""
 
 import re
 
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.suites.hpcc import output as hpcc
+from acceptance.suites import hpcc_output as hpcc
 
 SAMPLE = "hpccoutf.openmpi.txt"
 SMALL = "hpccoutf_n500.openmpi.txt"

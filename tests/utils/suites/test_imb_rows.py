@@ -1,11 +1,8 @@
-"""`suites/imb/benchmarks.py` against the outputs of real runs."""
+"""`suites/imb.py` against the outputs of real runs."""
 
 import pytest
 
-from acceptance.suites import SUITES, check_of
-from acceptance.suites.imb import benchmarks as imb
-from acceptance.suites.imb import output as parse
-from acceptance.suites.osu import benchmarks as osu
+from acceptance.suites import SUITES, check_of, imb, osu
 
 MIB = 2**20
 REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter")
@@ -37,7 +34,7 @@ GROUPS = {
     ],
 )
 def test_message_sizes_are_those_that_imb_prints(recorded, name, table, low, high):
-    found = parse.parse(recorded(f"imb/{name}")).tables[table]
+    found = imb.parse(recorded(f"imb/{name}")).tables[table]
     sizes = imb.message_sizes(found.benchmark, found.processes, low, high)
     assert sizes == [row.size for row in found.rows]
 
@@ -146,7 +143,7 @@ def test_reduce_scatter_changed_what_its_size_means(version, part):
     ],
 )
 def test_metrics_are_columns_that_imb_prints(recorded, name, table):
-    found = parse.parse(recorded(f"imb/{name}")).tables[table]
+    found = imb.parse(recorded(f"imb/{name}")).tables[table]
     assert {column.name for column in imb.BENCHMARKS[found.benchmark].columns} <= set(found.columns)
 
 

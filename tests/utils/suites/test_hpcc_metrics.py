@@ -1,4 +1,4 @@
-"""`suites/hpcc/benchmarks.py` against recorded runs and the paper whose ratios it computes."""
+"""`suites/hpcc.py` against recorded runs and the paper whose ratios it computes."""
 
 import csv
 
@@ -8,8 +8,8 @@ from acceptance import references
 from acceptance.core.metrics import split
 from acceptance.core.paths import ROOT
 from acceptance.core.units import UNITS, is_measured
-from acceptance.suites.hpcc import benchmarks as hpcc
-from acceptance.suites.hpcc import output as parse
+from acceptance.suites import hpcc
+from acceptance.suites import hpcc_output as parse
 
 MIB = 2**20
 SAMPLE = "hpcc/hpccoutf.openmpi.txt"

@@ -1,4 +1,4 @@
-"""`suites/patterns/benchmarks.py`: the metrics of real outputs, and which phases they are of."""
+"""`suites/patterns.py`: the metrics of real outputs, and which phases they are of."""
 
 from dataclasses import replace
 
@@ -6,9 +6,8 @@ import pytest
 
 from acceptance.core import metrics as names
 from acceptance.core.errors import ParseError
-from acceptance.suites import check_of, units_of
-from acceptance.suites.patterns import benchmarks as patterns
-from acceptance.suites.patterns.output import parse
+from acceptance.suites import check_of, patterns, units_of
+from acceptance.suites.patterns import parse
 
 AAPC, CUMULATIVE = patterns.BENCHMARKS["aapc"], patterns.BENCHMARKS["cumulative_pairwise"]
 
@@ -16,7 +15,7 @@ AAPC, CUMULATIVE = patterns.BENCHMARKS["aapc"], patterns.BENCHMARKS["cumulative_
 def read(recorded, name, file, processes):
     """Return the sizes, the output and the metrics of a recording, which has sizes of its own."""
     output = parse(recorded(f"patterns/{file}"))
-    sizes = tuple(map(int, output.header.get("sizes", "0").split(",")))
+    sizes = output.options.sizes or ()
     row = replace(patterns.BENCHMARKS[name], sizes=sizes)
     return sizes, output, patterns.metrics(row, processes, output)
 
@@ -26,56 +25,56 @@ PHASES = {"nearest": (1, 4), "second-phase": (2,), "farthest": (2, 3)}
 
 def test_rates_of_a_group_of_phases_are_those_of_its_streams(recorded):
     sizes, output, found = read(recorded, "simple_pairwise", "simple-pairwise_np5.openmpi.txt", 5)
-    rows = {(row["size"], row["phase"]): row for row in output.tables["phases"].rows}
+    rows = {(row.size_B, row.phase): row for row in output.rows}
     size = sizes[-1]
     for stem, column, over in (
-        ("bandwidth", "mean", lambda values: sum(values) / len(values)),
-        ("bandwidth_min", "min", min),
-        ("bandwidth_max", "max", max),
+        ("bandwidth", "mean_MBps", lambda values: sum(values) / len(values)),
+        ("bandwidth_min", "min_MBps", min),
+        ("bandwidth_max", "max_MBps", max),
     ):
         for pattern, phases in {
             "nearest": (1, 4),
             "second-phase": (2,),
             "farthest": (2, 3),
         }.items():
-            value = over([rows[size, phase][column] for phase in phases])
+            value = over([getattr(rows[size, phase], column) for phase in phases])
             assert found[f"{stem}.pattern.{pattern}_{size}"] == (pytest.approx(value), "MB/s")
-        whole = over([rows[size, phase][column] for phase in range(1, 5)])
+        whole = over([getattr(rows[size, phase], column) for phase in range(1, 5)])
         assert found[f"{stem}_{size}"] == (pytest.approx(whole), "MB/s")
     assert len(found) == 3 * 4 * len(sizes)
 
 
 def test_table_1_has_all_its_columns(recorded):
     _, output, found = read(recorded, "b_eff", "b-eff_np2.impi.txt", 2)
-    (row,) = output.tables["summary"].rows
+    row = output.rows[-1]
     assert {name: value for name, (value, _) in found.items()} == {
-        "b_eff": row["b_eff"],
-        "b_eff_per_process": row["per_process"],
-        "bandwidth_lmax.pattern.rings+random": row["at_lmax"],
-        "bandwidth_lmax_per_process.pattern.rings+random": row["at_lmax_per_process"],
-        "bandwidth_lmax.pattern.rings": row["at_lmax_rings"],
-        "bandwidth_lmax_per_process.pattern.rings": row["at_lmax_rings_per_process"],
-        "bandwidth_pingpong": row["ping_pong"],
-        "latency_pingpong": row["latency"],
+        "b_eff": row.b_eff_MBps,
+        "b_eff_per_process": row.per_process_MBps,
+        "bandwidth_lmax.pattern.rings+random": row.at_lmax_MBps,
+        "bandwidth_lmax_per_process.pattern.rings+random": row.at_lmax_per_process_MBps,
+        "bandwidth_lmax.pattern.rings": row.at_lmax_rings_MBps,
+        "bandwidth_lmax_per_process.pattern.rings": row.at_lmax_rings_per_process_MBps,
+        "bandwidth_pingpong": row.ping_pong_MBps,
+        "latency_pingpong": row.latency_us,
     }
 
 
 def test_each_distance_has_its_latencies_bandwidths_and_peak(recorded):
     sizes, output, found = read(recorded, "distance", "distance_np3.openmpi.txt", 3)
-    rows = {(row["size"], row["distance"]): row for row in output.tables["distance"].rows}
+    rows = {(row.size_B, row.distance): row for row in output.rows}
     assert len(found) == 2 * (2 * len(sizes) + 1)
     for distance in (1, 2):
         last = rows[sizes[-1], distance]
-        assert found[f"latency.distance.{distance}_{sizes[-1]}"] == (last["latency"], "us")
-        peak = max(rows[size, distance]["bandwidth"] for size in sizes)
+        assert found[f"latency.distance.{distance}_{sizes[-1]}"] == (last.latency_us, "us")
+        peak = max(rows[size, distance].bandwidth_MBps for size in sizes)
         assert found[f"bandwidth_peak.distance.{distance}"] == (peak, "MB/s")
 
 
 def test_a_run_of_other_sizes_or_another_pattern_is_refused(recorded):
     output = parse(recorded("patterns/aapc_np2.mpich.txt"))
-    with pytest.raises(ParseError, match=r"out: aapc: .*no row, of \(131072, 1\)"):
+    with pytest.raises(ParseError, match=r"out: aapc: .*no row of \(131072, 1\)"):
         patterns.metrics(AAPC, 2, output, "out")
-    with pytest.raises(ParseError, match="no table, or no row, of summary"):
+    with pytest.raises(ParseError, match=r"no row of \(2,\)"):
         patterns.metrics(patterns.BENCHMARKS["b_eff"], 2, output)
 
 

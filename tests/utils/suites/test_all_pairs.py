@@ -1,0 +1,168 @@
+"""What `patterns all-pairs` writes, whole and cut."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from acceptance.core.errors import ParseError
+from acceptance.suites import all_pairs
+
+JOB = {"type": "job", "version": "1.0", "ranks": 3, "bytes": 4194304, "timeout_s": 5,
+       "limit_s": 600, "repetitions": [10, 1, 1], "schedule": "shifts", "rounds": 2,
+       "estimate_s": 0.4, "nodes": ["a", "b#1", "c"]}  # fmt: skip
+END = '{"type":"end","not_measured":0,"not_again":7}\n'
+
+
+def values(latency, bandwidth, both):
+    return {"latency_us": latency, "bandwidth_MBps": bandwidth, "both_MBps": both}
+
+
+def text_of(*lines, job=JOB):
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (job, *lines))
+
+
+FIRST = {"type": "round", "number": 1, **values([1, 2, 3], [100, 200, 300], [10, 20, 30])}
+TEXT = (
+    text_of(
+        {"type": "failed", "sender": 2, "receiver": 1, "why": "latency: c did not answer in 5 s"},
+        {"type": "round", "number": 2,
+         **values([1.5, 1.25, None], [12021, 12019, None], [11873, 11902, None])},
+        FIRST,
+        {"type": "suspect", "sender": 0, "receiver": 1, **values(1.1, 12022, 11000)},
+        {"type": "control", "sender": 1, "receiver": 2, **values(1.2, 12020, 11001)},
+        {"type": "suspect", "sender": 2, "receiver": 0, "why": "both: no"},
+    )
+    + END
+)  # fmt: skip
+CHOSEN = (
+    text_of(
+        {"type": "round", "number": 1, "to": [2, -1, 0],
+         **values([1, None, 3], [100, None, 300], [10, None, 30])},
+        {"type": "round", "number": 2, "to": [-1, 2, -1],
+         **values([None, 5, None], [None, 6, None], [None, 7, None])},
+        job=JOB | {"schedule": "chosen"},
+    )
+    + END
+)  # fmt: skip
+
+
+def test_every_value_is_read_where_its_pair_is():
+    matrix = all_pairs.read(TEXT, ranks=3).matrix
+    assert matrix.nodes == ("a", "b#1", "c")
+    nan = np.nan
+    expected = {
+        "latency": [[nan, 1, 1.5], [1.25, nan, 2], [3, nan, nan]],
+        "bandwidth": [[nan, 100, 12021], [12019, nan, 200], [300, nan, nan]],
+        "both": [[nan, 10, 11873], [11902, nan, 20], [30, nan, nan]],
+    }
+    for quantity, of_all in expected.items():
+        np.testing.assert_array_equal(matrix.values[quantity], of_all)
+    np.testing.assert_array_equal(matrix.rounds, [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
+    assert matrix.again["bandwidth"] == {(0, 1): 12022, (1, 2): 12020}
+    assert matrix.again["latency"] == {(0, 1): 1.1, (1, 2): 1.2}
+    assert matrix.controls == {(1, 2)}
+    assert matrix.failed == {(2, 1): "latency: c did not answer in 5 s", (2, 0): "alone: both: no"}
+    assert matrix.not_again == 7
+
+
+def test_chosen_pairs_are_those_of_their_line():
+    matrix = all_pairs.read(CHOSEN).matrix
+    np.testing.assert_array_equal(matrix.rounds, [[0, 0, 1], [0, 0, 2], [1, 0, 0]])
+    assert matrix.values["both"][1, 2] == 7
+    assert matrix.values["both"][2, 0] == 30
+
+
+def test_a_killed_job_has_its_whole_rounds():
+    cut = TEXT[: TEXT.index(',"both_MBps":[10')]
+    with pytest.raises(ParseError, match="ends in the middle of a line"):
+        all_pairs.read(cut)
+    measured = all_pairs.read_so_far(cut)
+    assert "middle of a line" in str(measured.fault)
+    assert (measured.job.rounds, measured.left) == (2, 1)
+    assert measured.job.estimate_s == 0.4
+    np.testing.assert_array_equal(measured.matrix.rounds, [[0, 0, 2], [2, 0, 0], [0, 2, 0]])
+    assert measured.matrix.failed
+
+
+def test_whole_lines_without_an_end_are_no_complete_file():
+    with pytest.raises(ParseError, match="ended before it had measured all"):
+        all_pairs.read(TEXT.removesuffix(END))
+    assert all_pairs.read(TEXT).left == 0
+    unmeasured = TEXT.replace(text_of(FIRST).splitlines()[1] + "\n", "")
+    with pytest.raises(ParseError, match="1 rounds and 0 left are not 2"):
+        all_pairs.read(unmeasured)
+    told = all_pairs.read(unmeasured.replace('"not_measured":0', '"not_measured":1'))
+    assert told.left == 1
+
+
+FAULTS = [
+    ("the output is empty", TEXT, ""),
+    ("no latency of rank 2, and no line says why", TEXT.splitlines()[1] + "\n", ""),
+    ("malformed", "[100,200,300]", "[100,nan,300]"),
+    ("Expected `float` > 0.0", "[1,2,3]", "[1,0,3]"),
+    ("Expected `float` > 0.0", "[1,2,3]", "[1,-2,3]"),
+    ("a number with an exponent", "[100,200,300]", "[100,2e2,300]"),
+    ("2 values of 3 ranks: both", "[10,20,30]", "[10,20]"),
+    ("missing required field `bandwidth_MBps`", '"bandwidth_MBps":[100,200,300],', ""),
+    ("unknown field `bandwidth_GBps`", '"bandwidth_MBps":[100', '"bandwidth_GBps":[100'),
+    ("no shift of 3 ranks by 3", '"number":1', '"number":3'),
+    ("a second round 2", '"number":1,"latency_us":[1,2,3]', '"number":2,"latency_us":[1,2,3]'),
+    ("0 and 0 are no two of 3 ranks", '"sender":0,"receiver":1', '"sender":0,"receiver":0'),
+    ("1 and 3 are no two of 3 ranks", '"sender":1,"receiver":2', '"sender":1,"receiver":3'),
+    ("was measured again before", '"sender":0,"receiver":1', '"sender":1,"receiver":2'),
+    ("neither all values nor only why", '"latency_us":1.1,', ""),
+    ("neither all values nor only why", '"receiver":0,"why"', '"receiver":0,"both_MBps":1,"why"'),
+    ("'1.10' is no number as patterns prints it", '"latency_us":1.1,', '"latency_us":1.10,'),
+    ("that is not of this round", '"sender":2,"receiver":1', '"sender":2,"receiver":0'),
+    ("no 3 distinct names", '"c"]', '"a"]'),
+    ("no 3 distinct names", ',"c"]', "]"),
+    ("Invalid value 'bye'", '{"type":"control"', '{"type":"bye"'),
+    ("a line after the end", END, END + text_of(FIRST).splitlines()[1] + "\n"),
+    ("Invalid value 'run'", '{"type":"job"', '{"type":"run"'),
+    ("an output of version 2.0", '"version":"1.0"', '"version":"2.0"'),
+    ("missing required field `not_again`", ',"not_again":7', ""),
+    ("Invalid enum value 'tournament'", '"shifts"', '"tournament"'),
+    ("chosen pairs among shifts", '"number":1,', '"number":1,"to":[1,2,0],'),
+    ("a round before it has no end", text_of(FIRST).splitlines()[1] + "\n",
+     '{"type":"failed","sender":0,"receiver":1,"why":"no"}\n'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "old", "new"), FAULTS)
+def test_what_is_not_consistent_is_refused(words, old, new):
+    assert TEXT.count(old) == 1
+    with pytest.raises(ParseError, match=re.escape(words)):
+        all_pairs.read(TEXT.replace(old, new))
+
+
+def test_another_number_of_ranks_is_refused():
+    with pytest.raises(ParseError, match="3 ranks instead of 4"):
+        all_pairs.read(TEXT, ranks=4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("[2,-1,0]", "[2,-1,2]", "2 and 2 are no two of 3 ranks"),
+        ("[2,-1,0]", "[2,2,-1]", "receives twice"),
+        ("[2,-1,0]", "[2,-1]", "there is no such rank"),
+        ("[2,-1,0]", "[2,-2,0]", "are no two of|no such rank"),
+        ("[null,5,null]", "[1,5,null]", "latency of rank 0, which sends nothing"),
+        ('"to":[-1,2,-1]', '"to":[2,-1,-1]', "no latency of rank 0|which sends nothing"),
+        ('"number":2,"to":[-1,2,-1],', '"number":2,', "a shift among chosen pairs"),
+    ],
+)
+def test_a_chosen_round_is_consistent(old, new, fault):
+    assert CHOSEN.count(old) == 1
+    with pytest.raises(ParseError, match=fault):
+        all_pairs.read(CHOSEN.replace(old, new))
+
+
+def test_no_pair_is_in_two_rounds():
+    again = CHOSEN.replace("[-1,2,-1]", "[2,-1,-1]")
+    for value in (5, 6, 7):
+        again = again.replace(f"[null,{value},null]", f"[{value},null,null]")
+    with pytest.raises(ParseError, match="a pair is in two rounds"):
+        all_pairs.read(again)
