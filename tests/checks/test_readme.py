@@ -72,7 +72,7 @@ def run(site, clone, *command):
 
 def test_a_benchmark_of_a_known_suite_is_one_row(site, clone, recorded):
     text = section("Adding a benchmark of a known suite")
-    assert apply(text, clone) == ["utils/acceptance/suites/osu/benchmarks.py"]
+    assert apply(text, clone) == ["utils/acceptance/suites/osu.py"]
     output = recorded("osu/osu_put_bw.openmpi.txt")
     title = "OSU MPI_Put Bi-directional Bandwidth Test"
     output = output.replace("OSU MPI_Put Bandwidth Test", title)
@@ -87,14 +87,11 @@ def test_a_benchmark_of_a_known_suite_is_one_row(site, clone, recorded):
     assert len(values) == 23 + 1
 
 
-def test_a_suite_is_a_folder_a_row_a_check_and_a_file_for_spack(site, clone):
+def test_a_suite_is_three_new_files(site, clone):
     text = section("Adding a suite")
+    assert "line that begins" not in text
     assert apply(text, clone) == [
-        "utils/acceptance/suites/halo/__init__.py",
-        "utils/acceptance/suites/halo/benchmarks.py",
-        "utils/acceptance/suites/halo/output.py",
-        "utils/acceptance/suites/registry.py",
-        "utils/acceptance/suites/registry.py",
+        "utils/acceptance/suites/halo.py",
         "checks/halo.py",
         "spack-envs/suites/halo.yaml",
     ]

@@ -194,10 +194,6 @@ def test_only_table_refuses_another_run(read, name, benchmark, processes, number
 
 #: What replaces the row of a size (for Barrier: of a number of repetitions) in a recorded output.
 BAD_ROWS = {
-    "NaN": (PINGPONG, "PingPong", "1024", "1024 1000 nan 2155.33", "nan is no finite number"),
-    "infinite": (PINGPONG, "PingPong", "1024", "1024 1000 inf 0.00", "inf is no finite number"),
-    "no number": (PINGPONG, "PingPong", "1024", "1024 1000 0.48 ****", "'****' is no number"),
-    "negative time": (PINGPONG, "PingPong", "1024", "1024 1000 -0.48 2155.33", "negative"),
     "negative size": (PINGPONG, "PingPong", "0", "-1 1000 0.23 0.00", "-1 is negative"),
     "zero time": (PINGPONG, "PingPong", "1024", "1024 1000 0.00 2155.33", "t is zero"),
     "zero time of a collective": (
@@ -209,23 +205,6 @@ BAD_ROWS = {
     ),
     "zero time of a barrier": (BARRIER, "Barrier", "1000", "1000 0.00 0.00 0.00", "t_max is zero"),
     "no repetitions": (PINGPONG, "PingPong", "1024", "1024 0 0.48 2155.33", "no repetitions"),
-    "missing value": (PINGPONG, "PingPong", "1024", "1024 1000 0.48", "3 fields where"),
-    "surplus value": (UNIBAND, "Uniband", "1024", "1024 1000 818.31 799129 1", "5 fields where"),
-    "stray line": (
-        PINGPONG,
-        "PingPong",
-        "1024",
-        "libibverbs: Warning: couldn't open config directory '/etc/libibverbs.d'.",
-        "7 fields where the header has 4",
-    ),
-    "stray line of as many fields": (
-        PINGPONG,
-        "PingPong",
-        "1024",
-        "PSM3 hfi not found",
-        "'PSM3' is no number",
-    ),
-    "rule of an MPI's help message": (PINGPONG, "PingPong", "1024", 74 * "-", "1 fields where"),
     "stopped for its time": (
         ALLREDUCE,
         "Allreduce",
@@ -242,7 +221,6 @@ BAD_ROWS = {
         '"-mem X" or MAX_MEM_USAGE>=X (IMB_mem_info.h)',
         "IMB gave this size up: it needs more memory than its limit (-mem)",
     ),
-    "sizes that repeat": (PINGPONG, "PingPong", "1024", "512 1000 0.38 1360.83", "do not grow"),
     "sizes that shrink": (PINGPONG, "PingPong", "1024", "256 1000 0.26 966.49", "do not grow"),
     "size 0 twice": (PINGPONG, "PingPong", "1", "0 1000 0.23 0.00", "do not grow"),
     "minimum above average": (
@@ -338,14 +316,6 @@ def test_what_rounding_explains_is_accepted(read, name, benchmark, start, row):
     assert list(found.values.values()) == [float(field) for field in row.split()[1:]]
 
 
-def test_every_cut_is_refused(read):
-    text = read("IMB-MPI1_PingPong.openmpi.txt").rstrip()
-    assert len(imb.parse(text).tables) == 1
-    for length in range(len(text)):
-        with pytest.raises(ParseError):
-            imb.parse(text[:length])
-
-
 def test_a_table_cut_in_a_line_names_the_line(read):
     text = read(PINGPONG)
     row = row_of(text, "65536")
@@ -406,12 +376,6 @@ def test_a_table_without_rows_is_refused(read):
     refused("\n".join(lines), "Sendrecv", 61, "a table without rows")
 
 
-def test_an_output_printed_twice_is_refused(read):
-    text = read(PINGPONG)
-    again = len(text.splitlines()) + 2
-    refused(text + text, "PingPong", again, "the output of a second run")
-
-
 def test_an_output_without_benchmarks_is_refused(read):
     head, _, rest = read(PINGPONG).partition("# Benchmarking PingPong")
     text = f"{head}\n# !! Benchmark PingPong invalid for 1 processes !! \n\n{rest[-40:]}"
@@ -429,11 +393,6 @@ def test_a_misspelt_benchmark_is_reported_although_others_ran(read):
     line = "Invalid benchmark name pingpongg"
     text = read(ALLTOALL).replace("# Alltoall\n", f"{line}\n", 1)
     refused(text, "", line, "did not understand its arguments")
-
-
-@pytest.mark.parametrize("text", ["", "\n", " \n\t\n  "], ids=["nothing", "newline", "blanks"])
-def test_an_empty_output_is_refused(text):
-    refused(text, "", 0, "the output is empty")
 
 
 def test_an_output_without_imbs_first_lines_is_refused(read):
@@ -516,47 +475,6 @@ def test_a_column_that_stands_twice_is_refused(read):
     text = read(PINGPONG).replace("Mbytes/sec", "   t[usec]")
     with pytest.raises(ParseError, match="PingPong"):
         imb.parse(text)
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        "1024.5 1000 0.48 2155.33",
-        "1024 1000.5 0.48 2155.33",
-        "1_024 1000 0.48 2155.33",
-        "1024 1000 0.4_8 2155.33",
-    ],
-)
-def test_what_imb_does_not_print_is_refused(read, row):
-    text = read(PINGPONG)
-    real = row_of(text, "1024")
-    row = like(real, row)
-    refused(text.replace(real, row), "PingPong", row, "is no ")
-
-
-#: Of a number that IMB printed, what C prints in no case.
-FORMS = [
-    (
-        PINGPONG,
-        "PingPong",
-        "1024",
-        "0.48",
-        ["48", "0.4", "00.48", "0.480", "4.8e-1", ".48", "+0.48"],
-    ),
-    (PINGPONG, "PingPong", "1024", "1000", ["01000", "1e3", "1000.", "1000.00"]),
-    (PINGPONG, "PingPong", "0", "0", ["00", "0.00"]),
-    (UNIBAND, "Uniband", "1024", "799129", ["799129.00", "0799129", "799.129"]),
-]
-
-
-@pytest.mark.parametrize(("name", "benchmark", "start", "number", "forms"), FORMS)
-def test_a_number_in_another_form_is_refused_by_name(read, name, benchmark, start, number, forms):
-    text = read(name)
-    real = row_of(text, start)
-    for form in forms:
-        row = real.replace(number.rjust(len(form)), form.rjust(len(number)), 1)
-        assert row != real
-        refused(text.replace(real, row), benchmark, row, f"{form!r} is no ")
 
 
 @pytest.mark.parametrize("name", [PINGPONG, ALLREDUCE, BARRIER, UNIBAND])

@@ -289,22 +289,10 @@ BAD_FIELDS = [
     ("Size", "12x  12", "it is no size"),
     ("Size", "-1400", "it is no size"),
     ("Iterations", "0", "'0' is no integer above zero"),
-    ("Iterations", "1.5", "'1.5' is no integer above zero"),
-    ("Iterations", "1_5", "'1_5' is no integer above zero"),
-    ("Time in seconds", "*********", "the number is too large for its field"),
-    ("Time in seconds", "NaN", "'NaN' is no finite number from zero on"),
-    ("Time in seconds", "-0.02", "'-0.02' is no finite number from zero on"),
     ("Time in seconds", "2", "'2' is no finite number from zero on"),
     ("Total processes", "0", "'0' is no integer above zero"),
-    ("Total processes", "-2", "'-2' is no integer above zero"),
     ("Compiled procs", "0", "'0' is no integer above zero"),
-    ("Mop/s total", "************", "the number is too large for its field"),
-    ("Mop/s total", "NaN", "'NaN' is no finite number above zero"),
-    ("Mop/s total", "Infinity", "'Infinity' is no finite number above zero"),
-    ("Mop/s total", "inf", "'inf' is no finite number above zero"),
     ("Mop/s total", "0.00", "'0.00' is no finite number above zero"),
-    ("Mop/s total", "-4269.75", "'-4269.75' is no finite number above zero"),
-    ("Mop/s total", "4.26E+03", "'4.26E+03' is no finite number above zero"),
     ("Mop/s/process", "Infinity", "'Infinity' is no finite number above zero"),
     ("Operation type", "keys ranked", "cg counts 'floating point'"),
     ("Verification", "UNSUCCESSFUL", "the results are wrong or not verified"),
@@ -360,11 +348,6 @@ def test_the_rate_of_a_process_is_its_share(read, name, total, each, held):
 )
 def test_another_title_or_label_is_refused(read, old, new, number, name, words):
     refused(read(CG).replace(old, new), number, words, name)
-
-
-@pytest.mark.parametrize("text", ["", "\n", " \n\t\n "], ids=["nothing", "newline", "blanks"])
-def test_an_empty_output_is_refused(text):
-    refused(text, 0, "the output is empty", "")
 
 
 def test_an_output_without_a_title_is_refused():

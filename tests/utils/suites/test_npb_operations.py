@@ -76,13 +76,6 @@ def test_a_time_below_its_rounding_bounds_the_rate_from_below_only():
     assert npb.contradiction("cg", "S", 0.0, 0.999 * least)
 
 
-@pytest.mark.parametrize("number", ["009.75", "09.75"])
-def test_no_number_has_zeros_in_front(number):
-    text = (DATA / "npb/3.4_lu.W.2.openmpi.txt").read_text().replace(" 9.75\n", f" {number}\n")
-    with pytest.raises(ParseError, match="is no finite number"):
-        npb.parse(text)
-
-
 def test_communication_takes_as_long_as_the_operations_would_at_that_rate():
     text = (DATA / "npb/3.4_lu.W.2.openmpi.txt").read_text()
     result = npb.only_result(text, "lu", "W", 2)
