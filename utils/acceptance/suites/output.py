@@ -291,7 +291,9 @@ class TableReader(LineReader):
             if repetitions < 1:
                 raise self.error("no repetitions")
             if repetitions > before:
-                raise self.error(f"{repetitions:g} repetitions, after {before:g} of a smaller message")
+                raise self.error(
+                    f"{repetitions:g} repetitions, after {before:g} of a smaller message"
+                )
         self.check_rate(table, size, values)
         for name, value in values.items():
             # An operation on no data may take no time; any other one takes some.
