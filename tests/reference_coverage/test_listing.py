@@ -56,8 +56,8 @@ def test_a_system_that_nobody_knows_is_a_fault():
 
 def test_a_check_file_that_cannot_be_loaded_is_a_fault(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(
-        "import sys\nsys.modules['acceptance.suites.hpcc_output'] = None\n"
+        "import acceptance.suites.imb\ndel acceptance.suites.imb.BENCHMARKS\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(ListingFault, match=r"koop2008: .*checks/hpcc.py: .*suites.hpcc_output"):
+    with pytest.raises(ListingFault, match=r"koop2008: .*checks/imb.py: .*BENCHMARKS"):
         list_cases(Workspace.of(), ["koop2008"])

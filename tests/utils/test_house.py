@@ -93,8 +93,9 @@ def public(package):
 
 def is_public(words, name):
     """Tell whether others may import a name of `acceptance.<words>`."""
-    if words[0] == "core" or (words[0] == "suites" and len(words) > 1):
-        return True  # tools of everybody; what a suite's check asks of its own folder
+    module = PACKAGE.joinpath(*words, f"{name}.py")
+    if words[0] == "core" or (words[0] == "suites" and (len(words) > 1 or module.exists())):
+        return True  # tools of everybody; what a suite's check asks of its own module
     return name in public(words) or any(
         word in public(words[:number]) for number, word in enumerate(words) if number
     )

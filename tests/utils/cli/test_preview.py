@@ -95,13 +95,13 @@ def test_what_reframe_warns_of_is_told(site, held):
 def test_a_check_file_that_cannot_be_loaded_is_a_warning(site, held, monkeypatch, tmp_path):
     held.site.environment["PYTHONPATH"] = str(tmp_path)
     (tmp_path / "sitecustomize.py").write_text(
-        "import sys\nsys.modules['acceptance.suites.hpcc_output'] = None\n"
+        "import acceptance.suites.imb\ndel acceptance.suites.imb.BENCHMARKS\n"
     )
     result = site.acceptance("nightly", "--dry-run")
     assert result.status == 0, result.errors
-    assert "hpcc.py" in result.errors
+    assert "imb.py" in result.errors
     assert "skipping test file" in result.errors
-    assert steps(result)["hpcc"] == "no case"
+    assert steps(result)["imb"] == "no case"
 
 
 def test_the_misspelt_mode_of_a_real_night_begins_none(site, held):
