@@ -5,6 +5,7 @@ nodes; with them, of a leaf of `LEAF` nodes, static routes (by the receiver's nu
 share links, as in a tree with fewer links up than nodes below.
 """
 
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,3 +141,13 @@ def chosen(values, rounds, chance):
     good = np.argwhere((badness > 0) & (badness <= SUSPICIOUS))
     picked = chance.permutation(len(good))[:CONTROLS]
     return suspects, [tuple(good[index].tolist()) for index in picked]
+
+
+def written(nodes, records, rounds):
+    """Return records as `patterns all-pairs --output` writes them, with its first and last one."""
+    job = {"type": "job", "version": "1.0", "ranks": len(nodes), "bytes": 4194304,
+           "timeout_s": 10, "limit_s": 600, "repetitions": [1, 1, 1], "schedule": "shifts",
+           "rounds": rounds, "estimate_s": 0.4, "nodes": list(nodes)}  # fmt: skip
+    end = {"type": "end", "not_measured": 0, "not_again": 0}
+    lines = (json.dumps(line, separators=(",", ":")) for line in (job, *records, end))
+    return "".join(f"{line}\n" for line in lines)

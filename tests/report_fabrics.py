@@ -1,6 +1,5 @@
 """Sessions with all pairs of nodes, and with a look at a whole fabric, made for the report."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -20,9 +19,7 @@ def pairs_text(matrix):
     shifts = sorted(set(np.unique(matrix.rounds).tolist()) - {0})
     fields = {"latency": "latency_us", "bandwidth": "bandwidth_MBps", "both": "both_MBps"}
     values = {name: matrix.values.get(name, matrix.values["bandwidth"] / 5000) for name in fields}
-    lines = [{"type": "job", "version": "1.0", "ranks": count, "bytes": 4194304, "timeout_s": 10,
-              "limit_s": 600, "repetitions": [1, 1, 1], "schedule": "shifts",
-              "rounds": len(shifts), "estimate_s": 0.4, "nodes": matrix.nodes}]  # fmt: skip
+    lines = []
     ranks = np.arange(count)
     for shift in shifts:
         to = (ranks + shift) % count
@@ -38,8 +35,7 @@ def pairs_text(matrix):
                  for name, field in fields.items()}  # fmt: skip
         kind = "control" if pair in matrix.controls else "suspect"
         lines.append({"type": kind, "sender": pair[0], "receiver": pair[1], **alone})
-    lines.append({"type": "end", "not_measured": 0, "not_again": 0})
-    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    return made_matrices.written(matrix.nodes, lines, len(shifts))
 
 
 def failing(matrix, pairs, why):

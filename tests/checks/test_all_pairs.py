@@ -2,10 +2,9 @@
 
 import pytest
 
-from acceptance.core.pair_matrix import UNITS
 from acceptance.rfm import database as results
 from acceptance.suites import all_pairs, check_of
-from tests import netns
+from tests import made_matrices, netns
 from tests.needs import skip_for
 
 FOUR = ("node1", "node2", "node3", "node4")
@@ -21,21 +20,20 @@ exit {status}
 
 def text(slow="", names=FOUR, lost=False):
     """Return what the program writes of four nodes; with a slow one, or a pair that failed."""
-    lines = ["# version: 1.0", "# pattern: all-pairs", f"# ranks: {len(names)}"]
-    lines += ["# schedule: shifts", f"# rounds: {len(ROUNDS)}", "# estimate: 0.4"]
-    lines += [f"# node {rank}: {name}" for rank, name in enumerate(names)]
-    lines.append("# values")
+    records = []
     for shift in ROUNDS:
-        failed = lost and shift == 1
-        lines += ["failed 1 0 1 latency: node2 did not answer within 5 s"] * failed
-        for quantity, unit in UNITS.items():
-            row = []
+        failed, row = lost and shift == 1, {"type": "round", "number": shift}
+        if failed:
+            why = "latency: node2 did not answer within 5 s"
+            records.append({"type": "failed", "sender": 0, "receiver": 1, "why": why})
+        for field in ("latency_us", "bandwidth_MBps", "both_MBps"):
+            row[field] = values = []
             for rank, name in enumerate(names):
                 is_slow = slow in (name, names[(rank + shift) % len(names)])
-                value = {"us": 30.0, "MB/s": 50.0 if is_slow else 100.0}[unit]
-                row.append("-" if failed and rank == 0 else f"{value + rank / 10:.1f}")
-            lines.append(f"{quantity} {shift} {' '.join(row)}")
-    return "\n".join([*lines, "# not_measured: 0", "# not_again: 0", "# end", ""])
+                value = 30.0 if field == "latency_us" else 50.0 if is_slow else 100.0
+                values.append(None if failed and rank == 0 else round(value + rank / 10, 1))
+        records.append(row)
+    return made_matrices.written(names, records, len(ROUNDS))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +97,7 @@ def test_pairs_that_failed_are_named_although_the_program_fails(site, four_nodes
 
 def test_what_a_job_had_measured_before_it_ended_early_is_kept(site, four_nodes):
     whole = text("node3")
-    case, verdict = measure(site, four_nodes, whole[: whole.index("both 3")])
+    case, verdict = measure(site, four_nodes, whole[: whole.index('{"type":"round","number":3')])
     assert "the file has no end" in verdict["problems"][0]["message"]
     assert (case.all_pairs["pairs"], case.all_pairs["rounds"]) == (8, 2)
 

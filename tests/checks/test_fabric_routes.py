@@ -11,7 +11,7 @@ from acceptance.fabric import Facts, view
 from acceptance.rfm import database as results
 from checks import whole_fabric
 from checks.fabric_routes import AFTER, BEFORE, ROUNDS, FabricRoutes
-from tests import ibsim, needs, netns
+from tests import ibsim, made_matrices, needs, netns
 from tests.needs import skip_for
 from tests.routed import Routed
 
@@ -34,16 +34,13 @@ def four_nodes(tmp_path_factory):
 def made(routed, matrix):
     """Return what the program writes for a matrix of all pairs."""
     count = len(matrix.nodes)
-    lines = ["# version: 1.0", "# pattern: all-pairs", f"# ranks: {count}", "# schedule: shifts"]
-    lines += [f"# rounds: {count - 1}", "# estimate: 0.4"]
-    lines += [f"# node {rank}: {name}" for rank, name in enumerate(matrix.nodes)]
-    lines.append("# values")
+    records = []
     for shift in range(1, count):
         values = [matrix.values["bandwidth"][i, (i + shift) % count] for i in range(count)]
-        lines.append(f"latency {shift} {' '.join(['3.0'] * count)}")
-        for quantity in ("bandwidth", "both"):
-            lines.append(f"{quantity} {shift} {' '.join(f'{value:.1f}' for value in values)}")
-    return "\n".join([*lines, "# not_measured: 0", "# not_again: 0", "# end", ""])
+        values = [round(float(value), 1) for value in values]
+        records.append({"type": "round", "number": shift, "latency_us": [3.0] * count,
+                        "bandwidth_MBps": values, "both_MBps": values})  # fmt: skip
+    return made_matrices.written(matrix.nodes, records, count - 1)
 
 
 def programs(fabric, folder):
