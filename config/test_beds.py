@@ -12,7 +12,7 @@ from acceptance.core.paths import Workspace
 from acceptance.software import spack_features
 
 WORKSPACE = Workspace.of()
-with (WORKSPACE.reference / "systems.csv").open(newline="", encoding="utf-8") as _file:
+with (WORKSPACE.root / "reference/systems.csv").open(newline="", encoding="utf-8") as _file:
     PRINTED = {(row["system"], row["partition"]): row for row in csv.DictReader(_file)}
 
 #: MPI of `spack-envs/systems/<system>/packages.yaml` -> how `srun` starts its processes.
