@@ -4,7 +4,6 @@ Made matrices: a cable at 70 % of its rate, in noise of 5 %, all pairs or the fe
 cross every link; found is that cable with both ends, wrong is any other one.
 """
 
-import shutil
 import sys
 import tempfile
 import time
@@ -16,10 +15,10 @@ import numpy as np
 from acceptance.core.table import table
 from acceptance.fabric.topology.routes import Routes, choose
 from acceptance.nodes.cables import Ways, with_cables
-from tests.ibsim import SBIN, Fabric, fat_tree
+from tests import needs
+from tests.ibsim import Fabric, fat_tree
 from tests.routed import Routed
 
-PROGRAMS = {"ibsim": "ibsim-utils", "opensm": "opensm", "ibnetdiscover": "infiniband-diags"}
 RATIO, NOISE = 0.7, 0.05
 #: Name -> leaves, spines, cables between each two of them.
 TREES = {"1,024 nodes, full bisection": (32, 16, 2), "1,024 nodes, 2:1": (32, 16, 1)}
@@ -34,8 +33,7 @@ WAYS = {
 
 def why_not():
     """Say what is missing; empty where the bench can run."""
-    missing = [package for name, package in PROGRAMS.items() if not shutil.which(name, path=SBIN)]
-    return f"it requires {', '.join(missing)}" if missing else ""
+    return needs.why_not(*needs.FABRIC) or ""
 
 
 def blamed(routed, matrix):

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from acceptance.core.table import table
-from tests import netns
+from tests import needs, netns
 from tests.bench.harness import spread
 from tests.cluster import slurm
 from tests.cluster.sites import ClusterSite
@@ -97,7 +97,7 @@ def measure(measured, cases, pairs, scheduler):
 
 def why_not():
     """Return why this machine cannot run the bench; empty if it can."""
-    return slurm.why_not() or netns.why_not() or ""
+    return needs.why_not(*needs.SLURM) or netns.why_not() or ""
 
 
 def main():
@@ -107,7 +107,7 @@ def main():
     asked = parser.parse_args()
     if reason := why_not():
         sys.exit(f"cluster: {reason}")
-    accounting = slurm.why_no_accounting() is None
+    accounting = needs.why_not(*needs.ACCOUNTING) is None
     scheduler = "slurm" if accounting else "squeue"
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         nodes = stack.enter_context(netns.Nodes(folder, NAMES))

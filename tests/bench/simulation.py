@@ -7,7 +7,6 @@ bytes. `wall` and `memory` are those of SimGrid, `file` the seconds to write the
 
 import argparse
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from acceptance.simulation import Injected, Platform, SimulatedRun, Tree, write
 from acceptance.suites import all_pairs
 from acceptance.suites.all_pairs import read_so_far
 from acceptance.suites.patterns import SOURCES
+from tests import needs
 from tests.places import ROOT
 
 HDR = Facts.read(
@@ -35,7 +35,7 @@ MATRIX = "all-pairs.txt"
 
 def why_not():
     """Say what is missing; empty where the bench can run."""
-    return "" if shutil.which("smpirun") else "it requires SimGrid (libsimgrid-dev)"
+    return needs.why_not("smpirun") or ""
 
 
 def build(folder):

@@ -553,26 +553,14 @@ def test_a_metric_that_changes_its_unit(path):
     assert "was in us" in alert.cause
 
 
-def test_another_problem_size_is_named(path):
+def test_another_problem_size_leaves_the_first_one_vanished(path):
     def change(night, number, case):
         if number == 3:
             case.keys = {"np": "2", "order": "5000" if night < 20 else "6000"}
         return case
 
     nights(path, 22, change=change)
-    alert = the_alert(judged(path))
-    assert alert.kind == "vanished"
-    assert "measured with order=6000 now, with order=5000 before" in alert.cause
-
-
-def test_keys_that_an_earlier_release_did_not_store(path):
-    def change(night, number, case):
-        if night < 20:
-            case.keys = {}
-        return case
-
-    nights(path, 22, change=change)
-    assert judged(path).alerts == ()
+    assert the_alert(judged(path)).kind == "vanished"
 
 
 def test_the_gate_judges_as_of_its_session(path):
