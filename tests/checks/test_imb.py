@@ -105,7 +105,7 @@ def test_a_benchmark_that_was_not_asked_for_fails_the_case(site, recorded):
     _, (status, verdict) = run_pingpong(site, output)
     assert status == 1
     message = only_problem(verdict, "case-failed")
-    assert "holds the benchmark Sendrecv, which was not asked for" in message
+    assert "the output is that of Sendrecv, which was not asked for" in message
 
 
 def test_a_missing_program_fails_the_case_with_its_path(site, recorded):
