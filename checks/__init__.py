@@ -4,10 +4,10 @@ import sys
 
 import reframe
 
-from acceptance.core import release
+from acceptance.core import machine
 
 # ReFrame would take the first error in a file for one file less, and in the end run nothing.
-if fault := release.unsupported_reframe(reframe.VERSION, too_old=True):
+if fault := machine.unsupported_reframe(reframe.VERSION, too_old=True):
     sys.exit(f"{__path__[0]}: {fault}")
 
 # What it is called since 4.9.

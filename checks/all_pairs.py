@@ -8,9 +8,9 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
-from acceptance.core import metrics
+from acceptance.core import words
 from acceptance.core.errors import Fault
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.text import plural
 from acceptance.launch import Layout
 from acceptance.nodes import AllPairs as Stored
@@ -188,7 +188,7 @@ class AllPairs(PlacedCheck):
         measured, told = self.measurements, []
         for quantity, size in (("latency", all_pairs.SMALL), ("bandwidth", self.large)):
             pair, value = all_pairs.best(self.read.matrix, quantity)
-            name = metrics.sized(quantity, size)
+            name = words.sized(quantity, size)
             self.measurements = {name: (value, measured[name][1])}
             told += [
                 Observation(each.kind, f"{pair}: {each.text}") for each in super().beyond_the_wire()

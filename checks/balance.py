@@ -7,7 +7,7 @@ performance at each message size; 1 is balanced.
 import reframe as rfm
 from reframe.core.exceptions import SanityError
 
-from acceptance.core import metrics
+from acceptance.core import words
 from acceptance.launch import process_counts
 from acceptance.suites import osu
 
@@ -106,14 +106,14 @@ class CommunicationBalance(JudgedCheck):
         return {
             size: value
             for metric, (value, _) in found.items()
-            for own, size in [metrics.split(metric)]
+            for own, size in [words.split_metric(metric)]
             if own == stem and size is not None
         }
 
     def expected(self):
         """Return a ratio for each message size of the two results."""
         return {
-            metrics.sized("ratio", size): "1"
+            words.sized("ratio", size): "1"
             for name in (self.numerator, self.denominator)
             for size in self.measured_by(name)
         }
@@ -121,13 +121,13 @@ class CommunicationBalance(JudgedCheck):
     def listed(self):
         """Return a ratio for each message size that the program prints."""
         sizes = osu.message_sizes(self.benchmark, self.np, *osu.size_range(OsuBenchmark.sizes))
-        return {metrics.sized("ratio", size): "1" for size in sizes}
+        return {words.sized("ratio", size): "1" for size in sizes}
 
     def measure(self):
         """Divide one result by the other, message size by message size."""
         above, below = self.measured_by(self.numerator), self.measured_by(self.denominator)
         return {
-            metrics.sized("ratio", size): (above[size] / below[size], "1")
+            words.sized("ratio", size): (above[size] / below[size], "1")
             for size in above
             if size in below
         }

@@ -12,12 +12,12 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import PerformanceError, SanityError
 
 from acceptance import references
-from acceptance.core import metrics
+from acceptance.core import words
 from acceptance.core.errors import QUOTED
-from acceptance.core.observations import SHARED, Observation
+from acceptance.core.findings import SHARED, Observation
 from acceptance.core.paths import Workspace
 from acceptance.core.text import clipped
-from acceptance.core.units import is_measured
+from acceptance.core.words import is_measured
 from acceptance.launch import slurm_jobs
 from acceptance.references import SOURCES
 from acceptance.software import program_of, software_of
@@ -73,7 +73,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
     #: What ran: versions of suite and MPI.
     provenance = variable(typ.Dict[str, str], value={}, loggable=True)
 
-    #: What was seen that is not as it should be (`acceptance.core.observations`).
+    #: What was seen that is not as it should be (`acceptance.core.findings`).
     findings = variable(typ.List[typ.Dict[str, str]], value=[], loggable=True)
     #: How much is measured: smoke, nightly or acceptance; empty: as the partition says in its
     #: extras (`mode`), else nightly.
@@ -242,7 +242,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
 
         Nothing judges where there is no row, or none that can (`Tolerances.thresholds`).
         """
-        stem, own = metrics.read(name)
+        stem, own = words.read_metric(name)
         parameters = {**self.parameters(), "environment": self.current_environ.name, **own}
         place = self.current_system.name, self.current_partition.name, self.benchmark_name
         try:
@@ -281,7 +281,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
                 if self.is_metric(column, size)
             }
             for size, value in values.items():
-                name = column.stem if size is None else metrics.sized(column.stem, size)
+                name = column.stem if size is None else words.sized(column.stem, size)
                 found[name] = (value, column.unit)
             if column.stem == "bandwidth" and self.is_full_sweep():
                 peak = None if None in values.values() else max(values.values())

@@ -11,9 +11,9 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from acceptance.core import metrics
+from acceptance.core import words
 from acceptance.core.errors import Fault
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.pairs import PairResult, stored_data
 from acceptance.launch import Layout, misplaced, placement, rounds
 from acceptance.suites import imb
@@ -186,7 +186,7 @@ class NodePairs(PlacedCheck):
     def aggregates(self, values):
         """Return metric -> (value, unit) of columns."""
         return {
-            metrics.sized(column.stem, SMALL if column.unit == "us" else LARGE): (
+            words.sized(column.stem, SMALL if column.unit == "us" else LARGE): (
                 values.get(column.name),
                 column.unit,
             )
@@ -264,7 +264,7 @@ class NodePairs(PlacedCheck):
         values = {"latency": (SMALL, "time", "us"), "bandwidth": (LARGE, "bandwidth", "MB/s")}
         for stem, (size, what, unit) in values.items():
             best = self.best[size]
-            self.measurements = {metrics.sized(stem, size): (getattr(best, what), unit)}
+            self.measurements = {words.sized(stem, size): (getattr(best, what), unit)}
             told += [
                 Observation(each.kind, f"{' and '.join(best.nodes)}: {each.text}")
                 for each in super().beyond_the_wire()

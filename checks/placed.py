@@ -5,8 +5,8 @@ from pathlib import Path
 from reframe.core.exceptions import SanityError
 
 from acceptance import suites
-from acceptance.core import metrics
-from acceptance.core.observations import Observation, seen
+from acceptance.core import words
+from acceptance.core.findings import Observation, seen
 from acceptance.fabric import FabricFault, link_report, memory, plausibility
 from acceptance.launch import Layout, placement, process_counts
 
@@ -229,7 +229,7 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def sizes_of_messages(self):
         """Return the message sizes (bytes) of the metrics."""
-        return [size for name in self.declared if (size := metrics.split(name)[1]) is not None]
+        return [size for name in self.declared if (size := words.split_metric(name)[1]) is not None]
 
     def beyond_the_wire(self):
         """Return which results cannot be true, by what the fabric, or a node's memory, can do."""

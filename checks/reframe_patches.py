@@ -23,7 +23,7 @@ from reframe.core.exceptions import ForceExitError, LoggingError
 from reframe.core.logging import MultiFileHandler, getlogger
 from reframe.utility.osext import expandvars
 
-from acceptance.core import release
+from acceptance.core import machine
 from acceptance.core.paths import site_var
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm import half_made, marks
@@ -121,7 +121,7 @@ def apply(version: str = reframe.VERSION) -> None:
         return  # ReFrame loads the modules of checks more than once
     reframe.patched = version
     mark()
-    if fault := release.unsupported_reframe(version):
+    if fault := machine.unsupported_reframe(version):
         getlogger().warning(f"{fault}; see which patches of checks/reframe_patches.py it needs")
     for patch in PATCHES:
         try:

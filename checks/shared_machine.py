@@ -16,7 +16,7 @@ from pathlib import Path
 from reframe.core.logging import getlogger
 from reframe.utility.osext import osuser
 
-from acceptance.core.observations import SHARED, Observation
+from acceptance.core.findings import SHARED, Observation
 from acceptance.core.text import printable
 
 from .extras import extras_of

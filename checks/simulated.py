@@ -6,8 +6,8 @@ from reframe.core.exceptions import SanityError
 
 from acceptance import simulation
 from acceptance.core.errors import Fault
-from acceptance.core.observations import RECORDED_OTHERWISE, Observation
-from acceptance.core.simulated import is_simulated
+from acceptance.core.findings import RECORDED_OTHERWISE, Observation
+from acceptance.core.words import is_simulated
 from acceptance.launch import Layout
 
 from .partitions import cores_of, nodes_of

@@ -12,8 +12,8 @@ from reframe.utility.osext import expandvars
 
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace, site_var
-from acceptance.core.simulated import is_simulated
 from acceptance.core.state_files import StoredFault
+from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, topology, view
 from acceptance.launch import SlurmFault, partition_nodes
 

@@ -13,9 +13,8 @@ import sys
 from pathlib import Path
 
 from acceptance import simulation
-from acceptance.core.paths import Workspace
+from acceptance.core.paths import LOG_FORMAT, Workspace
 from acceptance.core.state_files import StoredFault
-from acceptance.core.storage import LOG_FORMAT
 from acceptance.launch import SLURM
 from acceptance.rfm import half_made, marks
 

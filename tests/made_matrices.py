@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acceptance.core.pair_matrix import PairMatrix
+from acceptance.core.pairs import PairMatrix
 
 LEAF = 16
 RATE, TIME = 10_000.0, 2.0

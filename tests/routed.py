@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acceptance.core.pair_matrix import PairMatrix
+from acceptance.core.pairs import PairMatrix
 from acceptance.fabric import topology as fabrics
 from acceptance.fabric.topology.routes import Routes
 

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from acceptance.core.paths import ROOT
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.software import Spack, externals
 from tests.bench.harness import Bench
 from tests.conftest import MIRROR

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.fabric.topology.routes import Routes, choose
 from acceptance.nodes.cables import Ways, with_cables
 from tests import needs

@@ -17,7 +17,7 @@ import textwrap
 import time
 from pathlib import Path
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from tests import needs, netns
 from tests.bench.harness import spread
 from tests.cluster import slurm

@@ -19,7 +19,7 @@ import tracemalloc
 
 import numpy as np
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.nodes.culprits import find
 from tests.made_matrices import made
 

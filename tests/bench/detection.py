@@ -18,7 +18,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.detection import changepoint, common_mode, constants, node_sets
 
 Floats = NDArray[np.float64]

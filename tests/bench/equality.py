@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.regressions.judge import judge
 from acceptance.regressions.progress import records
 from tests.made_series import Acknowledging, Made, compare

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.detection import constants, families
 from tests.bench.detection import AFTER, FAMILIES, NIGHTS, shown
 

@@ -13,7 +13,7 @@ import textwrap
 import time
 from pathlib import Path
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.launch.partition_size import usable_cores
 from acceptance.rfm import database
 from tests.places import ROOT, WHEELS

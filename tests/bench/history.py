@@ -14,7 +14,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from tests.made import Case, Database
 from tests.places import ROOT
 

@@ -16,7 +16,7 @@ from unittest import mock
 
 import numpy as np
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.regressions.history import columns
 from acceptance.regressions.history.series import (
     CaseHistory,

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.fabric import Facts
 from acceptance.launch import Layout
 from acceptance.launch.placement import HOST_FILE, PLATFORM_FILE

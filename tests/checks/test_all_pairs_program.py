@@ -8,7 +8,7 @@ from math import gcd
 import numpy as np
 import pytest
 
-from acceptance.core.pair_matrix import UNITS
+from acceptance.core.pairs import UNITS
 from acceptance.nodes import culprits
 from acceptance.suites import all_pairs
 from tests import netns

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.core.storage import LogFiles
+from acceptance.core.paths import LogFiles
 from acceptance.rfm import run_log
 from checks import progress
 from checks.progress import main_figure

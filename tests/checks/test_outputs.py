@@ -9,7 +9,7 @@ from reframe.core.exceptions import LoggingError
 from reframe.core.logging import MultiFileHandler
 
 from acceptance.core.errors import MESSAGE, QUOTED, ParseError
-from acceptance.core.storage import LOG_FORMAT, LogFiles
+from acceptance.core.paths import LOG_FORMAT, LogFiles
 from acceptance.rfm import database as results
 from acceptance.rfm import run_log
 from acceptance.rfm.log_format import line_form

@@ -11,7 +11,7 @@ import pytest
 import reframe
 from reframe.core.schedulers import slurm
 
-from acceptance.core import release
+from acceptance.core import machine
 from acceptance.rfm import database as results
 from checks import reframe_patches
 from tests.conftest import DATA
@@ -155,7 +155,7 @@ def test_each_patch_fits_the_reframe_of_the_lock_file(warnings):
 def test_another_reframe_is_reported_with_what_to_do(warnings):
     reframe_patches.apply("4.11.0")
     (warning,) = warnings
-    oldest, first = release.supported_reframe()
+    oldest, first = machine.supported_reframe()
     assert f"4.11.0 is not supported: it must be at least {oldest}, and before {first}" in warning
     assert "reframe_patches.py" in warning
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from acceptance.core.errors import Fault
 from acceptance.core.paths import GET_SIMGRID
-from acceptance.core.table import table
-from acceptance.core.text import wrapped
+from acceptance.core.text import table, wrapped
 from acceptance.rfm import Interrupted
 from acceptance.simulation import DEFECTS, has_simgrid
 from tests.drills.outcome import NOTHING, Outcome

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acceptance.core import metrics
+from acceptance.core import words
 from acceptance.core.text import one_line
-from acceptance.core.units import direction
+from acceptance.core.words import direction
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.nodes import FAILING, PairFinding, finding_of
 from acceptance.nodes.culprits.model import CABLE, NOT_JUDGED
@@ -140,7 +140,7 @@ def _outcome(
     if changes and worst[0] < NOTHING < -changes[-1][0]:
         worst = changes[-1]
     # What moved most: that which judges exactly fails the last digit of a metric, too.
-    stems = {metrics.read(name.rpartition(": ")[2])[0] for change, name in changes
+    stems = {words.read_metric(name.rpartition(": ")[2])[0] for change, name in changes
              if change >= max(MUST_BE_SEEN, worst[0] / 2)}  # fmt: skip
     return Outcome(
         fault=str(injected),

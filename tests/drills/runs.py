@@ -13,10 +13,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from acceptance import references
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.core.simulated import is_simulated, model_of
+from acceptance.core.words import is_simulated, model_of
 from acceptance.fabric import view
 from acceptance.regressions import new_baseline
 from acceptance.regressions.history import reader
@@ -185,7 +185,7 @@ class Drills:
         """Build our own program once for all runs; return its folder, empty where that fails."""
         folder = self.folder / "patterns"
         command = ["make", "-C", str(SOURCES), "MPICC=smpicc", f"BUILD={folder}"]
-        return "" if process.run(command, timeout=_PATIENCE).fault else str(folder)
+        return "" if machine.run(command, timeout=_PATIENCE).fault else str(folder)
 
     def _accept(self) -> None:
         """Accept the cables of the healthy system, where it shows any: others are a fault."""

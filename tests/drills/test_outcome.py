@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.nodes import PairFinding
 from acceptance.nodes.culprits import Culprit
 from acceptance.rfm import Case, Metric

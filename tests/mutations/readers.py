@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from acceptance.core import metrics
+from acceptance.core import words
 from acceptance.core.errors import ParseError
 from acceptance.suites import hpcc, hpcc_output, imb, npb, osu, patterns
 
@@ -139,7 +139,7 @@ def patterns_reader(text: str) -> Reader:
 
 
 def name_of(stem: str, size: int | None) -> str:
-    return stem if size is None else metrics.sized(stem, size)
+    return stem if size is None else words.sized(stem, size)
 
 
 SUITES: dict[str, Callable[[str], Reader]] = {

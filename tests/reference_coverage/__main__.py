@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from acceptance import references
 from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
-from acceptance.core.simulated import SIMULATED, is_simulated, model_of
-from acceptance.core.table import table
+from acceptance.core.text import table
+from acceptance.core.words import SIMULATED, is_simulated, model_of
 from acceptance.references import tables
 from acceptance.rfm import configuration, in_force
 from tests.reference_coverage.claims import CoveredClaim, cover_claims

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.rfm import check_files, reframe_environment
@@ -54,7 +54,7 @@ def list_cases(workspace: Workspace, systems: Collection[str]) -> list[ListedCas
 
     def cases_of_one(system: str) -> list[ListedCase]:
         command = [sys.executable, "-m", "tests.reference_coverage.in_reframe", system, *checks]
-        done = process.run(command, TIMEOUT, env=reframe_environment(workspace), folder=ROOT)
+        done = machine.run(command, TIMEOUT, env=reframe_environment(workspace), folder=ROOT)
         if done.fault:
             raise ListingFault(f"the cases cannot be listed: {done.fault}", where=system)
         return msgspec.json.decode(done.out, type=list[ListedCase])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from acceptance.core.extras import MODES
-from acceptance.core.metrics import read
+from acceptance.core.words import read_metric
 from acceptance.references import PARAMETERS, Library, Reference
 from acceptance.simulation import judged_as_published
 from acceptance.suites import check_of, has_check
@@ -136,7 +136,7 @@ def _results(
     """Yield each case with the keys of its results of a metric, one for each message size."""
     for case in cases:
         for name in case.metrics:
-            stem, own = read(name)
+            stem, own = read_metric(name)
             if stem == metric:
                 yield case, {**case.keys, "environment": case.environment, **own}
 

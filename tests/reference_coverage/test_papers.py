@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from acceptance.core.metrics import split
 from acceptance.core.paths import ROOT
+from acceptance.core.words import split_metric
 from acceptance.references import load
 from acceptance.references.library import outside
 from acceptance.references.records import with_derived
@@ -26,7 +26,7 @@ def cases(library):
 
 def of_result(row, case, name):
     """Tell whether nothing that the paper says of a number contradicts the keys of a result."""
-    stem, size = split(name)
+    stem, size = split_metric(name)
     place = (case.system, case.partition, case.benchmark, stem)
     if (row.system, row.partition, row.benchmark, row.metric) != place:
         return False

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.core import release
+from acceptance.core import machine
 from tests.conftest import BIN, Result
 from tests.places import HERE, ROOT, WHEELS
 
 LOCK = (ROOT / "requirements.lock").read_text()
 PINNED = re.search(r"^reframe-hpc==(\S+)", LOCK, re.M)[1]
-OLDEST = f"{release.supported_reframe()[0]}.0"
+OLDEST = f"{machine.supported_reframe()[0]}.0"
 #: More releases of ReFrame: `make test TESTS=tests/reframe_versions REFRAME="4.9.3 4.10.0"`.
 MORE = os.environ.get("REFRAME", "").split()
 #: One environment a release of ReFrame and a lock file; they last, for all but our wheel does.

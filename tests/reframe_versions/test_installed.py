@@ -11,7 +11,7 @@ import zipfile
 import pytest
 import reframe
 
-from acceptance.core import release
+from acceptance.core import machine
 from tests.conftest import needs_wheels
 from tests.places import ROOT
 from tests.reframe_versions.conftest import MORE, OLDEST, PINNED
@@ -107,23 +107,23 @@ def test_a_reframe_that_is_too_old_is_refused_before_any_case(monkeypatch):
     monkeypatch.setattr(reframe, "VERSION", "4.7.4")
     with pytest.raises(SystemExit) as refused:
         runpy.run_path(str(ROOT / "checks/__init__.py"), init_globals={"__path__": ["checks"]})
-    assert str(refused.value) == "checks: " + release.unsupported_reframe("4.7.4")
+    assert str(refused.value) == "checks: " + machine.unsupported_reframe("4.7.4")
 
 
 def test_the_page_for_sites_names_the_range():
-    oldest, first = release.supported_reframe()
+    oldest, first = machine.supported_reframe()
     page = (ROOT / "config/README.md").read_text()
     assert f"It takes ReFrame {oldest} and newer, before {first}" in page
 
 
 def test_the_range_of_releases_comes_from_the_requirements(monkeypatch):
     needs = ["numpy>=2", 'reframe-hpc<4.11,>=4.8; python_version > "3"']
-    monkeypatch.setattr(release.importlib.metadata, "requires", lambda _: needs)
-    assert release.supported_reframe() == ("4.8", "4.11")
+    monkeypatch.setattr(machine.importlib.metadata, "requires", lambda _: needs)
+    assert machine.supported_reframe() == ("4.8", "4.11")
     for version in ("4.8.0", "4.10.99", "4.10.4-dev.1"):
-        assert release.unsupported_reframe(version) == ""
-    assert release.unsupported_reframe("4.7.4") == (
+        assert machine.unsupported_reframe(version) == ""
+    assert machine.unsupported_reframe("4.7.4") == (
         "ReFrame 4.7.4 is not supported: it must be at least 4.8, and before 4.11"
     )
-    assert release.unsupported_reframe("4.11.0-dev.0")
-    assert not release.unsupported_reframe("5.0", too_old=True)
+    assert machine.unsupported_reframe("4.11.0-dev.0")
+    assert not machine.unsupported_reframe("5.0", too_old=True)

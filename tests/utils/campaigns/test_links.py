@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from acceptance.campaigns.links import judge_links
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.launch import SlurmNode
 from acceptance.verdict import Nodes, Verdict
 

@@ -1,8 +1,8 @@
-"""`core/metrics.py`: names of metrics."""
+"""`core/words.py`: names of metrics."""
 
 import pytest
 
-from acceptance.core.metrics import sized, split
+from acceptance.core.words import sized, split_metric
 
 
 def test_a_size_is_appended_in_bytes():
@@ -12,7 +12,7 @@ def test_a_size_is_appended_in_bytes():
 @pytest.mark.parametrize("stem", ["latency", "bandwidth_peak", "message_rate", "G-FFTE", "t_2"])
 @pytest.mark.parametrize("size", [0, 1, 4194304])
 def test_a_sized_name_splits_into_its_parts(stem, size):
-    assert split(sized(stem, size)) == (stem, size)
+    assert split_metric(sized(stem, size)) == (stem, size)
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ def test_a_sized_name_splits_into_its_parts(stem, size):
     ["time", "bandwidth_peak", "RandomRing-bandwidth/G-HPL", "cpus_per_node", "rate_1k", "_5", "5"],
 )
 def test_a_name_without_size_stays_whole(name):
-    assert split(name) == (name, None)
+    assert split_metric(name) == (name, None)

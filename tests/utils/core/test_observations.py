@@ -1,6 +1,6 @@
-"""`core/observations.py`: what a case saw beside its numbers, and what it failed of."""
+"""`core/findings.py`: what a case saw beside its numbers, and what it failed of."""
 
-from acceptance.core.observations import Observation, seen
+from acceptance.core.findings import Observation, seen
 
 
 def test_what_a_case_failed_of_is_not_told_twice():

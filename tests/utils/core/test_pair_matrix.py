@@ -1,9 +1,9 @@
-"""`core/pair_matrix.py`: what cannot have been measured is refused, with its place."""
+"""`core/pairs.py`: what cannot have been measured is refused, with its place."""
 
 import numpy as np
 import pytest
 
-from acceptance.core.pair_matrix import PairMatrix
+from acceptance.core.pairs import PairMatrix
 
 NAN = np.nan
 NODES = ("node1", "node2", "node3")

@@ -1,7 +1,6 @@
-"""`core/table.py`: a table is never wider than a terminal that everybody has."""
+"""`core/text.py`: a table is never wider than a terminal that everybody has."""
 
-from acceptance.core.table import table
-from acceptance.core.text import WIDTH
+from acceptance.core.text import WIDTH, table
 
 
 def test_a_table_that_fits_is_not_cut():

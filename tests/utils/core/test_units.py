@@ -1,10 +1,10 @@
-"""`core/units.py`: directions, and what a measurement can be."""
+"""`core/words.py`: directions, and what a measurement can be."""
 
 import math
 
 import pytest
 
-from acceptance.core.units import UNITS, better, direction, is_measured
+from acceptance.core.words import UNITS, better, direction, is_measured
 
 
 @pytest.mark.parametrize(

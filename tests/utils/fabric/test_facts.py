@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from acceptance.core.technologies import RATES
+from acceptance.core.words import RATES
 from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit, not_judged
 from acceptance.fabric.limits import exceeds
 from acceptance.fabric.rates import GENERATIONS, INFINIBAND, PCIE, PORTS, link, slot

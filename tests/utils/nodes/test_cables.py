@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from acceptance.core.pair_matrix import PairMatrix
+from acceptance.core.pairs import PairMatrix
 from acceptance.fabric import topology
 from acceptance.fabric.topology.routes import Routes, choose
 from acceptance.nodes.cables import Ways, with_cables

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from acceptance.core.pair_matrix import PairMatrix
+from acceptance.core.pairs import PairMatrix
 from acceptance.nodes.culprits import Culprit, find
 from tests.made_matrices import LEAF, made
 

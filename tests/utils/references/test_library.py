@@ -5,7 +5,7 @@
 
 import pytest
 
-from acceptance.core.technologies import TECHNOLOGIES
+from acceptance.core.words import TECHNOLOGIES
 from acceptance.references import load, misses_text
 from acceptance.references.library import Ambiguous
 from tests.utils.references.made import (

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from acceptance.core.units import UNITS
+from acceptance.core.words import UNITS
 from acceptance.fabric import bandwidth_shares, latency_floor, limit
 from acceptance.report import curve_traces, plot_model
 from acceptance.report.pages import balance, curves, hpcc, npb

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.core.errors import Fault
-from acceptance.core.paths import ROOT, Workspace
-from acceptance.core.storage import LOG_FORMAT
+from acceptance.core.paths import LOG_FORMAT, ROOT, Workspace
 from acceptance.rfm.in_force import storage_of, workspace
 
 FILE = {

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from acceptance.core import process_id
+from acceptance.core import machine
 from acceptance.rfm import marks
 from acceptance.rfm.command_line import runs_checks
 from tests.campaigns import Held
@@ -156,7 +156,7 @@ def start_machine_again(site):
 
 
 def go_on(site):
-    change(site, 1, ended=0, process=os.getpid(), ticks=process_id.ticks(os.getpid()))
+    change(site, 1, ended=0, process=os.getpid(), ticks=machine.ticks(os.getpid()))
 
 
 def take_number_of_process(site):

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from acceptance.core.storage import LOG_FORMAT, LogFiles
+from acceptance.core.paths import LOG_FORMAT, LogFiles
 from acceptance.rfm import run_log
 from acceptance.rfm.log_format import LogFormatFault, line_form
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.core.storage import LogFiles
+from acceptance.core.paths import LogFiles
 from acceptance.rfm import run_log
 
 RUN = """\

@@ -5,9 +5,8 @@ import csv
 import pytest
 
 from acceptance import references
-from acceptance.core.metrics import split
 from acceptance.core.paths import ROOT
-from acceptance.core.units import UNITS, is_measured
+from acceptance.core.words import UNITS, is_measured, split_metric
 from acceptance.suites import hpcc
 from acceptance.suites import hpcc_output as parse
 
@@ -143,7 +142,7 @@ def test_stems_are_all_names_once():
 
 
 def test_no_name_looks_like_one_with_a_message_size():
-    assert all(split(name) == (name, None) for name in hpcc.BENCHMARK.stems)
+    assert all(split_metric(name) == (name, None) for name in hpcc.BENCHMARK.stems)
 
 
 def test_every_unit_is_known():

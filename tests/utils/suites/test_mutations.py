@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from acceptance.core import metrics
+from acceptance.core import words
 from tests.mutations import KINDS, OTHER, REFUSED, SUITES, TRACEBACK, outcome, records, trials
 
 #: Of each suite: so many of each kind.
@@ -50,16 +50,16 @@ def largest_error(suite, trial, whole, name):
 
     Two roundings where the output says the same twice; infinite where it prints a number once.
     """
-    stem, size = metrics.split(name)
+    stem, size = words.split_metric(name)
     if stem == "time" and suite == "imb":
         # The largest time of P processes: their smallest and their average are printed, too.
         processes = int(re.search(r"#processes = (\d+)", trial.whole)[1])
         return 0.04 / trial.values[name][0] if processes == 2 else processes
     values = {}
     for twins in TWINS[suite]:
-        if stem in twins and size and metrics.sized(twins[0], size) in whole:
+        if stem in twins and size and words.sized(twins[0], size) in whole:
             for twin in twins:
-                values[twin] = whole[metrics.sized(twin, size)][0]
+                values[twin] = whole[words.sized(twin, size)][0]
     if not all(values.values()) or not values:
         return math.inf
     halves = {"message_rate": 0.5 if suite == "imb" else HALF}

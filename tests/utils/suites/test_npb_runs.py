@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from acceptance.core.units import UNITS
+from acceptance.core.words import UNITS
 from acceptance.suites import npb
 from acceptance.suites.records import Column
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from acceptance.core import metrics as names
+from acceptance.core import words as names
 from acceptance.core.errors import ParseError
 from acceptance.suites import check_of, patterns, units_of
 from acceptance.suites.patterns import parse
@@ -84,7 +84,7 @@ def test_each_metric_has_a_stem_that_references_can_name(name):
     for processes in (2, 3, 4, 33, 512, 1500):
         found = patterns.metrics(row, processes)
         for metric, (value, unit) in found.items():
-            stem, _ = names.read(metric)
+            stem, _ = names.read_metric(metric)
             assert value is None
             assert check_of(f"patterns.{name}", stem) == "checks/patterns.py"
             assert units_of(f"patterns.{name}")[stem] == unit

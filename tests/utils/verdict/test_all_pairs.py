@@ -7,8 +7,8 @@ import pytest
 
 from acceptance.campaigns.protocol.codes import NODE_CODES, OF_PAIRS
 from acceptance.campaigns.protocol.nodes import of_nodes
-from acceptance.core.observations import Observation
-from acceptance.core.pair_matrix import PairMatrix
+from acceptance.core.findings import Observation
+from acceptance.core.pairs import PairMatrix
 from acceptance.nodes import FAILING, AllPairs, culprits
 from acceptance.nodes.culprits import Culprit, model
 from acceptance.verdict import CaseResult, Status, Verdict

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.rfm import Case, Session
 from acceptance.verdict import counters
 

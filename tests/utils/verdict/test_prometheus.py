@@ -10,7 +10,7 @@ from msgspec import structs
 from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.alerts import acknowledgements, notify
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.paths import ROOT
 from acceptance.fabric.view import kinds
 from acceptance.rfm.records import Case, Metric, Session

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.alerts import messages
 from acceptance.alerts.messages import News
-from acceptance.core import simulated
+from acceptance.core import words
 from acceptance.regressions import judge
 from acceptance.regressions.history import load
 from acceptance.verdict.model import Verdict
@@ -148,7 +148,7 @@ def test_messages_say_so():
 
 
 def test_neither_the_name_nor_the_fact_is_there_alone():
-    assert not simulated.mismatch(REAL, None)
-    assert not simulated.mismatch(MODEL, {"of": REAL})
-    assert "has to be called simulated-" in simulated.mismatch(REAL, {"of": REAL})
-    assert "have to state `simulated`" in simulated.mismatch(MODEL, None)
+    assert not words.mismatch(REAL, None)
+    assert not words.mismatch(MODEL, {"of": REAL})
+    assert "has to be called simulated-" in words.mismatch(REAL, {"of": REAL})
+    assert "have to state `simulated`" in words.mismatch(MODEL, None)

@@ -4,8 +4,7 @@ import math
 
 from msgspec import Struct
 
-from acceptance.core.simulated import is_simulated
-from acceptance.core.units import Direction
+from acceptance.core.words import Direction, is_simulated
 
 #: Kind of an incident of the history -> what one and several of them are called.
 HISTORY = {

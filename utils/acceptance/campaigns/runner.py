@@ -20,8 +20,7 @@ from acceptance.campaigns.state import (
     stamp,
 )
 from acceptance.campaigns.steps import LINKS
-from acceptance.core.paths import Workspace
-from acceptance.core.storage import LogFiles
+from acceptance.core.paths import LogFiles, Workspace
 from acceptance.rfm import (
     Case,
     ReframeProcess,

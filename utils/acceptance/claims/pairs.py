@@ -15,7 +15,7 @@ from typing import Literal
 
 from acceptance import suites
 from acceptance.claims.results import FOLLOWING, Measurements, Places, Value, is_of
-from acceptance.core.units import UNITS, Direction
+from acceptance.core.words import UNITS, Direction
 from acceptance.references import RELATIONS, SIZES, Claim, Side, agrees
 
 #: Relations that a figure fulfils only by more than nothing.

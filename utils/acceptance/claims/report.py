@@ -24,8 +24,7 @@ from acceptance.claims.evaluate import (
 from acceptance.claims.results import Value, Wanted
 from acceptance.claims.wording import described
 from acceptance.core.errors import Fault
-from acceptance.core.metrics import read
-from acceptance.core.simulated import is_simulated, model_of
+from acceptance.core.words import is_simulated, model_of, read_metric
 from acceptance.references import Claim, Library, Side
 from acceptance.rfm import Session, configuration, database
 from acceptance.simulation import Beyond, beyond, is_input
@@ -101,7 +100,7 @@ def _within(session: Session) -> Session:
         metrics = tuple(
             metric
             for metric in case.metrics
-            for stem, own in (read(metric.name),)
+            for stem, own in (read_metric(metric.name),)
             if beyond(case.benchmark, stem, {**case.keys, **own}) is None
         )
         kept.append(replace(case, metrics=metrics))

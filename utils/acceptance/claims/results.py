@@ -13,8 +13,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from acceptance.core.metrics import read
-from acceptance.core.units import is_measured
+from acceptance.core.words import is_measured, read_metric
 from acceptance.references import Claim, with_derived
 from acceptance.rfm import Case, Metric, Session, database
 from acceptance.store import Store, reading
@@ -110,7 +109,7 @@ class _PartitionResults:
             self.failed.append((session.end, case.benchmark, keys))
             return
         for metric in case.metrics:
-            stem, own = read(metric.name)
+            stem, own = read_metric(metric.name)
             keys = {**case.keys, **own}
             key = case.environment, case.benchmark, stem, metric.unit, frozenset(keys.items())
             if key not in self.series:

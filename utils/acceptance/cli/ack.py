@@ -9,8 +9,7 @@ import msgspec
 from acceptance.alerts import Ack, acknowledgements, notify
 from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
-from acceptance.core.table import table
-from acceptance.core.text import plural
+from acceptance.core.text import plural, table
 from acceptance.verdict import Status
 
 

@@ -9,9 +9,8 @@ from acceptance import references
 from acceptance.cli.arguments import Commands, add_command, add_format, positive
 from acceptance.cli.output import emit, warn
 from acceptance.cli.sources import add_sources, read
-from acceptance.core.simulated import is_simulated
-from acceptance.core.table import table
-from acceptance.core.text import shortened, wrapped
+from acceptance.core.text import shortened, table, wrapped
+from acceptance.core.words import is_simulated
 from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.references import write_parameters
 from acceptance.regressions import BaselineFault, Proposal, new_baseline

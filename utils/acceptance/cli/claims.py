@@ -19,8 +19,8 @@ from acceptance.claims import (
 )
 from acceptance.cli.arguments import Commands, add_command, add_database, add_format
 from acceptance.cli.output import emit
-from acceptance.core.simulated import NO_EVIDENCE, is_simulated, model_of
-from acceptance.core.table import table
+from acceptance.core.text import table
+from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 from acceptance.references import write_parameters
 from acceptance.verdict import Status
 

@@ -19,7 +19,7 @@ from acceptance.comparison import (
     compare,
     sides,
 )
-from acceptance.core.simulated import is_simulated
+from acceptance.core.words import is_simulated
 from acceptance.regressions import judge
 from acceptance.regressions.history import History, Series
 from acceptance.verdict import Status

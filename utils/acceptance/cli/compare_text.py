@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from acceptance.cli import curves
 from acceptance.comparison import Comparison, Row, SideFacts, Word, percent
-from acceptance.core.table import table
-from acceptance.core.text import WIDTH, bytes_text, plural, shortened, wrapped
+from acceptance.core.text import WIDTH, bytes_text, plural, shortened, table, wrapped
 
 #: Words of what is more than noise, and curves that are drawn where nobody asks for them.
 _TOLD, _CURVES = (Word.WORSE, Word.BETTER, Word.DIFFERS), 3

@@ -12,11 +12,11 @@ from typing import Any
 from acceptance.cli import fabric_accept, fabric_site
 from acceptance.cli.arguments import Commands, add_command, add_format, add_system
 from acceptance.cli.output import emit
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.core.errors import Fault
-from acceptance.core.observations import Observation
-from acceptance.core.simulated import is_simulated
+from acceptance.core.findings import Observation
 from acceptance.core.text import plural, printable, wrapped
+from acceptance.core.words import is_simulated
 from acceptance.fabric import topology, view
 from acceptance.fabric.topology import Joined, Reading, summary
 from acceptance.rfm import configuration
@@ -125,7 +125,7 @@ def _live(folder: Path, adapters: Sequence[str]) -> list[Reading]:
         device, _, port = adapter.partition("/")
         words = [*(["-C", device] if device else []), *(["-P", port] if port else [])]
         into = folder / str(number)
-        done = process.run(["sh", str(topology.SCRIPT), str(into), *words], _LIMIT)
+        done = machine.run(["sh", str(topology.SCRIPT), str(into), *words], _LIMIT)
         if done.fault and not into.is_dir():
             raise Fault(done.fault)
         readings.append(topology.read(into))

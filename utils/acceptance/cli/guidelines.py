@@ -6,8 +6,7 @@ from dataclasses import asdict
 from acceptance import guidelines
 from acceptance.cli.arguments import Commands, add_command, add_database, add_format
 from acceptance.cli.output import emit
-from acceptance.core.table import table
-from acceptance.core.text import bytes_text
+from acceptance.core.text import bytes_text, table
 from acceptance.guidelines import Report, Violation
 from acceptance.rfm import configuration, database
 from acceptance.verdict import Status

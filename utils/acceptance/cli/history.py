@@ -14,9 +14,8 @@ from acceptance.cli.output import emit
 from acceptance.cli.sources import add_sources, read
 from acceptance.cli.sparkline import sparkline
 from acceptance.core.errors import Fault
-from acceptance.core.simulated import is_simulated
-from acceptance.core.table import table
-from acceptance.core.text import WIDTH, plural, wrapped
+from acceptance.core.text import WIDTH, plural, table, wrapped
+from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
 from acceptance.regressions import Change, Judgement, judge
 from acceptance.regressions.history import Series, day, software_text

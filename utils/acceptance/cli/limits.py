@@ -12,8 +12,8 @@ from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.cli.published_peaks import Peak, peaks
 from acceptance.core.extras import PartitionExtras
-from acceptance.core.table import table
-from acceptance.core.technologies import TECHNOLOGIES
+from acceptance.core.text import table
+from acceptance.core.words import TECHNOLOGIES
 from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit
 from acceptance.references import Library
 from acceptance.rfm import configuration

@@ -37,7 +37,7 @@ from acceptance.cli import (
 )
 from acceptance.cli.arguments import CONFIG_FILE, Parser, add_config_file
 from acceptance.cli.output import SIGNALLED, Shown, warn
-from acceptance.core import release
+from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.rfm import Interrupted, in_force
@@ -155,6 +155,6 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, **others)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        commit = release.commit(Workspace.of().root)
-        print(f"acceptance {release.version()} ({f'commit {commit}' if commit else 'no clone'})")
+        commit = machine.commit(Workspace.of().root)
+        print(f"acceptance {machine.version()} ({f'commit {commit}' if commit else 'no clone'})")
         parser.exit()

@@ -6,7 +6,7 @@ from acceptance import references
 from acceptance.cli import tolerances
 from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.references import Reference, tables
 from acceptance.suites import check_of
 from acceptance.verdict import Status

@@ -8,8 +8,7 @@ from acceptance.campaigns import state
 from acceptance.cli.arguments import Commands, add_command, add_database, add_format, day_of
 from acceptance.cli.output import emit, warn
 from acceptance.core.errors import Fault
-from acceptance.core.table import table
-from acceptance.core.text import one_line
+from acceptance.core.text import one_line, table
 from acceptance.rfm import Session, SessionFault, database, lost
 from acceptance.verdict import Status
 

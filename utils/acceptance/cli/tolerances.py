@@ -3,7 +3,7 @@
 import argparse
 
 from acceptance.cli.output import emit
-from acceptance.core.table import table
+from acceptance.core.text import table
 from acceptance.references import SOURCES, Library, Tolerances, failing
 
 _HEADER = ("system", "source", "of", "fails", "origin")

@@ -21,9 +21,9 @@ from acceptance.comparison import noise
 from acceptance.comparison.model import Comparison, Measured, Row, SideFacts, Word
 from acceptance.comparison.noise import Difference, Noise
 from acceptance.comparison.sides import Asked, Side, SideFault, find
-from acceptance.core import units
-from acceptance.core.simulated import is_simulated
+from acceptance.core import words
 from acceptance.core.text import plural, shortened
+from acceptance.core.words import is_simulated
 from acceptance.detection.constants import FEWEST, SMALLEST
 from acceptance.regressions.history import CaseKey, History, Series, software_text
 
@@ -134,7 +134,7 @@ def _paired(a: list[Part], b: list[Part]) -> Iterable[Pair]:
         fits = [
             (factor != 1, number, factor)
             for number, other in enumerate(rest)
-            if (factor := units.factor(other.series.unit, part.series.unit)) is not None
+            if (factor := words.factor(other.series.unit, part.series.unit)) is not None
         ]
         if fits:
             _, number, factor = min(fits)

@@ -6,8 +6,8 @@ from enum import Enum
 from typing import Any
 
 from acceptance.comparison.noise import FEW
-from acceptance.core import metrics
-from acceptance.core.units import Direction
+from acceptance.core import words
+from acceptance.core.words import Direction
 
 
 class Word(str, Enum):
@@ -77,12 +77,12 @@ class Row:
     @property
     def stem(self) -> str:
         """Return the name of the metric without its message size."""
-        return metrics.split(self.metric)[0]
+        return words.split_metric(self.metric)[0]
 
     @property
     def size(self) -> int | None:
         """Return the message size in bytes, if it has one."""
-        return metrics.split(self.metric)[1]
+        return words.split_metric(self.metric)[1]
 
 
 @dataclass(frozen=True)

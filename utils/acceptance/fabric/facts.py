@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from acceptance.core import records
 from acceptance.core.errors import Fault
-from acceptance.core.technologies import TECHNOLOGIES
+from acceptance.core.words import TECHNOLOGIES
 from acceptance.fabric import rates
 
 #: What may be a number in place of text.

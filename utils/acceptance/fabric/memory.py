@@ -9,7 +9,7 @@ W - C go through the memory. Sizes of which nothing is left are not compared.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from acceptance.core.metrics import read, split
+from acceptance.core.words import read_metric, split_metric
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS
 from acceptance.fabric.limits import exceeds
 from acceptance.launch import Layout
@@ -64,7 +64,7 @@ def beyond(
     sizes = {
         name: size
         for name, (_, unit) in measurements.items()
-        if (size := split(name)[1]) and read(name)[0] in METRICS and unit in UNITS
+        if (size := split_metric(name)[1]) and read_metric(name)[0] in METRICS and unit in UNITS
     }
     if not (benchmark.link_factor or benchmark.pair_bandwidth) or not sizes:
         return [], ""

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass, field
 
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.fabric.lldp import Neighbour
 from acceptance.fabric.rates import GENERATIONS, Rate
 

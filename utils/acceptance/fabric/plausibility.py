@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import structs
 
 from acceptance.core.errors import read_whole
-from acceptance.core.metrics import read, split
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
+from acceptance.core.words import read_metric, split_metric
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
 from acceptance.fabric.counters import bytes_moved, error_growth
 from acceptance.fabric.facts import Facts
@@ -70,7 +70,7 @@ def _of_pairs(name: str, prefix: str, layout: Layout) -> bool:
 
     Ranks stand in blocks: at a `distance` of so many as a node has, they are on two nodes.
     """
-    distance = int(read(name)[1].get("distance", 1))
+    distance = int(read_metric(name)[1].get("distance", 1))
     return bool(prefix) and name.startswith(prefix) and distance >= layout.per_node
 
 
@@ -86,7 +86,7 @@ def _too_fast(
     of_all = factor(benchmark, layout.nodes, layout.mapping, pairs)
     over = {}
     for name, (value, unit) in measurements.items():
-        links = of_all if read(name)[0] in METRICS else None
+        links = of_all if read_metric(name)[0] in METRICS else None
         if _of_pairs(name, benchmark.pair_bandwidth, layout):
             links = 1
         if links is not None and unit in UNITS:
@@ -112,10 +112,10 @@ def _too_soon(
 ) -> str:
     under = {}
     for name, (value, unit) in measurements.items():
-        stem, size = split(name)
+        stem, size = split_metric(name)
         size = size if stem == "latency" and benchmark.one_message else None
         if _of_pairs(name, benchmark.pair_latency, layout):
-            size = benchmark.pair_size or split(name)[1]
+            size = benchmark.pair_size or split_metric(name)[1]
         if size and unit == "us":
             floor = latency_floor(facts, size)
             if value < floor / (1 + SLACK):

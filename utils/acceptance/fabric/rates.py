@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from acceptance.core.technologies import RATES
+from acceptance.core.words import RATES
 
 #: A Gb/s in MB/s (10^6 bytes a second).
 GBIT = Fraction(1000, 8)

@@ -39,8 +39,8 @@ from itertools import islice
 from pathlib import Path
 
 from acceptance.core.extras import GUIDELINES, PartitionExtras
-from acceptance.core.metrics import sized
 from acceptance.core.text import bytes_text
+from acceptance.core.words import sized
 from acceptance.guidelines.sweeps import LEAST_VALUES, Collected, Group, Sweep, collect
 from acceptance.rfm import Session
 from acceptance.rfm import configuration as site

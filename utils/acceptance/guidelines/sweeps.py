@@ -11,9 +11,8 @@ from functools import cached_property
 from statistics import median
 from typing import NamedTuple
 
-from acceptance.core.metrics import split
 from acceptance.core.robust import MAD_TO_STD
-from acceptance.core.units import is_measured
+from acceptance.core.words import is_measured, split_metric
 from acceptance.rfm import Case, Session
 from acceptance.suites import SUITES
 
@@ -160,7 +159,7 @@ def _points(case: Case) -> Iterable[tuple[_SweepKey, int, float, str]]:
     keys = tuple(sorted(item for item in case.keys.items() if item[0] not in OWN_KEYS))
     group = Group(case.suite, case.where, keys)
     for metric in case.metrics:
-        stem, size = split(metric.name)
+        stem, size = split_metric(metric.name)
         # The first row of a table, that of no data, also pays for what comes up only once.
         if stem in TIMES and size:
             yield _SweepKey(group, case.benchmark, stem, own), size, metric.value, metric.unit

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
-from acceptance.core.simulated import mismatch
 from acceptance.core.text import shortened
+from acceptance.core.words import mismatch
 from acceptance.launch import slurm_nodes
 from acceptance.launch.slurm_jobs import SLURM
 from acceptance.launch.slurm_nodes import SlurmFault, node_records, nodes_of

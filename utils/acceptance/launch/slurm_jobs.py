@@ -12,8 +12,8 @@ program calls MPI_Abort, exits with a status, or is ended by a signal.
 import re
 from collections.abc import Iterable, Iterator
 
-from acceptance.core import process
-from acceptance.core.observations import Observation
+from acceptance.core import machine
+from acceptance.core.findings import Observation
 from acceptance.launch.slurm_nodes import PATIENCE
 
 #: A line without words. Open MPI puts its help between two of dashes.
@@ -126,7 +126,7 @@ def ask(job: str) -> Observation:
 
     Kinds are those of `cut_short`; empty where the state says nothing of the end.
     """
-    done = process.run(["scontrol", "show", "job", "--oneliner", job], PATIENCE)
+    done = machine.run(["scontrol", "show", "job", "--oneliner", job], PATIENCE)
     if done.fault:
         return Observation("", f"Slurm cannot be asked about job {job}: {done.fault}")
     fields = dict(re.findall(r"(\w+)=(\S*)", done.out))
@@ -146,13 +146,13 @@ def _kind(state: str) -> str:
 
 def controller_fault() -> str:
     """Return why Slurm's controller does not answer; empty where it does."""
-    return process.run(["sinfo", "--noheader", "--format=%P"], PATIENCE).fault
+    return machine.run(["sinfo", "--noheader", "--format=%P"], PATIENCE).fault
 
 
 def accounting_fault() -> str:
     """Return why sacct does not list jobs here; empty where it does."""
     command = ["sacct", "--noheader", "--allocations", "--format=jobid", "--starttime=now"]
-    return process.run(command, PATIENCE).fault
+    return machine.run(command, PATIENCE).fault
 
 
 def lacks_accounting(message: str) -> bool:

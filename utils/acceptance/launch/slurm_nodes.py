@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from zlib import crc32
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.core.errors import Fault, ParseError
 
 #: Seconds that a controller has to answer; by itself scontrol would wait longer.
@@ -116,7 +116,7 @@ def takes_jobs(states: Collection[str], *, reserved: bool = False) -> bool:
 def show(*what: str) -> str:
     """Return what `scontrol show ...` prints; raises SlurmFault when it does not answer."""
     command = ["scontrol", "show", *what]
-    done = process.run(command, PATIENCE)
+    done = machine.run(command, PATIENCE)
     if done.fault:
         raise SlurmFault(f"{' '.join(command)}: {done.fault}")
     return done.out

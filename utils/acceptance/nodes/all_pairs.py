@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from acceptance.core.pair_matrix import UNITS, PairMatrix
+from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import plural, shortened
-from acceptance.core.units import direction
+from acceptance.core.words import direction
 from acceptance.nodes.cables import QUANTITY, Ways
 from acceptance.nodes.culprits import FAILING, Culprit
 from acceptance.nodes.culprits.model import CABLE, FAILED, NOT_JUDGED, ONE_WAY

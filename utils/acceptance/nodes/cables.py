@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.pair_matrix import UNITS, PairMatrix
+from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import plural, shortened
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.topology.routes import NONE, Routes

@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any
 
 from acceptance.core.pairs import PairResult
-from acceptance.core.units import direction
+from acceptance.core.words import direction
 from acceptance.launch.rounds import HALVES
 from acceptance.nodes.findings import (
     BETTER,

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acceptance.core.severities import CRITICAL, MAJOR, MINOR
+from acceptance.core.findings import CRITICAL, MAJOR, MINOR
 from acceptance.core.text import bytes_text, plural
-from acceptance.core.units import direction
+from acceptance.core.words import direction
 
 #: A node that is slow with whatever partner; the way between two nodes that are not; a pair of
 #: which nobody can tell which of the two it is; half of the nodes and more; a few that are better

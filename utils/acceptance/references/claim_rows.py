@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acceptance.core import records
-from acceptance.core.simulated import is_simulated
-from acceptance.core.units import UNITS
+from acceptance.core.words import UNITS, is_simulated
 from acceptance.references.fields import Row, known, number, parameters, refuse, rows
 from acceptance.references.records import (
     CLAIM_COLUMNS,

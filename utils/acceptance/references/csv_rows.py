@@ -12,9 +12,7 @@ from pybtex.database import parse_string
 from pybtex.exceptions import PybtexError
 
 from acceptance.core import records
-from acceptance.core.metrics import split
-from acceptance.core.technologies import RATES, TECHNOLOGIES
-from acceptance.core.units import UNITS
+from acceptance.core.words import RATES, TECHNOLOGIES, UNITS, split_metric
 from acceptance.references.fields import (
     Row,
     known,
@@ -85,7 +83,7 @@ def values(path: Path, source: str, partitions: Mapping[str, Partition] | None) 
         elif read.partition:
             refuse(fullname not in partitions, f"systems.csv has no partition {fullname!r}")
         known("unit", read.unit, UNITS)
-        if split(read.metric)[1] is not None:
+        if split_metric(read.metric)[1] is not None:
             raise ValueError(f"write the size of {read.metric!r} as a parameter, message_size=...")
         if source == "published":
             # What is wrong in rows of a site is told beside its results: its checks may be its own.

@@ -14,9 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
-from acceptance.core.simulated import is_simulated
 from acceptance.core.text import plural
-from acceptance.core.units import UNITS
+from acceptance.core.words import UNITS, is_simulated
 from acceptance.references import claim_rows, csv_rows, recordings
 from acceptance.references.records import (
     RANGED,

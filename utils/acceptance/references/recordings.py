@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from acceptance.core import records
 from acceptance.core.records import Filled
-from acceptance.core.units import UNITS, is_measured
+from acceptance.core.words import UNITS, is_measured
 from acceptance.references.fields import Row, known, number, refuse, rows
 from acceptance.references.records import Reference, read_parameters, write_parameters
 from acceptance.references.tolerances import RECORDED

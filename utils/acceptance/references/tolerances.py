@@ -10,7 +10,7 @@ import msgspec
 import yaml
 from msgspec import Meta, Struct
 
-from acceptance.core.units import UNITS, direction
+from acceptance.core.words import UNITS, direction
 from acceptance.references.fields import text_of
 from acceptance.references.records import RELATIONS, ReferenceFault
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from acceptance.alerts import Alert
-from acceptance.core.metrics import read
 from acceptance.core.robust import middle_and_spread
+from acceptance.core.words import read_metric
 from acceptance.detection.common_mode import Floats, outstanding
 from acceptance.detection.constants import (
     DRIFT_BACK,
@@ -92,7 +92,7 @@ class OpenIncident:
 def parameters_of(series: Series) -> dict[str, str]:
     """Return what a reference of a series must agree with: keys of `reference/README.md`."""
     environment = {"environment": series.case.key.environment}
-    return {**dict(series.case.key.keys), **environment, **read(series.metric)[1]}
+    return {**dict(series.case.key.keys), **environment, **read_metric(series.metric)[1]}
 
 
 def baseline_of(series: Series, library: Library) -> Reference | None:
@@ -103,7 +103,7 @@ def baseline_of(series: Series, library: Library) -> Reference | None:
             key.system,
             key.partition,
             series.case.subject,
-            read(series.metric)[0],
+            read_metric(series.metric)[0],
             parameters_of(series),
             series.unit,
             ("baseline",),
@@ -118,7 +118,7 @@ def unmet(history: History, library: Library) -> list[Reference]:
     What suites measure is known without a result (`acceptance.site.unmet_rows`).
     """
     met = {
-        (case.key.system, case.key.partition, case.subject, read(series.metric)[0])
+        (case.key.system, case.key.partition, case.subject, read_metric(series.metric)[0])
         for case in history.cases
         for series in case.series
     }

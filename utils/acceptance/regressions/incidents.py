@@ -24,8 +24,8 @@ from itertools import pairwise
 import numpy as np
 
 from acceptance.alerts import Alert
-from acceptance.core.metrics import split
 from acceptance.core.robust import middle_and_spread
+from acceptance.core.words import split_metric
 from acceptance.detection.constants import (
     CAUSE_BEFORE,
     CAUSE_SHARE,
@@ -168,7 +168,7 @@ def attributes(series: Series) -> dict[str, str]:
         "mpi": software.get("mpi", ""),
         "suite": series.case.suite,
         "benchmark": series.case.benchmark or series.case.key.check.split(" ")[0],
-        "metric": split(series.metric)[0],
+        "metric": split_metric(series.metric)[0],
         **{name: keys.get(name, "") for name in ("placement", "mapping", "intranode")},
         **{name: keys.get(name, "") for name in ("nodes", "np")},
     }
@@ -196,14 +196,14 @@ def _attributes(ours: Sequence[Series], others: Sequence[Series]) -> list[str]:
 
 def _sizes(ours: Sequence[Series], others: Sequence[Series]) -> str:
     """Say whether it is the large messages, or the small ones, that moved."""
-    sizes = [split(one.metric)[1] for one in ours]
+    sizes = [split_metric(one.metric)[1] for one in ours]
     mine = [size for size in sizes if size is not None]
-    metrics = {(one.case.benchmark, split(one.metric)[0]) for one in ours}
+    metrics = {(one.case.benchmark, split_metric(one.metric)[0]) for one in ours}
     rest = [
         size
         for one in others
-        if (one.case.benchmark, split(one.metric)[0]) in metrics
-        and (size := split(one.metric)[1]) is not None
+        if (one.case.benchmark, split_metric(one.metric)[0]) in metrics
+        and (size := split_metric(one.metric)[1]) is not None
     ]
     if len(mine) < max(2, len(sizes)) or not rest:
         return ""

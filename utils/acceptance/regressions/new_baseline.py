@@ -22,11 +22,9 @@ import numpy as np
 
 from acceptance import references
 from acceptance.core.errors import Fault
-from acceptance.core.metrics import read
 from acceptance.core.paths import INSTALLED, ROOT
 from acceptance.core.robust import middle_and_spread
-from acceptance.core.simulated import is_simulated
-from acceptance.core.units import UNITS
+from acceptance.core.words import UNITS, is_simulated, read_metric
 from acceptance.detection.constants import (
     BASELINE_DIGITS,
     BASELINE_FEWEST,
@@ -92,7 +90,7 @@ def row_of(series: Series, numbers: Collection[int], path: Path) -> Reference | 
         system=series.case.key.system,
         partition=series.case.key.partition,
         benchmark=series.case.subject,
-        metric=read(series.metric)[0],
+        metric=read_metric(series.metric)[0],
         parameters={key: parameters[key] for key in PARAMETERS if key in parameters},
         relation="=",
         value=values[0],
@@ -107,7 +105,7 @@ def row_of(series: Series, numbers: Collection[int], path: Path) -> Reference | 
 def _recorded_of(series: Series, library: Library) -> Reference | None:
     """Return what was recorded of a series; None where nothing was, or with another unit."""
     key = series.case.key
-    place = key.system, key.partition, series.case.subject, read(series.metric)[0]
+    place = key.system, key.partition, series.case.subject, read_metric(series.metric)[0]
     try:
         return library.look_up(*place, parameters_of(series), series.unit, (RECORDED,))
     except (LookupError, ValueError):
@@ -241,7 +239,12 @@ def propose(
 
 def _key(series: Series) -> tuple[str, ...]:
     parameters = sorted(f"{key}={value}" for key, value in parameters_of(series).items())
-    return series.case.key.partition, series.case.subject, read(series.metric)[0], *parameters
+    return (
+        series.case.key.partition,
+        series.case.subject,
+        read_metric(series.metric)[0],
+        *parameters,
+    )
 
 
 def _unfit(series: Series) -> str:
@@ -303,7 +306,7 @@ def _row(
         system=proposal.system,
         partition=series.case.key.partition,
         benchmark=series.case.subject,
-        metric=read(series.metric)[0],
+        metric=read_metric(series.metric)[0],
         parameters={key: parameters[key] for key in PARAMETERS if key in parameters},
         relation="=",
         value=float(printed),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from acceptance.core import metrics
+from acceptance.core import words
 from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.report.source import Source
 from acceptance.rfm import Case, Metric
@@ -39,7 +39,7 @@ class Citations:
         """Return the row that judged a metric; None: another thing did, or it is there no more."""
         if metric.reference is None:
             return None
-        stem, parameters = metrics.read(metric.name)
+        stem, parameters = words.read_metric(metric.name)
         fits = [
             row
             for name in dict.fromkeys((stem, metric.name))

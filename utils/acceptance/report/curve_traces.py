@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acceptance import suites
-from acceptance.core.simulated import model_of
 from acceptance.core.text import plural
+from acceptance.core.words import model_of
 from acceptance.fabric import Facts, bandwidth_shares, latency_floor, limit, plausibility
 from acceptance.references import Library, Reference
 from acceptance.report.plot_model import Form, Origin, Trace

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import groupby
 
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.text import natural
 from acceptance.fabric import view
 from acceptance.fabric.topology import Link, Topology, is_switch, level_name

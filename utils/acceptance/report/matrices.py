@@ -11,9 +11,9 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.pair_matrix import UNITS, PairMatrix
+from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import natural, plural
-from acceptance.core.units import direction
+from acceptance.core.words import direction
 from acceptance.nodes import findings
 from acceptance.nodes.culprits import Culprit, model
 from acceptance.report.plot_model import Axis, Form, Mark, Plot, Scale, Trace

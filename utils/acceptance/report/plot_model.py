@@ -32,8 +32,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from acceptance.core.simulated import SIMULATED
 from acceptance.core.text import bytes_text, plural
+from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
 
 
@@ -69,7 +69,7 @@ class Form(str, Enum):
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: what it shows, in which unit (as `core.units` writes it; "" where it has none).
+    """An axis: what it shows, in which unit (as `core.words` writes it; "" where it has none).
 
     A linear one for `y` begins at zero, unless it is `free`. `span` are the numbers that the
     colours of a matrix go from and to (None: those that it has), where `falling` from bright to

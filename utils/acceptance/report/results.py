@@ -6,8 +6,7 @@ from statistics import median
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from acceptance.core.metrics import read
-from acceptance.core.units import is_measured
+from acceptance.core.words import is_measured, read_metric
 from acceptance.report import addresses
 from acceptance.report.rendering import time_text
 from acceptance.report.source import Place, Source
@@ -114,7 +113,7 @@ class Results:
 
     def _take(self, by: Origin, metric: Metric) -> None:
         case = by.case
-        stem, own = read(metric.name)
+        stem, own = read_metric(metric.name)
         size = int(own.pop("message_size")) if "message_size" in own else None
         keys = {**case.keys, **own}
         key = case.environment, case.benchmark, stem, metric.unit, frozenset(keys.items())

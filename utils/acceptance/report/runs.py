@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from acceptance.core.simulated import SIMULATED
+from acceptance.core.words import SIMULATED
 from acceptance.report.source import Source
 from acceptance.rfm import Case, Metric, Session
 from acceptance.verdict import WORDS, Status, Verdict

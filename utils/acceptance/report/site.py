@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from acceptance.core import release, state_files
+from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.report import pages as modules
 from acceptance.report import plot_model
@@ -145,8 +145,8 @@ def _by_group(entry: tuple[str, Page]) -> tuple[int, str]:
 
 def _fill(folder: Path, made: list[Page], source: Source) -> int:
     """Write all files; return their bytes."""
-    commit = release.commit(source.workspace.root)
-    by = f"acceptance {release.version()}{f', commit {commit}' if commit else ''}"
+    commit = machine.commit(source.workspace.root)
+    by = f"acceptance {machine.version()}{f', commit {commit}' if commit else ''}"
     renderer = Renderer(navigation(made), f"{time_text(source.now)}, {by}")
     size = 0
     for page in made:

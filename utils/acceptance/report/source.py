@@ -11,7 +11,7 @@ from acceptance import references
 from acceptance.alerts import AlertFault, Listing, notify
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.core.simulated import is_simulated
+from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, Facts, facts_of
 from acceptance.references import Library, ReferenceFault
 from acceptance.regressions import Judgement, history, judge

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import MESSAGE
-from acceptance.core.observations import observations
+from acceptance.core.findings import observations
 from acceptance.core.pairs import pair_results
 from acceptance.core.text import clipped
 from acceptance.rfm import checksums, rows

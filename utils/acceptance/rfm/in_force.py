@@ -16,10 +16,17 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.core.errors import Fault
-from acceptance.core.paths import INSTALLED, ROOT, Workspace, site_var
-from acceptance.core.storage import LOG_FORMAT, LogFiles, Storage
+from acceptance.core.paths import (
+    INSTALLED,
+    LOG_FORMAT,
+    ROOT,
+    LogFiles,
+    Storage,
+    Workspace,
+    site_var,
+)
 from acceptance.rfm import configuration
 from acceptance.rfm.environment import clean_environment, reframe_program
 from acceptance.rfm.log_format import LogFormatFault, line_form
@@ -110,7 +117,7 @@ def _ask(named: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
         before = env.get(_FILES) or default
         environment[_FILES] = f"{before}:{_PROBE}" if before else str(_PROBE)
     command = [reframe_program(), *words, "--show-config=storage/0/enable"]
-    done = process.run(command, _TIMEOUT, env=environment)
+    done = machine.run(command, _TIMEOUT, env=environment)
     _, marked, data = done.out.rpartition(_MARK)
     if marked:
         return dict(json.loads(data.splitlines()[0]))

@@ -10,7 +10,7 @@ import signal
 import time
 from pathlib import Path
 
-from acceptance.core import process
+from acceptance.core import machine
 
 #: Seconds that Slurm has to answer.
 PATIENCE = 30.0
@@ -53,14 +53,14 @@ def _cancel_jobs(run: str) -> list[str]:
     if not shutil.which("squeue"):
         return []
     query = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i|%Z"]
-    answer = process.run(query, PATIENCE)
+    answer = machine.run(query, PATIENCE)
     jobs = [
         job
         for job, _, folder in (line.partition("|") for line in answer.out.splitlines())
         if _works_in(folder, run)
     ]
     if not answer.fault and jobs:
-        answer = process.run(["scancel", *jobs], PATIENCE)
+        answer = machine.run(["scancel", *jobs], PATIENCE)
     if answer.fault:
         return [f"Slurm cannot be asked for jobs of {run}: {answer.fault}"]
     return [f"job {job} of {run} was still in the queue: cancelled" for job in jobs]

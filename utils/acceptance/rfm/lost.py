@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from acceptance.core.storage import LogFiles
+from acceptance.core.paths import LogFiles
 from acceptance.core.text import plural
 from acceptance.rfm import checksums, database, perflogs, run_log
 from acceptance.rfm.checksums import (

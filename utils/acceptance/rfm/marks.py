@@ -19,7 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from acceptance.core import process_id, state_files
+from acceptance.core import machine, state_files
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm.command_line import label_of, names_configuration, runs_checks
 
@@ -63,9 +63,9 @@ class Mark(Struct, forbid_unknown_fields=True):
     @property
     def lives(self) -> bool | None:
         """Tell whether its process is there; None where that cannot be seen from here."""
-        boot = process_id.boot()
+        boot = machine.boot()
         if self.boot == boot:
-            return process_id.ticks(self.process) == self.ticks
+            return machine.ticks(self.process) == self.ticks
         started_again = self.boot.split()[:1] != boot.split()[:1]
         return False if started_again and self.host == socket.gethostname() else None
 
@@ -115,9 +115,9 @@ def begin(var: Path, arguments: Sequence[str]) -> int:
                 _began().astimezone().isoformat(timespec="seconds"),
                 [*arguments],
                 socket.gethostname(),
-                process_id.boot(),
+                machine.boot(),
                 os.getpid(),
-                process_id.ticks(os.getpid()),
+                machine.ticks(os.getpid()),
             )
             _write(folder, mark)
             _remove_own(started)
@@ -238,6 +238,6 @@ def _read(path: Path) -> Mark | None:
 
 def _began() -> datetime:
     """Return when this process began, by the clock as it is now."""
-    ticks = int(process_id.ticks(os.getpid()) or 0) / os.sysconf("SC_CLK_TCK")
+    ticks = int(machine.ticks(os.getpid()) or 0) / os.sysconf("SC_CLK_TCK")
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks if ticks else 0.0
     return datetime.now(timezone.utc) - timedelta(seconds=max(age, 0.0))

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.pairs import PairResult
-from acceptance.core.simulated import SIMULATED, is_simulated
+from acceptance.core.words import SIMULATED, is_simulated
 
 
 @dataclass(frozen=True)

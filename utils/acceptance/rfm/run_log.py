@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.core.errors import Fault
-from acceptance.core.storage import LogFiles
+from acceptance.core.paths import LogFiles
 from acceptance.rfm.command_line import label_of, runs_checks
 from acceptance.rfm.log_format import LineForm, line_form
 

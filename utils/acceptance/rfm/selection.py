@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.rfm.environment import reframe_environment, reframe_program
@@ -46,7 +46,7 @@ def select(arguments: Sequence[str], workspace: Workspace) -> Selection:
     Raises SelectionFault where it would not begin to.
     """
     words = [word for word in arguments if word not in ("-r", "--run")]
-    done = process.run(
+    done = machine.run(
         [reframe_program(), *words, "--nocolor", "-lC"],
         _TIMEOUT,
         env=reframe_environment(workspace),

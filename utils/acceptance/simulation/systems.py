@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
 from acceptance.core.paths import Workspace
-from acceptance.core.simulated import PREFIX
+from acceptance.core.words import PREFIX
 from acceptance.launch import NODES, SLURM, size_of, usable_cores, usable_memory
 from acceptance.simulation.technology import SimulationFault
 from acceptance.software import find_sources, release_of_npb
@@ -43,7 +43,7 @@ def has_simgrid() -> bool:
 @functools.cache
 def simgrid_version() -> str:
     """Return the version of the SimGrid on PATH, which prints `SimGrid version 3.32`."""
-    done = process.run(["smpirun", "-version"], timeout=20)
+    done = machine.run(["smpirun", "-version"], timeout=20)
     words = done.out.split()
     return words[-1] if words else ""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from acceptance import suites
-from acceptance.core.simulated import SIMULATED, model_of
+from acceptance.core.words import SIMULATED, model_of
 from acceptance.references import RECORDED, SIZES, Library, Reference, stated_sizes
 
 #: What only computation decides, beside the suites of which some part is communication.

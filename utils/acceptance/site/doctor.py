@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance import references
-from acceptance.core import release
+from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
@@ -109,8 +109,8 @@ def _machine() -> Iterator[Examined]:
     )
     yield Examined("Python", OK, platform.python_version())
     reframe = importlib.metadata.version("reframe-hpc")
-    fault = release.unsupported_reframe(reframe)
-    bounds = 'pip install "reframe-hpc>={},<{}"'.format(*release.supported_reframe())
+    fault = machine.unsupported_reframe(reframe)
+    bounds = 'pip install "reframe-hpc>={},<{}"'.format(*machine.supported_reframe())
     yield Examined("ReFrame", BROKEN if fault else OK, fault or reframe, bounds if fault else "")
     compiler = shutil.which("gcc") or shutil.which("cc")
     yield Examined(

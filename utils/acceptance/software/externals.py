@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.suites import SUITES
 
 #: MPI -> its compiler wrapper and launcher as Debian names them, a program that tells its version,
@@ -179,6 +179,6 @@ def _make_links(prefix: Path, links: Mapping[str, Path]) -> None:
 
 
 def _version(command: list[str], pattern: str) -> str | None:
-    done = process.run(command, timeout=60, env={**os.environ, "LC_ALL": "C"})
+    done = machine.run(command, timeout=60, env={**os.environ, "LC_ALL": "C"})
     version = re.search(pattern, done.out)
     return version[1] if version and not done.fault else None

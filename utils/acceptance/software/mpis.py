@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.software import externals
 from acceptance.software.spack import Spack
 
@@ -161,8 +161,8 @@ def _is_new(version: str) -> bool:
     return numbers >= [4, 1]
 
 
-def _run(command: list[str]) -> process.Done:
-    return process.run(command, PATIENCE, env={**os.environ, **PLAIN})
+def _run(command: list[str]) -> machine.Done:
+    return machine.run(command, PATIENCE, env={**os.environ, **PLAIN})
 
 
 #: Programs that tell of an MPI, the surest first: MVAPICH2 has some of MPICH's, too.
@@ -271,7 +271,7 @@ def _identify(programs: Path, variables: Mapping[str, str] = os.environ) -> tupl
     for program, *options in _TELLERS:
         if (programs / program).is_file():
             command = [str(programs / program), *options]
-            done = process.run(command, timeout=60, env={**variables, "LC_ALL": "C"})
+            done = machine.run(command, timeout=60, env={**variables, "LC_ALL": "C"})
             if identity := identity_of(done.out):
                 return identity
     return None
@@ -294,7 +294,7 @@ def mpi_on_path(path: str, variables: Mapping[str, str] = os.environ) -> MpiOnPa
     """Return the MPI whose launcher comes first on a path; None where nothing tells."""
     for name in ("mpirun", "mpiexec"):
         if program := shutil.which(name, path=path):
-            done = process.run([program, "--version"], timeout=60, env=variables)
+            done = machine.run([program, "--version"], timeout=60, env=variables)
             folder = Path(program).parent
             identity = identity_of(done.out) or _identify(folder, variables)
             return MpiOnPath(*identity, Path(program)) if identity else None
@@ -314,7 +314,7 @@ def plugin(mpi: str, plugins: tuple[str, ...]) -> str:
 def _installed(spack: Spack) -> list[InstalledMpi]:
     """Return the MPIs that a Spack has installed for its user, whose configuration counts here."""
     form = "--format={name} {version} {prefix}"
-    done = process.run([str(spack.program), "find", form, *_PACKAGES], timeout=120)
+    done = machine.run([str(spack.program), "find", form, *_PACKAGES], timeout=120)
     rows = [line.split(maxsplit=2) for line in done.out.splitlines()]
     return [
         InstalledMpi(_PACKAGES[row[0]], row[1], Path(row[2]), "installed by Spack")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.core.text import clipped, one_line
 from acceptance.software import mpis
 from acceptance.software.mpis import MpiOnPath, mpi_on_path
@@ -108,7 +108,7 @@ def _prepared(kind: str, steps: tuple[tuple[str, str, str], ...], around: object
     if fault:
         steps = tuple(step for step in steps if step[0] == "export")
         fault = f"its modules ({', '.join(named)}) cannot be loaded: {fault}"
-    done = process.run(
+    done = machine.run(
         ["/bin/bash", "-c", _script(steps), "prepare", command],
         mpis.PATIENCE,
         env={**os.environ, **mpis.PLAIN},
@@ -154,7 +154,7 @@ def _script(steps: tuple[tuple[str, str, str], ...]) -> str:
     return "\n".join([*lines, "command -p env -0"])
 
 
-def _said(done: process.Done) -> str:
+def _said(done: machine.Done) -> str:
     """Return what the module system says of the last module, in one line."""
     name, _, text = done.err.rpartition(_MARK)[2].partition("\n")
     if done.late:

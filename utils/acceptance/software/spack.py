@@ -25,7 +25,7 @@ from typing import Any
 
 import yaml
 
-from acceptance.core import process, state_files
+from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.core.text import plural, time_text
@@ -71,9 +71,9 @@ class Spack:
             "SPACK_PYTHON": os.environ.get("SPACK_PYTHON") or sys.executable,
         }
 
-    def run(self, *arguments: str, timeout: float = 3600) -> process.Done:
+    def run(self, *arguments: str, timeout: float = 3600) -> machine.Done:
         """Run a command of Spack for at most `timeout` s; the caller judges how it ended."""
-        return process.run(
+        return machine.run(
             [str(self.program), *arguments], timeout, env={**os.environ, **self.environment()}
         )
 
@@ -174,7 +174,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 def commit(folder: Path) -> str:
     """Return the commit of a git clone; empty for any other folder."""
     git = ["git", "-c", "safe.directory=*", "-C", str(folder), "rev-parse", "HEAD"]
-    return process.run(git, timeout=60).out.strip()
+    return machine.run(git, timeout=60).out.strip()
 
 
 #: What `make spack` gets.
@@ -273,7 +273,7 @@ def _clone(url: str, tag: str, folder: Path) -> None:
     shutil.rmtree(part, ignore_errors=True)
     part.parent.mkdir(parents=True, exist_ok=True)
     git = ["git", "clone", "-q", "--depth", "1", "-c", "advice.detachedHead=false"]
-    done = process.run(
+    done = machine.run(
         [*git, "--branch", tag, url, str(part)],
         timeout=3600,
         env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},

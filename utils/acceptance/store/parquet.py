@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from acceptance.core.simulated import PREFIX
+from acceptance.core.words import PREFIX
 from acceptance.store.reading import ALL
 from acceptance.store.schema import insert
 from acceptance.store.store import Store

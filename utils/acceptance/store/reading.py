@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.units import Direction
+from acceptance.core.words import Direction
 from acceptance.store.samples import Floats, Ints
 from acceptance.store.schema import REPEATED, SAMPLE, SHARED_MACHINE, UNFIT
 from acceptance.store.store import Store

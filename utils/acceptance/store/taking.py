@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from acceptance.core.observations import SHARED, observations
-from acceptance.core.simulated import SIMULATED
-from acceptance.core.units import better, is_measured
+from acceptance.core.findings import SHARED, observations
+from acceptance.core.words import SIMULATED, better, is_measured
 from acceptance.rfm.perflogs import plain_name
 from acceptance.rfm.session_schema import (
     PerfValue,

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from acceptance.core.errors import ParseError
-from acceptance.core.metrics import sized
-from acceptance.core.pair_matrix import UNITS, Pair, PairMatrix
+from acceptance.core.pairs import UNITS, Pair, PairMatrix
+from acceptance.core.words import sized
 from acceptance.suites.output import (
     AboveZero,
     Count,

@@ -27,8 +27,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from acceptance.core.errors import ParseError
-from acceptance.core.metrics import keyed, sized
 from acceptance.core.paths import INSTALLED, ROOT
+from acceptance.core.words import keyed, sized
 from acceptance.suites import all_pairs
 from acceptance.suites.output import (
     AboveZero,

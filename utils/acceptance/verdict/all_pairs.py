@@ -8,7 +8,7 @@ measured all pairs has none. Where nothing is to be said these keys are not ther
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from acceptance.core.pair_matrix import UNITS
+from acceptance.core.pairs import UNITS
 from acceptance.nodes import FAILING, AllPairs, PairFinding, compared_pairs
 from acceptance.rfm import Case
 from acceptance.verdict.model import Verdict

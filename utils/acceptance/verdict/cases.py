@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from acceptance.core.observations import RECORDED_OTHERWISE, SHARED
+from acceptance.core.findings import RECORDED_OTHERWISE, SHARED
 from acceptance.core.text import plural, shortened
-from acceptance.core.units import is_measured
+from acceptance.core.words import is_measured
 from acceptance.fabric.link_check import STANDING
 from acceptance.fabric.view import kinds
 from acceptance.launch import slurm_jobs

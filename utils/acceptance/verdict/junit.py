@@ -12,8 +12,8 @@ from datetime import datetime
 from xml.etree import ElementTree as xml
 
 from acceptance.alerts import HISTORY
-from acceptance.core.simulated import SIMULATED
 from acceptance.core.text import printable
+from acceptance.core.words import SIMULATED
 from acceptance.nodes import FAILING
 from acceptance.verdict.model import COUNTED, CaseResult, Problem, Status, Verdict
 from acceptance.verdict.nodes import is_compared, node_lines, not_benchmarked

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct, field
 
 from acceptance.alerts import Acknowledged, Alert
-from acceptance.core.simulated import NO_EVIDENCE, is_simulated, model_of
 from acceptance.core.text import plural
+from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 
 
 class Status(IntEnum):

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance import references
-from acceptance.core.metrics import split
-from acceptance.core.units import is_measured
+from acceptance.core.words import is_measured, split_metric
 from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.rfm import Case, Metric, Session
 from acceptance.verdict.model import Verdict
@@ -62,7 +61,7 @@ def _judge(verdict: Verdict, case: Case, library: Library) -> None:
 
 def _row(case: Case, metric: Metric, library: Library) -> Reference | None:
     """Return the baseline of a metric; raises LookupError and ValueError as `Library.look_up`."""
-    stem, size = split(metric.name)
+    stem, size = split_metric(metric.name)
     parameters = {"environment": case.environment}
     if size is not None:
         parameters["message_size"] = str(size)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acceptance.alerts import notify
-from acceptance.core import metrics
-from acceptance.core.simulated import SIMULATED, is_simulated
+from acceptance.core import words
 from acceptance.core.text import printable
+from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view import kinds
 from acceptance.rfm import Case, Metric, Session
 from acceptance.rfm import database as results
@@ -148,7 +148,7 @@ def _of_sessions(sessions: Sequence[Session]) -> _Samples:
 
 def _of_case(case: Case, labels: tuple[str, ...]) -> _Samples:
     for metric in case.metrics:
-        stem, size = metrics.split(metric.name)
+        stem, size = words.split_metric(metric.name)
         of_metric = (*labels, stem, "" if size is None else str(size), metric.unit)
         for what, value in _numbers(metric):
             yield f"acceptance_metric_{what}", of_metric, value

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from acceptance.core.paths import Workspace
-from acceptance.core.storage import LogFiles
+from acceptance.core.paths import LogFiles, Workspace
 from acceptance.regressions.history import Series
 from acceptance.rfm import LoggedRun, ReframeProcess, reframe_environment, reframe_program, run_log
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
-from acceptance.core.units import is_measured
+from acceptance.core.words import is_measured
 from acceptance.launch import slurm_jobs
 from acceptance.rfm import LoggedRun, ResultsFault, Session, SessionFault, last_run
 from acceptance.rfm import database as results

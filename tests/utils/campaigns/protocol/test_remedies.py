@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from acceptance.campaigns.protocol import case_findings, remedies
-from acceptance.core.observations import Observation, observations
+from acceptance.core.findings import Observation, observations
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.node import Deviation
 from acceptance.references import outside

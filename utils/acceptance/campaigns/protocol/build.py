@@ -28,11 +28,10 @@ from acceptance.campaigns.protocol.conclusions import (
     plain,
 )
 from acceptance.campaigns.state import State
-from acceptance.core import release
-from acceptance.core.observations import SHARED
+from acceptance.core import machine
+from acceptance.core.findings import CRITICAL, MAJOR, SHARED
 from acceptance.core.pairs import stored_data
 from acceptance.core.paths import Workspace
-from acceptance.core.severities import CRITICAL, MAJOR
 from acceptance.rfm import Case, ResultsFault, Session
 from acceptance.rfm import configuration as site
 from acceptance.verdict import Status, Verdict
@@ -228,8 +227,8 @@ def _versions(sessions: Sequence[Session], root: Path) -> dict[str, Any]:
             if versions and versions not in suites.setdefault(case.suite, []):
                 suites[case.suite].append(versions)
     return {
-        "project": release.version(),
-        "commit": release.commit(root),
+        "project": machine.version(),
+        "commit": machine.commit(root),
         "reframe": importlib.metadata.version("reframe-hpc"),
         "python": platform.python_version(),
         "host": platform.node(),

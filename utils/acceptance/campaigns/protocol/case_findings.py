@@ -13,10 +13,9 @@ from acceptance.campaigns.protocol.remedies import (
     make,
     of_deviation,
 )
-from acceptance.core import metrics
-from acceptance.core.observations import SHARED, Observation
-from acceptance.core.severities import MAJOR, MINOR
-from acceptance.core.units import better
+from acceptance.core import words
+from acceptance.core.findings import MAJOR, MINOR, SHARED, Observation
+from acceptance.core.words import better
 from acceptance.fabric.link_check import STANDING
 from acceptance.nodes import FAILING
 from acceptance.references import outside, source_of, write_parameters
@@ -117,7 +116,9 @@ def _of_metrics(case: Case, source: str) -> Iterator[ProtocolFinding]:
     groups: dict[tuple[str, str], list[Metric]] = {}
     for metric in case.metrics:
         if misses(metric):
-            groups.setdefault((metrics.split(metric.name)[0], _code(metric)), []).append(metric)
+            groups.setdefault((words.split_metric(metric.name)[0], _code(metric)), []).append(
+                metric
+            )
     for (stem, code), missed in groups.items():
         worst = max(missed, key=lambda metric: abs(metric.value / (metric.reference or 1) - 1))
         more = f", and at {len(missed) - 1} more sizes" if len(missed) > 1 else ""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from acceptance.core.severities import CRITICAL, MAJOR, MINOR
+from acceptance.core.findings import CRITICAL, MAJOR, MINOR
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ from acceptance.campaigns.protocol import case_findings, nodes, remedies
 from acceptance.campaigns.protocol.remedies import ProtocolFinding
 from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.extras import node_count
-from acceptance.core.observations import observations
+from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, observations
 from acceptance.core.pairs import pair_results
-from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR
-from acceptance.core.simulated import SIMULATED, is_simulated
+from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.rfm import Case, Metric
 from acceptance.verdict import Problem, Unprovided, Verdict

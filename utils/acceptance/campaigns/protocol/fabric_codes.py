@@ -1,7 +1,7 @@
 """Codes of findings on the whole fabric: how bad, and what to do about it."""
 
 from acceptance.campaigns.protocol.codes import Code
-from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR
+from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.fabric.view import REMEDIES, kinds
 
 #: Kind of what was seen of a fabric -> its code, and how bad it is.

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from acceptance.campaigns.protocol import case_findings, conclusions, nodes
-from acceptance.core.simulated import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.core.text import printable
+from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.verdict import node_lines
 
 _SIGNATURE = "______________________________"

@@ -11,8 +11,7 @@ from typing import Any
 
 from acceptance.campaigns.protocol.codes import NODE_CODES, Code
 from acceptance.campaigns.protocol.fabric_codes import FABRIC_CODES
-from acceptance.core.observations import Observation
-from acceptance.core.severities import CRITICAL, INFO, MAJOR, MINOR, SEVERITIES
+from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, SEVERITIES, Observation
 from acceptance.nodes import FAILING
 
 

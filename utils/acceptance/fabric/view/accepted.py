@@ -20,11 +20,11 @@ from datetime import datetime
 from pathlib import Path
 
 from acceptance.core.errors import Fault, ParseError
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.paths import INSTALLED, ROOT
-from acceptance.core.simulated import is_simulated
 from acceptance.core.state_files import write_text
 from acceptance.core.text import one_line, plural
+from acceptance.core.words import is_simulated
 from acceptance.fabric.topology import Device, End, Leaf, Link, Topology, parts, structure, summary
 from acceptance.fabric.view import kinds
 from acceptance.fabric.view.changes import changes

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.text import plural, shortened
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.rates import INFINIBAND

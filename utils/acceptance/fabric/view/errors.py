@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.text import plural
 from acceptance.fabric.node import Adapter, NodeLinks, Port
 from acceptance.fabric.topology import End, Link, Topology

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.text import plural
 from acceptance.fabric import topology
 from acceptance.fabric.topology import End, Reading, Topology

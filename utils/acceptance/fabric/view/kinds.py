@@ -8,7 +8,7 @@ Where something is in a fabric: both ends of a link by name and port, and the no
 from collections.abc import Iterable
 from dataclasses import replace
 
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.fabric.topology import End, Topology
 
 #: The name of the benchmark that looks at the whole fabric; the link check has another one.

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.core.text import one_line
 from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.view import kinds

@@ -21,7 +21,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from acceptance.core.pair_matrix import Pair
+from acceptance.core.pairs import Pair
 from acceptance.nodes.culprits.fit import (
     BELONGS,
     BETWEEN_SLOW,

@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.pair_matrix import UNITS, Pair, PairMatrix
+from acceptance.core.pairs import UNITS, Pair, PairMatrix
 from acceptance.core.text import plural
 from acceptance.nodes.culprits.explanations import (
     Block,

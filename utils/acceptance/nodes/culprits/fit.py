@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.robust import MAD_TO_STD
-from acceptance.core.units import direction
+from acceptance.core.words import direction
 
 #: False findings in a run of a healthy fabric, of each of the four searches (nodes, paths, uplinks,
 #: two parts). [derived] together 1 in 1,000 runs, which is the goal.

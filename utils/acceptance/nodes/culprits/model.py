@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acceptance.core.severities import CRITICAL, MAJOR, MINOR
+from acceptance.core.findings import CRITICAL, MAJOR, MINOR
 from acceptance.core.text import plural, shortened
-from acceptance.core.units import direction
+from acceptance.core.words import direction
 from acceptance.nodes.findings import CRITICAL_FROM, GROUP, NODE, UNSTEADY, WAY, number_text
 
 #: A node that is slow with (nearly) everybody in what it sends, or in what it receives; a path that

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from acceptance.core.observations import SHARED
+from acceptance.core.findings import SHARED
 from acceptance.core.text import plural
-from acceptance.core.units import better, is_measured
+from acceptance.core.words import better, is_measured
 from acceptance.detection.constants import CLOCK_SLACK, SESSIONS_APART
 from acceptance.regressions.history.series import (
     CaseHistory,

@@ -32,8 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from acceptance.core.simulated import SIMULATED, is_simulated
-from acceptance.core.units import Direction
+from acceptance.core.words import SIMULATED, Direction, is_simulated
 from acceptance.detection.constants import READ_BLOCK, READ_BLOCKS, READ_FEW
 from acceptance.rfm import SessionFault
 from acceptance.store import Store, parquet, reading

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.metrics import split
+from acceptance.core.words import split_metric
 from acceptance.detection.constants import (
     DEFAULT_THRESHOLD,
     FAMILY_BLOCK,
@@ -64,7 +64,7 @@ def _of_metrics(series: Sequence[tuple[int, Series, int]]) -> Iterator[_Formed]:
     sizes: dict[tuple[_Place, int, str, str | None], list[tuple[int, int]]] = defaultdict(list)
     some: dict[_Place, list[int]] = defaultdict(list)
     for slot, one, session in series:
-        stem, size = split(one.metric)
+        stem, size = split_metric(one.metric)
         key = one.case.key
         place = (session, key.system, key.partition, key.environment)
         if size is None:
@@ -120,7 +120,7 @@ def _few_of_each(members: Sequence[int], series: Mapping[int, Series]) -> Sequen
     """Return the middle size of each metric of a case, or all where these are too few."""
     metrics: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
     for slot in members:
-        stem, size = split(series[slot].metric)
+        stem, size = split_metric(series[slot].metric)
         metrics[id(series[slot].case), stem].append((size or 0, slot))
     middle = sorted(sorted(each)[len(each) // 2][1] for each in metrics.values())
     return middle if len(middle) >= FAMILY_LEAST else members

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from acceptance.comparison import Comparison, Row, SideFault, Starts, Word, as_data, compare, read
-from acceptance.core.simulated import is_simulated
 from acceptance.core.text import bytes_text, plural
+from acceptance.core.words import is_simulated
 from acceptance.regressions.history import PastSession, Series
 from acceptance.report import addresses
 from acceptance.report.plot_model import Axis, Form, Mark, Origin, Page, Plot, Scale, Trace

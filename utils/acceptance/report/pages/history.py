@@ -18,8 +18,8 @@ from typing import Any
 
 from acceptance.alerts import HISTORY, Ack, Alert, acknowledgements
 from acceptance.alerts.acknowledgements import AckFault
-from acceptance.core.simulated import is_simulated
 from acceptance.core.text import plural
+from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
 from acceptance.regressions import Change, Judgement
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text

@@ -11,8 +11,8 @@ prints of the same configuration (Kandadai et al. 2009, Tables 7 and 8).
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from acceptance.core.simulated import model_of
 from acceptance.core.text import plural
+from acceptance.core.words import model_of
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
     Axis,

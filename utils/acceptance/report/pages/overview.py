@@ -8,9 +8,9 @@ from typing import Any
 
 from acceptance.alerts import Ack, Entry
 from acceptance.alerts.alert import AWAY
-from acceptance.core import release
+from acceptance.core import machine
 from acceptance.core.errors import Fault
-from acceptance.core.observations import Observation
+from acceptance.core.findings import Observation
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.runs import Outcome, Ran, Run, Told, counts, runs, since, software, told
@@ -211,9 +211,9 @@ def _links(standing: _Standing) -> dict[str, Any]:
 
 
 def _versions(source: Source, newest: Run | None) -> list[tuple[str, list[str]]]:
-    commit = release.commit(source.workspace.root)
+    commit = machine.commit(source.workspace.root)
     rows = [
-        ("acceptance", [f"{release.version()}{f', commit {commit}' if commit else ''}"]),
+        ("acceptance", [f"{machine.version()}{f', commit {commit}' if commit else ''}"]),
         ("ReFrame", [importlib.metadata.version("reframe-hpc")]),
         ("Python", [platform.python_version()]),
         ("plotly", [importlib.metadata.version("plotly")]),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import ParseError
-from acceptance.core.pair_matrix import UNITS
+from acceptance.core.pairs import UNITS
 from acceptance.core.text import plural, read_bounded, shortened
 from acceptance.nodes import AllPairs
 from acceptance.nodes.culprits import Culprit

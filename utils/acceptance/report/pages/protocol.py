@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from acceptance.core.severities import INFO, SEVERITIES
-from acceptance.core.simulated import NO_EVIDENCE, SIMULATED, is_simulated, model_of
+from acceptance.core.findings import INFO, SEVERITIES
+from acceptance.core.words import NO_EVIDENCE, SIMULATED, is_simulated, model_of
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Protocol, Source

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from acceptance.core import process, state_files
+from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import one_line, plural
@@ -270,7 +270,7 @@ def _query(part: Sequence[Row]) -> str:
 
 def _ask(workspace: Workspace, query: str) -> str:
     """Let ReFrame delete what a query selects; return why it could not, empty where it did."""
-    done = process.run(
+    done = machine.run(
         [reframe_program(), f"--delete-stored-sessions={query}"],
         _TIMEOUT,
         env=reframe_environment(workspace),

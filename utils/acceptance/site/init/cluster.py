@@ -5,7 +5,7 @@ import os
 import shutil
 from dataclasses import dataclass
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.launch import slurm_jobs, slurm_nodes
 from acceptance.launch.slurm_nodes import NodeRecord, PartitionRecord, SlurmFault
 
@@ -67,7 +67,7 @@ def ask() -> Cluster:
     # With hidden partitions, which whoever knows their names may use.
     nodes, partitions = slurm_nodes.all_nodes(), slurm_nodes.all_partitions()
     config = slurm_nodes.config(slurm_nodes.show("config"))
-    mpis = process.run(["srun", "--mpi=list"], slurm_nodes.PATIENCE)
+    mpis = machine.run(["srun", "--mpi=list"], slurm_nodes.PATIENCE)
     if mpis.status is None:
         raise SlurmFault(f"srun --mpi=list: {mpis.fault}")
     hosts = [value for key, value in config.items() if key.startswith("SlurmctldHost")]
@@ -145,7 +145,7 @@ def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
         f"--immediate={PATIENCE}", *([f"--account={_account()}"] if _account() else []),
         "sh", "-s", "--", *arguments,
     ]  # fmt: skip
-    done = process.run(command, PATIENCE + 60, env=_outside_jobs(), text=script)
+    done = machine.run(command, PATIENCE + 60, env=_outside_jobs(), text=script)
     if done.late:
         raise Busy(f"no answer from {node} within {PATIENCE + 60} s")
     if not done.fault:

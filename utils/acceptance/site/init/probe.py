@@ -7,7 +7,7 @@ import ipaddress
 import sys
 from dataclasses import dataclass
 
-from acceptance.core import process
+from acceptance.core import machine
 from acceptance.core.errors import ParseError
 from acceptance.fabric import NodeLinks, link_report
 
@@ -45,7 +45,7 @@ def script() -> str:
 
 def here(paths: list[str]) -> Probe:
     """Look at this machine; raises ParseError when it cannot be understood."""
-    done = process.run(["sh", "-s", "--", *paths], timeout=60, text=script())
+    done = machine.run(["sh", "-s", "--", *paths], timeout=60, text=script())
     if done.fault:
         raise ParseError("link.sh", done.fault)
     return read(done.out, "", "this machine")

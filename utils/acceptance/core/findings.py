@@ -1,10 +1,14 @@
-"""What a check saw that is not as it should be, as ReFrame stores it with the case."""
+"""What a check saw that is not as it should be, as ReFrame stores it; how bad a finding is."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from acceptance.core.text import clipped
+
+CRITICAL, MAJOR, MINOR, INFO = "critical", "major", "minor", "info"
+SEVERITIES = (CRITICAL, MAJOR, MINOR, INFO)
+
 
 #: Characters that are stored of a field at most; an output may be anything.
 STORED = 4000
