@@ -204,10 +204,14 @@ class Acknowledging:
             silenced.append([(alert.id, ack) for alert, ack in found if ack])
         assert all(each == silenced[0] for each in silenced)
         self.covered += len(silenced[0])
-        alerts, until = judgements[0].alerts, (now + timedelta(14)).date().isoformat()
+        alerts = judgements[0].alerts
         for alert in alerts:
             if self.chance.random() < 0.3:
-                what = self.chance.choice([alert.id, f"* {alert.check} {alert.metric}"])
+                # A pattern silences for 14 days at most, an id for longer.
+                what, days = self.chance.choice(
+                    [(alert.id, 40), (f"* {alert.check} {alert.metric}", 14)]
+                )
+                until = (now + timedelta(days)).date().isoformat()
                 acknowledgements.add(what, "known", until, alerts, now, self.folder)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from acceptance.core.paths import Workspace
+from acceptance.rfm import configuration
 from acceptance.site import BROKEN, MISSING, OK, examine
 from acceptance.software import Spack
 from acceptance.software.missing import not_provided
@@ -41,6 +42,7 @@ def row(tmp_path, monkeypatch):
 def test_the_facts_of_a_partition_have_a_row(row):
     _, found = row(QDR)
     assert (found.state, found.found) == ("ok", "infiniband QDR 4x, PCIe 2.0 x8")
+    configuration.forget()
     assert len(row(None)) == 1, "the path alone"
 
 

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from acceptance.rfm import configuration
 from acceptance.site import BROKEN, MISSING, examine
 from acceptance.software import Spack, externals, prepared
 from acceptance.suites import SUITES
@@ -50,11 +51,12 @@ class Made:
     def doctor(self):
         """Return what -> row, of those that have a remedy."""
         system = {"name": "made", "hostnames": [".*"], "partitions": [self.partition]}
-        configuration = {"systems": [system], "environments": self.environments}
-        self.path.write_text(f"site_configuration = {configuration!r}\n")
+        written = {"systems": [system], "environments": self.environments}
+        self.path.write_text(f"site_configuration = {written!r}\n")
         return self.examined(self.path, "made")
 
     def examined(self, path, system):
+        configuration.forget()
         return {row.what: row for row in examine(self.workspace, [path], system) if row.remedy}
 
     def paste(self, row):

@@ -11,6 +11,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from acceptance.claims import results
 from acceptance.claims.evaluate import (
     BEYOND_MODEL,
@@ -41,7 +43,7 @@ def of_model(claims: Iterable[Claim], system: str) -> list[Claim]:
     """
     real = model_of(system)
     return [
-        replace(
+        structs.replace(
             claim,
             left=_moved(claim.left, system),
             right=claim.right and _moved(claim.right, system),
