@@ -19,8 +19,9 @@ def campaign(folder, number, minutes):
             attempt.ended, one.state = state.stamp(begin + timedelta(minutes=took)), DONE
         steps.append(one)
     made = State(
-        folder, f"nightly-{begin:%Y-%m-%dT%H%M%S}", "nightly", {}, state.stamp(begin), steps
-    )
+        f"nightly-{begin:%Y-%m-%dT%H%M%S}", "nightly", {}, state.stamp(begin), steps,
+        campaigns=folder,
+    )  # fmt: skip
     made.folder.mkdir(parents=True)
     made.save()
     return made

@@ -45,8 +45,9 @@ def campaign_with(workspace):
         ]
         nodes = {"compute": [SlurmNode(name, "idle", "", True) for name in NAMES]}
         return State(
-            workspace.campaigns, "accept-1", "accept", {"mode": "acceptance", "system": "made"},
+            "accept-1", "accept", {"mode": "acceptance", "system": "made"},
             "2026-11-22T10:00:00+00:00", [step], nodes=nodes if known else {},
+            campaigns=workspace.campaigns,
         )  # fmt: skip
 
     return make
