@@ -3,7 +3,7 @@
 What that has not, how jobs get there and what a paper does not print, is here; what is inferred
 says so.
 `reframe --system koop2008` takes such a system as it is, and judges by the numbers that the paper
-prints. A site copies one, with its own name: `acceptance init-site --like koop2008 NAME`.
+prints. A site copies one, with its own name: `acceptance init-site NAME --like koop2008`.
 """
 
 import csv

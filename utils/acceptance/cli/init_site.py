@@ -37,6 +37,11 @@ def add(commands: Commands) -> None:
         default=init.NODES,
         help="nodes of a partition that the checks use at most, or all (default: %(default)s)",
     )
+    command.add_argument(
+        "--like",
+        metavar="SYSTEM",
+        help="copy this system, as koop2008, to be edited; ask nobody",
+    )
     command.add_argument("--local", action="store_true", help="this machine alone, without Slurm")
     command.add_argument("--force", action="store_true", help="write files anew that are there")
     command.add_argument("--dry-run", action="store_true", help="print the files, write nothing")
@@ -62,13 +67,18 @@ def run(options: argparse.Namespace) -> int:
         force=options.force or options.dry_run,
         local=options.local,
     )
-    written = init.prepare_system(request)
+    written = None if options.like else init.prepare_system(request)
+    files = written.files if written else init.copy_system(request, options.like)
     if options.dry_run:
-        for path, text in written.files.items():
+        for path, text in files.items():
             print(f"# {path}\n{text}")
         return Status.PASSED
-    init.write(written)
-    print("\n".join([*_summary(written), "", *_next(written, request, options.config_files)]))
+    init.write(files)
+    if written:
+        print("\n".join([*_summary(written), "", *_next(written, request, options.config_files)]))
+    else:
+        for path in files:
+            print(f"written    {_short(path)}, like {options.like}: edit it")
     return Status.PASSED
 
 

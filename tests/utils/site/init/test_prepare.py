@@ -410,3 +410,29 @@ def test_a_fabric_that_nobody_knows_is_said_to_be_unknown_and_its_nodes_can_be_l
     assert (done.status, "mine:debug: no fabric is stated" in done.errors) == (2, True)
     run = site.reframe("--system=mine", "-c", "checks/fabric.py", "-lC", **where)
     assert (run.status, "LinkCheck" in run.output) == (0, True), run.output + run.errors
+
+
+def test_a_system_like_one_of_a_paper_is_a_copy_with_a_name_of_its_own(site, tmp_path):
+    options = ("init-site", "mine", "--root", tmp_path)
+    done = site.acceptance(*options, "--like", "koop2008")
+    assert (done.status, done.output.count("like koop2008: edit it")) == (0, 2), done.errors
+    path = tmp_path / "config/systems/mine.py"
+    made, theirs = (
+        runpy.run_path(str(file)) for file in (path, ROOT / "config/systems/koop2008.py")
+    )
+    own = {"name": "mine", "hostnames": [r"^mine\b"]}
+    assert made["SYSTEM"] == {**theirs["SYSTEM"], **own}
+    assert made["ENVIRONMENTS"] == theirs["ENVIRONMENTS"]
+    assert str(ROOT) not in path.read_text()
+    of_spack = "spack-envs/systems/{}/packages.yaml"
+    assert (tmp_path / of_spack.format("mine")).read_text() == (
+        ROOT / of_spack.format("koop2008")
+    ).read_text()
+    listed = site.reframe(
+        *("--system", "mine", "-c", "checks/imb.py", "-lC"), ACCEPTANCE_SYSTEMS=str(tmp_path)
+    )
+    assert "@mine:qdr-pcie2+spack-openmpi" in listed.output, listed.errors
+    again = site.acceptance(*options, "--like", "koop2008")
+    assert (again.status, "--force writes it anew" in again.errors) == (2, True)
+    none = site.acceptance("init-site", "other", "--root", tmp_path, "--like", "nowhere")
+    assert (none.status, "there is no config/systems/nowhere.py" in none.errors) == (2, True)

@@ -6,6 +6,7 @@ from acceptance.site.init.prepare import (
     InitFault,
     Request,
     Written,
+    copy_system,
     prepare_system,
     write,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "InitFault",
     "Request",
     "Written",
+    "copy_system",
     "prepare_system",
     "write",
 ]

@@ -6,10 +6,12 @@ The files are for a human to edit, yet they run as they are. Where nobody could 
 
 import contextlib
 import os
+import pprint
 import re
 import runpy
 import socket
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,21 @@ _PACKAGES_HEAD = """\
 # fill in: where the nodes have another processor than this machine, the target to build for,
 #   all: {{require: [target=...]}}
 """
+
+
+#: The files of a system, by its name.
+_SYSTEM, _PACKAGES = "config/systems/{}.py", "spack-envs/systems/{}/packages.yaml"
+_LIKE = '''\
+"""`{name}`: a copy of `{like}`, whose hosts, nodes and facts are to be made those of the site."""
+
+from acceptance.core.paths import Workspace
+
+ENVIRONMENTS = {environments}
+
+SYSTEM = {system}
+# Jobs run in there: a folder that all nodes see.
+SYSTEM["prefix"] = str(Workspace.of().var)
+'''
 
 
 class InitFault(Fault):
@@ -110,9 +127,34 @@ def prepare_system(request: Request) -> Written:
     return Written(plan, {paths[0]: text, paths[1]: _packages(plan, request.workspace)})
 
 
-def write(written: Written) -> None:
-    """Write the files; raises InitFault where that is not allowed."""
-    for path, text in written.files.items():
+def copy_system(request: Request, like: str) -> dict[Path, str]:
+    """Return the files of a system like another one, which a human makes those of the site.
+
+    Raises InitFault where there is no such system.
+    """
+    paths = _paths(request)
+    roots = [root for root in request.workspace.systems if (root / _SYSTEM.format(like)).is_file()]
+    if not roots:
+        raise InitFault(f"there is no {_SYSTEM.format(like)} in {request.workspace.systems[-1]}")
+    names = runpy.run_path(str(roots[0] / _SYSTEM.format(like)))
+    system = {**names["SYSTEM"], "name": request.name, "hostnames": [rf"^{request.name}\b"]}
+    # A folder of the machine that it is written on.
+    del system["prefix"]
+    files = {paths[0]: _LIKE.format(
+        name=request.name, like=like, system=_literal(system),
+        environments=_literal(names["ENVIRONMENTS"]),
+    )}  # fmt: skip
+    packages = roots[0] / _PACKAGES.format(like)
+    return {**files, **({paths[1]: packages.read_text()} if packages.is_file() else {})}
+
+
+def _literal(value: object) -> str:
+    return pprint.pformat(value, width=100, sort_dicts=False)
+
+
+def write(files: Mapping[Path, str]) -> None:
+    """Write files, path -> text; raises InitFault where that is not allowed."""
+    for path, text in files.items():
         if INSTALLED and path.is_relative_to(ROOT):
             raise InitFault(
                 "nothing is written into an installed copy; name a folder of your own with --root, "
@@ -130,8 +172,7 @@ def _paths(request: Request) -> tuple[Path, Path]:
         raise InitFault(
             f"{request.name!r} is no name of a system: a letter, then letters, digits, - and _"
         )
-    folder = f"spack-envs/systems/{request.name}"
-    files = (f"config/systems/{request.name}.py", f"{folder}/packages.yaml")
+    files = (_SYSTEM.format(request.name), _PACKAGES.format(request.name))
     for root in dict.fromkeys([request.root, *request.workspace.systems]):
         for name in files:
             path = root / name
