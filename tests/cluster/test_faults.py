@@ -130,7 +130,7 @@ def test_a_job_behind_those_of_a_higher_partition_waits_and_runs(at, one_host, p
     assert (done[0].status, status) == (0, 0), done[0].output
 
 
-def test_a_job_whose_nodes_are_all_down_does_not_wait_for_them(at, one_host, prints):
+def test_where_all_nodes_are_down_no_job_is_submitted_and_the_gate_is_red(at, one_host, prints):
     measured, cluster = at(one_host), one_host
     prepare(measured, prints)
     for name in cluster.names:
@@ -141,8 +141,9 @@ def test_a_job_whose_nodes_are_all_down_does_not_wait_for_them(at, one_host, pri
         for name in cluster.names:
             cluster.resume(name)
     status, verdict = measured.site.gate()
-    assert (done.status, status) == (1, 1), done.output
-    assert f"it was blocked due to reason: {SHUT_OUT}" in messages(verdict)
+    assert (done.status, status) == (0, 1), done.output
+    assert [problem["kind"] for problem in verdict["problems"]] == ["no-cases"]
+    assert any("no case of imb.py on cluster:ten" in note for note in verdict["notes"])
     assert cluster.jobs() == {}
 
 
