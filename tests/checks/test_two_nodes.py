@@ -209,7 +209,7 @@ def test_the_real_pingpong_crosses_the_network_between_two_nodes(site, two_nodes
     (case,) = results.session(site.database).cases
     assert "placement" not in case.provenance
     (table,) = imb.parse(kept(site, "rfm_job.out")).tables
-    sent = sum(2 * row.size * row.repetitions for row in table.rows)
+    sent = sum(2 * row.size * row.values["repetitions"] for row in table.rows)
     assert sent > 10**8
     for node, total in moved(site, DEVICE).items():
         assert total > sent, node

@@ -40,7 +40,7 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     pcie_lanes: int | None = None
     mtu: int | None = None
     pcie_payload: int | None = None
-    ports: Annotated[int, Meta(ge=1, le=64, description="1 to 64")] = 0
+    ports: Annotated[int, Meta(ge=1, le=64, description="1 to 64")] = 1
     device: str | None = None
     cable: Annotated[float, Meta(ge=0, lt=1e6, description="in metres")] | None = None
     hops: Annotated[int, Meta(ge=0, le=99, description="0 to 99")] | None = None
@@ -66,7 +66,7 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
             raise FabricFault(f"view is of infiniband: nobody sees all of {facts.technology}")
         if devices and facts.ports > len(devices):
             raise FabricFault(f"ports is {facts.ports}, but device names {len(devices)}")
-        ports = facts.ports or max(1, len(devices))
+        ports = facts.ports if "ports" in given else max(1, len(devices))
         return replace(facts, device=",".join(devices) or None, ports=ports)
 
     def _known(self) -> dict[str, tuple[str, ...] | tuple[int, ...] | range | None]:
