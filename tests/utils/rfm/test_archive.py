@@ -220,6 +220,20 @@ def test_a_bit_of_the_archive_changes_nothing_or_is_told(path, work):
     assert told > FLIPS / 4
 
 
+def test_after_any_damaged_file_a_sound_one_is_read(tmp_path):
+    sound, damaged = tmp_path / "sound.parquet", tmp_path / "damaged.parquet"
+    duckdb.execute(f"COPY (SELECT 1 AS uuid, 'text' AS json, 2.5 AS start) TO '{sound}'")
+    data, rows_, ended = sound.read_bytes(), files.content(sound), 0
+    for place in range(len(data)):
+        damaged.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        try:
+            files.content(damaged)
+        except duckdb.Error:
+            ended += 1
+            assert files.content(sound) == rows_, place
+    assert ended > len(data) / 4
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_a_damaged_file_names_what_can_be_read(path, work, known):
     limit = fill(path)

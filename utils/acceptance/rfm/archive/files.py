@@ -152,7 +152,14 @@ def connection() -> "duckdb.DuckDBPyConnection":
 
 
 def _query(file: Path, select: str, *values: object) -> list[tuple[Any, ...]]:
-    return connection().execute(select, [escape(str(file)), *values]).fetchall()
+    import duckdb
+
+    try:
+        return connection().execute(select, [escape(str(file)), *values]).fetchall()
+    except (duckdb.InternalException, duckdb.FatalException):
+        # Such an error of a damaged file ends the connection: the next file needs a new one.
+        connection.cache_clear()
+        raise
 
 
 @contextmanager
