@@ -11,8 +11,12 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 
+# A run that builds what it was asked for takes as long as it takes.
+ACCEPTANCE_MINUTES ?= $(if $(ACCEPTANCE_BUILD),,5)
+
 run: setup  ## build or install the suites for this machine, run the checks, judge the results
 	@. ./env.sh && id=$$(date +%s)-$$$$ && status=0 verdict=0 \
+	  && export ACCEPTANCE_MINUTES=$(ACCEPTANCE_MINUTES) \
 	  && { reframe -c checks -r --session-extras run=$$id $(ARGS) || status=$$?; } \
 	  && { echo; acceptance gate --run $$id || verdict=$$?; echo; } \
 	  && { acceptance report --best-effort || true; } \

@@ -22,7 +22,7 @@ from acceptance.launch import slurm_jobs
 from acceptance.references import SOURCES
 from acceptance.software import program_of, software_of
 
-from . import reframe_patches, shared_machine, simulated
+from . import progress, reframe_patches, shared_machine, simulated
 from .extras import environment_of, refuse_wrong, simulator_of
 from .no_case import tell
 from .outputs import Outputs
@@ -97,6 +97,11 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
     def refuse_extras(self):
         """Run nothing where partition or environment state what cannot be."""
         refuse_wrong(self.current_partition, self.current_environ)
+
+    @run_before("run")
+    def end_in_time(self):
+        """Leave out what would begin after the time of the run is over."""
+        self.skip_if(bool(reason := progress.too_late()), reason)
 
     @run_before("run")
     def find_executable(self):

@@ -9,13 +9,15 @@ from acceptance.suites import osu
 from .build import SuiteBuild
 from .extras import extras_of
 from .no_case import needs_build
-from .partitions import largest_job, nodes_of, placements
+from .partitions import largest_job, mode_of, nodes_of, placements
 from .placed import PlacedCheck
 
 #: Environments whose MPI can take the network between processes of one node.
 LOOPBACK = ["+osu -no-loopback"]
 #: The sweep of every run that nobody asked for another one.
 SWEEP = "1:4194304"
+#: Repetitions of each message in the mode smoke.
+FEW_REPETITIONS = 100
 #: What the run that verifies the data prints; it stays beside the output.
 VALIDATION = "validation.out"
 
@@ -32,7 +34,8 @@ class OsuBenchmark(PlacedCheck):
 
     #: Smallest and largest message in bytes, `low:high`, powers of two.
     sizes = variable(str, value=SWEEP, loggable=True)
-    #: Repetitions of each message. 0: the program's own number, fewer of large messages.
+    #: Repetitions of each message. 0: the program's own number, fewer of large messages; in the
+    #: mode smoke few.
     iterations = variable(int, value=0, loggable=True)
     #: Verify the data that arrive, in a short run before the measured one: with `-c` a program
     #: writes its buffers anew for each message, which slows down what it measures. For OMB 7.1 and
@@ -54,6 +57,7 @@ class OsuBenchmark(PlacedCheck):
     # mbw_mr has been seen to wait for ever.
     time_limit = "5m"
     tags = {"osu", "mpi"}
+    differs_by_mode = True
 
     def choose(self):
         """Take what the suite's table says of this program."""
@@ -92,8 +96,15 @@ class OsuBenchmark(PlacedCheck):
             self.time_launch()
         if self.simulated and self.row.options and not self.iterations:
             self.executable_opts.append("-i 5 -x 1")  # each one takes the same time
-        if self.iterations and self.row.options:
-            self.executable_opts.append(f"-i {self.iterations} -x {self.iterations // 10 or 1}")
+        elif count := self.repetitions():
+            self.executable_opts.append(f"-i {count} -x {count // 10 or 1}")
+
+    def repetitions(self):
+        """Return how often each message is sent; 0: as often as the program sends it by itself."""
+        if not self.row.options:
+            return 0
+        few = not self.simulated and mode_of(self.current_partition, self.mode) == "smoke"
+        return self.iterations or (FEW_REPETITIONS if few else 0)
 
     def validates(self):
         """Tell whether the data of this case are verified; many buffers take minutes.
@@ -162,8 +173,8 @@ class OsuBenchmark(PlacedCheck):
     def parameters(self):
         """Return what a reference of this case must agree with."""
         found = super().parameters()
-        if self.iterations and self.row.options:
-            found["repetitions"] = str(self.iterations)
+        if count := self.repetitions():
+            found["repetitions"] = str(count)
         if self.row.processes == "even":
             found["pairs"] = str(self.np // 2)
         if self.row.buffers:

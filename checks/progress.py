@@ -6,6 +6,7 @@ look at the clock is all that they cost.
 """
 
 import numbers
+import os
 import time
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from .partitions import mode_of
 SOON, LATE = 10.0, 60.0
 #: The mode of which all cases are short, and how long one takes, in s.
 QUICK, CASE_TIME = "smoke", 2.0
+#: Minutes after which a run begins no case, where it is set; `make run` sets it.
+MINUTES = "ACCEPTANCE_MINUTES"
 
 
 class Told:
@@ -75,6 +78,22 @@ def tell_progress(run_all):
             _CURRENT.clear()
 
     return run_all_and_tell
+
+
+def too_late() -> str:
+    """Return why a case that would run now is left out; empty: it runs.
+
+    Raises ValueError where the environment variable is no number.
+    """
+    stated = os.environ.get(MINUTES)
+    if not stated:
+        return ""
+    try:
+        minutes = float(stated)
+    except ValueError:
+        raise ValueError(f"{MINUTES} is {stated!r}; it must be a number of minutes") from None
+    over = any(time.monotonic() - told.begin > 60 * minutes for told in _CURRENT)
+    return f"the {stated} minutes of this run are over; give it more with {MINUTES}" if over else ""
 
 
 def _since(task) -> float:

@@ -38,6 +38,25 @@ def test_a_case_that_ends_is_reframes_line_and_one_of_ours_and_its_metrics_are_i
     assert run.stored
 
 
+def test_a_run_whose_time_is_over_begins_no_case_and_says_so(site):
+    site.replay((DATA / "imb/IMB-MPI1_PingPong.impi.txt").read_text())
+    done = site.reframe(*CASE, ACCEPTANCE_MINUTES="0")
+    why = "the 0 minutes of this run are over; give it more with ACCEPTANCE_MINUTES"
+    assert f"[{why}]" in done.output
+    status, verdict = site.gate()
+    assert status == 1
+    assert (verdict["skipped"], verdict["ran"]) == (1, 0)
+    assert any(why in note for note in verdict["notes"])
+    assert site.reframe(*CASE, ACCEPTANCE_MINUTES="60").status == 0
+
+
+def test_minutes_that_are_no_number_fail_each_case_with_what_they_must_be(site):
+    site.replay((DATA / "imb/IMB-MPI1_PingPong.impi.txt").read_text())
+    done = site.reframe(*CASE, ACCEPTANCE_MINUTES="soon")
+    assert "ACCEPTANCE_MINUTES is 'soon'; it must be a number of minutes" in done.output
+    assert done.status == 1
+
+
 def test_verbose_shows_the_metrics(site):
     site.replay((DATA / "imb/IMB-MPI1_PingPong.impi.txt").read_text())
     assert "\nP: latency_8: " in site.reframe("-v", *CASE).output

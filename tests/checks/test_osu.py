@@ -150,6 +150,15 @@ def test_options_set_iterations_and_leave_out_the_verification(site, recorded):
     assert arguments(site) == ["-m 8:8 -i 50 -x 5"]
 
 
+def test_in_the_mode_smoke_repetitions_are_few_and_its_results_of_their_own(site, recorded):
+    replay(site, recorded("osu/osu_latency_m8.openmpi.txt"))
+    options = ["-S", "sizes=8:8", "-S", "validate=no", "--mode=smoke"]
+    done, (status, _) = run(site, "latency", *options)
+    assert (done.status, status) == (0, 0), done.output
+    assert arguments(site) == ["-m 8:8 -i 100 -x 10"]
+    assert only_case(site)[0].keys["repetitions"] == "100"
+
+
 def test_different_buffers_are_asked_for_and_a_case_of_their_own(site, recorded):
     replay(site, recorded("osu/osu_mbw_mr.openmpi.v7.2.txt"), "osu_mbw_mr")
     done, (status, _) = run(site, "mbw_mr", "-S", "sizes=1:64", buffers="different")
