@@ -93,7 +93,11 @@ class Site:
         return Result(done.returncode, done.stdout, done.stderr)
 
     def reframe(self, *arguments, **environment):
-        """Run ReFrame; where nobody chose a Python, from a process that has loaded it."""
+        """Run ReFrame; where nobody chose a Python, from a process that has loaded it.
+
+        On a system of its own it finds nothing that is installed on this machine.
+        """
+        _looked[0] |= "RFM_CONFIG_FILES" not in {**self.environment, **environment}
         variables, own = self.variables(**environment), {*self.environment, *environment}
         usual = shutil.which("reframe", path=variables["PATH"]) == str(started.REFRAME)
         if not usual or any(name.startswith("PYTHON") for name in own):
@@ -225,9 +229,10 @@ def pytest_addoption(parser):
     parser.addoption(
         "--list-same",
         metavar="FILE",
-        help="write the files whose tests run the same whatever is installed, as `@FILE` leaves "
-        "them out: each one passed, and neither started a program nor looked for one",
+        help="write the tests that run the same whatever is installed: each one passed, and "
+        "neither it nor its fixtures started a program or looked for one",
     )
+    parser.addoption("--without-same", metavar="FILE", help="leave out the tests that FILE lists")
 
 
 def pytest_configure(config):
@@ -241,8 +246,8 @@ def pytest_configure(config):
     shutil.which = _noted_which
 
 
-#: Whether the test that runs has started a program, or looked for one.
-_looked = [False]
+#: Whether the test that runs has started a program, or looked for one; the fixtures that did.
+_looked, _looking = [False], set()
 _which = shutil.which
 
 
@@ -257,29 +262,39 @@ def _noted_which(*arguments, **others):
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef):
+    before, _looked[0] = _looked[0], False
+    try:
+        return (yield)
+    finally:
+        if _looked[0]:
+            _looking.add(fixturedef)
+        _looked[0] |= before
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    if _looked[0]:
+    fixtures = (each for some in item._fixtureinfo.name2fixturedefs.values() for each in some)
+    if _looked[0] or not _looking.isdisjoint(fixtures):
         report.user_properties.append(("looked", call.when))
         _looked[0] = False
     return report
 
 
 class _Same:
-    """What a test session finds out of its files, over all workers."""
+    """What a test session finds out of its tests, over all workers."""
 
     def __init__(self, path):
-        self.path, self.files, self.others = path, set(), set()
+        self.path, self.tests, self.others = path, set(), set()
 
     def pytest_runtest_logreport(self, report):
-        file = report.nodeid.partition("::")[0]
-        self.files.add(file)
+        self.tests.add(report.nodeid)
         if not report.passed or report.user_properties:
-            self.others.add(file)
+            self.others.add(report.nodeid)
 
     def pytest_sessionfinish(self):
-        lines = (f"--ignore={file}\n" for file in sorted(self.files - self.others))
-        self.path.write_text("".join(lines))
+        self.path.write_text(json.dumps(sorted(self.tests - self.others)))
 
 
 def rank(path):
@@ -288,7 +303,12 @@ def rank(path):
     return next(places, len(GROUPS))
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if path := config.getoption("without_same"):
+        same = set(json.loads((config.rootpath / path).read_text()))
+        left_out = [item for item in items if item.nodeid in same]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item.nodeid not in same]
     items.sort(key=lambda item: rank(item.nodeid))
 
 
