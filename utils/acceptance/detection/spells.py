@@ -8,7 +8,7 @@ change is over. As many in a row on the bad side open it again.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,70 +60,27 @@ def within(change: LevelChange, spread: float) -> int:
     )
 
 
-@dataclass
-class SpellScan:
-    """The spells of a change, sample by sample: those that are over, and the last one.
-
-    `needed` samples in a row on the other side of the level `middle` end one, or begin another;
-    worse is above it where the change is `rising`, and none ends before the change was `detected`.
-    `next` is the first sample (index) that was not looked at, `row` how many before it were in a
-    row on the other side.
-    """
-
-    needed: int
-    middle: float
-    rising: bool
-    detected: int
-    start: int
-    decided: int
-    next: int
-    lasting: bool = True
-    row: int = 0
-    over: list[Spell] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, values: Floats, change: LevelChange, spread: float) -> "SpellScan":
-        """Begin with a change; `values` are those of the series, at least up to its decision.
-
-        `spread` is the relative standard deviation of one sample.
-        """
-        middle = math.sqrt(change.before * change.after)
-        first = begin(values, change)
-        return cls(
-            in_a_row(change, spread), middle, change.after > change.before,
-            change.detected, first, change.detected, change.start,
-        )  # fmt: skip
-
-    def go_on(self, values: Floats) -> None:
-        """Take in the values of the samples from `next` on."""
-        bad = (values > self.middle) if self.rising else (values < self.middle)
-        for at, worse in enumerate(bad.tolist(), self.next):
-            self.row = self.row + 1 if worse != self.lasting else 0
-            if self.row >= self.needed and at >= self.detected:
-                if self.lasting:
-                    self.over.append(Spell(self.start, self.decided, at))
-                else:
-                    self.start, self.decided = at - self.row + 1, at
-                self.lasting, self.row = not self.lasting, 0
-        self.next += len(bad)
-
-    def spells(self, undone: int | None) -> list[Spell]:
-        """Return the spells so far; `undone` is the sample at which the detector saw the end."""
-        last = [Spell(self.start, self.decided, undone)] if self.lasting else []
-        return [*self.over, *last]
-
-    def samples(self) -> set[int]:
-        """Return the samples that its spells speak of, now or when one more is looked at."""
-        row = {self.next - self.row} if self.row else set[int]()
-        own = {self.start, self.decided, *row}
-        return own.union(*((one.start, one.decided, one.end or 0) for one in self.over))
-
-
 def spells(values: Floats, change: LevelChange, spread: float, undone: int | None) -> list[Spell]:
-    """Return the spells of a change in all the values of a series, as `SpellScan` does."""
-    scan = SpellScan.of(values, change, spread)
-    scan.go_on(values[scan.next : None if undone is None else undone + 1])
-    return scan.spells(undone)
+    """Return the spells of a change in all the values of a series.
+
+    `spread` is the relative standard deviation of one sample, `undone` the sample at which the
+    detector saw the end. No spell ends before the change was detected.
+    """
+    needed, middle = in_a_row(change, spread), math.sqrt(change.before * change.after)
+    rising = change.after > change.before
+    some = values[change.start : None if undone is None else undone + 1]
+    bad = (some > middle) if rising else (some < middle)
+    start, decided, lasting, row = begin(values, change), change.detected, True, 0
+    over: list[Spell] = []
+    for at, worse in enumerate(bad.tolist(), change.start):
+        row = row + 1 if worse != lasting else 0
+        if row >= needed and at >= change.detected:
+            if lasting:
+                over.append(Spell(start, decided, at))
+            else:
+                start, decided = at - row + 1, at
+            lasting, row = not lasting, 0
+    return [*over, *([Spell(start, decided, undone)] if lasting else [])]
 
 
 def in_a_row(change: LevelChange, spread: float) -> int:

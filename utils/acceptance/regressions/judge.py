@@ -2,7 +2,7 @@
 
 What was found in the past was decided from what there was at that time (`progress/`), and is not
 decided again: so an incident keeps its identity. The samples of the past are read only of series
-that have a change more (`followed.py`), that have a baseline, or that an open incident asks about.
+that became worse, that have a baseline, or that an open incident asks about.
 
 What is worth a note about series that are judged only in part, or not at all.
 """
@@ -255,7 +255,7 @@ def _changes(
     change = each.told.change
 
     def session_of(sample: int) -> PastSession:
-        return sessions[each.when[sample][0]]
+        return sessions[int(each.sessions[sample])]
 
     count = progress.watched(session_of(change.detected))
     for spell in each.spells:
@@ -265,11 +265,11 @@ def _changes(
             "regression",
             session_of(spell.start),
             session_of(spell.decided),
-            each.when[spell.start][1],
+            float(each.times[spell.start]),
             before=float(change.before),
             after=float(change.after),
             confidence=confidence(change.score, count),
-            over=sessions[each.last] if accepted and over is None else over,
+            over=session_of(-1) if accepted and over is None else over,
             text=each.told.text,
             within=within(change, change.spread),
             node=each.told.node,
