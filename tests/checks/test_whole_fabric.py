@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from acceptance.campaigns import accepted_fabric
-from acceptance.campaigns.protocol import case_findings
+from acceptance.campaigns.protocol import build, findings
 from acceptance.core.paths import Workspace
 from acceptance.fabric import view
 from acceptance.rfm import database as results
@@ -129,14 +128,14 @@ def test_an_acceptance_stores_the_first_fabric_and_keeps_an_accepted_one(nights,
     workspace = replace(Workspace.of(), var=site.var, reference=site.folder / "reference")
     path = view.accepted.path_of(workspace.reference, "made")
     before = path.read_text()
-    (kept,) = accepted_fabric.store(data, workspace)
+    (kept,) = build.accept_fabrics(data, workspace)
     assert "stays as it was accepted" in kept
     assert path.read_text() == before
     path.unlink()
-    (refused,) = accepted_fabric.store({**data, "outcome": "rejected"}, workspace)
+    (refused,) = build.accept_fabrics({**data, "outcome": "rejected"}, workspace)
     assert "not stored as accepted: rejected" in refused
     assert not path.exists()
-    (stored,) = accepted_fabric.store(data, workspace)
+    (stored,) = build.accept_fabrics(data, workspace)
     assert stored == f"fabric made is accepted: {path}"
     lines = view.accepted.body(view.accepted.read(path).topology)
     assert view.accepted.checksum(lines) == case.provenance["fabric_sha256"]
@@ -160,7 +159,7 @@ def test_the_files_of_a_reading_are_kept(nights):
 
 def test_protocol_findings_name_link_code_and_remedy(nights):
     _, (_, (_, _, case), _) = nights
-    found = {each.code: each for each in case_findings.of_case(case)}
+    found = {each.code: each for each in findings.of_case(case)}
     assert found.keys() == {"FABRIC-WIDTH", "FABRIC-LOST", "FABRIC-ERRORS"}
     assert found["FABRIC-LOST"].id == "FABRIC-LOST:" + ALL["lost"].place.replace(" ", "")
     assert all(each.remedy for each in found.values())

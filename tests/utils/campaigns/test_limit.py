@@ -1,8 +1,8 @@
-"""`campaigns/limit.py`: an acceptance of some nodes only, which are named rightly."""
+"""An acceptance of some nodes only, which are named rightly."""
 
 import pytest
 
-from acceptance.campaigns.limit import LimitFault, exclusion, limit, pinned
+from acceptance.campaigns.nodes import LimitFault, exclusion, limit, pinned
 from acceptance.launch import SlurmNode, slurm_nodes
 
 

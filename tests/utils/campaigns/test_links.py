@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.campaigns.links import judge_links
+from acceptance.campaigns.nodes import judge_links
 from acceptance.core.findings import Observation
 from acceptance.launch import SlurmNode
 from acceptance.verdict import Nodes, Verdict

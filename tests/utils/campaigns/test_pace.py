@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta, timezone
 
-from acceptance.campaigns import pace, state
+from acceptance.campaigns import runner, state
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, Attempt, Progress, State
 
 START = datetime(2026, 11, 1, 22, tzinfo=timezone.utc)
@@ -29,8 +29,8 @@ def campaign(folder, number, minutes):
 
 def test_without_another_campaign_nothing_is_known(tmp_path):
     new = campaign(tmp_path, 9, {"links": None, "osu": None})
-    assert "step 1 of 2; " in pace.told(new, new.steps[0])
-    assert "rest unknown: none of 2 steps came to an end here" in pace.told(new, new.steps[0])
+    assert "step 1 of 2; " in runner.told(new, new.steps[0])
+    assert "rest unknown: none of 2 steps came to an end here" in runner.told(new, new.steps[0])
 
 
 def test_each_step_took_as_long_as_when_it_last_came_to_its_end(tmp_path):
@@ -38,7 +38,7 @@ def test_each_step_took_as_long_as_when_it_last_came_to_its_end(tmp_path):
     campaign(tmp_path, 2, {"links": 5, "osu": None, "imb": 7})
     new = campaign(tmp_path, 3, {"links": 4, "osu": None, "imb": None, "npb": None, "hpcc": None})
     new.steps[-1].state = NOT_PROVIDED
-    told = pace.told(new, new.steps[1])
+    told = runner.told(new, new.steps[1])
     assert told.startswith("step 2 of 4; ")
     assert "about 16 min left, by the last time without npb, which never came to an end" in told
     assert told.endswith("this step took 9 min then")
@@ -50,9 +50,9 @@ def test_what_another_selection_took_is_no_estimate(tmp_path):
     before.save()
     new = campaign(tmp_path, 3, {"links": None, "imb": None})
     new.steps[1].arguments = ["-r", "-S", "pinned=ten=node3,node4"]
-    assert "about 65 min left" in pace.told(new, new.steps[0])
+    assert "about 65 min left" in runner.told(new, new.steps[0])
     new.steps[1].arguments += ["-n", "Barrier"]
-    told = pace.told(new, new.steps[0])
+    told = runner.told(new, new.steps[0])
     assert "about 5 min left, by the last time without imb, which never came to an end" in told
     new.asked = {"nodes": {"ten": ["node1"]}}
-    assert "rest unknown" in pace.told(new, new.steps[0])
+    assert "rest unknown" in runner.told(new, new.steps[0])

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from acceptance.campaigns import conclusion, nodes, runner, steps
 from acceptance.campaigns import lock as campaign_lock
-from acceptance.campaigns import nodes, runner, steps, verdict
 from acceptance.campaigns import state as campaign
 from acceptance.cli import campaigns as campaign_cli
 from acceptance.core.errors import Fault
@@ -407,13 +407,13 @@ def test_what_a_later_attempt_has_again_counts_once(folder, monkeypatch):
         "second": [case("a", "pass"), case("b", "pass")],
     }
     monkeypatch.setattr(
-        verdict.database, "session",
+        conclusion.database, "session",
         lambda _, uuid: database.Session(uuid, 0, 0, "", "", "", 0, tuple(found[uuid])),
     )  # fmt: skip
     state = begin(folder)
     state.steps[0].state = campaign.DONE
     state.steps[0].attempts = [campaign.Attempt(uuid, "", session=uuid) for uuid in found]
-    (session,) = verdict.stopped(state, folder / "results.db")
+    (session,) = conclusion.stopped(state, folder / "results.db")
     assert [(one.where, one.result) for one in session.cases] == [("c", "fail")]
 
 
@@ -435,7 +435,7 @@ def test_a_suite_without_a_case_is_no_problem_where_options_chose_from_another(
         step.state, step.attempts = campaign.DONE, [campaign.Attempt(step.name, "")]
     given = Verdict(suites=[SuiteUse(suite, (), (), 1) for suite in suites])
     given.fail("no-cases", "ReFrame selected no case at all; or so", *options)
-    verdict._judge_whole(given, state)
+    conclusion._judge_whole(given, state)
     assert [problem.kind for problem in given.problems] == left
     assert given.status == (Status.FAILED if left else Status.PASSED)
 
@@ -448,7 +448,7 @@ def test_what_one_step_did_not_measure_another_one_may(folder, measured, left):
     cases = [CaseResult("made:ten+gcc", name, "pass", name, measured=True) for name in measured]
     given = Verdict(cases=cases)
     given.fail("nothing-measured", "no case of imb measured anything", "imb")
-    verdict._judge_whole(given, state)
+    conclusion._judge_whole(given, state)
     assert [problem.kind for problem in given.problems] == left
 
 

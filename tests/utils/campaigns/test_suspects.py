@@ -1,12 +1,12 @@
-"""`campaigns/suspects.py`: slow nodes get a step of their own, once."""
+"""Slow nodes get a step of their own, once."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from acceptance.campaigns import conclusion
 from acceptance.campaigns import state as campaign
-from acceptance.campaigns import suspects
 from acceptance.campaigns.state import DONE, PENDING, Attempt, Progress, State
 from acceptance.core.pairs import PairResult
 from acceptance.core.paths import Workspace
@@ -55,31 +55,31 @@ def campaign_with(workspace):
 
 def test_suspects_are_pinned_with_good_nodes_in_a_step_that_is_stored(workspace, campaign_with):
     state = campaign_with("node3")
-    assert suspects.add_step(state, workspace)
+    assert conclusion.add_step(state, workspace)
     stored = campaign.load(state.folder / "state.json")
     again = stored.steps[-1]
     assert (again.name, again.state, again.files) == ("nodes-again", PENDING, ["checks/nodes.py"])
     # Those first that were no partners of it.
     assert again.arguments == [*ARGUMENTS, "-S", "pinned=compute=node3,node1,node5,node6"]
     # One that was stopped then goes on with this step, and makes no other one.
-    assert not suspects.add_step(stored, workspace)
+    assert not conclusion.add_step(stored, workspace)
 
 
 def test_without_suspects_or_without_slurm_nothing_is_measured_again(workspace, campaign_with):
-    assert not suspects.add_step(campaign_with(), workspace)
+    assert not conclusion.add_step(campaign_with(), workspace)
 
 
 def test_nodes_that_nobody_can_ask_for_are_not_measured_again(workspace, campaign_with):
-    assert not suspects.add_step(campaign_with("node3", known=False), workspace)
+    assert not conclusion.add_step(campaign_with("node3", known=False), workspace)
 
 
 def test_a_step_that_did_not_end_names_no_suspects(workspace, campaign_with):
     state = campaign_with("node3")
     state.steps[0].state = PENDING
-    assert not suspects.add_step(state, workspace)
+    assert not conclusion.add_step(state, workspace)
 
 
 def test_a_database_that_cannot_be_read_is_left_to_the_verdict(workspace, campaign_with):
     state = campaign_with("node3")
     Path(workspace.results).unlink()
-    assert not suspects.add_step(state, workspace)
+    assert not conclusion.add_step(state, workspace)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.campaigns.protocol import files
+from acceptance.campaigns.protocol import build
 from acceptance.report import Protocol, addresses
 from tests import report_data
 from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
@@ -40,7 +40,7 @@ def written(tmp_path_factory):
         path.parent.mkdir()
         data = {**data, "campaign": f"accept-{name}"}
         path.write_text(json.dumps(data))
-        verified = files.verify(path)
+        verified = build.verify(path)
         # A changed campaign is one difference of each: those of interest come from `given`.
         lines = [line for line in verified.differences if "sha256" not in line.lower()]
         lines = lines if name in ("forged", "unmarked") else []

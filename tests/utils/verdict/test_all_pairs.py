@@ -1,12 +1,12 @@
-"""`verdict/all_pairs.py`: what becomes of culprits, in text, problems, alerts and protocol."""
+"""What becomes of the culprits of all pairs, in text, problems, alerts and protocol."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from acceptance.campaigns.protocol.codes import NODE_CODES, OF_PAIRS
-from acceptance.campaigns.protocol.nodes import of_nodes
+from acceptance.campaigns.protocol.codes import CODES, OF_PAIRS
+from acceptance.campaigns.protocol.findings import of_nodes
 from acceptance.core.findings import Observation
 from acceptance.core.pairs import PairMatrix
 from acceptance.nodes import FAILING, AllPairs, culprits
@@ -177,7 +177,7 @@ def test_a_protocol_names_them_by_ids_without_numbers():
 def test_each_kind_of_culprit_has_a_code():
     kinds = {*culprits.FAILING, model.UNSTEADY, model.NOT_JUDGED}
     assert {*OF_PAIRS} >= kinds
-    assert {*OF_PAIRS.values()} <= {*NODE_CODES}
+    assert {*OF_PAIRS.values()} <= {*CODES}
     assert {*FAILING} >= {*culprits.FAILING}
 
 

@@ -1,12 +1,12 @@
-"""`verdict/counters.py`: counters of errors that stand, by what earlier sessions have read."""
+"""Counters of errors that stand, by what earlier sessions have read."""
 
 from dataclasses import replace
 
 import pytest
 
 from acceptance.core.findings import Observation
-from acceptance.rfm import Case, Session
-from acceptance.verdict import counters
+from acceptance.rfm import Case, Session, database
+from acceptance.verdict.conclude import standing_counters
 
 DAY = 86400.0
 #: 2026-11-22, noon UTC.
@@ -33,8 +33,8 @@ def changes(monkeypatch, tmp_path):
     """Say what became of the counters of a session, given those before it, the newest first."""
 
     def change(*cases, before=()):
-        monkeypatch.setattr(counters.database, "sessions_of_check", lambda *_: iter(before))
-        found = counters.standing_counters(tmp_path / "results.db", session(0, *cases))
+        monkeypatch.setattr(database, "sessions_of_check", lambda *_: iter(before))
+        found = standing_counters(tmp_path / "results.db", session(0, *cases))
         return [counter.change for counter in found]
 
     return change
@@ -79,7 +79,7 @@ def test_each_counter_is_one_line(changes):
 
 
 def test_the_text_and_the_data_of_a_counter(monkeypatch, tmp_path):
-    monkeypatch.setattr(counters.database, "sessions_of_check", lambda *_: iter(()))
-    (found,) = counters.standing_counters(tmp_path, session(0, case(7)))
+    monkeypatch.setattr(database, "sessions_of_check", lambda *_: iter(()))
+    (found,) = standing_counters(tmp_path, session(0, case(7)))
     assert found.text == "node1 mlx5_0/1: link_downed stands at 7 (first reading)"
     assert replace(found, before=4, days=2.0).as_data()["before"] == 4

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import pytest
 
-from acceptance.verdict.junit import QUESTIONS, junit
-from acceptance.verdict.model import Status, Unprovided, Verdict
+from acceptance.verdict.junit import junit
+from acceptance.verdict.model import QUESTIONS, Status, Unprovided, Verdict
 from acceptance.verdict.text import verdict_text
 
 GREEN = {

@@ -4,19 +4,3 @@ from acceptance.alerts import acknowledgements, alert, notify, targets
 from acceptance.alerts.acknowledgements import Ack, AckFault
 from acceptance.alerts.alert import HISTORY, Alert
 from acceptance.alerts.notify import Acknowledged, AlertFault, Entry, Listing, Notification
-
-__all__ = [
-    "HISTORY",
-    "Ack",
-    "AckFault",
-    "Acknowledged",
-    "Alert",
-    "AlertFault",
-    "Entry",
-    "Listing",
-    "Notification",
-    "acknowledgements",
-    "alert",
-    "notify",
-    "targets",
-]

@@ -1,13 +1,33 @@
 """The nodes of a campaign: what Slurm has for each partition when it begins."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from acceptance.campaigns.state import NOT_PROVIDED, State
+from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, NODES_AGAIN
+from acceptance.core.errors import Fault
 from acceptance.core.text import shortened
-from acceptance.launch import SLURM, SlurmFault, SlurmNode, partition_nodes
+from acceptance.fabric.view.kinds import BENCHMARK as VIEW
+from acceptance.launch import (
+    SLURM,
+    SlurmFault,
+    SlurmNode,
+    excluded_nodes,
+    listed_nodes,
+    partition_nodes,
+    slurm_nodes,
+)
+from acceptance.rfm import Case
+from acceptance.rfm.configuration import Site
+from acceptance.rfm.session_schema import node_of_case
+from acceptance.verdict import Nodes, Verdict, place_of, stated_nodes
 
 #: Names of nodes that a line shows.
 _SHOWN = 8
+
+
+class LimitFault(Fault):
+    """A list of nodes that nothing can be limited to: which, and why."""
 
 
 def ask(system: Mapping[str, Any]) -> dict[str, list[SlurmNode]]:
@@ -34,3 +54,129 @@ def lines(nodes: Mapping[str, Iterable[SlurmNode]]) -> list[str]:
         text = f"{len(names)} of {len(names) + len(away)} nodes of {partition} are up"
         texts.append(text + (f"; not: {shortened(away, _SHOWN)}" if away else ""))
     return texts
+
+
+def limit(listed: str, known: Mapping[str, Sequence[SlurmNode]]) -> dict[str, list[str]]:
+    """Return the nodes of each partition that a list of Slurm, such as node[1-16], names.
+
+    `known` are the nodes of the partitions. Raises LimitFault for a name that none of them has, and
+    for a partition without any of them; SlurmFault where Slurm cannot read the list.
+    """
+    if not known:
+        raise LimitFault(f"--nodes {listed}: no partition of this system is one of Slurm")
+    names = listed_nodes(listed)
+    if not names:
+        raise LimitFault(f"--nodes {listed!r} names no node")
+    limited = {
+        partition: [node.name for node in nodes if node.name in names]
+        for partition, nodes in known.items()
+    }
+    everywhere = {name for chosen in limited.values() for name in chosen}
+    if unknown := [name for name in names if name not in everywhere]:
+        there = sorted({node.name for nodes in known.values() for node in nodes})
+        raise LimitFault(
+            f"--nodes {listed}: no node {', '.join(unknown)} in {', '.join(known)}; there are: "
+            f"{shortened(there, 16)}"
+        )
+    if empty := [partition for partition, chosen in limited.items() if not chosen]:
+        raise LimitFault(
+            f"--nodes {listed}: names no node of {', '.join(empty)}, whose cases would take any; "
+            "name one at least"
+        )
+    return limited
+
+
+def pinned(limited: Mapping[str, Iterable[str]], known: Mapping[str, Sequence[SlurmNode]]) -> str:
+    """Return what pins benchmarks to those of these nodes that are up, as `launch` writes pins."""
+    up = {partition: {node.name for node in nodes if node.up} for partition, nodes in known.items()}
+    chosen = {
+        partition: [name for name in names if name in up[partition]]
+        for partition, names in limited.items()
+    }
+    return slurm_nodes.write_pins(
+        {partition: names for partition, names in chosen.items() if names}
+    )
+
+
+def exclusion(
+    limited: Mapping[str, Iterable[str]],
+    known: Mapping[str, Sequence[SlurmNode]],
+    partitions: Iterable[Mapping[str, Any]],
+) -> str:
+    """Return the nodes that the link check leaves out, as a list of Slurm; empty for none.
+
+    Of two such options Slurm takes the last one: so those that partitions exclude are in it, too.
+    """
+    if not limited:
+        return ""
+    chosen = {name for names in limited.values() for name in names}
+    left_out = [node.name for nodes in known.values() for node in nodes if node.name not in chosen]
+    stated = [excluded_nodes(partition.get("access", ())) for partition in partitions]
+    return ",".join(dict.fromkeys(filter(None, (*left_out, *stated))))
+
+
+def asked_nodes(state: State, configuration: Site) -> Nodes:
+    """Return the nodes of a campaign's partitions, and how it was to measure them.
+
+    Raises SiteFault for a system that there is none of.
+    """
+    system = configuration.system(state.asked.get("system") or None)["name"]
+    of_pairs = [step for step in state.steps if step.name == ALL_PAIRS]
+    return Nodes(
+        known={f"{system}:{partition}": nodes for partition, nodes in state.nodes.items()},
+        stated=stated_nodes(configuration, [system]),
+        limited={f"{system}:{partition}": names for partition, names in state.limited.items()},
+        every=state.kind == "accept",
+        again=[
+            attempt.session
+            for step in state.steps
+            for attempt in step.attempts
+            if step.name == NODES_AGAIN and attempt.session
+        ],
+        paired=bool(of_pairs),
+        unpaired="".join(step.reason for step in of_pairs if step.state == NOT_PROVIDED),
+    )
+
+
+def judge_links(verdict: Verdict, nodes: Nodes, cases: Sequence[Case]) -> None:
+    """Fail for the nodes that are up and whose links nobody looked at.
+
+    Where `every` node counts, one that is not up fails, too: in an acceptance. Elsewhere the line
+    of the nodes tells it. Of a partition that the operator has limited to some nodes only these are
+    judged.
+    """
+    known = {place.partition(":")[2] for place in nodes.known}
+    verdict.problems = [
+        problem
+        for problem in verdict.problems
+        if not (problem.kind == "nodes-left-out" and known.issuperset(problem.about))
+    ]
+    for place, slurm in nodes.known.items():
+        if (count := nodes.stated.get(place, 0)) > len(slurm):
+            verdict.fail(
+                "nodes-unknown", f"{place} states {count} nodes, Slurm has {len(slurm)}", place
+            )
+        limited = nodes.limited.get(place, ())
+        asked = [node for node in slurm if not limited or node.name in limited]
+        up = [node.name for node in asked if node.up]
+        seen = looked_at(case for case in cases if place_of(case) == place)
+        if missing := [name for name in up if name not in seen]:
+            verdict.fail(
+                "nodes-not-looked-at",
+                f"{place}: the links of {len(up) - len(missing)} of {len(up)} nodes that are up "
+                f"were looked at; not: {shortened(missing, _SHOWN)}",
+                place,
+            )
+        for node in (node for node in asked if nodes.every and not node.up):
+            verdict.fail("node-not-up", f"{place}: {node.text}", place, node.name)
+
+
+def looked_at(cases: Iterable[Case]) -> set[str]:
+    """Return the nodes whose links cases have looked at, good or bad."""
+    return {
+        node
+        for case in cases
+        if case.suite == LINK_SUITE and case.benchmark != VIEW
+        if case.metrics or any(finding.node for finding in case.findings)
+        for node in (*case.nodes, node_of_case(case.name))
+    }

@@ -3,10 +3,11 @@
 import hashlib
 import os
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from acceptance.campaigns import pace
+from acceptance.campaigns import runner
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.state import (
     DONE,
@@ -21,6 +22,7 @@ from acceptance.campaigns.state import (
 )
 from acceptance.campaigns.steps import LINKS
 from acceptance.core.paths import LogFiles, Workspace
+from acceptance.core.text import plural, time_text
 from acceptance.rfm import (
     Case,
     ReframeProcess,
@@ -125,7 +127,7 @@ class Runner:
         self.state.save()
         again = f", without {len(done)} tests that were over" if done else ""
         self.say(f"=== {attempt.started} {self.state.id}: {step.name}{again}")
-        self.say(f"=== {pace.told(self.state, step)}")
+        self.say(f"=== {runner.told(self.state, step)}")
         attempt.status = self._reframe(
             command, reframe_environment(self.workspace, many_jobs=step.name == LINKS)
         )
@@ -203,3 +205,59 @@ def exclusions(names: Sequence[str]) -> list[str]:
 
 def _escaped(name: str) -> str:
     return "".join(f"\\{char}" if char in r"\.^$*+?{}[]()|" else char for char in name)
+
+
+def told(state: State, step: Progress) -> str:
+    """Return the line of a step that begins: which of how many, elapsed, and what is left."""
+    steps = [one for one in state.steps if one.state != NOT_PROVIDED]
+    number = 1 + next(place for place, one in enumerate(steps) if one is step)
+    elapsed = (now() - datetime.fromisoformat(state.started)).total_seconds()
+    left = [one for one in steps if one.state != DONE]
+    known = _durations(state, {one.name for one in left})
+    words = [
+        f"step {number} of {len(steps)}",
+        f"{time_text(elapsed)} since the beginning",
+        _rest(known, left),
+    ]
+    if step.name in known:
+        words.append(f"this step took {time_text(known[step.name])} then")
+    return "; ".join(words)
+
+
+def _rest(known: dict[str, float], left: list[Progress]) -> str:
+    if not known:
+        return f"rest unknown: none of {plural(len(left), 'step')} came to an end here before"
+    unknown = [one.name for one in left if one.name not in known]
+    without = f" without {', '.join(unknown)}, which never came to an end here" if unknown else ""
+    return f"about {time_text(sum(known.values()))} left, by the last time{without}"
+
+
+def _durations(state: State, names: set[str]) -> dict[str, float]:
+    """Return how long each step took in the newest campaign of this kind that ended it, in s.
+
+    A step that selected other cases says nothing of this one.
+    """
+    wanted = {step.name: _selection(state, step) for step in state.steps if step.name in names}
+    found: dict[str, tuple[str, float]] = {}
+    for other in campaign.readable(state.campaigns, f"{state.kind}-*"):
+        if other.id == state.id:
+            continue
+        for step in other.steps:
+            if step.state != DONE or not step.attempts:
+                continue
+            if wanted.get(step.name) != _selection(other, step):
+                continue
+            if found.get(step.name, ("",))[0] <= other.started:
+                times = [(one.started, one.ended) for one in step.attempts if one.ended]
+                found[step.name] = other.started, sum(_seconds(*one) for one in times)
+    return {name: seconds for name, (_, seconds) in found.items()}
+
+
+def _selection(state: State, step: Progress) -> tuple[object, ...]:
+    """Return what chose the cases of a step; whose turn it is among the nodes does not."""
+    words = [word for word in step.arguments if not word.startswith("pinned=")]
+    return state.asked.get("system"), state.limited, words
+
+
+def _seconds(started: str, ended: str) -> float:
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
-from acceptance.core.paths import ROOT
-from acceptance.rfm import check_files
+from acceptance.core.paths import ROOT, Workspace
+from acceptance.rfm import SelectedCase, check_files, durations, select
 from acceptance.rfm import configuration as site
 from acceptance.site import why_no_case
 
@@ -46,6 +46,21 @@ class Step:
     arguments: tuple[str, ...]
     reason: str = ""
     remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A step: its cases and builds, how long they take (s), and how many of them never ran here.
+
+    `seconds` counts those that did. A step that nothing provides has no cases.
+    """
+
+    step: Step
+    cases: int = 0
+    builds: int = 0
+    seconds: float = 0.0
+    unknown: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 def plan(
@@ -204,3 +219,51 @@ def _unprovided(
     """Say why a step has nothing to run, and what to do; empty when something provides it."""
     reasons = [why_no_case(path.stem, configuration, system) for path in group]
     return reasons[0] if all(reason for reason, _ in reasons) else ("", "")
+
+
+def preview(
+    plan: Sequence[Step], mode: str, extra: Sequence[str], workspace: Workspace
+) -> list[Preview]:
+    """Ask ReFrame for the cases of each step, and the results database for their times.
+
+    Raises Fault where ReFrame refuses a command, and where `extra`, further options for benchmarks,
+    selects none of them.
+    """
+    selected = {step.name: select(step.arguments, workspace) for step in plan if not step.reason}
+    chosen = [name for step in plan if (name := step.name) in selected and _takes(step, extra)]
+    if chosen and not any(selected[name].cases for name in chosen):
+        raise Fault(f"{' '.join(extra)} selects no case of {', '.join(chosen)}")
+    keys = {
+        step.name: [_key(case, step, mode) for case in selected[step.name].cases]
+        for step in plan
+        if step.name in selected
+    }
+    wanted = {key for of_step in keys.values() for key in of_step}
+    known = durations.durations(workspace.results, wanted) if workspace.results.exists() else {}
+    previews = []
+    for step in plan:
+        if step.name not in selected:
+            previews.append(Preview(step))
+            continue
+        cases = selected[step.name].cases
+        previews.append(
+            Preview(
+                step,
+                sum(not case.fixture for case in cases),
+                sum(case.fixture for case in cases),
+                sum(known.get(key, 0.0) for key in keys[step.name]),
+                sum(key not in known for key in keys[step.name]),
+                selected[step.name].warnings,
+            )
+        )
+    return previews
+
+
+def _takes(step: Step, extra: Sequence[str]) -> bool:
+    """Tell whether a step is run with further options."""
+    return bool(extra) and step.arguments[-len(extra) :] == (*extra,)
+
+
+def _key(case: SelectedCase, step: Step, mode: str) -> durations.CaseInMode:
+    """Return the key of a case; the link check, as a build, is the same in every mode."""
+    return case.name, case.where, "" if case.fixture or step.name == LINKS else mode

@@ -13,16 +13,12 @@ from acceptance.campaigns import (
     Runner,
     State,
     Step,
-    accepted_fabric,
     conclusion,
-    limit,
     lock,
     nodes,
     protocol,
     rotation,
     steps,
-    suspects,
-    verdict,
 )
 from acceptance.campaigns import state as campaign
 from acceptance.cli import preview, report
@@ -194,14 +190,14 @@ def _accept(options: argparse.Namespace) -> int:
     system = configuration.system(options.system)
     refuse_wrong(system, configuration, options.workspace)
     known = nodes.ask(system)
-    limited = {} if options.nodes is None else limit.limit(options.nodes, known)
+    limited = {} if options.nodes is None else nodes.limit(options.nodes, known)
     plan = steps.plan(
         "acceptance",
         configuration,
         system=options.system,
-        pinned=(pinned := limit.pinned(limited, known)),
+        pinned=(pinned := nodes.pinned(limited, known)),
         limited=pinned,
-        excluded=limit.exclusion(limited, known, system["partitions"]),
+        excluded=nodes.exclusion(limited, known, system["partitions"]),
         extra=tuple(options.reframe),
         own=options.own,
     )
@@ -222,7 +218,7 @@ def _accept(options: argparse.Namespace) -> int:
     def finish(state: State, given: Verdict) -> str:
         data = protocol.decide(state, given, options.workspace, options.config_files, state.people)
         written = protocol.write(data, options.output or state.folder)
-        told = accepted_fabric.store(data, options.workspace)
+        told = protocol.accept_fabrics(data, options.workspace)
         return "\n".join([protocol_cli.last_lines(data, written), *told])
 
     return _campaign("accept", asked, plan, known, [], resumed, finish, False, options)
@@ -267,7 +263,7 @@ def _campaign(
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
             runner.run()
-            if suspects.add_step(state, workspace):
+            if conclusion.add_step(state, workspace):
                 runner.run()
             given = conclusion.conclude(
                 state,
@@ -282,7 +278,7 @@ def _campaign(
         last = finish(state, given)
         # What is shown is what is kept: the campaign has ended when both are.
         stored.keep(workspace, state.id, given)
-        summary = verdict.summary(state, given)
+        summary = conclusion.summary(state, given)
         paragraph = "\n".join(wrapped("", summary, 0))
         rest = "\n".join(filter(None, (paragraph, last)))
         runner.say(

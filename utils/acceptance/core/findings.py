@@ -10,6 +10,14 @@ CRITICAL, MAJOR, MINOR, INFO = "critical", "major", "minor", "info"
 SEVERITIES = (CRITICAL, MAJOR, MINOR, INFO)
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What all findings of a kind have in common: how bad they are, and what to do about them."""
+
+    severity: str
+    remedy: str
+
+
 #: Characters that are stored of a field at most; an output may be anything.
 STORED = 4000
 

@@ -113,7 +113,7 @@ def rows_of(seen: Iterable[Observation], since: Mapping[str, str]) -> list[Row]:
                     each,
                     _TROUBLES.get(each.kind),
                     since.get(view.key_of(each), "")[:10],
-                    view.REMEDIES.get(each.kind, ""),
+                    kind.remedy if (kind := view.kinds.kind_of(each)) else "",
                     0 if place else len(alike),
                 )
             )

@@ -4,19 +4,3 @@ from acceptance.site import init
 from acceptance.site.doctor import BROKEN, MISSING, OK, Examined, examine, refuse_wrong
 from acceptance.site.unmet import Unmet, unmet_rows
 from acceptance.site.unprovided import in_words, partition_size, why_no_case, without_case
-
-__all__ = [
-    "BROKEN",
-    "MISSING",
-    "OK",
-    "Examined",
-    "Unmet",
-    "examine",
-    "in_words",
-    "init",
-    "partition_size",
-    "refuse_wrong",
-    "unmet_rows",
-    "why_no_case",
-    "without_case",
-]

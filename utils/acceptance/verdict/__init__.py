@@ -1,12 +1,15 @@
 """One verdict on a run: complete, passed, no worse than before; as text, JUnit, Prometheus."""
 
 from acceptance.verdict import prometheus, stored
-from acceptance.verdict.asked_nodes import Nodes
 from acceptance.verdict.cases import judge_cases, of_culprits
-from acceptance.verdict.conclude import compare_with_guidelines, conclude, examine
+from acceptance.verdict.conclude import (
+    compare_with_baselines,
+    compare_with_guidelines,
+    conclude,
+    examine,
+)
 from acceptance.verdict.coverage import fail_without_suite
 from acceptance.verdict.junit import junit
-from acceptance.verdict.merged import merged
 from acceptance.verdict.model import (
     LEFT_OUT,
     CaseResult,
@@ -15,8 +18,10 @@ from acceptance.verdict.model import (
     SuiteUse,
     Unprovided,
     Verdict,
+    merged,
 )
 from acceptance.verdict.nodes import (
+    Nodes,
     compare,
     coverage_text,
     judge_nodes,
@@ -28,46 +33,7 @@ from acceptance.verdict.nodes import (
     stated_nodes,
     tolerance_of,
 )
-from acceptance.verdict.plain_checks import compare_with_baselines
 from acceptance.verdict.remeasure import Repetition, is_repetition
 from acceptance.verdict.session import judge
 from acceptance.verdict.stored import VerdictFault
 from acceptance.verdict.text import WORDS, verdict_text
-
-__all__ = [
-    "LEFT_OUT",
-    "WORDS",
-    "CaseResult",
-    "Nodes",
-    "Problem",
-    "Repetition",
-    "Status",
-    "SuiteUse",
-    "Unprovided",
-    "Verdict",
-    "VerdictFault",
-    "compare",
-    "compare_with_baselines",
-    "compare_with_guidelines",
-    "conclude",
-    "coverage_text",
-    "examine",
-    "fail_without_suite",
-    "is_repetition",
-    "judge",
-    "judge_cases",
-    "judge_nodes",
-    "junit",
-    "limited_text",
-    "merged",
-    "node_lines",
-    "not_benchmarked",
-    "not_compared",
-    "of_culprits",
-    "place_of",
-    "prometheus",
-    "stated_nodes",
-    "stored",
-    "tolerance_of",
-    "verdict_text",
-]

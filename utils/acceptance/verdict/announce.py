@@ -13,9 +13,8 @@ from acceptance.core.text import one_line, plural, shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.launch import SlurmNode
 from acceptance.nodes import FAILING, compared_in, finding_of
-from acceptance.verdict.all_pairs import has_ended
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
-from acceptance.verdict.nodes import short_name
+from acceptance.verdict.nodes import has_ended, short_name
 
 #: New alerts of a partition beyond which one stands for all of them.
 MOST = 10
@@ -23,19 +22,6 @@ MOST = 10
 _FABRIC = "fabric"
 #: Characters of what an alert says.
 _LONGEST = 300
-
-#: Problems that leave something unmeasured. They have an alert, and whoever has acknowledged it is
-#: not sent it again; but what was not measured has not passed, whoever knows of it.
-UNMEASURED = frozenset(
-    (
-        *("error", "lost", "interrupted", "no-cases", "not-stored", "fewer-cases", "no-run"),
-        *("no-database", "unreadable-database", "nothing-measured", "no-suite", "step-not-run"),
-        *("unfinished", "check-without-case", "no-accounting", "campaign", "verdict"),
-        "last-run",
-    )
-)
-#: Problems of which no alert is kept: the state of alerts itself, and what a protocol has.
-_UNSENT = frozenset(("alerts", "protocol"))
 
 
 def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
@@ -49,7 +35,7 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
     alerts: dict[str, Alert] = {}
     of_problem: dict[int, list[str]] = {}
     for number, problem in enumerate(verdict.problems):
-        if problem.alerts or problem.kind in _UNSENT:
+        if problem.alerts or not problem.rule.sent:
             continue
         case = failing.get(problem.about[0]) if problem.about else None
         if problem.kind == "nothing-measured" and _is_of_failures(problem, verdict):
@@ -62,7 +48,7 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
         alerts[key] = replace(alerts[key], since=opened[key].since)
     told_by = _summed_up(alerts, opened)
     for number, keys in of_problem.items():
-        if (problem := verdict.problems[number]).kind not in UNMEASURED:
+        if not (problem := verdict.problems[number]).rule.unmeasured:
             ids = tuple(dict.fromkeys(told_by[key].id for key in keys))
             verdict.problems[number] = replace(problem, alerts=ids)
     for number, problem in enumerate(verdict.problems):
@@ -108,8 +94,8 @@ def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> 
         place = (system, name, "", " ".join((problem.kind, *what)))
         given = _alert(alert.FAILURE, place, since, problem.message, nodes=names)
         return [replace(given, compared=tuple(dict.fromkeys(each.compared for each in findings)))]
-    if case is None or problem.kind in UNMEASURED:
-        kind = alert.UNMEASURED if problem.kind in UNMEASURED else alert.FAILURE
+    if case is None or problem.rule.unmeasured:
+        kind = alert.UNMEASURED if problem.rule.unmeasured else alert.FAILURE
         check = " ".join((problem.kind, *problem.about))
         place = (verdict.system, "", "", check)
         return [_alert(kind, place, since, problem.message, sort=verdict.sort)]

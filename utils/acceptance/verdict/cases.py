@@ -91,7 +91,7 @@ def _result(case: Case) -> CaseResult:
     faults: dict[str, str] = {}
     fabric: dict[str, str] = {}
     for finding in case.findings:
-        if finding.fails and finding.kind in kinds.KINDS:
+        if finding.fails and finding.kind in kinds.TABLE:
             told = fabric.get(finding.device)
             fabric[finding.device] = "; ".join(filter(None, (told, kinds.said(finding))))
         elif finding.fails and finding.node and finding.kind not in FAILING:
@@ -202,7 +202,7 @@ def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
         for case in cases
         for finding in case.findings
         if not finding.fails
-        and finding.kind not in (STANDING, SHARED, RECORDED_OTHERWISE, *kinds.KINDS)
+        and finding.kind not in (STANDING, SHARED, RECORDED_OTHERWISE, *kinds.TABLE)
     )
     for text, count in seen.items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
@@ -215,7 +215,7 @@ def _note_fabric(verdict: Verdict, cases: Iterable[Case]) -> None:
             said = case.provenance.get("fabric", "") if case.metrics else ""
             told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"
             verdict.fabric[f"{case.system}:{case.partition}"] = told
-        seen = (each for each in case.findings if each.kind in kinds.KINDS and not each.fails)
+        seen = (each for each in case.findings if each.kind in kinds.TABLE and not each.fails)
         notes = dict.fromkeys(f"fabric: {each.text}" for each in seen)
         verdict.notes += [text for text in notes if text not in verdict.notes]
 

@@ -5,28 +5,78 @@ history up to it (`regressions/judge.py`), and the guidelines that need no refer
 (`guidelines/evaluate.py`).
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
-from acceptance import guidelines
+from acceptance import guidelines, references
 from acceptance.core import state_files
 from acceptance.core.extras import ExtrasFault
 from acceptance.core.paths import Workspace
+from acceptance.core.words import is_measured, split_metric
+from acceptance.fabric.link_check import STANDING
+from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.regressions import judge as regressions
-from acceptance.rfm import ResultsFault, Session, SiteFault, configuration
+from acceptance.rfm import Case, Metric, ResultsFault, Session, SiteFault, configuration, database
 from acceptance.rfm import database as results
 from acceptance.verdict import remeasure, stored, stored_values
 from acceptance.verdict import session as gate
-from acceptance.verdict.asked_nodes import Nodes
-from acceptance.verdict.counters import standing_counters
 from acceptance.verdict.coverage import judge_references, note_links
-from acceptance.verdict.merged import merged
-from acceptance.verdict.model import Problem, Status, Verdict
-from acceptance.verdict.nodes import judge_nodes, stated_nodes, tolerance_of
-from acceptance.verdict.plain_checks import compare_with_baselines
+from acceptance.verdict.model import Problem, Status, Verdict, merged
+from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
 from acceptance.verdict.remeasure import Repetition
+
+#: System and partition of a counter, its node, device and name.
+_Key = tuple[str, str, str, str, str]
+_DAY = 86400.0
+#: Earlier readings that are looked at for when a counter last grew.
+_READINGS = 200
+#: The class of the link check, as ReFrame names its cases.
+LINK_CHECK = "LinkCheck"
+
+
+@dataclass(frozen=True)
+class StandingCounter:
+    """A counter of errors above zero. Times are in s since the epoch.
+
+    `before` is what it was at the last reading, `days` before this one; both are None where there
+    was none. `since` is the time of the earliest reading that had the same value; 0 where it is
+    another one than before.
+    """
+
+    system: str
+    partition: str
+    node: str
+    device: str
+    counter: str
+    value: int
+    before: int | None = None
+    days: float | None = None
+    since: float = 0.0
+
+    @property
+    def change(self) -> str:
+        """Say what became of it since the last reading."""
+        if self.before is None or self.days is None:
+            return "first reading"
+        ago = f"{self.days:.1f} days"
+        if self.value < self.before:
+            return f"counter was reset: {self.before} before, in {ago}"
+        if self.value > self.before:
+            return f"+{self.value - self.before} in {ago}"
+        return f"no more since {datetime.fromtimestamp(self.since).astimezone():%Y-%m-%d}"
+
+    @property
+    def text(self) -> str:
+        """Return a line: `node1 mlx5_0/1: link_downed stands at 7 (+3 in 2.0 days)`."""
+        place = f"{self.node} {self.device}"
+        return f"{place}: {self.counter} stands at {self.value} ({self.change})"
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the counter as plain data, with its text."""
+        return {**asdict(self), "text": self.text}
 
 
 def conclude(
@@ -271,3 +321,109 @@ def _compare_with_history(
     ]
     if alerts:
         verdict.status = max(verdict.status, Status.FAILED)
+
+
+def standing_counters(results: Path, session: Session) -> list[StandingCounter]:
+    """Return the counters that stand in a session, compared with earlier ones of the database.
+
+    Raises ResultsFault when that cannot be read.
+    """
+    current = {key: value for case in session.cases for key, value in _standing(case)}
+    if not current:
+        return []
+    last: dict[_Key, tuple[int, float]] = {}
+    since: dict[_Key, float] = {}
+    unsettled = set(current)
+    earlier = database.sessions_of_check(results, LINK_CHECK, session.start)
+    for number, reading in enumerate(earlier):
+        if number == _READINGS or not unsettled:
+            break
+        values = {key: value for case in reading.cases for key, value in _standing(case)}
+        looked_at = {place for case in reading.cases for place in _looked_at(case)}
+        for key in [key for key in unsettled if key[:3] in looked_at]:
+            value = values.get(key, 0)
+            last.setdefault(key, (value, reading.end))
+            if value == current[key]:
+                since[key] = reading.end
+            else:
+                unsettled.remove(key)
+    return [
+        _counter(key, value, last.get(key), session.end, since.get(key, 0.0))
+        for key, value in current.items()
+    ]
+
+
+def _counter(
+    key: _Key, value: int, last: tuple[int, float] | None, now: float, since: float
+) -> StandingCounter:
+    if last is None:
+        return StandingCounter(*key, value)
+    before, time = last
+    return StandingCounter(*key, value, before, (now - time) / _DAY, since)
+
+
+def _standing(case: Case) -> Iterator[tuple[_Key, int]]:
+    for seen in case.findings:
+        if seen.kind == STANDING:
+            place = case.system, case.partition, seen.node, seen.device, seen.what
+            yield place, int(seen.found)
+
+
+def _looked_at(case: Case) -> Iterable[tuple[str, str, str]]:
+    """Return the nodes whose counters a case has read; older releases read none."""
+    names = filter(None, case.provenance.get("counters", "").split(","))
+    return [(case.system, case.partition, node) for node in names]
+
+
+def compare_with_baselines(verdict: Verdict, session: Session, folder: Path) -> None:
+    """Judge what plain checks measured by the baselines of a folder laid out like `reference/`.
+
+    The benchmark of such a row is the name of the case.
+    """
+    plain = [case for case in session.cases if case.plain and case.passed and not case.fixture]
+    if not plain:
+        return
+    try:
+        library = references.load(folder)
+    except ReferenceFault as err:
+        verdict.fail("references", str(err))
+        return
+    for case in plain:
+        _judge(verdict, case, library)
+
+
+def _judge(verdict: Verdict, case: Case, library: Library) -> None:
+    place = f"{case.name} @{case.where}"
+    perfvalues: dict[str, Sequence[Any]] = {}
+    citations: dict[str, str] = {}
+    for metric in case.metrics:
+        if not is_measured(metric.value):
+            continue  # a problem already
+        try:
+            row = _row(case, metric, library)
+        except (LookupError, ValueError) as err:
+            verdict.fail("references", f"{place}: {metric.name}: {err}", place, metric.name)
+            continue
+        thresholds = row and library.thresholds(row)
+        if not row or not thresholds:
+            continue
+        if metric.reference is None:  # it was counted as one that nothing judges
+            verdict.recorded -= 1
+            source = row.citation.split(",")[0]
+            verdict.judged[source] = verdict.judged.get(source, 0) + 1
+        off = references.outside(metric.value, row.value, *thresholds)
+        values = (metric.value, row.value, *thresholds, metric.unit, "fail" if off else "pass")
+        perfvalues[f"{case.system}:{case.partition}:{metric.name}"] = values
+        citations[metric.name] = row.citation
+    if misses := references.misses_text(perfvalues, citations):
+        verdict.fail("off-baseline", f"{place}: {'; '.join(misses)}", place)
+
+
+def _row(case: Case, metric: Metric, library: Library) -> Reference | None:
+    """Return the baseline of a metric; raises LookupError and ValueError as `Library.look_up`."""
+    stem, size = split_metric(metric.name)
+    parameters = {"environment": case.environment}
+    if size is not None:
+        parameters["message_size"] = str(size)
+    place = case.system, case.partition, case.subject
+    return library.look_up(*place, stem, parameters, metric.unit, ("baseline",))

@@ -11,47 +11,45 @@ from collections.abc import Sequence
 from datetime import datetime
 from xml.etree import ElementTree as xml
 
-from acceptance.alerts import HISTORY
 from acceptance.core.text import printable
 from acceptance.core.words import SIMULATED
-from acceptance.nodes import FAILING
-from acceptance.verdict.model import COUNTED, CaseResult, Problem, Status, Verdict
+from acceptance.verdict.model import (
+    ALIKE,
+    COUNTED,
+    GUIDELINES,
+    NODES,
+    QUESTIONS,
+    RUN,
+    STEADY,
+    CaseResult,
+    Problem,
+    Status,
+    Verdict,
+)
 from acceptance.verdict.nodes import is_compared, node_lines, not_benchmarked
-
-#: Question -> the kinds of problems that answer it with no; the first one takes all other kinds.
-QUESTIONS: dict[str, tuple[str, ...]] = {
-    "everything that was selected was run and stored": (),
-    "every case passed": ("case-failed", "off-baseline", "left-out", "unfinished"),
-    "every metric was measured": (
-        *("nothing-measured", "no-metrics", "missing-metrics", "impossible-value"),
-    ),
-    "every node was looked at and benchmarked": (
-        *("nodes-not-benchmarked", "nodes-not-looked-at", "nodes-left-out"),
-        *("node-not-up", "nodes-unknown"),
-    ),
-    "no node is worse than the others": FAILING,
-    "nothing became worse": tuple(HISTORY),
-    "the MPI follows the guidelines": ("guideline", "guidelines"),
-}
 
 
 def junit(verdict: Verdict) -> str:
-    """Return a verdict as XML."""
+    """Return a verdict as XML.
+
+    Codes of terminals are spelt out: XML cannot hold most of them. All that is left is among
+    https://www.w3.org/TR/xml/#charsets.
+    """
     suite = xml.Element(
         "testsuite",
-        name=_text(
+        name=printable(
             f"interconnect acceptance of {verdict.system or 'no system'}"
             + (", SIMULATED" if verdict.simulated else "")
         ),
-        hostname=_text(verdict.host or "unknown"),
+        hostname=printable(verdict.host or "unknown"),
         time=f"{verdict.elapsed:.3f}",
         timestamp=verdict.time or datetime.now().isoformat(timespec="seconds"),
     )
     properties = xml.SubElement(suite, "properties")
     for name in ("campaign", "session", "command", "database", "outcome"):
-        xml.SubElement(properties, "property", name=name, value=_text(getattr(verdict, name)))
+        xml.SubElement(properties, "property", name=name, value=printable(getattr(verdict, name)))
     if verdict.simulated:
-        xml.SubElement(properties, "property", name=SIMULATED, value=_text(verdict.no_evidence))
+        xml.SubElement(properties, "property", name=SIMULATED, value=printable(verdict.no_evidence))
     _add_questions(suite, verdict)
     _add_cases(suite, verdict.cases)
     suite.set("tests", str(len(suite.findall("testcase"))))
@@ -60,7 +58,7 @@ def junit(verdict: Verdict) -> str:
     left_out = [f"{each.check}: not selected by {each.options}" for each in verdict.not_selected]
     known = [f"{text}: {line}" for text, line in verdict.known]
     notes = [verdict.cases_text, *left_out, *known, *verdict.notes]
-    xml.SubElement(suite, "system-out").text = _text("\n".join(notes))
+    xml.SubElement(suite, "system-out").text = printable("\n".join(notes))
     xml.SubElement(suite, "system-err")
     xml.indent(suite)
     # As ASCII it is the same in whatever encoding it is printed.
@@ -71,21 +69,19 @@ def junit(verdict: Verdict) -> str:
 def _add_questions(suite: xml.Element, verdict: Verdict) -> None:
     """Add what the verdict as a whole answers."""
     answers: dict[str, list[Problem]] = {question: [] for question in QUESTIONS}
-    first = next(iter(answers))
     for problem in verdict.problems:
-        asked = (question for question, kinds in QUESTIONS.items() if problem.kind in kinds)
-        answers[next(asked, first)].append(problem)
+        answers[problem.rule.question].append(problem)
     word = "error" if verdict.status == Status.CANNOT_JUDGE else "failure"
     for question, problems in answers.items():
         case = xml.SubElement(suite, "testcase", classname="acceptance", name=question, time="0")
         if problems:
             kinds = " ".join(dict.fromkeys(problem.kind for problem in problems))
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            message = _text(problems[0].message) + more
+            message = printable(problems[0].message) + more
             answer = xml.SubElement(case, word, type=kinds, message=message)
-            answer.text = _text("\n".join(problem.message for problem in problems))
+            answer.text = printable("\n".join(problem.message for problem in problems))
         elif reason := _not_asked(question, verdict):
-            xml.SubElement(case, "skipped", message=_text(reason))
+            xml.SubElement(case, "skipped", message=printable(reason))
 
 
 def _add_cases(suite: xml.Element, results: Sequence[CaseResult]) -> None:
@@ -96,42 +92,32 @@ def _add_cases(suite: xml.Element, results: Sequence[CaseResult]) -> None:
         if known.passed and not result.passed:
             by_place[result.place] = result
     for result in by_place.values():
-        name, where = _text(result.name), _text(result.where)
+        name, where = printable(result.name), printable(result.where)
         case = xml.SubElement(suite, "testcase", classname=where, name=name)
         case.set("time", f"{result.seconds or 0:.3f}")
         if result.passed:
             continue
         if result.result in COUNTED:
             message = ": ".join(filter(None, (COUNTED[result.result][1], result.reason)))
-            xml.SubElement(case, "skipped", message=_text(message))
+            xml.SubElement(case, "skipped", message=printable(message))
         else:
-            reason = _text(result.reason or f"its result is {result.result or 'not known'}")
-            kind = _text(result.result or "none")
+            reason = printable(result.reason or f"its result is {result.result or 'not known'}")
+            kind = printable(result.result or "none")
             failure = xml.SubElement(case, "failure", type=kind, message=reason)
             failure.text = reason
 
 
 def _not_asked(question: str, verdict: Verdict) -> str:
     """Say why a question without a problem has no answer either; empty if it is yes."""
-    if not verdict.session and question != next(iter(QUESTIONS)):
+    if not verdict.session and question != RUN:
         return "no session was read"
     entries = verdict.nodes.values()
-    if question == "every node was looked at and benchmarked" and any(
-        map(not_benchmarked, entries)
-    ):
+    if question == NODES and any(map(not_benchmarked, entries)):
         return "; ".join(node_lines(verdict.nodes)) or "no node was benchmarked"
-    if question == "no node is worse than the others" and not any(map(is_compared, entries)):
+    if question == ALIKE and not any(map(is_compared, entries)):
         return "no nodes were compared with each other"
-    if question == "nothing became worse" and not verdict.history.get("judged"):
+    if question == STEADY and not verdict.history.get("judged"):
         return str(verdict.history.get("cannot_judge") or "no history was read")
-    if question == "the MPI follows the guidelines" and not verdict.guidelines.get("compared"):
+    if question == GUIDELINES and not verdict.guidelines.get("compared"):
         return "nothing that could be compared was measured"
     return ""
-
-
-def _text(text: str) -> str:
-    """Return text in which codes of terminals are spelt out: XML cannot hold most of them.
-
-    All that is left is among https://www.w3.org/TR/xml/#charsets.
-    """
-    return printable(text)

@@ -1,15 +1,16 @@
 """A verdict as data: what was measured, what judged it, and what is wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
-from acceptance.alerts import Acknowledged, Alert
+from acceptance.alerts import HISTORY, Acknowledged, Alert
 from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
+from acceptance.nodes import FAILING
 
 
 class Status(IntEnum):
@@ -25,6 +26,67 @@ class Status(IntEnum):
         return ("pass", "fail", "cannot-judge")[self]
 
 
+#: The questions that a verdict answers, in their order.
+RUN, CASES, METRICS, NODES, ALIKE, STEADY, GUIDELINES = QUESTIONS = (
+    "everything that was selected was run and stored",
+    "every case passed",
+    "every metric was measured",
+    "every node was looked at and benchmarked",
+    "no node is worse than the others",
+    "nothing became worse",
+    "the MPI follows the guidelines",
+)
+
+
+class Rule(Struct, frozen=True):
+    """What problems of a kind have in common: the question that they answer with no.
+
+    `code` is that of a protocol; empty where the cases, or what else is in it, say it more exactly.
+    `unmeasured`: something was left unmeasured. They have an alert, and whoever has acknowledged it
+    is not sent it again; but what was not measured has not passed, whoever knows of it. `sent`:
+    alerts tell of them.
+    """
+
+    question: str = RUN
+    code: str = "NOT-MEASURED"
+    unmeasured: bool = False
+    sent: bool = True
+
+
+#: The rule of a kind that has no row.
+MISSED = Rule()
+#: Kind of a problem -> its rule.
+PROBLEMS: dict[str, Rule] = {
+    **dict.fromkeys(
+        (
+            *("error", "lost", "interrupted", "no-cases", "not-stored", "fewer-cases", "no-run"),
+            *("no-suite", "step-not-run", "check-without-case", "last-run", "campaign", "verdict"),
+        ),
+        Rule(unmeasured=True),
+    ),
+    **dict.fromkeys(("sessions-gone", "unreadable-session"), MISSED),
+    **dict.fromkeys(
+        ("no-database", "unreadable-database", "no-accounting"), Rule(RUN, "SET-UP", True)
+    ),
+    **dict.fromkeys(("references", "reference-unmet", "perflogs"), Rule(RUN, "SET-UP")),
+    "alerts": Rule(RUN, "SET-UP", sent=False),
+    "protocol": Rule(RUN, "", sent=False),
+    **dict.fromkeys(("case-failed", "left-out"), Rule(CASES, "")),
+    "off-baseline": Rule(CASES, "BELOW-BASELINE"),
+    "unfinished": Rule(CASES, unmeasured=True),
+    "nothing-measured": Rule(METRICS, unmeasured=True),
+    **dict.fromkeys(("no-metrics", "missing-metrics"), Rule(METRICS)),
+    "impossible-value": Rule(METRICS, "IMPLAUSIBLE"),
+    **dict.fromkeys(("nodes-not-benchmarked", "nodes-left-out"), Rule(NODES, "")),
+    **dict.fromkeys(("nodes-not-looked-at", "nodes-unknown"), Rule(NODES)),
+    "node-not-up": Rule(NODES, "NODE-ABSENT"),
+    **dict.fromkeys(FAILING, Rule(ALIKE, "")),
+    **dict.fromkeys(HISTORY, Rule(STEADY, "")),
+    "guideline": Rule(GUIDELINES, ""),
+    "guidelines": Rule(GUIDELINES, "SET-UP"),
+}
+
+
 class Problem(Struct, frozen=True, forbid_unknown_fields=True):
     """A reason why the verdict is not green: a stable kind, and a sentence for the reader.
 
@@ -38,6 +100,11 @@ class Problem(Struct, frozen=True, forbid_unknown_fields=True):
     message: str
     about: tuple[str, ...] = ()
     alerts: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> Rule:
+        """Return what all problems of its kind have in common."""
+        return PROBLEMS.get(self.kind, MISSED)
 
 
 class SuiteUse(Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,7 +240,7 @@ class Verdict(Struct, forbid_unknown_fields=True):
     #: with InfiniBand that was measured -> why nobody is to look at its fabric.
     fabric: dict[str, str] = field(default_factory=dict)
     fabric_not_viewed: dict[str, str] = field(default_factory=dict)
-    #: Counters of errors that stand above zero (`verdict/counters.py`).
+    #: Counters of errors that stand above zero (`StandingCounter` of `verdict/conclude.py`).
     counters: list[dict[str, Any]] = field(default_factory=list)
     #: What simulated the cases (`SimGrid 3.32`); empty where machines were measured.
     simulators: list[str] = field(default_factory=list)
@@ -267,3 +334,56 @@ class Verdict(Struct, forbid_unknown_fields=True):
         if lacking := [name for name in cls.__struct_fields__ if name not in data]:
             raise ValueError(f"it has no {', '.join(lacking)}")
         return verdict
+
+
+#: What verdicts on several runs add up, and what they list.
+_COUNTS = (
+    *("elapsed", "builds", "passed", "failed", "expected_failures", "skipped", "not_run"),
+    "recorded",
+)
+_LISTS = ("unprovided", "check_files", "notes", "problems", "cases", "alerts", "simulators")
+
+
+def merged(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return one verdict on several runs: the worst of them, with the sum of what they did."""
+    first, *others = verdicts
+    for other in others:
+        first.status = max(first.status, other.status)
+        first.command = "; ".join(filter(None, (first.command, other.command)))
+        first.session = " ".join(filter(None, (first.session, other.session)))
+        for name in ("database", "system", "host", "time"):
+            setattr(first, name, getattr(first, name) or getattr(other, name))
+        for name in _COUNTS:
+            setattr(first, name, getattr(first, name) + getattr(other, name))
+        for source, count in other.judged.items():
+            first.judged[source] = first.judged.get(source, 0) + count
+        first.suites = _merged_suites([*first.suites, *other.suites])
+        for name in _LISTS:
+            known = getattr(first, name)
+            known += [entry for entry in getattr(other, name) if entry not in known]
+        first.not_selected += other.not_selected
+        first.links_not_judged |= other.links_not_judged
+        first.fabric |= other.fabric
+        first.fabric_not_viewed |= other.fabric_not_viewed
+    first.not_selected = _never_selected(first)
+    return first
+
+
+def _never_selected(verdict: Verdict) -> list[Unselected]:
+    """Return the check files that no run selected, each once, with what left it out first."""
+    said = {each.name for each in verdict.unprovided} | {*verdict.check_files}
+    first = {each.check: each for each in reversed(verdict.not_selected) if each.check not in said}
+    return [first[check] for check in sorted(first)]
+
+
+def _merged_suites(uses: Sequence[SuiteUse]) -> list[SuiteUse]:
+    by_suite: dict[str, SuiteUse] = {}
+    for use in uses:
+        known = by_suite.get(use.suite, SuiteUse(use.suite, (), (), 0))
+        by_suite[use.suite] = SuiteUse(
+            use.suite,
+            tuple(dict.fromkeys((*known.environments, *use.environments))),
+            tuple(dict.fromkeys((*known.versions, *use.versions))),
+            known.cases + use.cases,
+        )
+    return list(by_suite.values())

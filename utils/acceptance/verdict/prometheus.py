@@ -131,10 +131,10 @@ def _of_sessions(sessions: Sequence[Session]) -> _Samples:
         findings.setdefault((case.system, case.partition), set()).update(
             finding.text
             for finding in case.findings
-            if not finding.fails and finding.kind not in kinds.KINDS
+            if not finding.fails and finding.kind not in kinds.TABLE
         )
         for finding in case.findings:
-            if finding.fails and finding.kind in kinds.KINDS:
+            if finding.fails and finding.kind in kinds.TABLE:
                 place = (case.system, case.partition, finding.kind, finding.device)
                 yield "acceptance_fabric_finding", place, 1.0
         labels = (case.system, case.partition, case.environment, case.name)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.campaigns.protocol import conclusions, remedies
+from acceptance.campaigns.protocol import codes, conclusions
 from acceptance.campaigns.protocol.build import _case
 from acceptance.campaigns.protocol.markdown import markdown
 from acceptance.core.pairs import PairResult, stored_data
@@ -261,7 +261,7 @@ def test_the_markdown_has_all_metrics_and_keeps_its_tables_whole():
     assert "**Rejected**" in text
     assert "| bandwidth_peak | 100 | MB/s | fail | >= 2502.24 MB/s (limit of" in text
     assert "Maker \\| Sons" in text
-    assert remedies.CODES["BELOW-LIMIT"].remedy in text
+    assert codes.CODES["BELOW-LIMIT"].remedy in text
 
 
 # A real one

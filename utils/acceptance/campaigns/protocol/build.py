@@ -5,10 +5,12 @@ It is plain data; `acceptance.campaigns.protocol.conclusions` says what follows 
 
 import hashlib
 import importlib.metadata
+import json
 import math
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +18,27 @@ import msgspec
 import yaml
 
 from acceptance import claims, references
-from acceptance.campaigns import known_nodes, verdict
+from acceptance.campaigns import conclusion, nodes
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.protocol.conclusions import (
+    ACCEPTED,
     FORMAT,
     REJECTED,
+    RESERVED,
     VERSION,
     checksum,
     conclusions,
+    differences,
     metric_verdict,
     plain,
 )
-from acceptance.campaigns.state import State
-from acceptance.core import machine
+from acceptance.campaigns.protocol.markdown import markdown
+from acceptance.campaigns.state import CampaignFault, State
+from acceptance.core import machine, state_files
 from acceptance.core.findings import CRITICAL, MAJOR, SHARED
 from acceptance.core.pairs import stored_data
 from acceptance.core.paths import Workspace
+from acceptance.fabric import view
 from acceptance.rfm import Case, ResultsFault, Session
 from acceptance.rfm import configuration as site
 from acceptance.verdict import Status, Verdict
@@ -70,7 +77,7 @@ def build(
 
     Raises ResultsFault and SiteFault when results or configuration cannot be read.
     """
-    sessions = verdict.sessions(state, workspace.results)
+    sessions = conclusion.sessions(state, workspace.results)
     configuration = site.load(config_files)
     system = configuration.system(state.asked.get("system") or None)
     data: dict[str, Any] = {
@@ -162,7 +169,7 @@ def _asked(
         ),
         "checks": _checksums(workspace.checks, "*.py", "src/*"),
         "tolerances": tolerances,
-        "nodes": msgspec.to_builtins(known_nodes.of_campaign(state, configuration)),
+        "nodes": msgspec.to_builtins(nodes.asked_nodes(state, configuration)),
     }
 
 
@@ -235,3 +242,90 @@ def _versions(sessions: Sequence[Session], root: Path) -> dict[str, Any]:
         "kernel": platform.release(),
         "suites": suites,
     }
+
+
+_NAME = "protocol"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A protocol that was read, as data and as Markdown; and where it does not agree with itself.
+
+    `checksum` is that of what was read, whatever stands in it.
+    """
+
+    data: dict[str, Any]
+    markdown: str
+    checksum: str
+    differences: list[str]
+
+
+def check_folder(folder: Path) -> None:
+    """Make the folder of a protocol, before all is measured; raises CampaignFault."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as err:
+        raise CampaignFault(f"{folder}: no protocol can be written there: {err.strerror}") from None
+
+
+def path_of(folder: Path) -> Path:
+    """Return the protocol of a folder, as data."""
+    return folder / f"{_NAME}.json"
+
+
+def write(data: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
+    """Write a protocol as JSON and as Markdown, each whole; raises CampaignFault."""
+    paths = path_of(folder), folder / f"{_NAME}.md"
+    texts = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n", markdown(data)
+    try:
+        for path, text in zip(paths, texts, strict=True):
+            state_files.write_text(path, text)
+    except state_files.StoredFault as err:
+        raise CampaignFault(f"the protocol is not written: {err}") from None
+    return paths
+
+
+def verify(path: Path) -> Verified:
+    """Read a protocol, draw its conclusions again, and compare; with the Markdown beside it, too.
+
+    Raises CampaignFault for a file that cannot be read or is no protocol.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, dict):
+            raise ValueError("no protocol")
+        lines, text = differences(data), markdown(data)
+        beside = path.with_suffix(".md")
+        if beside.exists() and beside.read_text(encoding="utf-8") != text:
+            lines.append(f"{beside} is not what {path.name} gives")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as err:
+        raise CampaignFault(f"{path}: {err}") from None
+    return Verified(data, text, checksum(data), lines)
+
+
+def accept_fabrics(data: Mapping[str, Any], workspace: Workspace) -> Iterator[str]:
+    """Store each fabric that the protocol has seen as accepted, and say so, or why not.
+
+    One that was accepted before stays: a lost cable would be accepted by measuring again. Raises
+    Fault.
+    """
+    seen = {
+        told["fabric_name"]: told["fabric_sha256"]
+        for case in data["measured"]
+        if "fabric_sha256" in (told := case["provenance"])
+    }
+    for name, fabric in seen.items():
+        path = view.accepted.path_of(workspace.reference, name)
+        lines = view.errors.read_lines(view.errors.state_paths(workspace.var, name)[1])
+        if known := view.accepted.read(path):
+            told = f"stays as it was {known.text_of_history}; `acceptance fabric accept` changes it"
+        elif data["outcome"] not in (ACCEPTED, RESERVED):
+            told = f"is not stored as accepted: {data['outcome']}"
+        elif view.accepted.checksum(lines) != fabric:
+            told = "is not stored as accepted: it was read again since"
+        else:
+            view.accepted.take_over(path, lines, data["ended"], f"acceptance {data['campaign']}")
+            told = f"is accepted: {path}"
+        yield f"fabric {name} {told}"

@@ -1,132 +1,17 @@
-"""Codes of findings on nodes and on links that nobody judged: how bad, and what to do about it."""
+"""The codes of findings: how bad what each of them says is, and what to do about it.
 
-from dataclasses import dataclass
+What failed a case, a slow node, and what is wrong in a whole fabric have their kinds in capitals as
+codes; those of other findings are named by the maps below.
+"""
 
-from acceptance.core.findings import CRITICAL, MAJOR, MINOR
+import re
 
-
-@dataclass(frozen=True)
-class Code:
-    """What findings of one kind have in common."""
-
-    severity: str
-    remedy: str
-
+from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, Kind
+from acceptance.fabric.view.kinds import TABLE
 
 _PAIRS = "reframe -c checks/all_pairs.py -r"
 _AGAIN = "reframe -c checks/nodes.py -r -S pinned=PARTITION=NODE,PARTNER"
 
-NODE_CODES = {
-    "LINKS-NOT-JUDGED": Code(
-        MINOR,
-        "state the fabric of the partition with its rate in its `extras`, or agree that the links "
-        "of its nodes are looked at otherwise",
-    ),
-    "NODE-SLOW": Code(
-        MAJOR,
-        "compare it with a good node: its links and slot (lspci -vv, LnkSta), clock and power "
-        "limits, memory channels, BIOS, what else runs on it; take it out until it is as fast as "
-        f"the others ({_AGAIN})",
-    ),
-    "NODES-DIFFER": Code(
-        MAJOR,
-        "see what the slower ones have in common: a switch or its uplinks, a rack, a BIOS version, "
-        "an image; nodes that are meant to differ belong into partitions of their own",
-    ),
-    "NODES-BETTER": Code(
-        MINOR,
-        "see why so few are better: all others are slow for one reason, or these belong into a "
-        "partition of their own",
-    ),
-    "PAIR-SLOW": Code(
-        MAJOR,
-        f"measure each with another partner ({_AGAIN}): one that is slow again is to blame; if "
-        "none is, it is the way between them",
-    ),
-    "WAY-SLOW": Code(
-        MAJOR,
-        "see the route between the two, and its cables (ibtracert, ibdiagnet; Ethernet: the hash "
-        "over uplinks), and the error counters of the switches on it",
-    ),
-    "ROUND-SLOW": Code(
-        MINOR,
-        "see whether the fabric is meant to be tapered; if not, uplinks or core switches are "
-        "missing, or the routes do not spread over them",
-    ),
-    "NODE-UNSTEADY": Code(
-        MINOR,
-        f"measure it several times more ({_AGAIN}), and see its error counters, its clock, and "
-        "what else ran on it",
-    ),
-    "NOT-BENCHMARKED": Code(
-        MAJOR,
-        "bring these nodes up (sinfo -R) and run it again; or limit the acceptance to those that "
-        "are to be accepted (--nodes LIST), which the protocol then says",
-    ),
-    "NOT-COMPARED": Code(
-        MINOR,
-        "let all nodes be measured in pairs (checks/nodes.py, three nodes or more); until then "
-        "references alone judge a node",
-    ),
-    "PAIRS-NODE": Code(
-        MAJOR,
-        "it is slow with nearly all partners: see its cable at both ends, its port and its slot "
-        "(lspci -vv, LnkSta), its error counters, what else runs on it; then measure again "
-        f"({_PAIRS})",
-    ),
-    "PAIRS-WAY": Code(
-        MAJOR,
-        "both are good with others: see the route between them in this direction and its cables "
-        "(ibtracert, ibdiagnet; Ethernet: the hash over uplinks), and the error counters of the "
-        f"switches on it; then measure again ({_PAIRS})",
-    ),
-    "PAIRS-UPLINK": Code(
-        MAJOR,
-        "see the cables between the switches of these two sets of nodes: one that is missing, slow "
-        "(iblinkinfo) or counts errors (ibqueryerrors), and whether routes spread over all of them",
-    ),
-    "PAIRS-CABLE": Code(
-        MAJOR,
-        "reseat this cable at both ends, then replace it, then try other ports; see its error "
-        "counters (ibqueryerrors), and whether a port is limited (ibportstate); then measure again "
-        f"({_PAIRS})",
-    ),
-    "PAIRS-DIFFER": Code(
-        MAJOR,
-        "see what the slower ones have in common: a switch or its uplinks, a rack, a BIOS version, "
-        "an image; nodes that are meant to differ belong into partitions of their own",
-    ),
-    "PAIRS-FAILED": Code(
-        CRITICAL,
-        "messages between them did not arrive: see the links of both (ibstat, dmesg), the route "
-        "(ibtracert) and the subnet manager's log; a node that fails with many is to blame itself",
-    ),
-    "PAIRS-UNSTEADY": Code(
-        MINOR,
-        "it was slow while all nodes were busy, and good alone: see whether the fabric is meant to "
-        f"be oversubscribed, and what else used it; measure again ({_PAIRS})",
-    ),
-    "PAIRS-NOT-JUDGED": Code(
-        MINOR, "let at least four nodes be measured, and give it the time (-S AllPairs.limit=1h)"
-    ),
-    "PAIRS-NOT-MEASURED": Code(
-        MINOR,
-        "let all pairs be measured (checks/all_pairs.py: an environment with the feature patterns, "
-        "two nodes or more); until then no slow cable between two good nodes is found",
-    ),
-    "LIMITED": Code(MINOR, "accept the other nodes as well, or agree that they do not count"),
-}
-
-#: Kind of a finding of the comparison of nodes -> code.
-OF_NODES = {
-    "node-slow": "NODE-SLOW",
-    "nodes-differ": "NODES-DIFFER",
-    "nodes-better": "NODES-BETTER",
-    "pair-slow": "PAIR-SLOW",
-    "way-slow": "WAY-SLOW",
-    "round-slow": "ROUND-SLOW",
-    "node-unsteady": "NODE-UNSTEADY",
-}
 
 #: Kind of a culprit of all pairs -> code.
 OF_PAIRS = {
@@ -142,3 +27,251 @@ OF_PAIRS = {
     "node-unsteady": "PAIRS-UNSTEADY",
     "not-judged": "PAIRS-NOT-JUDGED",
 }
+
+
+_CABLE = "reseat the cable at both ends, then replace it, then try another port of the switch"
+_SLOT = (
+    "reseat the adapter; see whether the slot has the lanes and the generation (dmidecode -t slot, "
+    "lspci -vv: LnkCap against LnkSta) and the BIOS does not limit it; then try another slot"
+)
+_FABRIC = "look at the links of its nodes first (acceptance accept, or reframe --mode=maintenance)"
+_SLOW = (
+    f"{_FABRIC}; then repeat it on other pairs of nodes: one that is slow with every partner is to "
+    "blame itself; otherwise it is the way between them, or the MPI's settings"
+)
+
+CODES = {
+    "LINK-RATE": Kind(
+        CRITICAL,
+        f"{_CABLE}; see both ends with ibdiagnet or mlxlink -d DEVICE, and whether the switch's "
+        "port is limited (ibportstate)",
+    ),
+    "LINK-STATE": Kind(
+        CRITICAL,
+        f"see that the cable is in and the subnet manager runs (ibstat, sminfo; Ethernet: ip link, "
+        f"the switch's port); {_CABLE}",
+    ),
+    "LINK-MISSING": Kind(
+        CRITICAL,
+        "see whether the adapter is there (lspci) and its driver has loaded it (dmesg, ibstat, ip "
+        "link); if it is, name the right one as `device` in the fabric facts; if not, reseat or "
+        "replace it",
+    ),
+    "LINK-ERRORS": Kind(
+        MINOR,
+        f"{_CABLE}; clear and watch the counters (perfquery -R, ibqueryerrors; ethtool -S), and "
+        "see the signal with mlxlink -d DEVICE -c",
+    ),
+    "LINK-COUNTERS": Kind(
+        MINOR, f"clear it (perfquery -R), and see whether it grows; where it does, {_CABLE}"
+    ),
+    "LINK-FAILED": Kind(
+        CRITICAL, f"the link went down under load: {_CABLE}; see dmesg and the switch's log"
+    ),
+    "LINK-RESET": Kind(
+        MAJOR, "see why node or adapter restarted in the middle (dmesg, uptime), then repeat"
+    ),
+    "LINK-UNREADABLE": Kind(
+        MAJOR, "let users read these files below /sys; without them nothing is known of the link"
+    ),
+    "PCIE-SPEED": Kind(MAJOR, _SLOT),
+    "PCIE-WIDTH": Kind(MAJOR, _SLOT),
+    "ETH-SPEED": Kind(
+        CRITICAL,
+        "see both ends (ethtool DEVICE, the switch's port): autonegotiation on, no fixed speed, a "
+        f"transceiver of the right speed; {_CABLE}",
+    ),
+    "ETH-DUPLEX": Kind(
+        MAJOR, "let both ends negotiate (ethtool -s DEVICE autoneg on); one end is set by hand"
+    ),
+    "MTU": Kind(
+        MAJOR, "set it on the node (ip link set DEVICE mtu N), and on every switch at least as much"
+    ),
+    "MISPLACED": Kind(
+        MAJOR,
+        "the ranks stood elsewhere: see variables of the user, and defaults of Slurm or the MPI, "
+        "that override its options (SLURM_*, OMPI_MCA_*, I_MPI_*, taskset)",
+    ),
+    "IMPLAUSIBLE": Kind(
+        CRITICAL,
+        "the number was not measured over this fabric: see which device the MPI took (UCX_NET_"
+        "DEVICES, FI_PROVIDER, btl), whether ranks shared a node, and whether the facts are right",
+    ),
+    "NO-BYTES": Kind(
+        CRITICAL,
+        "the messages went over another network: name the device to the MPI (UCX_NET_DEVICES, "
+        "FI_PROVIDER, FI_TCP_IFACE, btl_tcp_if_include), and see whether `device` is right",
+    ),
+    "BELOW-BASELINE": Kind(MAJOR, f"{_SLOW}; or make a new baseline of what is right now"),
+    "BELOW-PUBLISHED": Kind(MAJOR, _SLOW),
+    "BELOW-LIMIT": Kind(MAJOR, f"{_SLOW}; see that the PCIe slot and payload are as the facts say"),
+    "BELOW-REFERENCE": Kind(MAJOR, _SLOW),
+    "ABOVE-REFERENCE": Kind(
+        MINOR, "better than its reference allows: see whether it still measures the same thing"
+    ),
+    "CASE-FAILED": Kind(MAJOR, "read its output in the stage folder, then run it alone (-n NAME)"),
+    "TIME-LIMIT": Kind(
+        MAJOR,
+        "see whether it hung (a rank without its fabric) or only needs longer (-S time_limit=30m); "
+        "look at its nodes first",
+    ),
+    "BUILD-FAILED": Kind(
+        MAJOR, "read the build's output in the stage folder; see compilers and MPI in spack-envs/"
+    ),
+    "JOB-ENDED": Kind(
+        MAJOR, "Slurm ended the job: see the node (sinfo -R, scontrol show node, dmesg), and repeat"
+    ),
+    "JOB-BLOCKED": Kind(
+        MAJOR,
+        "Slurm would not have started it before somebody fixes what it says: nodes (sinfo -R), the "
+        "partition's limits (scontrol show partition), account and QOS (sacctmgr); then repeat",
+    ),
+    "NOT-STARTED": Kind(MAJOR, "its nodes were busy: repeat, or let it wait: max_pending_time=2h"),
+    "GUIDELINE": Kind(
+        INFO, "tune the MPI's choice of the algorithm for this size, or report it to its makers"
+    ),
+    "CLAIM": Kind(MAJOR, "compare the two results that it is said of, and how they were measured"),
+    "CLAIM-OPEN": Kind(
+        MINOR,
+        "measure both of its sides (acceptance claims --all says what is missing), or agree that "
+        "it does not count",
+    ),
+    "REGRESSION": Kind(
+        MAJOR, "see what changed at that time (acceptance history); acknowledge it when it is meant"
+    ),
+    "NODE-ABSENT": Kind(
+        MAJOR,
+        "see why Slurm gives it no jobs (sinfo -R, scontrol show node), repair and resume it, then "
+        "measure again; or agree that it is no part of this acceptance",
+    ),
+    "NOT-MEASURED": Kind(MAJOR, "fix what kept it from being measured, and run it again"),
+    "NOT-PROVIDED": Kind(MINOR, "provide the suite as it says, or agree that it is not needed"),
+    "NOT-JUDGED": Kind(
+        INFO,
+        "nothing exists that could judge it: agree on a value and write it to reference/sites/",
+    ),
+    "RESTRICTED": Kind(MINOR, "run it again without these options, or agree on them"),
+    "SET-UP": Kind(MAJOR, "fix the set-up: acceptance doctor says what is missing"),
+    "LINKS-NOT-JUDGED": Kind(
+        MINOR,
+        "state the fabric of the partition with its rate in its `extras`, or agree that the links "
+        "of its nodes are looked at otherwise",
+    ),
+    "NODE-SLOW": Kind(
+        MAJOR,
+        "compare it with a good node: its links and slot (lspci -vv, LnkSta), clock and power "
+        "limits, memory channels, BIOS, what else runs on it; take it out until it is as fast as "
+        f"the others ({_AGAIN})",
+    ),
+    "NODES-DIFFER": Kind(
+        MAJOR,
+        "see what the slower ones have in common: a switch or its uplinks, a rack, a BIOS version, "
+        "an image; nodes that are meant to differ belong into partitions of their own",
+    ),
+    "NODES-BETTER": Kind(
+        MINOR,
+        "see why so few are better: all others are slow for one reason, or these belong into a "
+        "partition of their own",
+    ),
+    "PAIR-SLOW": Kind(
+        MAJOR,
+        f"measure each with another partner ({_AGAIN}): one that is slow again is to blame; if "
+        "none is, it is the way between them",
+    ),
+    "WAY-SLOW": Kind(
+        MAJOR,
+        "see the route between the two, and its cables (ibtracert, ibdiagnet; Ethernet: the hash "
+        "over uplinks), and the error counters of the switches on it",
+    ),
+    "ROUND-SLOW": Kind(
+        MINOR,
+        "see whether the fabric is meant to be tapered; if not, uplinks or core switches are "
+        "missing, or the routes do not spread over them",
+    ),
+    "NODE-UNSTEADY": Kind(
+        MINOR,
+        f"measure it several times more ({_AGAIN}), and see its error counters, its clock, and "
+        "what else ran on it",
+    ),
+    "NOT-BENCHMARKED": Kind(
+        MAJOR,
+        "bring these nodes up (sinfo -R) and run it again; or limit the acceptance to those that "
+        "are to be accepted (--nodes LIST), which the protocol then says",
+    ),
+    "NOT-COMPARED": Kind(
+        MINOR,
+        "let all nodes be measured in pairs (checks/nodes.py, three nodes or more); until then "
+        "references alone judge a node",
+    ),
+    "PAIRS-NODE": Kind(
+        MAJOR,
+        "it is slow with nearly all partners: see its cable at both ends, its port and its slot "
+        "(lspci -vv, LnkSta), its error counters, what else runs on it; then measure again "
+        f"({_PAIRS})",
+    ),
+    "PAIRS-WAY": Kind(
+        MAJOR,
+        "both are good with others: see the route between them in this direction and its cables "
+        "(ibtracert, ibdiagnet; Ethernet: the hash over uplinks), and the error counters of the "
+        f"switches on it; then measure again ({_PAIRS})",
+    ),
+    "PAIRS-UPLINK": Kind(
+        MAJOR,
+        "see the cables between the switches of these two sets of nodes: one that is missing, slow "
+        "(iblinkinfo) or counts errors (ibqueryerrors), and whether routes spread over all of them",
+    ),
+    "PAIRS-CABLE": Kind(
+        MAJOR,
+        "reseat this cable at both ends, then replace it, then try other ports; see its error "
+        "counters (ibqueryerrors), and whether a port is limited (ibportstate); then measure again "
+        f"({_PAIRS})",
+    ),
+    "PAIRS-DIFFER": Kind(
+        MAJOR,
+        "see what the slower ones have in common: a switch or its uplinks, a rack, a BIOS version, "
+        "an image; nodes that are meant to differ belong into partitions of their own",
+    ),
+    "PAIRS-FAILED": Kind(
+        CRITICAL,
+        "messages between them did not arrive: see the links of both (ibstat, dmesg), the route "
+        "(ibtracert) and the subnet manager's log; a node that fails with many is to blame itself",
+    ),
+    "PAIRS-UNSTEADY": Kind(
+        MINOR,
+        "it was slow while all nodes were busy, and good alone: see whether the fabric is meant to "
+        f"be oversubscribed, and what else used it; measure again ({_PAIRS})",
+    ),
+    "PAIRS-NOT-JUDGED": Kind(
+        MINOR, "let at least four nodes be measured, and give it the time (-S AllPairs.limit=1h)"
+    ),
+    "PAIRS-NOT-MEASURED": Kind(
+        MINOR,
+        "let all pairs be measured (checks/all_pairs.py: an environment with the feature patterns, "
+        "two nodes or more); until then no slow cable between two good nodes is found",
+    ),
+    "LIMITED": Kind(MINOR, "accept the other nodes as well, or agree that they do not count"),
+    **{kind.upper(): row for kind, row in TABLE.items()},
+}
+
+#: Kind of the observation of a link (`acceptance.fabric.Deviation`) -> code.
+OF_DEVIATIONS = {
+    "port-rate": "LINK-RATE",
+    "port-state": "LINK-STATE",
+    "no-adapter": "LINK-MISSING",
+    "slot-speed": "PCIE-SPEED",
+    "slot-width": "PCIE-WIDTH",
+    "interface-speed": "ETH-SPEED",
+    "duplex": "ETH-DUPLEX",
+    "mtu": "MTU",
+    "errors": "LINK-ERRORS",
+    "full": "LINK-ERRORS",
+    "reset": "LINK-RESET",
+    "vanished": "LINK-MISSING",
+    "unreadable": "LINK-UNREADABLE",
+}
+
+#: What ReFrame says of a job that it gave up -> code; the first that fits.
+OF_REASONS = (
+    (re.compile(r"it was blocked due to reason: "), "JOB-BLOCKED"),
+    (re.compile(r"job timed out|exceeded timeout|JobTimeout", re.I), "TIME-LIMIT"),
+)

@@ -14,16 +14,24 @@ import msgspec
 
 from acceptance import claims
 from acceptance.alerts import Alert
-from acceptance.campaigns.protocol import case_findings, nodes, remedies
-from acceptance.campaigns.protocol.remedies import ProtocolFinding
+from acceptance.campaigns.protocol.findings import (
+    ProtocolFinding,
+    make,
+    merged,
+    misses,
+    of_case,
+    of_nodes,
+    of_verdict,
+)
 from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.extras import node_count
 from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, observations
 from acceptance.core.pairs import pair_results
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.rfm import Case, Metric
-from acceptance.verdict import Problem, Unprovided, Verdict
+from acceptance.references import ReferenceFault
+from acceptance.rfm import Case, Metric, Session
+from acceptance.verdict import Nodes, Problem, Unprovided, Verdict, judge_nodes
 
 FORMAT = "interconnect acceptance protocol"
 VERSION = 2
@@ -37,7 +45,7 @@ _CLAIMED = ("left", "right", "relation")
 
 def plain(data: Any) -> Any:
     """Return data as JSON gives it back, with anything else than plain data as text."""
-    return json.loads(json.dumps(data, default=str, allow_nan=False))
+    return json.loads(json.dumps(msgspec.to_builtins(data, enc_hook=str), allow_nan=False))
 
 
 def checksum(data: Mapping[str, Any]) -> str:
@@ -56,7 +64,7 @@ def metric_verdict(metric: Metric) -> str:
     """Return pass, fail, or recorded, by value and reference alone."""
     if metric.reference is None:
         return "recorded"
-    return "fail" if case_findings.misses(metric) else "pass"
+    return "fail" if misses(metric) else "pass"
 
 
 def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,7 +79,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         "judged": judged,
         "recorded": len(metrics) - judged,
     }
-    found = [finding for case in cases for finding in case_findings.of_case(case)]
+    found = [finding for case in cases for finding in of_case(case)]
     stored = data["verdict"]
     verdict = Verdict(
         system=stored["system"],
@@ -83,23 +91,21 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         fabric_not_viewed=stored["fabric_not_viewed"],
         guidelines=data["guidelines"],
     )
-    found += case_findings.of_verdict(verdict)
-    entries = nodes.nodes_of(data, cases)
-    found += nodes.of_nodes(entries)
+    found += of_verdict(verdict)
+    entries = nodes_of(data, cases)
+    found += of_nodes(entries)
     found += [*_of_nodes(data, cases), *_of_claims(data), *_of_recorded(cases, judged)]
     if extra := data["asked"]["reframe"]:
         found.append(
-            remedies.make(
-                "RESTRICTED", (data["system"],), "options of ReFrame", found=" ".join(extra)
-            )
+            make("RESTRICTED", (data["system"],), "options of ReFrame", found=" ".join(extra))
         )
-    findings = remedies.merged(found)
+    findings = merged(found)
     decided = outcome(findings, stored["verdict"])
     simulators = simulated_by(data, cases)
     return {
         "counts": counts,
         "node_results": entries,
-        "findings": [finding.as_data() for finding in findings],
+        "findings": findings,
         "outcome": NO_ACCEPTANCE if simulators else decided,
         **({SIMULATED: simulators, "of_model": decided} if simulators else {}),
     }
@@ -148,7 +154,7 @@ def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Protoc
             for node in case.nodes
         }
         if len(seen) < stated:
-            yield remedies.make(
+            yield make(
                 "NOT-MEASURED",
                 ("nodes", data["system"], partition["name"]),
                 f"nodes of {data['system']}:{partition['name']}",
@@ -161,9 +167,7 @@ def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Protoc
 def _of_claims(data: Mapping[str, Any]) -> Iterator[ProtocolFinding]:
     for claim in data["claims"]:
         if "claimed" not in claim:
-            yield remedies.make(
-                "SET-UP", ("claims", data["system"]), "claims", found=claim["reason"]
-            )
+            yield make("SET-UP", ("claims", data["system"]), "claims", found=claim["reason"])
         elif claim["expected"] and claim["state"] != claims.HOLDS:
             claimed = claim["claimed"]
             value = "..".join(map(str, claimed["value"]))
@@ -171,7 +175,7 @@ def _of_claims(data: Mapping[str, Any]) -> Iterator[ProtocolFinding]:
             ours = claim["ours"] or {}
             failed = claim["state"] == claims.FAILS
             measured = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
-            yield remedies.make(
+            yield make(
                 "CLAIM" if failed else "CLAIM-OPEN",
                 (claim["paper"], claim["where"], *(claimed[key] for key in _CLAIMED)),
                 " against ".join(filter(None, (claimed["left"], claimed["right"]))),
@@ -191,7 +195,7 @@ def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[ProtocolFinding
             counts[key] = counts.get(key, 0) + recorded
     for (partition, suite), count in counts.items():
         if count:
-            yield remedies.make(
+            yield make(
                 "NOT-JUDGED",
                 (partition, suite),
                 f"{suite} on {partition}",
@@ -266,3 +270,28 @@ def _different_findings(
     for key in of_written.keys() & of_computed.keys():
         if of_written[key] != of_computed[key]:
             yield f"finding {key} says something else than follows from the results"
+
+
+def nodes_of(data: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, Any]:
+    """Return `Verdict.nodes` of a protocol, drawn from what was asked and measured.
+
+    `cases` are those of `measured`. Protocols without `asked.nodes` have none.
+    """
+    if "nodes" not in data["asked"]:
+        return {}
+    by_session: dict[str, list[Case]] = {}
+    for measured, case in zip(data["measured"], cases, strict=True):
+        by_session.setdefault(measured["session"], []).append(case)
+    sessions = [
+        Session(uuid, 0.0, 0.0, "", "", "", 0, tuple(of)) for uuid, of in by_session.items()
+    ]
+
+    def tolerance(where: str, unit: str) -> float:
+        try:
+            return float(data["asked"]["tolerances"]["nodes"][where][unit]["worse"])
+        except (KeyError, TypeError):
+            raise ReferenceFault(f"nodes, {where}, {unit}: no tolerance") from None
+
+    verdict = Verdict()
+    judge_nodes(verdict, sessions, msgspec.convert(data["asked"]["nodes"], Nodes), tolerance)
+    return verdict.nodes

@@ -1,11 +1,13 @@
 """A protocol as Markdown, for people to read and to sign; a function of its data alone."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from acceptance.campaigns.protocol import case_findings, conclusions, nodes
+from acceptance.campaigns.protocol import conclusions
+from acceptance.campaigns.protocol.findings import expected_text
 from acceptance.core.text import printable
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
+from acceptance.nodes import number_text, quantity_text
 from acceptance.verdict import node_lines
 
 _SIGNATURE = "______________________________"
@@ -105,7 +107,7 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
         yield "No nodes were compared with each other."
         return
     yield "Each value is the best of a node over its partners, with its distance from the median."
-    for place, header, rows in nodes.tables(entries):
+    for place, header, rows in _tables(entries):
         yield ""
         yield f"### Nodes of {place}"
         yield ""
@@ -267,8 +269,50 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
                     f"{metric.value:.6g}",
                     metric.unit,
                     written["verdict"],
-                    "" if metric.reference is None else case_findings.expected_text(metric),
+                    "" if metric.reference is None else expected_text(metric),
                 )
                 for written, metric in zip(measured["metrics"], case.metrics, strict=True)
             ),
         )
+
+
+#: Title, header and rows.
+_Table: TypeAlias = tuple[str, list[str], list[list[str]]]
+
+
+def _tables(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[_Table]:
+    """Yield title, header and rows of a table for each partition whose pairs were measured."""
+    for place, entry in entries.items():
+        if not (compared := entry["compared"]):
+            continue
+        header = ["node", *(f"{_quantity(each)}, {each['unit']}" for each in compared)]
+        names = sorted({name for each in compared for name in each["nodes"]})
+        rows = [[name, *(_cell(each, name) for each in compared)] for name in names]
+        yield place, header, [["median", *map(_median, compared)], *rows]
+
+
+def _quantity(compared: Mapping[str, Any]) -> str:
+    quantity = quantity_text(compared["where"], compared["size"], compared["unit"])
+    return f"{quantity}, {compared['environment']}"
+
+
+def _median(compared: Mapping[str, Any]) -> str:
+    if compared["median"] is None:
+        return f"not compared: {compared['reason']}"
+    first = f"{number_text(compared['median'])}, tolerance {compared['tolerance']:.0%}"
+    again = compared["again_median"]
+    return f"{first}; again, of the good ones, {number_text(again)}" if again else first
+
+
+def _cell(compared: Mapping[str, Any], node: str) -> str:
+    """Write a node's value, and what it had the second time, each beside its own median."""
+    value, again = compared["nodes"].get(node), compared["again"].get(node)
+    if value is None:
+        return "not measured"
+    first = f"{number_text(value)}{_apart(value, compared['median'])}"
+    second = again and f"{number_text(again)}{_apart(again, compared['again_median'])}"
+    return f"{first}; again {second}" if second else first
+
+
+def _apart(value: float, median: float | None) -> str:
+    return "" if median is None else f" ({value / median - 1:+.0%})"

@@ -1,6 +1,6 @@
 """Kinds of what is seen of a fabric, as observations that a case stores: stable words.
 
-What to do about what is seen of a fabric, by its kind: a sentence for people.
+How bad each is, and what to do about it, is in one table, by its kind.
 
 Where something is in a fabric: both ends of a link by name and port, and the node at one end.
 """
@@ -8,7 +8,7 @@ Where something is in a fabric: both ends of a link by name and port, and the no
 from collections.abc import Iterable
 from dataclasses import replace
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, Kind, Observation
 from acceptance.fabric.topology import End, Topology
 
 #: The name of the benchmark that looks at the whole fabric; the link check has another one.
@@ -29,17 +29,27 @@ FASTER, RENAMED, AWAY = "fabric-faster", "fabric-renamed", "fabric-away"
 OLDER, STANDING, RESET = "fabric-older", "fabric-standing", "fabric-reset"
 #: What cannot be told: nothing accepted, no earlier reading, hosts without facts; what all depends
 #: on; and how much a congested link waited.
-NOT_JUDGED, SINGLE, CONGESTION = "fabric-not-judged", "fabric-single", "fabric-congestion"
+NOT_JUDGED, SINGLE, CONGESTION = "fabric-not-judged", "fabric-structure", "fabric-congestion"
 
 #: Of Ethernet, by its node: a cable at another port, at that of another node, gone, or new.
 OTHER_PORT, SWAPPED_PORT = "cable-moved", "cable-swapped"
 NO_NEIGHBOUR, NEW_PORT = "cable-lost", "cable-new"
-OF_ETHERNET = frozenset((OTHER_PORT, SWAPPED_PORT, NO_NEIGHBOUR, NEW_PORT))
+#: What is the same of links that a subnet manager knows.
+OF_ETHERNET = {
+    OTHER_PORT: MOVED,
+    SWAPPED_PORT: SWAPPED,
+    NO_NEIGHBOUR: LOST,
+    NEW_PORT: NEW,
+}
 
 FAILING = frozenset(
     (WIDTH, SPEED, STATE, LOST, NEW, SWAPPED, MOVED, REPLACED, SWITCH, ERRORS, UPLINKS, NOT_LOOKED)
 )
-KINDS = FAILING | {*(FASTER, RENAMED, AWAY, OLDER, STANDING, RESET, NOT_JUDGED, SINGLE, CONGESTION)}
+
+
+def kind_of(seen: Observation) -> Kind | None:
+    """Return what is known of what was seen; None: it is of no fabric."""
+    return TABLE.get(OF_ETHERNET.get(seen.kind, seen.kind))
 
 
 def said(seen: Observation) -> str:
@@ -53,8 +63,8 @@ def observation(
 ) -> Observation:
     """Return what was seen at a place: a link by both of its ends, a switch, or a port."""
     seen = Observation(
-        kind, "", kind in FAILING | OF_ETHERNET, node=node, device=place, what=what, found=found,
-        expected=expected,
+        kind, "", kind in {*FAILING, *OF_ETHERNET}, node=node, device=place, what=what,
+        found=found, expected=expected,
     )  # fmt: skip
     return replace(seen, text=f"{place}: {said(seen)}")
 
@@ -62,45 +72,49 @@ def observation(
 _CABLE = "reseat the cable at both ends, then replace it, then try other ports"
 _WANTED = "if it is wanted: acceptance fabric accept --reason TEXT; if not, put it back"
 
-REMEDIES = {
-    WIDTH: (f"{_CABLE}: lanes are missing; see both ends (iblinkinfo, mlxlink)"),
-    SPEED: (
-        f"{_CABLE}; see whether a port is limited (ibportstate), or the cable is of another speed"
+#: Each kind: how bad it is, and what to do about it.
+TABLE = {
+    WIDTH: Kind(CRITICAL, f"{_CABLE}: lanes are missing; see both ends (iblinkinfo, mlxlink)"),
+    SPEED: Kind(
+        CRITICAL,
+        f"{_CABLE}; see whether a port is limited (ibportstate), or the cable is of another speed",
     ),
-    STATE: (
+    STATE: Kind(
+        CRITICAL,
         "see the log of the subnet manager (sminfo says where it is), why it does not "
-        "take the link into service"
+        "take the link into service",
     ),
-    LOST: (f"see that both ends are plugged in and their devices on; {_CABLE}; {_WANTED}"),
-    NEW: (_WANTED),
-    SWAPPED: (f"swap the two cables back; {_WANTED}"),
-    MOVED: (f"plug it into its port again; {_WANTED}"),
-    REPLACED: (_WANTED),
-    SWITCH: (f"see whether it is on and managed, and its uplinks; {_WANTED}"),
-    ERRORS: (f"{_CABLE} before it fails; see the signal with mlxlink -c"),
-    UPLINKS: ("see which of its ports should be uplinks (acceptance fabric); plug them in"),
-    NOT_LOOKED: (
+    LOST: Kind(
+        CRITICAL, f"see that both ends are plugged in and their devices on; {_CABLE}; {_WANTED}"
+    ),
+    NEW: Kind(MINOR, _WANTED),
+    SWAPPED: Kind(MAJOR, f"swap the two cables back; {_WANTED}"),
+    MOVED: Kind(MAJOR, f"plug it into its port again; {_WANTED}"),
+    REPLACED: Kind(MINOR, _WANTED),
+    SWITCH: Kind(CRITICAL, f"see whether it is on and managed, and its uplinks; {_WANTED}"),
+    ERRORS: Kind(MAJOR, f"{_CABLE} before it fails; see the signal with mlxlink -c"),
+    UPLINKS: Kind(
+        MAJOR, "see which of its ports should be uplinks (acceptance fabric); plug them in"
+    ),
+    NOT_LOOKED: Kind(
+        MAJOR,
         "install infiniband-diags where it looks, and let its user open "
-        "/dev/infiniband/umad*; state who looks: view in the facts of the fabric"
+        "/dev/infiniband/umad*; state who looks: view in the facts of the fabric",
     ),
-    FASTER: ("acceptance fabric accept --reason TEXT takes it over"),
-    RENAMED: ("see whether an adapter went to another node, or its description is wrong"),
-    AWAY: ("bring its node up, and look again"),
-    OLDER: ("see whether this switch is an older one, or all of it is limited"),
-    STANDING: (f"clear it (ibclearerrors), see whether it grows; where it does, {_CABLE}"),
-    RESET: ("see who reset the counters, or which devices restarted"),
-    NOT_JUDGED: ("look again, and accept the fabric"),
-    SINGLE: ("know of it when one of these fails"),
-    CONGESTION: ("compare with the uplinks beside it: routes may not spread over them"),
+    FASTER: Kind(MINOR, "acceptance fabric accept --reason TEXT takes it over"),
+    RENAMED: Kind(
+        MINOR, "see whether an adapter went to another node, or its description is wrong"
+    ),
+    AWAY: Kind(MINOR, "bring its node up, and look again"),
+    OLDER: Kind(MINOR, "see whether this switch is an older one, or all of it is limited"),
+    STANDING: Kind(
+        MINOR, f"clear it (ibclearerrors), see whether it grows; where it does, {_CABLE}"
+    ),
+    RESET: Kind(INFO, "see who reset the counters, or which devices restarted"),
+    NOT_JUDGED: Kind(INFO, "look again, and accept the fabric"),
+    SINGLE: Kind(INFO, "know of it when one of these fails"),
+    CONGESTION: Kind(INFO, "compare with the uplinks beside it: routes may not spread over them"),
 }
-#: The same of Ethernet, as the nodes see it.
-REMEDIES |= {
-    OTHER_PORT: REMEDIES[MOVED],
-    SWAPPED_PORT: REMEDIES[SWAPPED],
-    NO_NEIGHBOUR: REMEDIES[LOST],
-    NEW_PORT: REMEDIES[NEW],
-}
-
 
 #: The two ends of a link, sorted.
 Ends = tuple[End, End]

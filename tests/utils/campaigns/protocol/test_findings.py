@@ -7,13 +7,15 @@ from dataclasses import asdict, replace
 import pytest
 from msgspec import structs
 
-from acceptance.campaigns.protocol import case_findings, remedies
+from acceptance.campaigns.protocol import codes, findings
+from acceptance.campaigns.protocol.codes import OF_PAIRS
 from acceptance.core.findings import Observation, observations
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.node import Deviation
-from acceptance.references import outside
+from acceptance.fabric.view.kinds import TABLE
+from acceptance.references import SOURCES, outside
 from acceptance.rfm.records import Case, Metric
-from acceptance.verdict.model import Problem, Unprovided, Verdict
+from acceptance.verdict.model import PROBLEMS, Problem, Unprovided, Verdict
 from tests.alerted import ALERT
 from tests.places import ROOT
 
@@ -114,20 +116,20 @@ def test_what_older_releases_stored_as_text_stays_text():
     line = str(DEVIATIONS[0])
     assert observations([line]) == (Observation("", line),)
     assert observations("<undefined>") == observations(None) == ()
-    assert case_findings.of_case(case(result="pass", findings=observations([line]))) == []
+    assert findings.of_case(case(result="pass", findings=observations([line]))) == []
 
 
 def test_every_kind_of_deviation_has_a_code_and_is_tried_here():
     kinds = set(re.findall(r"[a-z]+(?:-[a-z]+)?", Deviation.__doc__.split("Kinds:")[1]))
     kinds -= {"and", "between", "two", "readings"}
-    assert kinds == set(remedies.OF_DEVIATIONS) == {one.kind for one in DEVIATIONS}
+    assert kinds == set(codes.OF_DEVIATIONS) == {one.kind for one in DEVIATIONS}
     assert "symbol_error" in ERRORS
 
 
 @pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
 def test_a_deviation_is_a_finding_of_its_node(deviation):
-    found = remedies.of_deviation(deviation.observation, "LinkCheck")
-    assert found.code == remedies.OF_DEVIATIONS[deviation.kind]
+    found = findings.of_deviation(deviation.observation, "LinkCheck")
+    assert found.code == codes.OF_DEVIATIONS[deviation.kind]
     assert found.nodes == ("n1",)
     assert (found.found, found.expected) == (deviation.found, deviation.expected)
     assert "n1" in found.id.split(":")
@@ -139,13 +141,13 @@ def test_a_deviation_is_a_finding_of_its_node(deviation):
 
 def test_a_remedy_names_the_device():
     (down,) = (one for one in DEVIATIONS if one.found == "1000 Mb/s full")
-    assert "ethtool eth2" in remedies.of_deviation(down.observation).remedy
+    assert "ethtool eth2" in findings.of_deviation(down.observation).remedy
 
 
 def test_a_case_of_the_link_check_gives_a_finding_for_each_deviation():
     seen = [replace(DEVIATIONS[n].observation, fails=True) for n in (0, 13)]
     reason = f"performance error: {'; '.join(each.text for each in seen)}"
-    found = case_findings.of_case(
+    found = findings.of_case(
         case(reason, suite="fabric", benchmark="fabric.link", findings=tuple(seen))
     )
     assert [one.id for one in found] == [
@@ -156,8 +158,8 @@ def test_a_case_of_the_link_check_gives_a_finding_for_each_deviation():
 
 def test_what_a_passed_case_saw_of_its_links_is_told_once():
     seen = DEVIATIONS[21].observation
-    found = [case_findings.of_case(case(result="pass", findings=(seen,)))] * 2
-    (finding,) = remedies.merged(one for several in found for one in several)
+    found = [findings.of_case(case(result="pass", findings=(seen,)))] * 2
+    (finding,) = findings.merged(one for several in found for one in several)
     assert (finding.code, finding.severity) == ("LINK-ERRORS", "minor")
 
 
@@ -168,36 +170,36 @@ FAULTS = {
     "implausible": ("bandwidth_4 is 9 MB/s, infiniband QDR carries at most 3", "IMPLAUSIBLE"),
     "no-bytes": ("only 400 bytes went over fast0 of node1", "NO-BYTES"),
     "link-failed": ("n1 mlx5_0/1 link_downed: 3 more (0 to 3), expected no more", "LINK-FAILED"),
-    "time-limit": ("the job 7 on node1 was CANCELLED DUE TO TIME LIMIT", "TIMEOUT"),
+    "time-limit": ("the job 7 on node1 was CANCELLED DUE TO TIME LIMIT", "TIME-LIMIT"),
     "job-ended": ("the job 7 on node1 was CANCELLED DUE TO NODE FAILURE", "JOB-ENDED"),
-    "not-started": ("its job waited for 400 s and did not start", "JOB-WAITED"),
+    "not-started": ("its job waited for 400 s and did not start", "NOT-STARTED"),
 }
 
 
-@pytest.mark.parametrize("kind", [*remedies.OF_FAULTS, "of-a-later-release"])
+@pytest.mark.parametrize("kind", [*FAULTS, "of-a-later-release"])
 def test_the_kind_of_what_failed_a_case_gives_its_code(kind):
     text, code = FAULTS.get(kind, ("something new", "CASE-FAILED"))
     link = ("n1", "mlx5_0/1", "link_downed") if kind == "link-failed" else ("", "", "")
     seen = Observation(kind, text, True, *link)
     # Whatever the words of the reason are: the kind counts.
-    (found,) = case_findings.of_case(case("performance error: job timed out", findings=(seen,)))
+    (found,) = findings.of_case(case("performance error: job timed out", findings=(seen,)))
     assert (found.code, found.found) == (code, text)
     assert found.nodes == (("n1",) if code == "LINK-FAILED" else ("node1", "node2"))
     # The same case that fails in other words is the same finding.
     other = replace(seen, text=text.replace("400", "500").replace("7", "8"))
-    (again,) = case_findings.of_case(case("performance error", findings=(other,)))
+    (again,) = findings.of_case(case("performance error", findings=(other,)))
     assert again.id == found.id
 
 
 def test_a_deviation_that_explains_a_failure_does_not_hide_its_metrics():
     own = [metric("bandwidth_8", 50.0, "limit of x")]
     seen = (DEVIATIONS[21].observation,)
-    found = case_findings.of_case(case("performance error: x", metrics=own, findings=seen))
+    found = findings.of_case(case("performance error: x", metrics=own, findings=seen))
     assert [one.code for one in found] == ["LINK-ERRORS", "BELOW-LIMIT"]
 
 
 REASONS = [
-    ("job error: [jobid=7] job timed out", "TIMEOUT"),
+    ("job error: [jobid=7] job timed out", "TIME-LIMIT"),
     (
         "job blocked error: [jobid=7] job cancelled because it was blocked due to reason: "
         "ReqNodeNotAvail, UnavailableNodes:node2",
@@ -215,11 +217,11 @@ REASONS = [
 
 @pytest.mark.parametrize(("reason", "code"), REASONS, ids=[code for _, code in REASONS])
 def test_the_reason_of_a_failed_case_gives_its_code(reason, code):
-    (found,) = case_findings.of_case(case(reason))
+    (found,) = findings.of_case(case(reason))
     assert found.code == code
     assert found.nodes == ("node1", "node2")
     # The same case that fails in other words is the same finding.
-    (again,) = case_findings.of_case(case(reason.replace("400", "500").replace("7", "8")))
+    (again,) = findings.of_case(case(reason.replace("400", "500").replace("7", "8")))
     assert again.id == found.id
 
 
@@ -234,9 +236,7 @@ def test_the_reason_of_a_failed_case_gives_its_code(reason, code):
 )
 def test_what_judged_a_metric_gives_its_code(judged_by, code):
     own = [metric("bandwidth_8", 50.0, judged_by), metric("bandwidth_16", 20.0, judged_by)]
-    (found,) = case_findings.of_case(
-        case("performance error: failed to meet reference", "fail", own)
-    )
+    (found,) = findings.of_case(case("performance error: failed to meet reference", "fail", own))
     assert found.id == (f"{code}:made:qdr+first:osu.bw:np=2;placement=inter-node:bandwidth")
     assert found.found == "bandwidth_16 20 MB/s, and at 1 more sizes"
     assert found.expected == f">= 90 MB/s ({judged_by})"
@@ -244,7 +244,7 @@ def test_what_judged_a_metric_gives_its_code(judged_by, code):
 
 def test_better_than_the_reference_allows_is_another_thing():
     one = metric("latency_8", 0.1, "baseline made", 1.0, -0.5, 0.1, "us")
-    (found,) = case_findings.of_case(case("performance error: x", "fail", [one]))
+    (found,) = findings.of_case(case("performance error: x", "fail", [one]))
     assert (found.code, found.severity) == ("ABOVE-REFERENCE", "minor")
     assert found.expected == ">= 0.5 and <= 1.1 us (baseline made)"
 
@@ -266,16 +266,15 @@ def test_a_value_lies_within_its_thresholds_or_outside(value, reference, lower, 
 
 
 def test_a_build_that_failed_and_a_case_that_never_ran():
-    (built,) = case_findings.of_case(case("sanity error: no compiler", fixture=True))
+    (built,) = findings.of_case(case("sanity error: no compiler", fixture=True))
     assert built.code == "BUILD-FAILED"
     left = [
-        case_findings.of_case(case(result="fail_deps", name=f"OsuMpi {n}", keys={}))[0]
-        for n in "ab"
+        findings.of_case(case(result="fail_deps", name=f"OsuMpi {n}", keys={}))[0] for n in "ab"
     ]
     assert [one.id for one in left] == ["NOT-MEASURED:made:qdr+first:osu"] * 2
-    (aborted,) = case_findings.of_case(case(result="abort"))
+    (aborted,) = findings.of_case(case(result="abort"))
     assert (aborted.code, aborted.found) == ("NOT-MEASURED", "abort")
-    assert case_findings.of_case(case(result="pass")) == []
+    assert findings.of_case(case(result="pass")) == []
 
 
 # Verdicts
@@ -288,20 +287,20 @@ def test_every_problem_of_the_gate_has_a_code():
             "verdict/session",
             "verdict/coverage",
             "verdict/conclude",
-            "campaigns/verdict",
-            "campaigns/links",
+            "campaigns/conclusion",
+            "campaigns/nodes",
         )
     )
     source = "".join(path.read_text() for path in files)
     kinds = set(re.findall(r'\.(?:fail|cannot_judge)\(\s*"([a-z-]+)"', source))
     assert len(kinds) > 15
-    assert kinds <= set(remedies.OF_PROBLEMS)
+    assert kinds <= set(PROBLEMS)
 
 
 def test_a_problem_has_the_same_id_on_the_next_run():
     def of(message):
         verdict = Verdict(system="made", problems=[Problem("fewer-cases", message)])
-        (found,) = case_findings.of_verdict(verdict)
+        (found,) = findings.of_verdict(verdict)
         return found
 
     first, second = (of(f"only {n} of 17 selected cases were run") for n in (3, 4))
@@ -311,22 +310,22 @@ def test_a_problem_has_the_same_id_on_the_next_run():
 
 def test_what_the_cases_tell_is_not_told_twice():
     problems = [Problem("case-failed", "x"), Problem("regression", "y"), Problem("guideline", "z")]
-    assert case_findings.of_verdict(Verdict(problems=problems)) == []
+    assert findings.of_verdict(Verdict(problems=problems)) == []
 
 
 def test_a_counter_that_stands_is_a_reservation_with_the_words_of_the_verdict():
     text = "node1 mlx5_0/1: link_downed stands at 7 (+3 in 2.0 days)"
     counter = {"node": "node1", "device": "mlx5_0/1", "counter": "link_downed", "text": text}
-    (found,) = case_findings.of_verdict(Verdict(counters=[counter]))
+    (found,) = findings.of_verdict(Verdict(counters=[counter]))
     assert (found.id, found.severity) == ("LINK-COUNTERS:node1:mlx5_0/1:link_downed", "minor")
     assert (found.nodes, found.found) == (("node1",), text)
     seen = Observation("standing", "", node="node1", device="mlx5_0/1", what="x", found="7")
-    assert case_findings.of_case(case(result="pass", findings=(seen,))) == []
+    assert findings.of_case(case(result="pass", findings=(seen,))) == []
 
 
 def test_a_node_that_is_not_up_is_a_finding_of_its_own():
     problem = Problem("node-not-up", "made:qdr: node3 is drained (x)", ("made:qdr", "node3"))
-    (found,) = case_findings.of_verdict(Verdict(system="made", problems=[problem]))
+    (found,) = findings.of_verdict(Verdict(system="made", problems=[problem]))
     assert (found.id, found.severity) == ("NODE-ABSENT:made:qdr:node3", "major")
     assert found.nodes == ("node3",)
 
@@ -346,37 +345,39 @@ def test_suites_that_are_missing_incidents_and_guidelines_are_findings():
             for fails in (False,)
         ]},
     )  # fmt: skip
-    found = {one.id: one.severity for one in case_findings.of_verdict(verdict)}
+    found = {one.id: one.severity for one in findings.of_verdict(verdict)}
     assert found == {
         "NOT-PROVIDED:made:npb.py": "minor",
         "REGRESSION:made:qdr:ab12": "major",
         "GUIDELINE:g1": "info",
     }
     verdict.guidelines["findings"][0]["fails"] = True
-    assert case_findings.of_verdict(verdict)[-1].severity == "major"
+    assert findings.of_verdict(verdict)[-1].severity == "major"
 
 
 def test_codes_that_tables_name_exist_and_all_have_a_remedy():
     named = {
-        *remedies.OF_DEVIATIONS.values(),
-        *remedies.OF_FAULTS.values(),
-        *(code for _, code in remedies.OF_REASONS),
-        *remedies.OF_SOURCES.values(),
-        *(code for code in remedies.OF_PROBLEMS.values() if code),
+        *codes.OF_DEVIATIONS.values(),
+        *(kind.upper() for kind in TABLE),
+        *(code for _, code in FAULTS.values()),
+        *OF_PAIRS.values(),
+        *(code for _, code in codes.OF_REASONS),
+        *(f"BELOW-{source.upper()}" for source in SOURCES),
+        *(rule.code for rule in PROBLEMS.values() if rule.code),
     }
-    assert named <= set(remedies.CODES)
-    for code in remedies.CODES.values():
-        assert code.severity in remedies.SEVERITIES
+    assert named <= set(codes.CODES)
+    for code in codes.CODES.values():
+        assert code.severity in findings.SEVERITIES
         assert 20 < len(code.remedy) < 400
 
 
 def test_merged_are_the_worst_first_with_all_nodes():
-    one = remedies.make("TIMEOUT", ("x",), "t", nodes=("n1",))
-    two = remedies.make("TIMEOUT", ("x",), "t", nodes=("n2",))
-    info = remedies.make("NOT-JUDGED", ("y",), "t")
-    critical = remedies.make("LINK-RATE", ("z",), "t")
-    assert [(f.code, f.nodes) for f in remedies.merged([info, one, two, critical])] == [
+    one = findings.make("TIME-LIMIT", ("x",), "t", nodes=("n1",))
+    two = findings.make("TIME-LIMIT", ("x",), "t", nodes=("n2",))
+    info = findings.make("NOT-JUDGED", ("y",), "t")
+    critical = findings.make("LINK-RATE", ("z",), "t")
+    assert [(f.code, f.nodes) for f in findings.merged([info, one, two, critical])] == [
         ("LINK-RATE", ()),
-        ("TIMEOUT", ("n1", "n2")),
+        ("TIME-LIMIT", ("n1", "n2")),
         ("NOT-JUDGED", ()),
     ]

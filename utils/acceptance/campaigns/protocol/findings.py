@@ -1,26 +1,52 @@
 """Findings of what was measured: of cases, of the links that they saw, and of a verdict."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from zlib import crc32
 
-from acceptance.campaigns.protocol.fabric_codes import OF_FABRIC
-from acceptance.campaigns.protocol.remedies import (
-    OF_DEVIATIONS,
-    OF_FAULTS,
-    OF_PROBLEMS,
-    OF_REASONS,
-    OF_SOURCES,
-    ProtocolFinding,
-    make,
-    of_deviation,
-)
+from msgspec import Struct
+from msgspec.structs import replace
+
+from acceptance.campaigns.protocol.codes import CODES, OF_DEVIATIONS, OF_PAIRS, OF_REASONS
 from acceptance.core import words
-from acceptance.core.findings import MAJOR, MINOR, SHARED, Observation
+from acceptance.core.findings import MAJOR, MINOR, SEVERITIES, SHARED, Observation
 from acceptance.core.words import better
 from acceptance.fabric.link_check import STANDING
-from acceptance.nodes import FAILING
+from acceptance.fabric.view import kinds
+from acceptance.nodes import FAILING, PairFinding, finding_of
+from acceptance.nodes.culprits.model import CABLE
 from acceptance.references import outside, source_of, write_parameters
 from acceptance.rfm import Case, Metric
-from acceptance.verdict import LEFT_OUT, Verdict, of_culprits
+from acceptance.verdict import (
+    LEFT_OUT,
+    Verdict,
+    coverage_text,
+    limited_text,
+    not_benchmarked,
+    not_compared,
+    of_culprits,
+)
+
+
+class ProtocolFinding(Struct, frozen=True):
+    """One thing that is wrong. `nodes` are those concerned, none where no node is to blame.
+
+    `source` names what it was concluded from: a case and its place, a problem of the gate.
+    """
+
+    id: str
+    severity: str
+    nodes: tuple[str, ...]
+    what: str
+    found: str
+    expected: str
+    remedy: str
+    source: str
+
+    @property
+    def code(self) -> str:
+        """Return the first part of the id."""
+        return self.id.partition(":")[0]
 
 
 def of_case(case: Case) -> list[ProtocolFinding]:
@@ -80,16 +106,17 @@ def _failed(case: Case, source: str, code: str = "CASE-FAILED", text: str = "") 
 
 def _of_observation(case: Case, seen: Observation, source: str) -> ProtocolFinding:
     """Return the finding of a link's deviation, or of what else failed a case."""
-    if seen.kind in OF_FABRIC:
+    if kinds.kind_of(seen):
+        code = kinds.OF_ETHERNET.get(seen.kind, seen.kind).upper()
         return make(
-            OF_FABRIC[seen.kind], (seen.device, seen.what),
+            code, (seen.device, seen.what),
             " ".join(filter(None, (seen.device, seen.what))),
             found=seen.found, expected=seen.expected, nodes=filter(None, seen.node.split(",")),
             source=source,
         )  # fmt: skip
     if seen.kind in OF_DEVIATIONS:
         return of_deviation(seen, source)
-    code = OF_FAULTS.get(seen.kind, "CASE-FAILED")
+    code = known if (known := seen.kind.upper()) in CODES else "CASE-FAILED"
     if code != "LINK-FAILED":
         return _failed(case, source, code, seen.text)
     return make(
@@ -138,7 +165,8 @@ def _code(metric: Metric) -> str:
     side = outside(metric.value, metric.reference, metric.lower, metric.upper)
     if way is not None and (side > 0) == (way == "higher"):
         return "ABOVE-REFERENCE"
-    return OF_SOURCES.get(source_of(metric.judged_by), "BELOW-REFERENCE")
+    code = f"BELOW-{source_of(metric.judged_by).upper()}"
+    return code if code in CODES else "BELOW-REFERENCE"
 
 
 def expected_text(metric: Metric) -> str:
@@ -158,7 +186,7 @@ def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
     """Return the findings of a verdict beside its cases: problems, suites, history, guidelines."""
     found: list[ProtocolFinding] = []
     for problem in verdict.problems:
-        code = OF_PROBLEMS.get(problem.kind, "NOT-MEASURED")
+        code = problem.rule.code
         if code == "NODE-ABSENT":
             node = problem.about[-1]
             found.append(
@@ -215,3 +243,130 @@ def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
             )
         )  # fmt: skip
     return found
+
+
+#: Characters of names of nodes in an id.
+_LONGEST = 60
+
+
+def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFinding]:
+    """Yield the findings of `Verdict.nodes`: slow ones, and those that nobody benchmarked."""
+    for place, entry in entries.items():
+        for finding in map(finding_of, entry["findings"]):
+            if isinstance(finding, PairFinding):
+                yield _of_pairs(finding)
+                continue
+            yield make(
+                finding.kind.upper(),
+                (*finding.about, finding.environment, finding.where, str(finding.size)),
+                finding.reason,
+                found=f"{finding.quantity}: {finding.numbers}",
+                expected=finding.expected,
+                nodes=finding.nodes,
+                source=f"comparison of nodes, {finding.place}+{finding.environment}",
+                severity=finding.severity,
+            )
+        if limited := limited_text(entry):
+            yield make("LIMITED", (place,), f"nodes of {place}", found=limited)
+        if missing := not_benchmarked(entry):
+            yield make(
+                "NOT-BENCHMARKED", (place,), f"nodes of {place}",
+                found=f"{coverage_text(entry)}; {missing}", expected="every node",
+                source=entry["origin"],
+            )  # fmt: skip
+        if reason := entry.get("not_paired"):
+            yield make(
+                "PAIRS-NOT-MEASURED", (place,), f"pairs of nodes of {place}",
+                found=reason, expected="a value of each pair of nodes",
+            )  # fmt: skip
+        if reason := not_compared(entry):
+            yield make(
+                "NOT-COMPARED", (place,), f"nodes of {place}",
+                found=reason, expected="each node compared with the others",
+            )  # fmt: skip
+
+
+def _of_pairs(finding: PairFinding) -> ProtocolFinding:
+    """Return the finding of a culprit; its id names it and the quantity, no number."""
+    culprit = finding.culprit
+    names = [",".join(each) for each in (culprit.nodes, culprit.others)]
+    return make(
+        OF_PAIRS[finding.kind],
+        (
+            finding.place,
+            *map(_shortened, names),
+            finding.environment,
+            finding.kind,
+            culprit.quantity,
+        ),
+        finding.reason,
+        found=culprit.text,
+        expected=finding.expected,
+        # Of a cable these are the ports at its ends.
+        nodes=() if finding.kind == CABLE else finding.nodes,
+        source=f"all pairs of nodes, {finding.place}+{finding.environment}",
+        severity=finding.severity,
+    )
+
+
+def _shortened(names: str) -> str:
+    """Return names as they are, or of many the first one and what tells them from others."""
+    if len(names) <= _LONGEST:
+        return names
+    return f"{names.partition(',')[0]}+{names.count(',')}-{crc32(names.encode()):08x}"
+
+
+def make(
+    code: str,
+    place: Sequence[str],
+    what: str,
+    *,
+    found: str = "",
+    expected: str = "",
+    nodes: Iterable[str] = (),
+    source: str = "",
+    severity: str = "",
+    remedy: str = "",
+) -> ProtocolFinding:
+    """Return a finding of a code; `place` is the stable rest of its id."""
+    kind = CODES[code]
+    return ProtocolFinding(
+        ":".join((code, *(part.replace(" ", "") for part in place if part))),
+        severity or kind.severity,
+        tuple(dict.fromkeys(nodes)),
+        what,
+        found,
+        expected,
+        remedy or kind.remedy,
+        source,
+    )
+
+
+def of_deviation(deviation: Observation, source: str = "") -> ProtocolFinding:
+    """Return what a deviation of a link is as a finding."""
+    counter = deviation.what if deviation.kind in ("errors", "full", "vanished", "reset") else ""
+    path = deviation.found.split()[0] if deviation.kind == "unreadable" else ""
+    code = OF_DEVIATIONS[deviation.kind]
+    remedy = CODES[code].remedy.replace("DEVICE", deviation.device.split("/")[0] or "DEVICE")
+    return make(
+        code,
+        (deviation.node, deviation.device, counter, path),
+        " ".join(filter(None, (deviation.node, deviation.device, deviation.what))),
+        found=deviation.found,
+        expected=deviation.expected,
+        nodes=(deviation.node,),
+        source=source,
+        remedy=remedy,
+    )
+
+
+def merged(findings: Iterable[ProtocolFinding]) -> list[ProtocolFinding]:
+    """Return one finding for each id, that of the first with the nodes of all; the worst first."""
+    by_id: dict[str, ProtocolFinding] = {}
+    for finding in findings:
+        known = by_id.get(finding.id, finding)
+        nodes = tuple(dict.fromkeys((*known.nodes, *finding.nodes)))
+        by_id[finding.id] = replace(known, nodes=nodes)
+    return sorted(
+        by_id.values(), key=lambda finding: (SEVERITIES.index(finding.severity), finding.id)
+    )
