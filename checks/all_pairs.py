@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
@@ -161,7 +162,7 @@ class AllPairs(PlacedCheck):
         if ways is not None:
             self.found = cables.with_cables(matrix, ways, self.found)
         stored = Stored.of_matrix(matrix, self.read.job.rounds, self.found, ways, self.routes.why)
-        self.all_pairs = stored.as_data()
+        self.all_pairs = msgspec.to_builtins(stored)
         self.routes.keep(Path(self.outputdir))
 
     def expected(self):

@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 from statistics import median
 
+import msgspec
 import reframe as rfm
-import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from acceptance.core import words
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
-from acceptance.core.pairs import PairResult, stored_data
+from acceptance.core.pairs import PairResult
 from acceptance.launch import Layout, misplaced, placement, rounds
 from acceptance.suites import imb
 
@@ -49,7 +49,7 @@ class NodePairs(PlacedCheck):
     #: How often the small message goes there and back in each of these.
     messages = variable(int, value=MESSAGES, loggable=True)
     #: The result of each pair at each message size (`acceptance.core.pairs`).
-    pairs = variable(typ.List[typ.Dict[str, str]], value=[], loggable=True)
+    pairs = variable(list, value=[], loggable=True)
 
     if needs_build("imb"):
         build = fixture(ImbBuild, scope="environment")
@@ -163,7 +163,7 @@ class NodePairs(PlacedCheck):
         """Return metric -> (value, unit), and keep the result of each pair."""
         results = self.results()
         self.alone(results)
-        self.pairs = stored_data(results)
+        self.pairs = msgspec.to_builtins(results)
         times, speeds = (
             {each: getattr(each, what) for each in results if each.size == size}
             for size, what in ((SMALL, "time"), (LARGE, "bandwidth"))

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acceptance.core.pairs import stored_data
+import msgspec
 
 NIGHT = 86400.0
 #: 2026-01-01, 22:00 UTC.
@@ -68,7 +68,7 @@ class Case:
             "judged_by": {},
             "provenance": self.provenance,
             "findings": list(self.findings),
-            **({"pairs": stored_data(self.pairs)} if self.pairs else {}),
+            **({"pairs": msgspec.to_builtins(self.pairs)} if self.pairs else {}),
         }
         return {
             "environ": self.environment,

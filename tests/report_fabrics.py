@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from acceptance.fabric import view
@@ -56,7 +57,11 @@ def pairs_case(folder, matrix, **fields):
     (folder / "all-pairs.txt").write_text(pairs_text(matrix))
     found = culprits.find(matrix)
     stored = AllPairs.of_matrix(matrix, len(matrix.nodes) - 1, found)
-    more = {"all_pairs": stored.as_data(), "outputdir": str(folder), "stagedir": str(folder)}
+    more = {
+        "all_pairs": msgspec.to_builtins(stored),
+        "outputdir": str(folder),
+        "stagedir": str(folder),
+    }
     return Case(**{
         "name": "AllPairs", "benchmark": "patterns.all-pairs", "suite": "patterns",
         "nodes": matrix.nodes, "metrics": {"latency_8": (2.0, "us")}, "more": more,

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
+from msgspec import structs
 
 from acceptance.campaigns.protocol.codes import CODES, OF_PAIRS
 from acceptance.campaigns.protocol.findings import of_nodes
@@ -46,7 +48,7 @@ def stored(found, **changes):
     failing = [each for each in found.culprits if each.fails]
     fields = {
         "name": "AllPairs", "suite": "patterns", "benchmark": "patterns.all-pairs",
-        "all_pairs": found.as_data(), "result": "fail" if failing else "pass",
+        "all_pairs": msgspec.to_builtins(found), "result": "fail" if failing else "pass",
         "findings": tuple(Observation(e.kind, e.text, True, e.node) for e in failing),
     }  # fmt: skip
     return case(found.nodes, **{**fields, **changes})
@@ -73,7 +75,7 @@ def test_healthy_nodes_are_said_in_a_line_and_counted_as_compared():
         "made:qdr: benchmarked 8 nodes; how many there are is not known; all pairs of 8 nodes "
         "measured in 7 rounds, each judged by the median of its round and distance"
     )
-    assert AllPairs.of_data(measured().as_data()) == measured()
+    assert msgspec.json.decode(msgspec.json.encode(measured()), type=AllPairs) == measured()
 
 
 def test_a_slow_node_and_a_slow_path_are_a_problem_and_an_alert_each():
@@ -155,19 +157,19 @@ def test_a_protocol_names_them_by_ids_without_numbers():
         f"PAIRS-WAY:{PLACE}:node5:node7:gcc:way-slow:bandwidth",
     ]
     many = Culprit(model.UPLINK, NAMES * 4, NAMES[::-1] * 4, "both", "MB/s", 1.0, 2.0, 0.5, 9, 9)
-    found = replace(measured(), culprits=(many,))
+    found = structs.replace(measured(), culprits=(many,))
     (uplink,) = of_nodes(verdict_of(stored(found)).nodes)
     assert uplink.id.startswith(f"PAIRS-UPLINK:{PLACE}:node1+31-")
     assert len(uplink.id) < 120
-    cable = replace(many, kind=model.CABLE, nodes=("leaf2[4]",), others=("spine1[2]",))
-    verdict = verdict_of(stored(replace(measured(), culprits=(cable,))))
+    cable = structs.replace(many, kind=model.CABLE, nodes=("leaf2[4]",), others=("spine1[2]",))
+    verdict = verdict_of(stored(structs.replace(measured(), culprits=(cable,))))
     (finding,) = of_nodes(verdict.nodes)
     assert finding.id == f"PAIRS-CABLE:{PLACE}:leaf2[4]:spine1[2]:gcc:cable-slow:both"
     assert finding.nodes == ()
     (told,) = alerts_of(verdict)
     # It ends when a pair went over it again, and was fine.
-    routed = replace(measured(), links=9)
-    others = replace(routed, uncrossed=("leaf2[4] - spine1[2]",))
+    routed = structs.replace(measured(), links=9)
+    others = structs.replace(routed, uncrossed=("leaf2[4] - spine1[2]",))
     ends = [
         looked_at(verdict_of(stored(each)), {"made"})(told) for each in (routed, others, measured())
     ]

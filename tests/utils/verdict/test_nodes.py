@@ -177,7 +177,7 @@ def test_a_slow_node_fails_every_verdict_and_is_named():
     )
     assert "4 compared with each other, findings on 1" in line(verdict)
     (finding,) = verdict.nodes[PLACE]["findings"]
-    assert finding["nodes"] == ["node3"]
+    assert finding["nodes"] == ("node3",)
 
 
 def test_a_round_of_pairs_that_was_left_out_is_said():

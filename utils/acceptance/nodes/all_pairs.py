@@ -1,10 +1,11 @@
 """All pairs of the nodes of a job: what was measured, as a case stores it, and what came of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import plural, shortened
@@ -14,13 +15,11 @@ from acceptance.nodes.culprits import FAILING, Culprit
 from acceptance.nodes.culprits.model import CABLE, FAILED, NOT_JUDGED, ONE_WAY
 from acceptance.nodes.findings import WAY, NodeFinding, number_text
 
-_LISTS = ("nodes", "quantities", "shifts", "uncrossed")
 #: Links that a line names.
 _SHOWN = 3
 
 
-@dataclass(frozen=True)
-class AllPairs:
+class AllPairs(Struct, frozen=True):
     """What a job measured of its nodes, and the culprits behind what was slow.
 
     `nodes` by rank. `shifts`: of these all pairs (i, i + shift) have a value. `pairs` of `of` pairs
@@ -136,25 +135,8 @@ class AllPairs:
         """Return what could not be judged, and why."""
         return [each.text for each in self.culprits if each.kind == NOT_JUDGED]
 
-    def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        fields = {key: value for key, value in vars(self).items() if key != "culprits"}
-        lists = {name: [*getattr(self, name)] for name in _LISTS}
-        return {**fields, **lists, "culprits": [each.as_data() for each in self.culprits]}
 
-    @classmethod
-    def of_data(cls, data: Mapping[str, Any]) -> "AllPairs":
-        """Return what `as_data` made; KeyError or TypeError for anything else."""
-        # Of what was stored before routes were read there are no such fields.
-        data = {"links": 0, "uncrossed": (), "unrouted": "", **data}
-        fields = {name: data[name] for name in cls.__dataclass_fields__}
-        lists = {name: tuple(data[name]) for name in _LISTS}
-        culprits = tuple(map(Culprit.of_data, data["culprits"]))
-        return cls(**{**fields, **lists, "culprits": culprits})
-
-
-@dataclass(frozen=True)
-class PairFinding:
+class PairFinding(Struct, frozen=True):
     """A culprit among the nodes of a partition, as verdict, protocol and alerts have findings."""
 
     place: str
@@ -217,17 +199,7 @@ class PairFinding:
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain data; kind and nodes stand where those of other findings do."""
-        return {
-            **asdict(self),
-            "culprit": self.culprit.as_data(),
-            "kind": self.kind,
-            "nodes": [*self.nodes],
-        }
-
-    @classmethod
-    def of_data(cls, data: Mapping[str, Any]) -> "PairFinding":
-        """Return what `as_data` made; TypeError or KeyError for anything else."""
-        return cls(data["place"], data["environment"], Culprit.of_data(data["culprit"]))
+        return {**msgspec.to_builtins(self), "kind": self.kind, "nodes": [*self.nodes]}
 
 
 def compared_pairs(environment: str, quantity: str, what: str = "") -> str:
@@ -236,5 +208,6 @@ def compared_pairs(environment: str, quantity: str, what: str = "") -> str:
 
 
 def finding_of(data: Mapping[str, Any]) -> NodeFinding | PairFinding:
-    """Return a finding of a verdict from its data; TypeError or KeyError for anything else."""
-    return (PairFinding if "culprit" in data else NodeFinding).of_data(data)
+    """Return a finding of a verdict from its data; ValueError for anything else."""
+    kind: type[PairFinding | NodeFinding] = PairFinding if "culprit" in data else NodeFinding
+    return msgspec.convert(data, kind)

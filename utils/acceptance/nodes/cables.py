@@ -14,9 +14,10 @@ is. One pair in `STRAY` may be anything.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from acceptance.core.pairs import UNITS, PairMatrix

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
+from msgspec import structs
+
 from acceptance.core.pairs import PairResult
 from acceptance.core.words import direction
 from acceptance.launch.rounds import HALVES
@@ -406,7 +408,7 @@ class _Review:
         elif old.kind == WAY:
             value = self.values.pairs.get(old.nodes)
             if value is None or self.is_slow(value):
-                yield replace(old, again=value)
+                yield structs.replace(old, again=value)
             else:
                 yield self.unsteady(old.nodes, old.value, value)
         else:
@@ -422,14 +424,16 @@ class _Review:
         slow = sorted(node for node, value in values.items() if self.is_slow(value))
         fine = sorted(set(values) - set(slow))
         if old.kind == GROUP and 2 * len(slow) >= len(self.first.nodes):
-            yield replace(old, nodes=tuple(slow), again=self.best(values, slow))
+            yield structs.replace(old, nodes=tuple(slow), again=self.best(values, slow))
         else:
             for node in slow:
                 others = tuple(sorted(self.values.partners(node)))
-                yield replace(old, kind=NODE, nodes=(node,), partners=others, again=values[node])
+                yield structs.replace(
+                    old, kind=NODE, nodes=(node,), partners=others, again=values[node]
+                )
         if old.kind == PAIR:
             if len(fine) > 1:
-                yield replace(old, kind=WAY, nodes=tuple(fine))
+                yield structs.replace(old, kind=WAY, nodes=tuple(fine))
         elif fine:
             yield self.unsteady(fine, old.value, self.best(values, fine))
 

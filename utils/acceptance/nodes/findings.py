@@ -1,8 +1,6 @@
 """What a comparison of nodes has found, as data and as a sentence."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from msgspec import Struct
 
 from acceptance.core.findings import CRITICAL, MAJOR, MINOR
 from acceptance.core.text import bytes_text, plural
@@ -22,8 +20,7 @@ FAILING = (NODE, WAY, PAIR, GROUP)
 CRITICAL_FROM = 2.0
 
 
-@dataclass(frozen=True)
-class NodeFinding:
+class NodeFinding(Struct, frozen=True):
     """One quantity of nodes, or of the way between two, that is worse than that of their kind.
 
     `value` is the best one of the nodes, in `unit`, `median` what it was compared with, `loss` the
@@ -120,16 +117,6 @@ class NodeFinding:
     def __str__(self) -> str:
         """Return the sentence that a verdict shows."""
         return f"{self.place}: {self.reason}: {self.quantity} {self.numbers}"
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {**asdict(self), "nodes": list(self.nodes), "partners": list(self.partners)}
-
-    @classmethod
-    def of_data(cls, data: Mapping[str, Any]) -> "NodeFinding":
-        """Return what `as_data` made; TypeError or KeyError for anything else."""
-        names = {"nodes": tuple(data["nodes"]), "partners": tuple(data["partners"])}
-        return cls(**{**data, **names})
 
 
 def compared_in(environment: str, where: str, size: int) -> str:

@@ -20,6 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 from acceptance import nodes
@@ -97,7 +98,7 @@ def judge_nodes(
     for comparison in comparisons:
         entry = verdict.nodes[comparison.kind.place]
         entry["compared"].append(comparison.as_data())
-        entry["findings"] += [finding.as_data() for finding in comparison.findings]
+        entry["findings"] += msgspec.to_builtins(comparison.findings)
     verdict.notes += _rounds_left_out(cases)
     judge_all_pairs(verdict, cases, known.paired, known.unpaired)
     for finding in (each for comparison in comparisons for each in comparison.findings):
@@ -330,9 +331,9 @@ def judge_all_pairs(
             reasons[place] = "its case measured none"
             continue
         try:
-            measured = AllPairs.of_data(case.all_pairs)
-        except (KeyError, TypeError, AttributeError) as err:
-            text = f"{case.name} @{case.where}: what is stored of all pairs is malformed: {err!r}"
+            measured = msgspec.convert(case.all_pairs, AllPairs)
+        except ValueError as err:
+            text = f"{case.name} @{case.where}: what is stored of all pairs is malformed: {err}"
             verdict.fail("impossible-value", text, f"{case.name} @{case.where}")
             reasons[place] = "what is stored of it is malformed"
             continue
@@ -346,7 +347,7 @@ def judge_all_pairs(
 
 def _add(verdict: Verdict, place: str, environment: str, measured: AllPairs) -> None:
     entry = verdict.nodes[place]
-    data = {"environment": environment, **measured.as_data()}
+    data = {"environment": environment, **msgspec.to_builtins(measured)}
     entry.setdefault("all_pairs", []).append(data)
     for finding in (PairFinding(place, environment, each) for each in measured.culprits):
         entry["findings"].append(finding.as_data())
@@ -358,7 +359,10 @@ def _add(verdict: Verdict, place: str, environment: str, measured: AllPairs) -> 
 
 def measured_of(entry: Mapping[str, Any]) -> list[tuple[str, AllPairs]]:
     """Return environment and measurement of each case, of a partition's entry of a verdict."""
-    return [(data["environment"], AllPairs.of_data(data)) for data in entry.get("all_pairs", ())]
+    return [
+        (data["environment"], msgspec.convert(data, AllPairs))
+        for data in entry.get("all_pairs", ())
+    ]
 
 
 def all_pairs_text(entry: Mapping[str, Any]) -> str:

@@ -5,12 +5,13 @@ import json
 import signal
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from acceptance.campaigns.protocol import codes, conclusions
 from acceptance.campaigns.protocol.build import _case
 from acceptance.campaigns.protocol.markdown import markdown
-from acceptance.core.pairs import PairResult, stored_data
+from acceptance.core.pairs import PairResult
 from tests.campaigns import NAMES, Held
 
 ACCEPT = ("accept", "--vendor", "Maker | Sons", "--customer", "University")
@@ -339,12 +340,13 @@ NODES = ["node1", "node2", "node3", "node4"]
 
 
 def pairs(slow):
-    return stored_data(
+    found = [
         PairResult("all", (left, right), 2**22, 400.0, 1e3 if {left, right} & {*slow} else 1e4)
         for left in NODES
         for right in NODES
         if left < right
-    )
+    ]
+    return json.loads(msgspec.json.encode(found))
 
 
 def test_equal_nodes_are_accepted_with_a_table_of_their_values():
@@ -382,7 +384,7 @@ def test_a_node_that_was_good_the_second_time_is_a_reservation_with_both_values(
 
 def test_a_second_value_stands_beside_those_that_were_measured_with_it():
     """All nodes have half the bandwidth the second time: nobody is slower than the others."""
-    halved = [{**each, "bandwidth": "5000.0"} for each in pairs([])]
+    halved = [{**each, "bandwidth": 5000.0} for each in pairs([])]
     data = with_nodes(["node3"], again=[])
     (second,) = [each for each in data["measured"] if each["session"] == "again"]
     second["pairs"] = halved

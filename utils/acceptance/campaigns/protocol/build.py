@@ -10,7 +10,7 @@ import math
 import platform
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ from acceptance.campaigns.protocol.markdown import markdown
 from acceptance.campaigns.state import CampaignFault, State
 from acceptance.core import machine, state_files
 from acceptance.core.findings import CRITICAL, MAJOR, SHARED
-from acceptance.core.pairs import stored_data
 from acceptance.core.paths import Workspace
 from acceptance.fabric import view
 from acceptance.rfm import Case, ResultsFault, Session
@@ -185,12 +184,11 @@ def _checksums(folder: Path, *patterns: str) -> dict[str, str]:
 
 def _case(session: Session, case: Case) -> dict[str, Any]:
     return {
-        **asdict(case),
+        **msgspec.to_builtins(case),
         "session": session.uuid,
-        "pairs": stored_data(case.pairs),
         # JSON has no other numbers; the gate reports those (`impossible-value`).
         "metrics": [
-            {**asdict(metric), "verdict": metric_verdict(metric)}
+            {**msgspec.to_builtins(metric), "verdict": metric_verdict(metric)}
             for metric in case.metrics
             if math.isfinite(metric.value)
         ],

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from acceptance import claims
-from acceptance.alerts import Alert
 from acceptance.campaigns.protocol.findings import (
     ProtocolFinding,
     make,
@@ -25,13 +24,12 @@ from acceptance.campaigns.protocol.findings import (
 )
 from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.extras import node_count
-from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, observations
-from acceptance.core.pairs import pair_results
+from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.references import ReferenceFault
 from acceptance.rfm import Case, Metric, Session
-from acceptance.verdict import Nodes, Problem, Unprovided, Verdict, judge_nodes
+from acceptance.verdict import Nodes, Verdict, judge_nodes
 
 FORMAT = "interconnect acceptance protocol"
 VERSION = 2
@@ -81,16 +79,8 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     }
     found = [finding for case in cases for finding in of_case(case)]
     stored = data["verdict"]
-    verdict = Verdict(
-        system=stored["system"],
-        problems=[Problem(**problem) for problem in stored["problems"]],
-        unprovided=[Unprovided(**missing) for missing in stored["unprovided"]],
-        alerts=msgspec.convert(stored["alerts"], list[Alert]),
-        counters=stored["counters"],
-        links_not_judged=stored["links_not_judged"],
-        fabric_not_viewed=stored["fabric_not_viewed"],
-        guidelines=data["guidelines"],
-    )
+    given = {name: value for name, value in stored.items() if name != "verdict"}
+    verdict = msgspec.convert({**given, "guidelines": data["guidelines"]}, Verdict)
     found += of_verdict(verdict)
     entries = nodes_of(data, cases)
     found += of_nodes(entries)
@@ -122,18 +112,8 @@ def simulated_by(data: Mapping[str, Any], cases: Sequence[Case]) -> list[str]:
 
 
 def case_of(data: Mapping[str, Any]) -> Case:
-    """Return a case of a protocol; raises KeyError and TypeError for what is none."""
-    fields = {key: value for key, value in data.items() if key not in ("session", "metrics")}
-    metrics = tuple(
-        Metric(**{key: value for key, value in metric.items() if key != "verdict"})
-        for metric in data["metrics"]
-    )
-    fields |= {
-        "nodes": tuple(fields["nodes"]),
-        "findings": observations(fields["findings"]),
-        "pairs": pair_results(fields.get("pairs")),
-    }
-    return Case(**fields, metrics=metrics)
+    """Return a case of a protocol; raises ValueError for what is none."""
+    return msgspec.convert(data, Case)
 
 
 def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[ProtocolFinding]:
@@ -224,7 +204,7 @@ def differences(data: Mapping[str, Any]) -> list[str]:
         raise ValueError(f"no {FORMAT} of version {VERSION}")
     try:
         return list(_differences(data))
-    except (KeyError, TypeError, AttributeError) as err:
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
         raise ValueError(f"a malformed protocol: {err!r}") from None
 
 

@@ -19,9 +19,9 @@ explains count nowhere: they would make those of chance beside them certain.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from acceptance.core.pairs import UNITS, Pair, PairMatrix

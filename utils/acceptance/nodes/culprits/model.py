@@ -1,9 +1,9 @@
 """What is behind the slow pairs of a matrix, as data and as a sentence."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+
+from msgspec import Struct
 
 from acceptance.core.findings import CRITICAL, MAJOR, MINOR
 from acceptance.core.text import plural, shortened
@@ -35,8 +35,7 @@ _QUANTITIES = {
 }
 
 
-@dataclass(frozen=True)
-class Culprit:
+class Culprit(Struct, frozen=True):
     """What explains slow pairs: `nodes` are to blame, or the path from them to `others`.
 
     `value` is the median of its slow pairs, in `unit`, `median` what good pairs of the same rounds
@@ -160,18 +159,6 @@ class Culprit:
         sets = ({*self.nodes}, {*other.nodes}), ({*self.others}, {*other.others})
         common = all(2 * len(left & right) >= len(left | right) for left, right in sets)
         return self.kind == other.kind and common
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it as plain data, with its sentence and how bad it is."""
-        names = {"nodes": list(self.nodes), "others": list(self.others)}
-        return {**asdict(self), **names, "severity": self.severity, "text": self.text}
-
-    @classmethod
-    def of_data(cls, data: Mapping[str, Any]) -> "Culprit":
-        """Return what `as_data` made; KeyError for anything else."""
-        fields = {name: data[name] for name in cls.__dataclass_fields__}
-        names = {"nodes": tuple(data["nodes"]), "others": tuple(data["others"])}
-        return cls(**{**fields, **names})
 
 
 def ratio_of_loss(loss: float, unit: str) -> float:

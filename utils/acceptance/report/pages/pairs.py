@@ -5,6 +5,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from acceptance.core.errors import ParseError
 from acceptance.core.pairs import UNITS
 from acceptance.core.text import plural, read_bounded, shortened
@@ -108,9 +110,9 @@ def _section(source: Source, path: str, newest_case: Newest, number: int) -> Sec
     faults: list[str] = []
     measured = None
     try:
-        measured = AllPairs.of_data(case.all_pairs) if case.all_pairs else None
-    except (KeyError, TypeError, AttributeError) as err:
-        faults.append(f"what is stored of all pairs is malformed: {err!r}")
+        measured = msgspec.convert(case.all_pairs, AllPairs) if case.all_pairs else None
+    except ValueError as err:
+        faults.append(f"what is stored of all pairs is malformed: {err}")
     if measured is None and not faults:
         faults.append(f"the case measured no pair: {case.fail_reason or case.result}")
     found = measured.culprits if measured else ()
