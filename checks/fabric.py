@@ -93,9 +93,7 @@ class LinkCheck(PlacedCheck):
         # Of these nodes a counter that is no finding was zero.
         self.provenance["counters"] = ",".join(node.name for node in self.read)
         self.record(
-            counter.observation
-            for node in self.read
-            for counter in link_check.standing(node, self.fabric)
+            counter for node in self.read for counter in link_check.standing(node, self.fabric)
         )
         self.record(whole_fabric.remember(self.read))
         self.record(each for each in self.cables() if not each.fails)
@@ -120,7 +118,7 @@ class LinkCheck(PlacedCheck):
     def troubles(self):
         """Return what is not as the facts demand, of all nodes."""
         return [
-            deviation.observation
+            deviation
             for node in self.read
             for deviation in link_check.deviations(node, self.fabric)
         ] + [each for each in self.cables() if each.fails]

@@ -220,7 +220,7 @@ class PlacedCheck(JudgedCheck, Pinned):
             self.provenance["bytes"] = f"{moved} or more over the fabric of each node"
         if links.unknown:
             self.provenance["bytes"] = f"not known: {'; '.join(links.unknown)}"
-        self.record(deviation.observation for deviation in links.deviations)
+        self.record(links.deviations)
         return links.faults
 
     def is_bandwidth(self):

@@ -149,5 +149,5 @@ def test_a_healthy_node_shows_nothing_and_a_cable_that_loses_its_counters(tmp_pa
 
 
 def test_kinds_by_which_faults_are_recognised_exist():
-    known = {*FAILING, *view.KINDS, *(kind for kind, _ in SHOWN.values()), "standing", "misplaced"}
+    known = {*FAILING, *view.TABLE, *(kind for kind, _ in SHOWN.values()), "standing", "misplaced"}
     assert {kind for fault in DEFECTS.values() for kind in fault.kinds} <= known

@@ -33,7 +33,7 @@ class Observation:
     """Something that is not as it should be: `kind` is for programs, `text` for people.
 
     `fails`: the case failed because of it. The rest says where it was seen, and what; all of it is
-    empty where it does not apply. Releases that stored text alone knew no `kind`.
+    empty where it does not apply.
     """
 
     kind: str
@@ -51,17 +51,16 @@ class Observation:
         return {**data, "fails": "yes"} if self.fails else data
 
     @classmethod
-    def of_data(cls, data: object) -> "Observation":
-        """Return what `as_data` or `asdict` made, or what was stored as text alone."""
-        if not isinstance(data, Mapping):
-            return cls("", str(data))
+    def of_data(cls, data: Mapping[str, str]) -> "Observation":
+        """Return what `as_data` made."""
         fields: dict[str, Any] = {key: data.get(key) or "" for key in cls.__dataclass_fields__}
         return cls(**{**fields, "fails": bool(fields["fails"])})
 
 
 def observations(stored: object) -> tuple[Observation, ...]:
     """Read what a case has stored; ReFrame stores text for what was never set."""
-    return tuple(map(Observation.of_data, stored)) if isinstance(stored, list) else ()
+    found = stored if isinstance(stored, list) else ()
+    return tuple(Observation.of_data(each) for each in found if isinstance(each, Mapping))
 
 
 def seen(stored: object) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from acceptance.core.findings import Observation
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.node import Deviation, Interface, NodeLinks, Port
+from acceptance.fabric.node import Interface, NodeLinks, Port, deviation
 
 #: Counters of errors -> where InfiniBand lets them stop (IBTA, PortCounters; None: they do not).
 #: What a network interface dropped is none: it drops whatever nobody listens to.
@@ -24,7 +25,7 @@ ERRORS: dict[str, int | None] = {
 _WORD, _FULL = 4, 0xFFFFFFFF
 
 
-def error_growth(before: NodeLinks, after: NodeLinks) -> list[Deviation]:
+def error_growth(before: NodeLinks, after: NodeLinks) -> list[Observation]:
     """Return the counters of errors that grew between two readings of a node, with how much.
 
     Reported are also ports and interfaces that vanished, counters that went back (a reset or a
@@ -33,9 +34,9 @@ def error_growth(before: NodeLinks, after: NodeLinks) -> list[Deviation]:
     name = before.name
     if name != after.name:
         found = f"the later reading is of {after.name}"
-        return [Deviation(name, "", "", found, "a reading of the same node", "vanished")]
+        return [deviation(name, "", "", found, "a reading of the same node", "vanished")]
     later = _links(after)
-    deviations: list[Deviation] = []
+    deviations: list[Observation] = []
     for device, link in _links(before).items():
         if isinstance(link, Interface) and not link.physical:
             continue
@@ -43,26 +44,26 @@ def error_growth(before: NodeLinks, after: NodeLinks) -> list[Deviation]:
             deviations += _growth(name, device, link.counters, later[device].counters)
         else:
             expected = "what was there before"
-            deviations.append(Deviation(name, device, "", "has vanished", expected, "vanished"))
+            deviations.append(deviation(name, device, "", "has vanished", expected, "vanished"))
     return deviations
 
 
 def _growth(
     node: str, device: str, old: dict[str, int], new: dict[str, int]
-) -> Iterator[Deviation]:
+) -> Iterator[Observation]:
     reset = [f"{key} {old[key]} to {new[key]}" for key in old if new.get(key, old[key]) < old[key]]
     if reset:
         found = f"went back ({', '.join(reset)}): reset in between"
-        yield Deviation(node, device, "counters", found, "counters that only grow", "reset")
+        yield deviation(node, device, "counters", found, "counters that only grow", "reset")
     for key, highest in ERRORS.items():
         if key in old and key not in new:
-            yield Deviation(node, device, key, "is no longer reported", "a number", "vanished")
+            yield deviation(node, device, key, "is no longer reported", "a number", "vanished")
         elif key in old and new[key] > old[key]:
             found = f"{new[key] - old[key]} more ({old[key]} to {new[key]})"
-            yield Deviation(node, device, key, found, "no more", "errors")
+            yield deviation(node, device, key, found, "no more", "errors")
         elif key in old and new[key] == old[key] == highest:
             found = f"stands at {highest}, where it stops counting"
-            yield Deviation(node, device, key, found, "a counter with room", "full")
+            yield deviation(node, device, key, found, "a counter with room", "full")
 
 
 def bytes_moved(before: NodeLinks, after: NodeLinks, facts: Facts, min_bytes: int = 0) -> int:

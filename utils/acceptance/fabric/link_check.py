@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from acceptance.core.findings import Observation
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.node import Adapter, Deviation, Interface, NodeLinks, Port, Slot, slot_text
+from acceptance.fabric.node import Adapter, Interface, NodeLinks, Port, Slot, deviation, slot_text
 from acceptance.fabric.rates import MIN_ROCE_MBPS, PORTED
 
 #: The kind of a counter that stands above zero.
@@ -15,7 +16,7 @@ _OMNI_PATH_DRIVER = "hfi"
 _NO_FACTS = Facts(technology="")
 
 
-def deviations(node: NodeLinks, facts: Facts | None) -> list[Deviation]:
+def deviations(node: NodeLinks, facts: Facts | None) -> list[Observation]:
     """Compare a node with the facts of its fabric; without any only slots are judged.
 
     With `device` exactly those links are judged, of Ethernet interfaces and RoCE ports. Without: of
@@ -57,14 +58,14 @@ def serving(node: NodeLinks, facts: Facts | None) -> dict[str, Port | Interface]
     return {**ports, **(right or up)}
 
 
-def standing(node: NodeLinks, facts: Facts | None) -> list[Deviation]:
+def standing(node: NodeLinks, facts: Facts | None) -> list[Observation]:
     """Return the counters of errors that stand above zero on the links of a fabric that are up.
 
     Since when nobody knows from one reading: they are no fault by themselves. How often a link has
     come up (`carrier_changes`) is no error.
     """
     return [
-        Deviation(node.name, name, key, str(link.counters[key]), "0", STANDING)
+        deviation(node.name, name, key, str(link.counters[key]), "0", STANDING)
         for name, link in serving(node, facts).items()
         for key in ERRORS
         if key != "carrier_changes" and link.counters.get(key, 0) > 0
@@ -102,7 +103,7 @@ class _Comparison:
         # What has the slots that count; found while the links are judged.
         self.owners: list[Adapter | Interface] = []
 
-    def deviations(self) -> list[Deviation]:
+    def deviations(self) -> list[Observation]:
         technology = self.facts.technology
         links = list(self.ports()) if technology != "ethernet" else []
         links += self.interfaces() if technology not in PORTED else []
@@ -117,8 +118,8 @@ class _Comparison:
 
     def deviation(
         self, kind: str, device: str, found: str, expected: str = "", what: str = ""
-    ) -> Deviation:
-        return Deviation(self.node.name, device, what, found, expected or self.link, kind)
+    ) -> Observation:
+        return deviation(self.node.name, device, what, found, expected or self.link, kind)
 
     @property
     def link(self) -> str:
@@ -134,7 +135,7 @@ class _Comparison:
     def named(self, name: str) -> list[Port]:
         return [port for port in self.node.ports.values() if name in (port.name, port.device)]
 
-    def ports(self) -> Iterator[Deviation]:
+    def ports(self) -> Iterator[Observation]:
         ports = self.node.ports.values()
         judged = []
         for name in self.facts.devices:
@@ -152,14 +153,14 @@ class _Comparison:
                 yield self.deviation("no-adapter", "", f"no {name} {what}")
         yield from self.judged(judged)
 
-    def judged(self, ports: list[Port]) -> Iterator[Deviation]:
+    def judged(self, ports: list[Port]) -> Iterator[Observation]:
         self.owners += [
             self.node.adapters[name] for name in dict.fromkeys(port.device for port in ports)
         ]
         for port in ports:
             yield from self.port(port)
 
-    def port(self, port: Port) -> Iterator[Deviation]:
+    def port(self, port: Port) -> Iterator[Observation]:
         path = f"{port.device}/ports/{port.number}"
         state, phys = (text.partition(": ")[2] for text in (port.state, port.phys_state))
         trained = port.phys_state[:2] in ("5:", "")
@@ -180,7 +181,7 @@ class _Comparison:
             if mbps and _mbps(port) != max(mbps, MIN_ROCE_MBPS):
                 yield self.deviation("port-rate", port.name, found, _gigabits(mbps))
 
-    def interfaces(self) -> Iterator[Deviation]:
+    def interfaces(self) -> Iterator[Observation]:
         if self.facts.devices:
             yield from self.declared_interfaces()
             return
@@ -195,7 +196,7 @@ class _Comparison:
         if not right or all(found):
             yield from (deviation for several in found for deviation in several)
 
-    def declared_interfaces(self) -> Iterator[Deviation]:
+    def declared_interfaces(self) -> Iterator[Observation]:
         judged = []
         for name in self.facts.devices:
             if name in self.node.interfaces:
@@ -208,7 +209,7 @@ class _Comparison:
         for interface in judged:
             yield from self.interface(interface)
 
-    def interface(self, interface: Interface) -> Iterator[Deviation]:
+    def interface(self, interface: Interface) -> Iterator[Observation]:
         name, path = interface.name, f"class/net/{interface.name}"
         speed = f"{interface.speed} Mb/s" if interface.speed else "unknown speed"
         duplex = interface.duplex if interface.duplex not in ("", "unknown") else "unknown duplex"
@@ -225,7 +226,7 @@ class _Comparison:
         if mtu not in (None, interface.mtu) and not self.blind(f"{path}/mtu"):
             yield self.deviation("mtu", name, str(interface.mtu or "not known"), str(mtu), "MTU")
 
-    def slot(self, owner: Adapter | Interface) -> Iterator[Deviation]:
+    def slot(self, owner: Adapter | Interface) -> Iterator[Observation]:
         slot = self.node.slots.get(owner.pci, Slot(owner.pci))
         speed = self.facts.slot_speed or (slot.max_speed if slot.speed else None)
         width = self.facts.pcie_lanes or (slot.max_width if slot.width else None)
@@ -240,7 +241,7 @@ class _Comparison:
             expected = slot_text(speed, width)
             yield self.deviation(kind, owner.name, str(slot), expected, "PCIe")
 
-    def unreadable(self) -> Iterator[Deviation]:
+    def unreadable(self) -> Iterator[Observation]:
         for path in self.node.unreadable:
             device = self.concerned(path.split("/"))
             if device is not None:

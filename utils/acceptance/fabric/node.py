@@ -119,39 +119,19 @@ class NodeLinks:
     no_neighbours: str = ""
 
 
-@dataclass(frozen=True)
-class Deviation:
-    """Something that is not as it should be; `kind` is a stable word for programs.
+def deviation(
+    node: str, device: str, what: str, found: str, expected: str, kind: str
+) -> Observation:
+    """Return something that is not as it should be: `node17 mlx5_0/1: found, expected what`.
 
     A counter that stands above zero (`standing`, its value is `found`) is no deviation by itself.
     Kinds: port-state, port-rate, slot-speed, slot-width, interface-speed, duplex, mtu, no-adapter,
     unreadable, and between two readings errors, full, reset, vanished.
     """
-
-    node: str
-    device: str
-    what: str
-    found: str
-    expected: str
-    kind: str
-
-    def __str__(self) -> str:
-        """Write the line of a report: `node17 mlx5_0/1: found, expected what`."""
-        where = " ".join(filter(None, (self.node, self.device, self.what)))
-        return f"{where}: {self.found}, expected {self.expected}"
-
-    @property
-    def observation(self) -> Observation:
-        """Return it as it is stored with a case."""
-        return Observation(
-            self.kind,
-            str(self),
-            node=self.node,
-            device=self.device,
-            what=self.what,
-            found=self.found,
-            expected=self.expected,
-        )
+    text = f"{' '.join(filter(None, (node, device, what)))}: {found}, expected {expected}"
+    return Observation(
+        kind, text, node=node, device=device, what=what, found=found, expected=expected
+    )
 
 
 def slot_text(speed: float | None, width: int | None) -> str:

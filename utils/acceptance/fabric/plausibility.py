@@ -15,7 +15,6 @@ from acceptance.fabric.facts import Facts
 from acceptance.fabric.limits import SLACK, exceeds, latency_floor, limit
 from acceptance.fabric.link_check import deviations, serving
 from acceptance.fabric.link_report import parse
-from acceptance.fabric.node import Deviation
 from acceptance.fabric.rates import HDR100_LANES, known_rates
 from acceptance.launch import Layout
 from acceptance.suites import Benchmark
@@ -172,7 +171,7 @@ class Evidence:
     bytes: dict[str, int] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     faults: list[Observation] = field(default_factory=list)
-    deviations: list[Deviation] = field(default_factory=list)
+    deviations: list[Observation] = field(default_factory=list)
 
 
 def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes: int) -> Evidence:
@@ -205,9 +204,9 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
     return result
 
 
-def _failure(change: Deviation) -> Observation:
-    text = f"the link failed while it was measured: {change}"
-    return replace(change.observation, kind="link-failed", text=text)
+def _failure(change: Observation) -> Observation:
+    text = f"the link failed while it was measured: {change.text}"
+    return replace(change, kind="link-failed", text=text)
 
 
 def _too_few(node: str, size: int, min_bytes: int, facts: Facts) -> Observation:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 from msgspec import structs
@@ -11,7 +11,7 @@ from acceptance.campaigns.protocol import codes, findings
 from acceptance.campaigns.protocol.codes import OF_PAIRS
 from acceptance.core.findings import Observation, observations
 from acceptance.fabric.counters import ERRORS
-from acceptance.fabric.node import Deviation
+from acceptance.fabric.node import deviation
 from acceptance.fabric.view.kinds import TABLE
 from acceptance.references import SOURCES, outside
 from acceptance.rfm.records import Case, Metric
@@ -51,89 +51,86 @@ def metric(name, value, judged_by, reference=100.0, lower=-0.1, upper=None, unit
 # Links
 
 DEVIATIONS = [
-    Deviation("n1", "mlx5_0/1", "", "10 Gb/sec (4X SDR)", "40 Gb/sec (4X QDR)", "port-rate"),
-    Deviation("n1", "mlx5_0/1", "", "no rate", "40 Gb/sec (4X QDR)", "port-rate"),
-    Deviation("n1", "mlx5_0/1", "", "DOWN (Disabled)", "ACTIVE (LinkUp)", "port-state"),
-    Deviation(
+    deviation("n1", "mlx5_0/1", "", "10 Gb/sec (4X SDR)", "40 Gb/sec (4X QDR)", "port-rate"),
+    deviation("n1", "mlx5_0/1", "", "no rate", "40 Gb/sec (4X QDR)", "port-rate"),
+    deviation("n1", "mlx5_0/1", "", "DOWN (Disabled)", "ACTIVE (LinkUp)", "port-state"),
+    deviation(
         "n1", "mlx5_0/1", "", "no state (physical state not known)", "ACTIVE (LinkUp)", "port-state"
     ),
-    Deviation(
+    deviation(
         "n1", "mlx5_0/1", "", "link layer Ethernet", "link layer InfiniBand", "port-state"
     ),
-    Deviation("n1", "eth2", "", "down", "10000 Mb/s full", "port-state"),
-    Deviation("n1", "eth2", "", "no state", "full duplex", "port-state"),
-    Deviation("n1", "", "", "no InfiniBand adapter", "40 Gb/sec (4X QDR)", "no-adapter"),
-    Deviation("n1", "", "", "no InfiniBand port", "an active port", "no-adapter"),
-    Deviation("n1", "eth9", "", "no such interface", "10000 Mb/s full", "no-adapter"),
-    Deviation("n1", "", "", "no Ethernet adapter", "full duplex", "no-adapter"),
-    Deviation("n1", "mlx5_0", "PCIe", "2.5 GT/s x8 (1.1)", "5 GT/s x8 (2.0)", "slot-speed"),
-    Deviation("n1", "mlx5_0", "PCIe", "2.5 GT/s x4 (1.1)", "5 GT/s x8 (2.0)", "slot-speed"),
-    Deviation("n1", "mlx5_0", "PCIe", "5 GT/s x4 (2.0)", "5 GT/s x8 (2.0)", "slot-width"),
-    Deviation("n1", "mlx5_0", "PCIe", "5 GT/s x4 (2.0)", "x8", "slot-width"),
-    Deviation("n1", "eth2", "", "1000 Mb/s full", "10000 Mb/s full", "interface-speed"),
-    Deviation("n1", "eth2", "", "unknown speed full", "10000 Mb/s full", "interface-speed"),
-    Deviation("n1", "eth2", "", "10000 Mb/s half", "10000 Mb/s full", "duplex"),
-    Deviation("n1", "eth2", "", "1000 Mb/s unknown duplex", "full duplex", "duplex"),
-    Deviation("n1", "eth2", "MTU", "1500", "9000", "mtu"),
-    Deviation("n1", "eth2", "MTU", "not known", "9000", "mtu"),
-    Deviation("n1", "mlx5_0/1", "symbol_error", "7 more (0 to 7)", "no more", "errors"),
-    Deviation(
+    deviation("n1", "eth2", "", "down", "10000 Mb/s full", "port-state"),
+    deviation("n1", "eth2", "", "no state", "full duplex", "port-state"),
+    deviation("n1", "", "", "no InfiniBand adapter", "40 Gb/sec (4X QDR)", "no-adapter"),
+    deviation("n1", "", "", "no InfiniBand port", "an active port", "no-adapter"),
+    deviation("n1", "eth9", "", "no such interface", "10000 Mb/s full", "no-adapter"),
+    deviation("n1", "", "", "no Ethernet adapter", "full duplex", "no-adapter"),
+    deviation("n1", "mlx5_0", "PCIe", "2.5 GT/s x8 (1.1)", "5 GT/s x8 (2.0)", "slot-speed"),
+    deviation("n1", "mlx5_0", "PCIe", "2.5 GT/s x4 (1.1)", "5 GT/s x8 (2.0)", "slot-speed"),
+    deviation("n1", "mlx5_0", "PCIe", "5 GT/s x4 (2.0)", "5 GT/s x8 (2.0)", "slot-width"),
+    deviation("n1", "mlx5_0", "PCIe", "5 GT/s x4 (2.0)", "x8", "slot-width"),
+    deviation("n1", "eth2", "", "1000 Mb/s full", "10000 Mb/s full", "interface-speed"),
+    deviation("n1", "eth2", "", "unknown speed full", "10000 Mb/s full", "interface-speed"),
+    deviation("n1", "eth2", "", "10000 Mb/s half", "10000 Mb/s full", "duplex"),
+    deviation("n1", "eth2", "", "1000 Mb/s unknown duplex", "full duplex", "duplex"),
+    deviation("n1", "eth2", "MTU", "1500", "9000", "mtu"),
+    deviation("n1", "eth2", "MTU", "not known", "9000", "mtu"),
+    deviation("n1", "mlx5_0/1", "symbol_error", "7 more (0 to 7)", "no more", "errors"),
+    deviation(
         "n1", "mlx5_0/1", "symbol_error", "stands at 65535, where it stops counting",
         "a counter with room", "full",
     ),
-    Deviation(
+    deviation(
         "n1", "eth2", "counters", "went back (rx_errors 5 to 0): reset in between",
         "counters that only grow", "reset",
     ),
-    Deviation("n1", "eth2", "rx_errors", "is no longer told", "a number", "vanished"),
-    Deviation("n1", "eth2", "", "has vanished", "what was there before", "vanished"),
-    Deviation(
+    deviation("n1", "eth2", "rx_errors", "is no longer told", "a number", "vanished"),
+    deviation("n1", "eth2", "", "has vanished", "what was there before", "vanished"),
+    deviation(
         "n1", "", "", "the later reading is of n2", "a reading of the same node", "vanished"
     ),
-    Deviation(
+    deviation(
         "n1", "mlx5_0/1", "", "/sys/class/infiniband/mlx5_0/ports/1/rate cannot be read",
         "a file that can be read", "unreadable",
     ),
-    Deviation(
+    deviation(
         "n1", "mlx5_0/1", "", "link layer InfiniBand", "link layer Ethernet", "port-state"
     ),
-    Deviation("n1", "mlx5_0/1", "", "40 Gb/sec (4X QDR)", "100 Gb/sec", "port-rate"),
+    deviation("n1", "mlx5_0/1", "", "40 Gb/sec (4X QDR)", "100 Gb/sec", "port-rate"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
-def test_a_deviation_is_stored_with_its_case_and_read_back(deviation):
-    stored = json.loads(json.dumps([deviation.observation.as_data()]))
+@pytest.mark.parametrize("seen", DEVIATIONS, ids=lambda each: each.text)
+def test_a_deviation_is_stored_with_its_case_and_read_back(seen):
+    where = " ".join(filter(None, (seen.node, seen.device, seen.what)))
+    assert seen.text == f"{where}: {seen.found}, expected {seen.expected}"
+    stored = json.loads(json.dumps([seen.as_data()]))
     assert all(isinstance(text, str) for text in stored[0].values())
-    (seen,) = observations(stored)
-    assert seen == deviation.observation
-    assert (seen.text, seen.kind, seen.fails) == (str(deviation), deviation.kind, False)
+    assert observations(stored) == (seen,)
     failing = replace(seen, fails=True)
-    assert observations([failing.as_data()]) == observations([asdict(failing)]) == (failing,)
+    assert observations([failing.as_data()]) == (failing,)
 
 
-def test_what_older_releases_stored_as_text_stays_text():
-    line = str(DEVIATIONS[0])
-    assert observations([line]) == (Observation("", line),)
-    assert observations("<undefined>") == observations(None) == ()
-    assert findings.of_case(case(result="pass", findings=observations([line]))) == []
+def test_what_is_no_list_of_observations_has_none():
+    assert observations("<undefined>") == observations(None) == observations(["a line"]) == ()
 
 
 def test_every_kind_of_deviation_has_a_code_and_is_tried_here():
-    kinds = set(re.findall(r"[a-z]+(?:-[a-z]+)?", Deviation.__doc__.split("Kinds:")[1]))
+    kinds = set(re.findall(r"[a-z]+(?:-[a-z]+)?", deviation.__doc__.split("Kinds:")[1]))
     kinds -= {"and", "between", "two", "readings"}
     assert kinds == set(codes.OF_DEVIATIONS) == {one.kind for one in DEVIATIONS}
     assert "symbol_error" in ERRORS
 
 
-@pytest.mark.parametrize("deviation", DEVIATIONS, ids=str)
-def test_a_deviation_is_a_finding_of_its_node(deviation):
-    found = findings.of_deviation(deviation.observation, "LinkCheck")
-    assert found.code == codes.OF_DEVIATIONS[deviation.kind]
+@pytest.mark.parametrize("seen", DEVIATIONS, ids=lambda each: each.text)
+def test_a_deviation_is_a_finding_of_its_node(seen):
+    found = findings.of_deviation(seen, "LinkCheck")
+    assert found.code == codes.OF_DEVIATIONS[seen.kind]
     assert found.nodes == ("n1",)
-    assert (found.found, found.expected) == (deviation.found, deviation.expected)
+    assert (found.found, found.expected) == (seen.found, seen.expected)
     assert "n1" in found.id.split(":")
-    assert deviation.device in found.id
+    assert seen.device in found.id
     assert " " not in found.id
     # What it says is what differs from night to night; the id does not.
     assert "7" not in found.id
@@ -141,11 +138,11 @@ def test_a_deviation_is_a_finding_of_its_node(deviation):
 
 def test_a_remedy_names_the_device():
     (down,) = (one for one in DEVIATIONS if one.found == "1000 Mb/s full")
-    assert "ethtool eth2" in findings.of_deviation(down.observation).remedy
+    assert "ethtool eth2" in findings.of_deviation(down).remedy
 
 
 def test_a_case_of_the_link_check_gives_a_finding_for_each_deviation():
-    seen = [replace(DEVIATIONS[n].observation, fails=True) for n in (0, 13)]
+    seen = [replace(DEVIATIONS[n], fails=True) for n in (0, 13)]
     reason = f"performance error: {'; '.join(each.text for each in seen)}"
     found = findings.of_case(
         case(reason, suite="fabric", benchmark="fabric.link", findings=tuple(seen))
@@ -157,7 +154,7 @@ def test_a_case_of_the_link_check_gives_a_finding_for_each_deviation():
 
 
 def test_what_a_passed_case_saw_of_its_links_is_told_once():
-    seen = DEVIATIONS[21].observation
+    seen = DEVIATIONS[21]
     found = [findings.of_case(case(result="pass", findings=(seen,)))] * 2
     (finding,) = findings.merged(one for several in found for one in several)
     assert (finding.code, finding.severity) == ("LINK-ERRORS", "minor")
@@ -193,7 +190,7 @@ def test_the_kind_of_what_failed_a_case_gives_its_code(kind):
 
 def test_a_deviation_that_explains_a_failure_does_not_hide_its_metrics():
     own = [metric("bandwidth_8", 50.0, "limit of x")]
-    seen = (DEVIATIONS[21].observation,)
+    seen = (DEVIATIONS[21],)
     found = findings.of_case(case("performance error: x", metrics=own, findings=seen))
     assert [one.code for one in found] == ["LINK-ERRORS", "BELOW-LIMIT"]
 

@@ -253,7 +253,7 @@ CODES = {
     **{kind.upper(): row for kind, row in TABLE.items()},
 }
 
-#: Kind of the observation of a link (`acceptance.fabric.Deviation`) -> code.
+#: Kind of the observation of a link (`deviation` of `fabric/node.py`) -> code.
 OF_DEVIATIONS = {
     "port-rate": "LINK-RATE",
     "port-state": "LINK-STATE",
