@@ -68,17 +68,20 @@ def test_what_is_accepted_is_read_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("text", "why"),
     [
-        ("", 1),
-        ("lldp 1\n<<<<<<< HEAD\n", 2),
-        ("lldp 1\naccepted yesterday well\n", 2),
-        ("lldp 1\ncable node1 eth1 leaf01\n", 2),
-        ("lldp 1\ncable node1 eth1 leaf01 swp1\ncable node1 eth1 leaf01 swp2\n", 3),
+        ("", "truncated"),
+        ("<<<<<<< HEAD\n", "malformed"),
+        ('{"accepted": {}}', "cables"),
+        ('{"accepted": {"yesterday": "well"}, "cables": {}}', "accepted"),
+        ('{"accepted": {}, "cables": {"node1": {"eth1": ["leaf01"]}}}', "length 2"),
+        ('{"accepted": {}, "cables": {}, "cable": {}}', "`cable`"),
     ],
 )
-def test_another_text_is_refused_with_its_line(tmp_path, text, line):
-    (tmp_path / "made.lldp").write_text(text)
-    with pytest.raises(ParseError) as caught:
-        view.neighbours.read(tmp_path / "made.lldp")
-    assert caught.value.number == line
+def test_another_text_is_refused_with_its_place(tmp_path, text, why):
+    path = view.neighbours.path_of(tmp_path, "made")
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(ParseError, match=why) as caught:
+        view.neighbours.read(path)
+    assert caught.value.where == str(path)

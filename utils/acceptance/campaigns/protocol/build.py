@@ -164,7 +164,7 @@ def _asked(
             and system["name"] in environment.get("target_systems", [system["name"]])
         ],
         "references": _checksums(
-            workspace.reference, "**/*.csv", "**/*.fabric", "**/*.lldp", "*.yaml", "*.bib"
+            workspace.reference, "**/*.csv", "**/*.fabric", "**/*.lldp.json", "*.yaml", "*.bib"
         ),
         "checks": _checksums(workspace.checks, "*.py", "src/*"),
         "tolerances": tolerances,

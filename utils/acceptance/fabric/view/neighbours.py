@@ -1,27 +1,25 @@
 """Cables of Ethernet, as lldpd of each node tells them, compared with those that were accepted.
 
-`reference/sites/<system>.lldp`, sorted text; `accepted` says when and why, the oldest first::
+`reference/sites/<system>.lldp.json`, in which `accepted` says when and why, the oldest first, and a
+cable is a node and its interface, a switch and its port::
 
-    lldp 1
-    accepted 2026-11-22T18:00:00+00:00 all is well
-    cable node0001 eth1 leaf01 swp7
-
-A cable is a node and its interface, a switch and its port; a blank in a name is written %20.
+    {"accepted": {"2026-11-22T18:00:00+00:00": "all is well"},
+     "cables": {"node0001": {"eth1": ["leaf01", "swp7"]}}}
 """
 
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.findings import Observation
-from acceptance.core.text import one_line
 from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.view import kinds
 
-_VERSION, _SUFFIX, _FOLDER = "lldp 1", ".lldp", "fabric/lldp"
+_SUFFIX, _FOLDER = ".lldp.json", "fabric/lldp"
 #: (node, interface) -> (switch, port).
 Cables = Mapping[tuple[str, str], tuple[str, str]]
 
@@ -99,47 +97,33 @@ def known(var: Path) -> dict[tuple[str, str], tuple[str, str]]:
     return cables
 
 
+class _Accepted(Struct, forbid_unknown_fields=True):
+    """What is stored: when and why, the oldest first, and of each node interface -> its cable."""
+
+    accepted: dict[datetime, str]
+    cables: dict[str, dict[str, tuple[str, str]]]
+
+
 def take_over(path: Path, cables: Cables, time: str, reason: str) -> bool:
     """Accept cables in place of those before; False where nothing has changed. Raises Fault."""
     before, history = read(path)
     if before == cables:
         return False
-    lines = [
-        " ".join(quote(word, safe="/:.,-_") for word in ("cable", *key, *far))
-        for key, far in cables.items()
-    ]
-    entries = [f"accepted {when} {why}" for when, why in (*history, (time, one_line(reason)))]
-    state_files.write_text(path, "\n".join([_VERSION, *entries, *sorted(lines)]) + "\n")
+    nodes: dict[str, dict[str, tuple[str, str]]] = {}
+    for (node, interface), far in sorted(cables.items()):
+        nodes.setdefault(node, {})[interface] = far
+    entries = {datetime.fromisoformat(when): why for when, why in (*history, (time, reason))}
+    state_files.write(path, _Accepted(entries, nodes))
     return True
 
 
 def read(path: Path) -> tuple[Cables | None, list[tuple[str, str]]]:
     """Return the accepted cables, None where none are yet, and when and why; raises ParseError."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
+        kept: _Accepted | None = state_files.read(path, _Accepted)
+    except (ValueError, state_files.StoredFault) as err:
+        raise ParseError(str(path), f"no cables as they were accepted: {err}") from None
+    if kept is None:
         return None, []
-    except (OSError, UnicodeDecodeError) as err:
-        raise ParseError(str(path), f"cannot be read: {err}") from None
-    cables: dict[tuple[str, str], tuple[str, str]] = {}
-    history = []
-    if lines[:1] != [_VERSION]:
-        raise ParseError(str(path), f"the first line has to be {_VERSION!r}", number=1)
-    for number, line in enumerate(lines[1:], 2):
-        try:
-            kind, _, rest = line.partition(" ")
-            if kind == "accepted":
-                when, _, why = rest.partition(" ")
-                datetime.fromisoformat(when)
-                history.append((when, why))
-                continue
-            words = tuple(map(unquote, rest.split(" ")))
-            if kind != "cable" or len(words) != 4 or not all(words):
-                raise ValueError("no line `cable NODE INTERFACE SWITCH PORT`")
-            node, interface, switch, port = words
-            if (node, interface) in cables:
-                raise ValueError(f"{node} {interface} stands twice")
-            cables[node, interface] = switch, port
-        except ValueError as err:
-            raise ParseError(str(path), str(err), number=number, line=line) from None
-    return cables, history
+    cables = {(n, name): far for n, ends in kept.cables.items() for name, far in ends.items()}
+    return cables, [(when.isoformat(), why) for when, why in kept.accepted.items()]
