@@ -26,7 +26,10 @@ class Pinned(rfm.RegressionTestPlugin):
 
     @run_before("run")
     def pin(self):
-        """Ask Slurm for these nodes, unless ReFrame distributes the test over all."""
+        """Ask Slurm for these nodes, unless ReFrame distributes the test over all.
+
+        A case that takes more nodes than these is left out.
+        """
         part = self.current_partition
         try:
             nodes = self.pinned_nodes(part)
@@ -34,6 +37,11 @@ class Pinned(rfm.RegressionTestPlugin):
                 return
             if not uses_slurm(part):
                 raise PinFault(f"pinned={self.pinned}: {part.name} is no partition of Slurm")
+            if self.layout.nodes > len(nodes):
+                self.skip(
+                    f"it takes {self.layout.nodes} nodes, and is pinned to {len(nodes)}: "
+                    f"{', '.join(nodes)}"
+                )
             chosen = slurm_nodes.nodes_of_case(nodes, self.layout.nodes, self.display_name)
         except PinFault as err:
             raise SanityError(str(err)) from None

@@ -96,6 +96,20 @@ def test_any_other_run_measures_as_many_nodes_as_the_site_says_or_those_it_is_pi
     assert pairs == {("node2", "node4")}
 
 
+def test_a_case_that_takes_more_nodes_than_it_is_pinned_to_is_left_out_and_says_so(measured):
+    environment = measured.environment()
+    part = measured.partition("all", environment, access=[])
+    part["extras"]["nodes"] = "all"
+    measured.configure(environment, part)
+    names = "Barrier%np=[24]%placement=inter-node"
+    pinned = ("-S", "pinned=all=node2,node4")
+    run = measured.site.reframe("-c", "checks/imb.py", "-r", "-n", names, *TINY, SERIAL, *pinned)
+    status, verdict = measured.site.gate()
+    assert (run.status, status, verdict["passed"], verdict["skipped"]) == (0, 0, 1, 1), run.output
+    (note,) = [note for note in verdict["notes"] if note.startswith("skipped: ")]
+    assert "[it takes 4 nodes, and is pinned to 2: node2, node4]" in note
+
+
 def test_a_slurm_that_cannot_be_asked_fails_the_case(four):
     four.configure(
         four.environment(), four.partition("all", four.environment(), access=["-C nothing"])
