@@ -341,7 +341,7 @@ def test_the_node_that_all_worse_cases_ran_on(path):
             ("node17", "node01") if number in (2, 3, 4) else (f"node{number:02d}", "node01")
         )
         case.findings = (
-            ("node17 mlx5_0/1: 10 Gb/sec (4X SDR)",)
+            ({"kind": "speed", "text": "node17 mlx5_0/1: 10 Gb/sec (4X SDR)"},)
             if (number in (2, 3, 4) and night >= BAD)
             else ()
         )

@@ -175,7 +175,7 @@ def take(
     limits = np.array([threshold(FAMILY_SHARE * count) for count in watched.tolist()])
     for block, since in blocks:
         families, members = block.members.shape
-        states = kept.states(block) if block.size else empty(families, members)
+        states = empty(families, members) if block.number is None else kept.states(block)
         values = np.full((len(sessions), families * members), np.nan)
         renewed = np.zeros(values.shape, np.bool_)
         sample, place = _places(block, since, new, named)

@@ -18,11 +18,13 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import NamedTuple
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +38,6 @@ from acceptance.detection.constants import (
     BATCH,
     BLOCK,
     CASE_METRICS,
-    IN_MEMORY,
     NIGHT_WINDOW,
     SET_WINDOW,
     SMALLEST,
@@ -276,7 +277,7 @@ class Progress:
                 own, found = self.series[begin:stop], self.found[begin:stop]
                 off, worse[first:last] = step(records, own, found, new.part(begin, first, last))
                 entries.append(off._replace(slot=off.slot + begin))
-            target.add(records)
+            target.add(begin, records)
         rows = families.Rows(new.slot, new.session, worse, new.sets, new.renewed)
         directed = {slot: one for slot, one in self.by_slot.items() if one.direction is not None}
         families.take(self.kept, target, rows, directed, begun, self.named)
@@ -495,7 +496,7 @@ def _read(place: Path, seen: list[str]) -> tuple[Kept, str]:
     """Return what is kept of the sessions with which these begin, or nothing, and why."""
     now = version()  # of the code that runs: that on the disk may be another one when it ends
     try:
-        kept = Kept.read(cast("BinaryIO", place.open("rb")), now)
+        kept = Kept.read(place, now)
     except (FileNotFoundError, NotADirectoryError):
         return Kept(), ""
     except (OSError, DamagedError) as err:
@@ -533,7 +534,7 @@ def _go_on(progress: Progress, place: Path | None, notes: list[str]) -> Progress
 
 
 def _temporary() -> Kept:
-    return Kept(file=cast("BinaryIO", tempfile.SpooledTemporaryFile(IN_MEMORY)))
+    return Kept(file=ZipFile(tempfile.TemporaryFile(), "w"))
 
 
 def _written(progress: Progress, new: list[PastSession], place: Path) -> Progress:
@@ -542,13 +543,17 @@ def _written(progress: Progress, new: list[PastSession], place: Path) -> Progres
     for some in others:
         progress.take(some, _temporary())
     part = place.with_name(f"{place.name}.part")
-    target = Kept(file=cast("BinaryIO", part.open("w+b")))
+    opened = part.open("w+b")
+    target = Kept(file=ZipFile(opened, "w"))
     try:
         progress.take(last, target)
         target.finish(version())
-        os.fsync(target.file.fileno())
+        os.fsync(opened.fileno())
         part.replace(place)
     except BaseException:
+        for each in (target.file, opened):
+            with suppress(OSError):
+                each.close()
         part.unlink(missing_ok=True)  # a full disk needs the place
         raise
     progress.place = place

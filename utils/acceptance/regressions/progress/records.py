@@ -1,11 +1,12 @@
-"""What is held of each series, and its file: records of one size, then all the rest."""
+"""What is held of each series, and its file: arrays of numpy in a zip file, and a head in JSON."""
 
 import io
 import json
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import Any, BinaryIO, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +54,8 @@ SERIES = np.dtype(
     ]
 )
 
-#: At the end: how many bytes the rest has, and its CRC, 8 hexadecimal digits each.
-_END = "%08x%08x"
+#: What reading raises of a file that is not what was written.
+_DAMAGE = (BadZipFile, KeyError, TypeError, ValueError, IndexError, EOFError, NotImplementedError)
 
 
 class Off(NamedTuple):
@@ -99,16 +100,14 @@ class NightLevels:
 class FamilyBlock:
     """Families of as many members: their slots (families, members), and where their states are.
 
-    `nodes` are those whose families they are, None for families of others. In the file the states
-    begin at `begin`; `size` is 0 where none are kept yet. `missing` are the runs that each lacks
+    `nodes` are those whose families they are, None for families of others. `number` is that of
+    the states in the file, None where none are kept yet. `missing` are the runs that each lacks
     until it can be judged.
     """
 
     members: Ints
     nodes: list[Node | None]
-    begin: int = 0
-    size: int = 0
-    sum: int = 0
+    number: int | None = None
     missing: list[int] = field(default_factory=list)
 
 
@@ -128,7 +127,7 @@ class Kept:
     """All that is kept: of the sessions seen, of each series, of families, of partitions' nights.
 
     `counts` are the numbers of series that were watched as of each session. The records of the
-    series are in `file`, `sums` are the checksums of its blocks.
+    series and the states of the families are in `file` alone.
     """
 
     seen: list[str] = field(default_factory=list)
@@ -138,108 +137,97 @@ class Kept:
     nights: dict[Partition, NightLevels] = field(default_factory=dict)
     families: list[FamilyBlock] = field(default_factory=list)
     shared: list[Shared] = field(default_factory=list)
-    file: BinaryIO = field(default_factory=io.BytesIO)
-    sums: list[int] = field(default_factory=list)
+    file: ZipFile = field(default_factory=lambda: ZipFile(io.BytesIO(), "w"))
 
     def block(self, begin: int) -> Records:
         """Return the records of the series `begin` to `begin` + `BLOCK`, as far as there are."""
-        count = min(BLOCK, len(self.series) - begin)
-        self.file.seek(begin * RECORD.itemsize)
-        data = self.file.read(count * RECORD.itemsize)
-        if zlib.crc32(data) != self.sums[begin // BLOCK]:
-            raise DamagedError("it is not what was written")
-        return np.frombuffer(bytearray(data), RECORD)
+        return self._array(f"records{begin}")
 
-    def add(self, records: Records) -> None:
-        """Write the next block of records."""
-        data = records.tobytes()
-        self.file.write(data)
-        self.sums.append(zlib.crc32(data))
+    def add(self, begin: int, records: Records) -> None:
+        """Write the records of the series from `begin` on."""
+        self._write(f"records{begin}", records)
 
     def states(self, block: FamilyBlock) -> Records:
         """Return the states of the families of a block."""
-        self.file.seek(block.begin)
-        data = self.file.read(block.size)
-        if zlib.crc32(data) != block.sum:
-            raise DamagedError("it is not what was written")
-        return np.frombuffer(bytearray(data), families.record(block.members.shape[1]))
+        return self._array(f"states{block.number}")
 
     def add_states(self, members: Ints, nodes: list[Node | None], states: Records) -> None:
-        """Write the states of a block of families behind the records of all series."""
-        data = states.tobytes()
-        where = self.file.tell(), len(data), zlib.crc32(data), families.missing(states)
-        self.families.append(FamilyBlock(members, nodes, *where))
-        self.file.write(data)
+        """Write the states of a block of families."""
+        number = len(self.families)
+        self.families.append(FamilyBlock(members, nodes, number, families.missing(states)))
+        self._write(f"states{number}", states)
+
+    def _write(self, name: str, array: NDArray[Any]) -> None:
+        with self.file.open(name, "w", force_zip64=True) as entry:
+            np.lib.format.write_array(entry, array, allow_pickle=False)
+
+    def _array(self, name: str) -> NDArray[Any]:
+        """Return an array of the file; raises DamagedError."""
+        try:
+            # All of it is read, and its CRC compared, before anything is made of it.
+            data = io.BytesIO(self.file.read(name))
+            return np.asarray(np.lib.format.read_array(data, allow_pickle=False))
+        except _DAMAGE as err:
+            raise DamagedError(f"it is not what was written: {err}") from None
 
     def finish(self, version: str) -> None:
-        """Write all but the records and states behind them."""
+        """Write all the rest, and the end of the file."""
         found = [(slot, *one) for slot, each in enumerate(self.found) for one in each]
-        arrays: dict[str, Any] = {
+        arrays: dict[str, NDArray[Any]] = {
             "series": self.series,
             "found": np.array(found, state.FOUND),
             "counts": np.array(self.counts, np.int64),
-            "sums": np.array(self.sums, np.uint32),
         }
         for number, (_, levels) in enumerate(self.nights.items()):
             for name in ("table", "cases", "off"):
                 arrays[f"{name}{number}"] = getattr(levels, name)
+        for name, array in arrays.items():
+            self._write(name, array)
         head = {
             "version": version,
             "seen": self.seen,
             "nights": [[*partition, levels.night] for partition, levels in self.nights.items()],
             "families": [
-                (one.members.tolist(), one.nodes, one.begin, one.size, one.sum, one.missing)
-                for one in self.families
+                (one.members.tolist(), one.nodes, one.number, one.missing) for one in self.families
             ],
             "shared": [(one.members, astuple(one.change), one.node) for one in self.shared],
         }
-        arrays["head"] = np.frombuffer(json.dumps(head).encode(), np.uint8)
-        tail = io.BytesIO()
-        np.savez(tail, **arrays)
-        data = tail.getvalue()
-        self.file.write(data)
-        self.file.write((_END % (len(data), zlib.crc32(data))).encode())
-        self.file.flush()
+        self.file.writestr("head", json.dumps(head))
+        written = self.file.fp
+        assert written is not None
+        self.file.close()
+        self.file = ZipFile(written)
 
     @classmethod
-    def read(cls, file: BinaryIO, version: str) -> "Kept | None":
-        """Read what `finish` wrote; None for another version. Raises DamagedError."""
+    def read(cls, path: Path, version: str) -> "Kept | None":
+        """Read what `finish` wrote; None for another version. Raises DamagedError, OSError."""
         try:
-            size = file.seek(-len(_END % (0, 0)), io.SEEK_END)
-            end = file.read()
-            file.seek(size - int(end[:8], 16))
-            data = file.read(int(end[:8], 16))
-            if zlib.crc32(data) != int(end[8:], 16):
-                raise DamagedError("it is not what was written")
-        except (OSError, ValueError) as err:
-            raise DamagedError(f"it cannot be read: {err}") from None
-        try:
-            return cls._of(data, file, version)
-        except (KeyError, TypeError, ValueError, IndexError) as err:
-            raise DamagedError(f"it has another form: {err!r}") from None
-
-    @classmethod
-    def _of(cls, data: bytes, file: BinaryIO, version: str) -> "Kept | None":
-        with np.load(io.BytesIO(data)) as arrays:
-            head = json.loads(arrays["head"].tobytes())
+            kept = cls(file=ZipFile(path.open("rb")))
+            head = json.loads(kept.file.read("head"))
             if head["version"] != version:
                 return None
-            kept = cls(seen=head["seen"], counts=arrays["counts"].tolist(), file=file)
-            kept.series, kept.sums = arrays["series"], arrays["sums"].tolist()
-            kept.found = state.State.of(kept.series, arrays["found"]).found
-            kept.families = [
-                FamilyBlock(np.array(members, np.intp), [*map(_plain, nodes)], *where)
-                for members, nodes, *where in head["families"]
-            ]
-            kept.shared = [
-                Shared(tuple(members), FamilyChange(*map(_plain, change)), _plain(node))
-                for members, change, node in head["shared"]
-            ]
-            for number, (system, partition, night) in enumerate(head["nights"]):
-                parts = (arrays[f"{name}{number}"] for name in ("table", "cases", "off"))
-                table, cases, off = parts
-                kept.nights[system, partition] = NightLevels(table, night, cases, off)
+            kept._take(head)
+        except _DAMAGE as err:
+            raise DamagedError(f"it cannot be read: {err!r}") from None
         return kept
+
+    def _take(self, head: dict[str, Any]) -> None:
+        self.seen, self.counts = head["seen"], self._array("counts").tolist()
+        self.series = self._array("series")
+        self.found = state.State.of(self.series, self._array("found")).found
+        self.families = [
+            FamilyBlock(np.array(members, np.intp), [*map(_plain, nodes)], *rest)
+            for members, nodes, *rest in head["families"]
+        ]
+        self.shared = [
+            Shared(tuple(members), FamilyChange(*map(_plain, change)), _plain(node))
+            for members, change, node in head["shared"]
+        ]
+        for number, (system, partition, night) in enumerate(head["nights"]):
+            table, cases, off = (
+                self._array(f"{name}{number}") for name in ("table", "cases", "off")
+            )
+            self.nights[system, partition] = NightLevels(table, night, cases, off)
 
     def blocks(self) -> Iterator[tuple[int, Records]]:
         """Yield all records, block after block, and where each block begins."""
