@@ -6,14 +6,14 @@ from functools import partial
 
 import pytest
 
-from acceptance.cli.history import fits
-from acceptance.cli.sparkline import BLOCKS, PLAIN, sparkline
+from acceptance.cli.history import BLOCKS, PLAIN, fits, sparkline
 from acceptance.detection.constants import FEWEST
 from acceptance.regressions import judge
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import day
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
 from tests.places import ROOT
+from tests.terminal import on_terminal
 
 
 @pytest.fixture
@@ -45,6 +45,20 @@ def test_one_series_with_its_change_and_its_samples(path, run):
     assert "change, software" in output
     assert "50 samples before these: --values shows all" in output
     assert "node01 node02" in output
+
+
+def test_the_course_is_one_line_of_at_most_a_terminal_also_without_utf8(site, tmp_path):
+    path = tmp_path / "results.db"
+    stepped(path)
+    words = ["acceptance", "history", "latency_8", "--db", str(path)]
+    for encoding, signs in (("utf-8", BLOCKS), ("ascii", PLAIN)):
+        variables = site.variables(COLUMNS="50", TERM="xterm", PYTHONIOENCODING=encoding)
+        status, output = on_terminal(words, variables)
+        (course,) = [line for line in output.splitlines() if {*line.strip()} <= {*signs} and line]
+        heights = [signs.index(sign) for sign in course.strip()]
+        # The last 46 of 80 samples: 26 before the step, and 20 after it.
+        assert (status, len(heights)) == (0, 46)
+        assert max(heights[:26]) < min(heights[26:])
 
 
 def test_all_values(path, run):
@@ -199,4 +213,3 @@ def test_a_sparkline_is_between_the_smallest_and_the_largest():
     assert sparkline([1, 8], 10, utf8=False) == f"{PLAIN[0]}{PLAIN[7]}"
     assert sparkline([5, 5], 10) == BLOCKS[4] * 2
     assert len(sparkline(range(100), 40)) == 40
-    assert sparkline([], 10) == ""

@@ -66,7 +66,6 @@ def add(commands: Commands) -> None:
         help=f"nights of a side that names no time ({NIGHTS})",
     )
     command.add_argument("--all", action="store_true", help="a line for each metric, same or not")
-    command.add_argument("--plot", action="store_true", help="draw the ratios over message size")
     add_sources(command)
     add_format(command, "table", "json")
     command.set_defaults(run=run)

@@ -1,15 +1,13 @@
 """A comparison as text: its sides, what is worse and better, and what could not be told."""
 
 import argparse
-import math
 from collections.abc import Iterable, Sequence
 
-from acceptance.cli import curves
 from acceptance.comparison import Comparison, Row, SideFacts, Word, percent
-from acceptance.core.text import WIDTH, bytes_text, plural, shortened, table, wrapped
+from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
 
-#: Words of what is more than noise, and curves that are drawn where nobody asks for them.
-_TOLD, _CURVES = (Word.WORSE, Word.BETTER, Word.DIFFERS), 3
+#: Words of what is more than noise.
+_TOLD = (Word.WORSE, Word.BETTER, Word.DIFFERS)
 #: Lines of a table of one word, and where text begins.
 _ROWS, _INDENT = 25, 12
 
@@ -37,38 +35,8 @@ def listing(found: Comparison, options: argparse.Namespace) -> str:
         lines += _only(found.of(word), word, everything=options.all)
     if found.failed:
         lines += ["", *wrapped("failed", f"in B, and not in A: {'; '.join(found.failed)}", _INDENT)]
-    if curves.wanted(options):
-        lines += _curves(found, everything=options.plot)
     counts = ", ".join(f"{found.counts[word]} {word.value}" for word in Word)
     return "\n".join([*lines, "", *wrapped("total", counts, _INDENT)])
-
-
-def _curves(found: Comparison, *, everything: bool) -> Iterable[str]:
-    """Yield the ratios over message size, of what is worse first, of all only where asked for."""
-    groups: dict[tuple[str, str, str], list[Row]] = {}
-    for row in found.rows:
-        if row.ratio is not None and row.low is not None and row.size:
-            groups.setdefault((row.check, _where(row), row.stem), []).append(row)
-    several = {name: rows for name, rows in groups.items() if len(rows) > 1}
-    some = {name: rows for name, rows in several.items() if any(row.word in _TOLD for row in rows)}
-    chosen = several if everything else dict([*some.items()][:_CURVES])
-    for (check, where, stem), rows in chosen.items():
-        ordered = sorted(rows, key=lambda row: row.size or 0)
-        sizes = [row.size or 1 for row in ordered]
-        curve = curves.Curve(
-            f"{check}  {where}\n{stem}: B/A over message size (logarithmic); shaded: noise",
-            [math.log2(size) for size in sizes],
-            [row.ratio or 1.0 for row in ordered],
-            bytes_text(sizes[0]),
-            bytes_text(sizes[-1]),
-            [row.low or 1.0 for row in ordered],
-            [row.high or 1.0 for row in ordered],
-            1.0,
-        )
-        yield ""
-        yield from curves.draw(curve, curves.columns(), curves.signs())
-    if len(chosen) < len(several):
-        yield f"... {len(several) - len(chosen)} more curves: --plot draws them"
 
 
 def _side(name: str, side: SideFacts) -> list[str]:

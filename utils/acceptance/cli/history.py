@@ -2,17 +2,17 @@
 
 import argparse
 import math
+import shutil
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from acceptance.alerts import HISTORY, Alert
-from acceptance.cli import curves
 from acceptance.cli.arguments import Commands, add_command, add_format
 from acceptance.cli.output import emit
 from acceptance.cli.sources import add_sources, read
-from acceptance.cli.sparkline import sparkline
 from acceptance.core.errors import Fault
 from acceptance.core.text import WIDTH, plural, table, wrapped
 from acceptance.core.words import is_simulated
@@ -23,6 +23,8 @@ from acceptance.verdict import Status
 
 #: Series that are shown, and samples of a table.
 SHOWN, SAMPLES = 20, 30
+#: From the smallest value to the largest; the second is for a terminal without UTF-8.
+BLOCKS, PLAIN = "▁▂▃▄▅▆▇█", "_.,-=*#@"
 
 
 def add(commands: Commands) -> None:
@@ -42,9 +44,6 @@ def add(commands: Commands) -> None:
     )
     add_sources(command)
     command.add_argument("--values", action="store_true", help="all samples, not a line of them")
-    command.add_argument(
-        "--plot", action="store_true", help="draw each as a curve; one alone on a terminal is"
-    )
     add_format(command, "text", "json")
     command.set_defaults(run=run)
 
@@ -108,8 +107,7 @@ def _listing(past: list[Past], notes: Iterable[str], options: argparse.Namespace
     lines = [f"note     {note}\n" for note in notes]
     # A table of one series is what was asked for, and of all of them only on demand.
     last = None if options.values else SAMPLES if len(past) == 1 else 0
-    plot = options.plot or (len(past) == 1 and curves.wanted(options))
-    lines.append("\n\n".join(_text(one, last, plot=plot) for one in past[:SHOWN]))
+    lines.append("\n\n".join(_text(one, last) for one in past[:SHOWN]))
     if len(past) > SHOWN:
         lines.append(f"\n\n... and {len(past) - SHOWN} more series: --format json has all")
     return "".join(lines)
@@ -199,7 +197,7 @@ def _iso(time: float) -> str:
     return datetime.fromtimestamp(time).astimezone().isoformat(timespec="seconds")
 
 
-def _text(past: Past, last: int | None, *, plot: bool) -> str:
+def _text(past: Past, last: int | None) -> str:
     series, scan, alarms = past
     better = f"{series.direction} is better" if series.direction else "which way is better: unknown"
     simulated = ", simulated" if is_simulated(series.case.key.system) else ""
@@ -207,7 +205,9 @@ def _text(past: Past, last: int | None, *, plot: bool) -> str:
     if series.case.key.keys:
         keys = " ".join(f"{name}={value}" for name, value in series.case.key.keys)
         lines += wrapped("", keys, 2)
-    lines += _drawn(series) if plot else [_sparkline(series)]
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    width = min(shutil.get_terminal_size().columns, WIDTH) - 4
+    lines.append(f"  {sparkline(series.values, max(width, 20), utf8=utf8)}")
     spread = "" if math.isnan(scan.spread) else f", spread {100 * scan.spread:.2g} %"
     begin, end = day(series.samples[0].time), day(series.samples[-1].time)
     lines.append(
@@ -224,25 +224,14 @@ def _text(past: Past, last: int | None, *, plot: bool) -> str:
     return "\n".join(lines)
 
 
-def _sparkline(series: Series) -> str:
-    utf8 = curves.signs() is curves.UTF8
-    return f"  {sparkline(series.values, max(curves.columns() - 4, 20), utf8=utf8)}"
-
-
-def _drawn(series: Series) -> list[str]:
-    """Return the curve of a series over time."""
-    first, last = (
-        datetime.fromtimestamp(series.samples[place].time).strftime("%Y-%m-%d %H:%M")
-        for place in (0, -1)
-    )
-    curve = curves.Curve(
-        f"{series.metric} ({series.unit or 'no unit'}) over time",
-        series.times,
-        series.values,
-        first,
-        last,
-    )
-    return [f"  {line}" for line in curves.draw(curve, curves.columns() - 2, curves.signs())]
+def sparkline(values: Sequence[float], width: int, *, utf8: bool = True) -> str:
+    """Draw the last `width` values, of at least one, between their smallest and largest one."""
+    shown = values[-width:]
+    signs = BLOCKS if utf8 else PLAIN
+    least, span = min(shown), max(shown) - min(shown)
+    if not span:
+        return signs[len(signs) // 2] * len(shown)
+    return "".join(signs[round((value - least) / span * (len(signs) - 1))] for value in shown)
 
 
 def _changes(series: Series, scan: Scan) -> Iterable[str]:
