@@ -19,7 +19,7 @@ run: setup  ## build or install the suites for this machine, run the checks, jud
 	  && export ACCEPTANCE_MINUTES=$(ACCEPTANCE_MINUTES) \
 	  && { reframe -c checks -r --session-extras run=$$id $(ARGS) || status=$$?; } \
 	  && { echo; acceptance gate --run $$id || verdict=$$?; echo; } \
-	  && { acceptance report --best-effort || true; } \
+	  && { acceptance report || true; } \
 	  && { [ $$verdict = 0 ] || exit $$verdict; } && exit $$status
 
 demo: setup  ## with SimGrid: healthy nights of a simulated fabric, then a cable fails
@@ -83,11 +83,11 @@ $(WHEELS)/.installed: requirements-wheels.lock | $(VENV)/.installed
 LOCK := $(VENV)/bin/uv pip compile -q --universal --python-version 3.10 --generate-hashes \
         --no-emit-index-url --no-annotate --no-header
 spack: $(VENV)/.installed  ## get the pinned Spack and its recipes, unless there is a Spack
-	@. ./env.sh && acceptance spack
+	@. ./env.sh && acceptance spack get
 
 mirror: $(VENV)/.installed  ## make a mirror for machines without a network: make mirror DEST=folder
 	@test -n "$(DEST)" || { echo "make: say where: make mirror DEST=folder" >&2; exit 2; }
-	@. ./env.sh && acceptance mirror "$(DEST)"
+	@. ./env.sh && acceptance spack mirror "$(DEST)"
 
 lock: setup-test  ## renew the lock files from pyproject.toml
 	$(LOCK) pyproject.toml --extra build -o requirements.lock

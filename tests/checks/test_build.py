@@ -201,7 +201,7 @@ def test_the_balance_of_this_machine_is_that_of_its_two_results(built):
 def test_hpcc_is_built_with_an_mpi_of_version_3_and_runs(built, mpi):
     """Without the overlay recipe this does not compile with Open MPI 4."""
     # What a user gets to see is what is built.
-    shown = built.acceptance("spack-env", "hpcc", mpi, SPACK_MIRROR=str(MIRROR)).output
+    shown = built.acceptance("spack", "env", "hpcc", mpi, SPACK_MIRROR=str(MIRROR)).output
     options = by_hand(SHA_OF_HPCC, "HpccBuild")
     done, (fixture, case) = run(built, "hpcc", f"spack-{mpi}", "-S", "Hpcc.order=500", *options)
     assert done.status == 0, done.output
@@ -363,7 +363,7 @@ def test_a_wrong_checksum_is_refused(fresh, imb_built, tmp_path):
     # What is to be built is known already, which saves half a minute of choosing it.
     of_suite = f"spack/envs/local-imb-{mpi}"
     (fresh.var / of_suite).mkdir(parents=True)
-    shown = fresh.acceptance("spack-env", "imb", mpi).output
+    shown = fresh.acceptance("spack", "env", "imb", mpi).output
     (fresh.var / of_suite / "spack.yaml").write_text(shown)
     shutil.copy(imb_built.site.var / of_suite / "spack.lock", fresh.var / of_suite)
     done = fresh.reframe("-c", "checks/imb.py", "-r", "-p", f"spack-{mpi}", "-n", "Barrier")
@@ -403,7 +403,9 @@ def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
 def test_a_mirror_is_enough_for_another_machine(imb_built, fresh, tmp_path):
     mpi = externals.mpi_names()[0]
     mirror = tmp_path / "portable"
-    made = imb_built.site.acceptance("mirror", mirror, "--suite", "imb", SPACK_MIRROR=str(MIRROR))
+    made = imb_built.site.acceptance(
+        "spack", "mirror", mirror, "--suite", "imb", SPACK_MIRROR=str(MIRROR)
+    )
     assert made.status == 0, made.errors
     assert f"imb with {mpi}: sources and build cache" in made.output
     fresh.environment["SPACK_MIRROR"] = str(mirror)

@@ -119,7 +119,7 @@ def first(complete):
     skip_without("mpirun.openmpi")  # as the `mpirun` of the partition
     site, _ = complete
     site.copies(8.0)
-    checks = site.acceptance("where").output.strip()
+    checks = site.acceptance("doctor", "--where", "checks").output.strip()
     done = site.reframe(
         *("-C", site.file, "-c", f"{checks}/imb.py", "-c", site.folder / "site_checks"),
         *("-r", "-n", "PingPong|Copy", "-S", "ImbMpi1.msglog=0:4"),
@@ -188,13 +188,13 @@ def fortnight(complete, first):
 
 def test_baseline_proposes_the_check_of_the_site(fortnight):
     proposed = fortnight.acceptance("baseline", "--nights", "14", "--format", "json")
-    rows = [change["benchmark"] for change in proposed.data["changes"]]
+    rows = [change["new"]["benchmark"] for change in proposed.data["changes"]]
     assert "Copy" in rows, proposed.output
 
 
 def test_what_became_worse_in_a_check_of_the_site_is_an_alert(fortnight):
     fortnight.copies(4.0)
-    checks = fortnight.acceptance("where").output.strip()
+    checks = fortnight.acceptance("doctor", "--where", "checks").output.strip()
     for _ in "12":
         done = fortnight.reframe(
             *("-C", fortnight.file, "-c", f"{checks}/fabric.py"),

@@ -170,7 +170,7 @@ def with_baseline(tmp_path_factory):
         done = there.run()
         assert done.returncode == 0, done.stdout + done.stderr
     assert there.judged() == (0, {}, [])
-    written = there.site.acceptance("baseline", "--write", "--yes")
+    written = there.site.acceptance("baseline", "--write")
     assert written.status == 0, written.errors
     return there
 

@@ -161,4 +161,4 @@ def test_an_acceptance_rejects_a_drained_and_a_mistrained_node_by_their_names(fo
     assert "ETH-SPEED:node4:fast0" in ids
     assert not [one for one in ids if "node1" in one or "node2" in one]
     path = next((four.site.var / "campaigns").glob("accept-*/protocol.json"))
-    assert four.site.acceptance("protocol", "verify", path).status == 0
+    assert four.site.acceptance("accept", "verify", path).status == 0

@@ -129,7 +129,7 @@ def test_the_acceptance_looks_at_every_node_and_names_the_one_that_is_not_as_ask
     links = [one for one in data["measured"] if one["suite"] == "fabric"]
     assert sorted(one["nodes"] for one in links) == [["node1"], ["node2"]]
     assert data["asked"]["partitions"][0]["extras"]["fabric"]["rate"] == "10"
-    checked = measured.site.acceptance("protocol", "verify", path)
+    checked = measured.site.acceptance("accept", "verify", path)
     assert checked.status == 0, checked.output
 
 

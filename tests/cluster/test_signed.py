@@ -102,7 +102,7 @@ def a_night(measured):
 
 def verify(measured):
     path = campaign(measured, "accept") / "protocol.json"
-    return measured.site.acceptance("protocol", "verify", path)
+    return measured.site.acceptance("accept", "verify", path)
 
 
 def test_a_healthy_cluster_is_accepted_and_every_node_was_benchmarked(signed):

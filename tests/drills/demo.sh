@@ -36,7 +36,7 @@ echo
 echo "Two healthy nights; what they gave judges the next ones, and no cable may be elsewhere then."
 night
 night
-show acceptance baseline --system simulated-fattree --write --yes | sed -n '2p;$p'
+show acceptance baseline --system simulated-fattree --write | sed -n '2p;$p'
 show acceptance fabric accept --system simulated-fattree --reason healthy
 echo
 echo "A third night, judged."

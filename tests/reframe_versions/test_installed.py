@@ -16,7 +16,7 @@ from tests.conftest import needs_wheels
 from tests.places import ROOT
 from tests.reframe_versions.conftest import MORE, OLDEST, PINNED
 
-CHECKS = '-C site.py -c "$(acceptance where)"'
+CHECKS = '-C site.py -c "$(acceptance doctor --where checks)"'
 
 
 @pytest.fixture(scope="module", params=[*dict.fromkeys([OLDEST, PINNED, *MORE])])
@@ -60,17 +60,20 @@ def test_a_site_lists_runs_and_judges_with_its_own_reframe(transcript):
 
 def test_an_installed_copy_stands_alone(environment):
     mine = environment(PINNED)
-    assert mine.shell("acceptance where").output == f"{mine.tree}/checks\n"
+    assert mine.shell("acceptance doctor --where checks").output == f"{mine.tree}/checks\n"
     assert "(no clone)" in mine.shell("acceptance --version").output
     # No path leads back to the clone.
     for path in (*mine.packages.glob("acceptance/**/*.py"), *mine.packages.glob("*.pth")):
         assert str(ROOT) not in path.read_text()
-    places = mine.shell("acceptance where --format json").data
-    assert all(str(path).startswith(str(mine.tree)) for path in places.values())
-    limits = mine.shell(f"RFM_CONFIG_FILES={places['settings']} acceptance limits --format json")
+    reference, settings = (
+        mine.shell(f"acceptance doctor --where {name}").output.strip()
+        for name in ("reference", "settings")
+    )
+    assert (reference, settings) == (f"{mine.tree}/reference", f"{mine.tree}/config/settings.py")
+    limits = mine.shell(f"RFM_CONFIG_FILES={settings} acceptance references limits --format json")
     assert "koop2008:sdr" in limits.output, limits
     remedies = mine.shell("acceptance doctor -C site.py --format json").output
-    assert "acceptance spack" in remedies
+    assert "acceptance spack get" in remedies
     assert "make " not in remedies, "there is no Makefile"
 
 
@@ -80,16 +83,14 @@ def test_a_new_site_is_written_beside_an_installed_copy_not_into_it(environment)
     done = mine.shell("acceptance init-site here --local")
     assert done.status == 2
     assert "nothing is written into an installed copy; name a folder" in done.errors
-    done = mine.shell("acceptance init-site here --local --root systems")
+    done = mine.shell("ACCEPTANCE_SYSTEMS=systems acceptance init-site here --local")
     assert (mine.folder / "systems/config/systems/here.py").is_file(), done
     assert f"export RFM_CONFIG_FILES={mine.tree}/config/settings.py" in done.output
     assert mine.contents() == before
 
 
 def test_the_clone_is_its_own_copy(site, tmp_path):
-    places = json.loads(site.acceptance("where", "--format", "json").output)
-    assert places["checks"] == f"{ROOT}/checks"
-    assert site.acceptance("where").output == f"{ROOT}/checks\n"
+    assert site.acceptance("doctor", "--where", "checks").output == f"{ROOT}/checks\n"
 
 
 def test_the_wheel_has_what_stands_beside_the_package(wheel):

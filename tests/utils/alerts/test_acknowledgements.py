@@ -192,7 +192,7 @@ def test_the_command(site):
     environment = {"XDG_CONFIG_HOME": str(site.folder), "USER": "jo"}
 
     def ack(*arguments):
-        return site.acceptance("ack", *arguments, **environment)
+        return site.acceptance("alerts", "ack", *arguments, **environment)
 
     unknown = ack("3fa2c1", "--reason", "r", "--until", "2126-01-01")
     assert (unknown.status, "more than a year" in unknown.errors) == (2, True)
@@ -202,7 +202,7 @@ def test_the_command(site):
     done = ack("3fa2c1", "--reason", "known\nalready", "--until", until)
     said = f"acknowledged until {until} by jo: known already"
     assert (done.status, done.output) == (0, f"3fa2c1  {ALERT.line}\n{said}\n")
-    listed = json.loads(ack("--list", "--format", "json").output)
+    listed = json.loads(ack("--format", "json").output)
     assert [(one["what"], one["who"], one["holds"]) for one in listed] == [("3fa2c1", "jo", True)]
     assert "known already" in ack().output
     assert said in site.acceptance("alerts", **environment).output

@@ -98,7 +98,7 @@ def test_alerts_reach_a_mail_server_and_a_web_hook_in_one_message_each(folder, h
         for alert in (ALERT, OTHER):
             assert alert.line in text
             assert f"acceptance history {alert.metric}" in text
-            assert f"acceptance ack {alert.id} --reason TEXT --until YYYY-MM-DD" in text
+            assert f"acceptance alerts ack {alert.id} --reason TEXT --until YYYY-MM-DD" in text
 
 
 def test_a_wrong_password_is_told_without_it(folder, mail):
@@ -281,7 +281,7 @@ def test_a_hundred_alerts_are_one_message_that_can_be_read(folder, http):
     update(folder, many, http.url)
     (post,) = http.posts
     assert post["title"].startswith("100 regressions on local: ")
-    assert post["message"].count("acceptance ack") == 20
+    assert post["message"].count("acceptance alerts ack") == 20
     assert "... and 80 more: acceptance alerts" in post["message"]
 
 

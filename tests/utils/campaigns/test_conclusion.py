@@ -229,7 +229,9 @@ def test_a_night_that_was_stopped_is_noted_beside_a_later_run_by_hand(night):
 def test_what_is_acknowledged_after_the_night_fails_it_no_more_until_it_ends(night):
     held = night("first")
     (alert,) = open_alerts(held)
-    done = held.site.acceptance("ack", alert["id"], "--reason", "ordered", "--until", UNTIL)
+    done = held.site.acceptance(
+        "alerts", "ack", alert["id"], "--reason", "ordered", "--until", UNTIL
+    )
     assert done.status == 0, done.errors
     status, verdict = held.site.gate()
     assert (status, verdict["problems"], verdict["alerts"]) == (0, [], [])
@@ -286,7 +288,7 @@ def test_the_end_of_a_fault_is_told_once_when_a_later_night_has_looked(night, ht
     assert "no InfiniBand adapter" in first["message"]
     config = f"-C {ROOT}/config/settings.py -C {held.folder}/site.py"
     assert f"see more: acceptance gate {config}\n" in first["message"]
-    assert f"acknowledge: acceptance ack {config} " in first["message"]
+    assert f"acknowledge: acceptance alerts ack {config} " in first["message"]
     assert held.run("nightly").status == 1
     (alert,) = open_alerts(held)
     assert len(http.posts) == 1

@@ -59,7 +59,7 @@ RIGHT = "right: {} of mine:old imb.Alltoall time"
         (
             (result(NEW, 7.0), result(OLD, 10.0, day=-31)),
             "outside the window",
-            "no two results lie within 30 days of each other; see --window",
+            "no two results lie within 30 days of each other",
         ),
     ],
     ids=[

@@ -6,7 +6,6 @@ import pytest
 
 from acceptance.claims import FAILS, HOLDS, NOT_MEASURED
 from acceptance.cli import claims
-from acceptance.cli import main as cli
 from tests.made import Database
 from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
 from tests.utils.claims.made_world import NOW
@@ -181,19 +180,16 @@ def test_a_configuration_that_cannot_be_read_exits_with_2(site, folder, at_site)
     assert "half edited" in done.errors
 
 
-@pytest.mark.parametrize("days", ["0", "-1", "nan", "inf", "many"])
-def test_a_window_is_a_number_of_days(days, capsys):
-    with pytest.raises(SystemExit) as end:
-        cli.main(["claims", f"--window={days}"])
-    assert end.value.code == 2
-    assert f"'{days}' is no number of days" in capsys.readouterr().err
-
-
 def test_what_both_sides_share_is_said_once_and_a_size_never():
     keys = {"np": "2", "placement": "inter-node", "message_size": "8"}
     left = SimpleNamespace(benchmark="osu.bw", metric="bandwidth", keys=keys)
     right = SimpleNamespace(
         benchmark="osu.bibw", metric="bandwidth", keys={**keys, "placement": "intra-node"}
     )
-    assert claims._what(left, right) == "osu.bw / osu.bibw bandwidth np=2"
-    assert claims._what(left, left) == "osu.bw bandwidth np=2;placement=inter-node"
+    assert (
+        claims._what(SimpleNamespace(left=left, right=right)) == "osu.bw / osu.bibw bandwidth np=2"
+    )
+    assert (
+        claims._what(SimpleNamespace(left=left, right=left))
+        == "osu.bw bandwidth np=2;placement=inter-node"
+    )

@@ -1,5 +1,6 @@
 """`acceptance history`: the series of a terminal and as data."""
 
+import csv
 import json
 import shutil
 from functools import partial
@@ -43,7 +44,7 @@ def test_one_series_with_its_change_and_its_samples(path, run):
     assert "openmpi@4.1.6" in change
     assert "openmpi@5.0.3" in change
     assert "change, software" in output
-    assert "50 samples before these: --values shows all" in output
+    assert "50 samples before these: --format csv has all" in output
     assert "node01 node02" in output
 
 
@@ -61,10 +62,16 @@ def test_the_course_is_one_line_of_at_most_a_terminal_also_without_utf8(site, tm
         assert max(heights[:26]) < min(heights[26:])
 
 
-def test_all_values(path, run):
+def test_as_csv_all_samples(path, run):
     stepped(path)
-    _, output, _ = run("--values")
-    assert output.count("node01 node02") == 80
+    status, output, _ = run("--format", "csv")
+    rows = [*csv.DictReader(output.splitlines())]
+    assert (status, len(rows)) == (0, 80)
+    assert {row["nodes"] for row in rows} == {"node01, node02"}
+    assert {row["unit"] for row in rows} == {"us"}
+    assert [row["marks"] for row in rows if row["marks"]] == ["change, software"]
+    assert "openmpi@5.0.3" in rows[60]["software"]
+    assert float(rows[0]["value"]) == pytest.approx(1.5, rel=0.1)
 
 
 def test_several_series_are_a_line_each(path, run):

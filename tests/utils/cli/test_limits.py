@@ -1,18 +1,17 @@
-"""`cli/limits.py` and `fabric/bandwidth_shares.py` on the project's own systems and references."""
+"""`site/fabric_limits.py` and `fabric/bandwidth_shares.py` on the project's own systems."""
 
 import json
 
 import pytest
 
 from acceptance import references
-from acceptance.cli import limits
 from acceptance.cli import main as cli
-from acceptance.cli.published_peaks import peaks
 from acceptance.core.paths import Workspace
-from acceptance.fabric import FabricFault, Facts, latency_floor
+from acceptance.fabric import FabricFault, latency_floor
 from acceptance.fabric.bandwidth_shares import factor
 from acceptance.fabric.limits import exceeds
 from acceptance.rfm import configuration
+from acceptance.site.fabric_limits import partition_limits, peaks
 from acceptance.suites import find
 from tests.places import REFERENCE, ROOT
 
@@ -32,7 +31,7 @@ def systems(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(systems, library):
-    return {row.partition: row for row in limits.rows(systems, library)}
+    return {row.partition: row for row in partition_limits(systems, library)}
 
 
 @pytest.fixture(autouse=True)
@@ -115,8 +114,9 @@ def test_the_nearest_published_value_stands_in_the_row(partition, peak, ratio, f
     assert found[partition].peak.ratio == pytest.approx(ratio)
 
 
-def test_tcp_in_packets_of_1500_bytes_is_what_kandadai2009_measured(systems, library):
-    (row,) = limits.rows(systems, library, "kandadai2009:eth-1g", {"mtu": "1500"})
+def test_tcp_in_packets_of_1500_bytes_is_what_kandadai2009_measured(library):
+    facts = {"technology": "ethernet", "rate": "1", "mtu": 1500}
+    (row,) = partition_limits([system("kandadai2009", **{"eth-1g": facts})], library)
     assert row.limit.bandwidth == pytest.approx(118.66, abs=0.01)
     assert 0.999 < row.peak.ratio < 1
 
@@ -186,22 +186,25 @@ def test_without_a_limit_the_largest_value_comes_first(library):
 
 def test_partitions_without_a_fabric_are_left_out(library):
     some = [system("mine", fast={"technology": "ethernet", "rate": "100"}, local=None)]
-    (row,) = limits.rows(some, library)
+    (row,) = partition_limits(some, library)
     assert (row.partition, row.peak) == ("mine:fast", None)
 
 
 @pytest.mark.parametrize(
-    ("only", "stated", "words"),
+    ("only", "words"),
     [
-        ("mine:slow", {}, "no system or partition 'mine:slow'; there are mine:fast, mine:none"),
-        ("mine:none", {}, "mine:none: no fabric is stated"),
-        (None, {"lanes": "5"}, "mine:fast: lanes is 5; it can be 1, 2, 4, 8, 12"),
+        ("mine:slow", "no system or partition 'mine:slow'; there are mine:fast, mine:none"),
+        ("mine:none", "mine:none: no fabric is stated"),
+        (None, "mine:five: lanes is 5; it can be 1, 2, 4, 8, 12"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_partition(only, stated, words, library):
-    some = [system("mine", fast={"technology": "infiniband", "rate": "EDR"}, none=None)]
+def test_what_cannot_be_is_refused_with_the_partition(only, words, library):
+    fast = {"technology": "infiniband", "rate": "EDR"}
+    some = [system("mine", fast=fast, none=None)]
+    if only is None:
+        some.append(system("mine", five={**fast, "lanes": 5}))
     with pytest.raises(FabricFault, match=f"^{words}$"):
-        list(limits.rows(some, library, only, stated))
+        list(partition_limits(some, library, only))
 
 
 def test_facts_are_refused_with_the_file_of_their_system(library, tmp_path, monkeypatch):
@@ -212,13 +215,12 @@ def test_facts_are_refused_with_the_file_of_their_system(library, tmp_path, monk
     facts = {"technology": "infiniband", "Rate": "EDR"}
     some = [system("mine", fast=facts)]
     with pytest.raises(FabricFault) as caught:
-        # Options do not make up for what the file has wrong.
-        list(limits.rows(some, library, None, {"rate": "EDR"}, Workspace.of().place_of))
+        list(partition_limits(some, library, None, Workspace.of().place_of))
     assert str(caught.value).startswith(f"{path}: mine:fast: unknown key 'Rate' in a fabric; known")
 
 
 def test_the_command_prints_all_partitions(capsys):
-    assert cli.main(["limits"]) == 0
+    assert cli.main(["references", "limits"]) == 0
     lines = capsys.readouterr().out.splitlines()
     (line,) = [line for line in lines if line.startswith("koop2008:qdr-pcie2 ")]
     assert line.split("  ")[0] == "koop2008:qdr-pcie2"
@@ -229,16 +231,19 @@ def test_the_command_prints_all_partitions(capsys):
 
 
 def test_the_command_as_data_is_not_cut(capsys):
-    assert cli.main(["limits", "koop2008:qdr-pcie2", "--format", "json"]) == 0
+    assert cli.main(["references", "limits", "koop2008:qdr-pcie2", "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["partition"] == "koop2008:qdr-pcie2"
     assert (row["facts"]["technology"], row["facts"]["rate"]) == ("infiniband", "QDR")
+    assert row["bandwidth"] == row["limit"]["pcie"] == pytest.approx(4000 * 512 / 532)
+    assert row["bidirectional"] == 2 * row["bandwidth"]
+    assert (row["binds"], row["latency_floor"] > 0) == ("pcie", True)
     assert row["peak"]["benchmark"] == "osu.bw"
     assert row["peak"]["where"].startswith("published koop2008, Section 5.1")
 
 
 def test_the_command_explains_a_single_partition(capsys):
-    assert cli.main(["limits", "kandadai2009:ib-ddr"]) == 0
+    assert cli.main(["references", "limits", "kandadai2009:ib-ddr"]) == 0
     text = capsys.readouterr().out
     assert "note     pcie not stated\n" in text
     assert "link     4 lanes x 5 Gb/s x 8/10 x 4096/4122\n" in text
@@ -246,49 +251,29 @@ def test_the_command_explains_a_single_partition(capsys):
     assert "latency  no 8 bytes take less than 0.3170 us\n" in text
 
 
-def test_the_command_takes_facts_from_the_command_line(capsys):
-    words = "--technology infiniband --rate HDR --lanes 4 --pcie 4.0 --pcie-lanes 16 --mtu 4096"
-    assert cli.main(["limits", *words.split(), "--format", "json"]) == 0
-    (data,) = json.loads(capsys.readouterr().out)
-    assert data["binds"] == "link"
-    assert data["bandwidth"] == data["link"] == pytest.approx(25000 * 4096 / 4122)
-    assert data["pcie"] == pytest.approx(31507.692 * 512 / 532)
-    assert data["bidirectional"] == 2 * data["bandwidth"]
-    assert Facts.read(data["facts"]).lanes == 4
-    assert data["peak"] is None
-
-
-def test_the_command_puts_stated_facts_in_place_of_a_partitions_own(capsys):
-    assert cli.main(["limits", "koop2008:qdr-pcie2", "--pcie", "3.0", "--format", "json"]) == 0
-    (data,) = json.loads(capsys.readouterr().out)
-    assert (data["partition"], data["binds"]) == ("koop2008:qdr-pcie2", "link")
-    assert data["peak"]["ratio"] == pytest.approx(2575 / (4000 * 4096 / 4122))
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["nowhere"], "no system or partition 'nowhere'; there are "),
-        (["koop2008", "--rate", "fast"], "koop2008:sdr-pcie1: unknown rate of infiniband: 'fast'"),
-        (["--rate", "HDR"], "no technology is stated; known: infiniband, "),
+        (["koop2008:edr"], "no system or partition 'koop2008:edr'; there are "),
     ],
 )
 def test_the_command_refuses_in_one_line(arguments, words, capsys):
-    assert cli.main(["limits", *arguments]) == 2
+    assert cli.main(["references", "limits", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith(f"acceptance limits: {words}")
+    assert captured.err.startswith(f"acceptance references limits: {words}")
     assert captured.err.count("\n") == 1
 
 
 def test_what_a_source_does_not_print_is_marked(capsys):
-    assert cli.main(["limits", "koop2008"]) == 0
+    assert cli.main(["references", "limits", "koop2008"]) == 0
     lines = capsys.readouterr().out.splitlines()
     marked = [line.split()[0] for line in lines if "2.0 x8 *" in line]
     assert marked == ["koop2008:qdr-pcie2"]
     assert lines[-1] == "* has a fact that its source does not print"
-    assert cli.main(["limits", "koop2008:qdr-pcie2"]) == 0
+    assert cli.main(["references", "limits", "koop2008:qdr-pcie2"]) == 0
     assert "inferred pcie_lanes\n" in capsys.readouterr().out
-    assert cli.main(["limits", "koop2008:qdr-pcie2", "--format", "json"]) == 0
+    assert cli.main(["references", "limits", "koop2008:qdr-pcie2", "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["inferred"] == ["pcie_lanes"]

@@ -1,41 +1,54 @@
 """The command `acceptance` as a user meets it."""
 
+import argparse
 import inspect
 import re
 import socket
 import subprocess
+from itertools import chain
 
 import pytest
 
-from acceptance.cli.main import SUBCOMMANDS, _parser
+from acceptance.cli.main import TASKS, _parser, parse
 from acceptance.core.paths import ROOT, Workspace
 from tests.conftest import needs_wheels
 
 
-def subcommands(site):
-    """Return the names of all subcommands, as the help lists them."""
-    listed = site.acceptance("--help").output.partition("COMMAND\n")[2].partition("\n\n")[0]
-    return re.findall(r"^    ([a-z][a-z-]+)", listed, re.MULTILINE)
+def parsers(commands=None, words=()):
+    """Yield the words of each command, those with a second word too, and its parser."""
+    commands = commands or _parser()[1]
+    for name, parser in commands.choices.items():
+        yield (*words, name), parser
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from parsers(action, (*words, name))
 
 
-def test_each_subcommand_says_what_it_does_and_how_it_exits(site):
-    names = subcommands(site)
-    assert len(names) >= len(SUBCOMMANDS)
-    for name in names:
-        result = site.acceptance(name, "--help", COLUMNS="100")
-        assert (result.status, result.errors) == (0, "")
-        usage, description, *_, last = result.output.split("\n\n")
-        assert usage.startswith(f"usage: acceptance {name}")
-        assert re.match(r"[A-Z][^:]+.*[.?]\Z", description, re.DOTALL), name
-        statuses = " ".join(last.split())
-        assert re.match(
-            r"exit status: (0 pass; 1 fail: .+|0 done); 2 wrong arguments, or it cannot judge",
-            statuses,
-        ), name
-        assert all(len(line) <= 100 for line in result.output.splitlines())
+def test_the_help_lists_the_commands_by_task(site):
+    shown = site.acceptance("--help").output
+    tasks = re.findall(r"^([a-z ]+):\n((?:  [a-z-]+ +[A-Z].*\.\n)+)", shown, re.MULTILINE)
+    assert [task for task, _ in tasks] == [*TASKS]
+    listed = [name for _, lines in tasks for name in re.findall(r"^  (\S+)", lines, re.MULTILINE)]
+    assert listed == [words[0] for words, _ in parsers() if len(words) == 1]
+    assert len(listed) == 16
 
 
-@pytest.mark.parametrize("module", SUBCOMMANDS, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("words", [words for words, _ in parsers()], ids=" ".join)
+def test_each_command_says_what_it_does_and_how_it_exits(site, words):
+    result = site.acceptance(*words, "--help", COLUMNS="100")
+    assert (result.status, result.errors) == (0, "")
+    usage, description, *_, last = result.output.split("\n\n")
+    assert usage.startswith(f"usage: acceptance {' '.join(words)}")
+    assert re.match(r"[A-Z][^:]+.*[.?]\Z", description, re.DOTALL)
+    statuses = " ".join(last.split())
+    assert re.match(
+        r"exit status: (0 pass; 1 fail: .+|0 done); 2 wrong arguments, or it cannot judge",
+        statuses,
+    )
+    assert all(len(line) <= 100 for line in result.output.splitlines())
+
+
+@pytest.mark.parametrize("module", [*chain(*TASKS.values())], ids=lambda module: module.__name__)
 def test_a_subcommand_that_can_fail_says_when(module):
     source = inspect.getsource(module)
     if "FAILED" in source or ".status\n" in source:
@@ -61,24 +74,40 @@ def test_a_misspelt_subcommand_is_answered_with_a_similar_one(site, word, answer
     assert result.errors.splitlines()[-1].endswith(f"there is no command '{word}'; {answer}")
 
 
+def test_what_a_second_word_takes_stands_behind_it(capsys):
+    """The parser of the second word would put its defaults in place of what stands before it."""
+    for line in (["fabric", "--system", "x", "accept", "--reason", "r"],
+                 ["sessions", "-C", "x", "prune", "--keep", "2y"]):  # fmt: skip
+        with pytest.raises(SystemExit, match="2"):
+            parse(line)
+        assert "its options stand behind" in capsys.readouterr().err
+    assert parse(["fabric", "accept", "--system", "x", "--reason", "r"]).system == "x"
+
+
+def test_what_follows_the_dashes_is_of_reframe():
+    assert parse(["accept", "--dry-run", "--", "-n", "verify"]).reframe == ["-n", "verify"]
+    assert parse(["nightly", "--", "-p", "--", "x"]).reframe == ["-p", "--", "x"]
+
+
 def every_value():
     """Yield each command line, but for the value of one of its options or positional arguments.
 
     One of several values comes after one that is legal.
     """
-    for command, parser in _parser()._subparsers._group_actions[0].choices.items():
-        before = [command]
+    for command, parser in parsers():
+        before = [*command]
         for action in parser._actions:
-            if action.nargs == 0:
+            if action.nargs == 0 or isinstance(action, argparse._SubParsersAction):
                 continue
             legal = next(iter(action.choices), "1") if action.choices else "1"
             if option := action.option_strings[-1:]:
-                yield [command, *option], option[0]
+                yield [*command, *option], option[0]
                 if action.nargs in ("+", "*"):
-                    yield [command, *option, legal], option[0]
+                    yield [*command, *option, legal], option[0]
                 continue
             assert action.nargs in (None, "?", "*"), action
-            yield before[:], action.metavar or action.dest
+            if command != ("accept",):  # there a word is a second one
+                yield before[:], action.metavar or action.dest
             before.append(legal)
 
 
@@ -90,17 +119,19 @@ def test_an_empty_value_is_no_value(words, argument, capsys):
         lines.append([*words[:-1], f"{words[-1]}="])
     for line in lines:
         with pytest.raises(SystemExit, match="2"):
-            _parser().parse_args(line)
+            parse(line)
         printed = capsys.readouterr()
         assert printed.out == ""
         error = printed.err.splitlines()[-1]
-        assert re.match(rf"acceptance [\w-]+: error: argument (.*/)?{re.escape(argument)}: ", error)
+        assert re.match(
+            rf"acceptance [\w -]+: error: argument (.*/)?{re.escape(argument)}: ", error
+        )
 
 
 @pytest.mark.parametrize("nodes", ["node1,,node2", ",node1", "node1,", ", "])
 def test_an_empty_name_in_a_list_is_refused(nodes, capsys):
     with pytest.raises(SystemExit, match="2"):
-        _parser().parse_args(["accept", "--nodes", nodes])
+        parse(["accept", "--nodes", nodes])
     assert f"argument --nodes: {nodes!r} has an empty name" in capsys.readouterr().err
 
 
@@ -115,6 +146,8 @@ def test_an_empty_variable_is_not_set(monkeypatch):
         ("acceptance nigh", {"nightly "}),
         ("acceptance gate --format js", {"json "}),
         ("acceptance gate --format junit --se", {"--session", "--send"}),
+        ("acceptance alerts a", {"ack "}),
+        ("acceptance sessions prune --ke", {"--keep "}),
     ],
 )
 def test_shells_complete_commands_and_options(site, tmp_path, line, completions):
@@ -265,8 +298,7 @@ def test_make_run_fails_when_nothing_matches(site):
     result = site.run("make", "run", "ARGS=-n nothing")
     assert result.status == 2, "make's own status for a failed recipe"
     assert "VERDICT: FAIL" in result.output
-    last = result.output.rstrip().splitlines()[-1]
-    assert last.startswith(f"report: not made: {site.database}: no such file")
+    assert f"acceptance report: {site.database}: no such file" in result.errors
 
 
 def test_make_run_is_no_earlier_run_when_reframe_does_not_start(site, recorded):

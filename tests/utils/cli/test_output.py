@@ -38,10 +38,12 @@ def test_our_own_colours_reach_a_terminal_alone(stream, shown):
 
 def test_no_command_prints_codes(site):
     update(site.var / "alerts", [ALERT])
-    refused = site.acceptance("ack", CODES, "--reason", "r", "--until", "2126-01-01")
+    refused = site.acceptance("alerts", "ack", CODES, "--reason", "r", "--until", "2126-01-01")
     assert refused.status == 2
-    done = site.acceptance("ack", "*latency_8", "--reason", CODES, "--until", "2126-11-30")
-    wrong = site.acceptance("limits", "--pcie", CODES)
+    done = site.acceptance(
+        "alerts", "ack", "*latency_8", "--reason", CODES, "--until", "2126-11-30"
+    )
+    wrong = site.acceptance("references", "limits", CODES)
     unknown = site.acceptance("gate", CODES)
     for result in (refused, done, wrong, unknown):
         assert result.status == 2

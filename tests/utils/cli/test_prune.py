@@ -1,4 +1,4 @@
-"""`acceptance prune`: ReFrame itself deletes, and every command reads on as before."""
+"""`acceptance sessions prune`: ReFrame itself deletes, and every command reads on as before."""
 
 import json
 import re
@@ -14,9 +14,9 @@ from tests.utils.rfm import test_archive
 READERS = (
     ("history", "--format", "json"),
     ("sessions", "--format", "json"),
-    ("guidelines", "--format", "json"),
+    ("claims", "guidelines", "--format", "json"),
     ("baseline", "--nights", "7"),
-    ("claims", "--system", "mine", "--window", "30", "--format", "json"),
+    ("claims", "--system", "mine", "--format", "json"),
     ("gate", "--session", "00000001", "--format", "json"),
 )
 
@@ -39,9 +39,9 @@ def pruned(tmp_path_factory):
     results = {0: [result(OLD, 10.0)[1]], test_archive.COUNT - 1: [result(NEW, 8.0)[1]]}
     test_archive.fill(site.database, more=results)
     before = answers(site)
-    dry = site.acceptance("prune", "--keep", "400d", "--dry-run")
+    dry = site.acceptance("sessions", "prune", "--keep", "400d", "--dry-run")
     assert not files.folder(site.database).exists()
-    return site, before, dry, site.acceptance("prune", "--keep", "400d")
+    return site, before, dry, site.acceptance("sessions", "prune", "--keep", "400d")
 
 
 def test_reframe_has_deleted_what_was_moved_and_nobody_notices(pruned):
@@ -78,11 +78,11 @@ def test_an_archive_that_is_lost_is_no_deletion_of_reframe(site, pruned):
 
 def test_what_is_put_back_is_in_the_database_and_counts_once(site, pruned):
     site.take_over(pruned[0])
-    done = site.acceptance("prune", "--restore", "00000001", "00000002")
+    done = site.acceptance("sessions", "prune", "--restore", "00000001", "00000002")
     assert (done.status, done.output.split(" put")[0]) == (0, "2 sessions")
     assert len(rows.held(site.database)) == 5
     assert answers(site)[:4] == pruned[1][:4]
-    done = site.acceptance("prune", "--restore", "0000")
+    done = site.acceptance("sessions", "prune", "--restore", "0000")
     assert (done.status, "holds 5 sessions that begin with 0000" in done.errors) == (2, True)
 
 
@@ -97,7 +97,7 @@ def test_what_is_put_back_is_in_the_database_and_counts_once(site, pruned):
     ],
 )
 def test_what_cannot_be_is_refused(site, words, says):
-    done = site.acceptance("prune", *words)
+    done = site.acceptance("sessions", "prune", *words)
     assert (done.status, says in done.errors) == (2, True)
     assert not files.folder(site.database).exists()
 
@@ -105,5 +105,5 @@ def test_what_cannot_be_is_refused(site, words, says):
 def test_nothing_old_is_said(site):
     site.var.mkdir()
     test_archive.fill(site.database, old=0, count=1)
-    done = site.acceptance("prune", "--keep", "2y")
+    done = site.acceptance("sessions", "prune", "--keep", "2y")
     assert (done.status, "no session is older than 730 days" in done.output) == (0, True)

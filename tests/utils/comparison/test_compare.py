@@ -1,8 +1,9 @@
 """Sides of a history, and what is said of their metrics."""
 
+import msgspec
 import pytest
 
-from acceptance.comparison import SideFault, Word, as_data, compare, read
+from acceptance.comparison import SideFault, Word, compare, read
 from acceptance.comparison.sides import find
 from acceptance.regressions.history import load
 from tests.made import SIZES, SOFTWARE, Case, Database, nights, noisy, one_night
@@ -25,7 +26,7 @@ def steady(tmp_path_factory):
 def test_what_is_worse_and_by_which_noise(steady):
     found = compared(steady, "last-1", "last")
     assert {row.benchmark for row in found.of(Word.WORSE)} == {"osu.b1"}
-    assert found.counts == {Word.WORSE: 2 * len(SIZES), Word.SAME: 4 * len(SIZES)}
+    assert +found.counts == {Word.WORSE: 2 * len(SIZES), Word.SAME: 4 * len(SIZES)}
     for row in found.rows:
         assert row.low < 1 < row.high
         assert (row.low <= row.ratio <= row.high) == (row.word is Word.SAME)
@@ -98,7 +99,7 @@ def test_without_a_past_nothing_is_told(tmp_path):
     path = tmp_path / "results.db"
     nights(path, 2, lambda night, *_: 1 + night, cases=1)
     found = compared(path, "last-1", "last")
-    assert found.counts == {Word.UNKNOWN: 2 * len(SIZES)}
+    assert +found.counts == {Word.UNKNOWN: 2 * len(SIZES)}
     assert found.judged == 0
     assert "noise unknown: both have 2 of about 8 samples" in found.rows[0].why
 
@@ -116,7 +117,7 @@ def test_what_is_on_one_side_only_and_what_failed_there(tmp_path):
     nights(path, 12, cases=4, change=change)
     found = compared(path, "last-1", "last")
     each = 2 * len(SIZES)
-    assert found.counts == {Word.ONLY_A: 2 * each, Word.ONLY_B: each, Word.SAME: each}
+    assert +found.counts == {Word.ONLY_A: 2 * each, Word.ONLY_B: each, Word.SAME: each}
     assert found.failed == ("OsuMpi %benchmark=b1 %np=2 %placement=inter-node",)
     assert {row.benchmark for row in found.of(Word.ONLY_A) if row.why} == {"osu.b1"}
 
@@ -139,7 +140,7 @@ def test_systems_differ_in_their_place_and_nothing_else(tmp_path):
         "environment": ("gnu", "spack-openmpi"),
     }
     assert found.matched == ("check", "parameters", "metric")
-    assert found.counts == {Word.WORSE: 2 * len(SIZES)}
+    assert +found.counts == {Word.WORSE: 2 * len(SIZES)}
     assert found.rows[0].a.samples == 7
 
 
@@ -161,7 +162,6 @@ def test_simulated_against_measured_is_marked(tmp_path):
     found = compared(path, "old", "simulated-old")
     assert (found.a.simulated, found.b.simulated, found.simulated) == (False, True, True)
     assert any("nothing of a machine" in note for note in found.notes)
-    assert as_data(found)["b"]["simulated"] is True
 
 
 @pytest.mark.parametrize(
@@ -192,24 +192,27 @@ def test_before_and_after_a_version(tmp_path):
 
     nights(path, 24, lambda night, *_: 1.1 if night >= 12 else 1.0, cases=1, change=change)
     found = compared(path, ",openmpi!=5.0.6", ",openmpi=5.0.6")
-    assert found.counts == {Word.WORSE: 2 * len(SIZES)}
+    assert +found.counts == {Word.WORSE: 2 * len(SIZES)}
     assert {row.a.samples for row in found.rows} == {12}
     assert (found.a.software, found.b.software) != (found.b.software, found.a.software)
 
 
 def test_the_data_have_every_metric(steady):
-    data = as_data(compared(steady, "last-1", "last"))
-    assert len(data["metrics"]) == 6 * len(SIZES) == sum(data["counts"].values())
-    worse = [one for one in data["metrics"] if one["result"] == "worse"]
-    assert all(one["maybe_outlier"] and one["probability"] <= data["level"] for one in worse)
-    assert worse[0]["a"]["learnt_from"] == NIGHTS - 2  # one sample by itself tells nothing
+    data = msgspec.to_builtins(compared(steady, "last-1", "last"))
+    assert len(data["rows"]) == 6 * len(SIZES) == sum(data["counts"].values())
+    assert {*data["counts"]} == {word.value for word in Word}
+    worse = [one for one in data["rows"] if one["word"] == "worse"]
+    assert all(one["probability"] <= data["level"] for one in worse)
+    assert {one[side]["samples"] for one in worse for side in "ab"} == {1}
+    assert worse[0]["a"]["learnt"] == NIGHTS - 2  # one sample by itself tells nothing
+    assert worse[0]["parameters"] == {"np": "2", "nodes": "2", "placement": "inter-node"}
 
 
 def test_noise_that_hides_anything_lets_nothing_be_the_same(tmp_path):
     path = tmp_path / "results.db"
     nights(path, 20, cases=1, noise=0.2)
     found = compared(path, "last-1", "last")
-    assert found.counts == {Word.UNKNOWN: 2 * len(SIZES)}
+    assert +found.counts == {Word.UNKNOWN: 2 * len(SIZES)}
     assert found.judged == 0
     assert all(row.high > 1.5 and row.low < row.ratio < row.high for row in found.rows)
     assert found.rows[0].why.startswith("its noise hides a change of up to ")

@@ -589,14 +589,14 @@ def made(site):
 
 
 def test_the_command_shows_findings_and_fails_where_it_is_asked_to(made):
-    result = made.acceptance("guidelines")
+    result = made.acceptance("claims", "guidelines")
     assert (result.status, result.errors) == (0, "")
     assert result.output.splitlines()[2].startswith("Reduce <= Allreduce  imb ")
     assert max(map(len, result.output.splitlines())) <= 100
     assert "session  00000003-0000-4000-8000-000000000000\nfindings 1, of which 0 fail\n" in (
         result.output
     )
-    data = made.acceptance("guidelines", "--format", "json").data
+    data = made.acceptance("claims", "guidelines", "--format", "json").data
     (finding,) = data["findings"]
     assert (finding["guideline"], finding["left"]["benchmark"]) == (
         "Reduce <= Allreduce",
@@ -606,10 +606,10 @@ def test_the_command_shows_findings_and_fails_where_it_is_asked_to(made):
     assert (data["failing"], data["earlier_sessions"]) == ([], 3)
 
     made.add_system(CONFIGURATION.format(extras={"guidelines": "fail"}))
-    result = made.acceptance("guidelines", "--format", "json")
+    result = made.acceptance("claims", "guidelines", "--format", "json")
     assert result.status == 1
     assert result.data["failing"] == [finding["id"]]
-    first = ("guidelines", "--session", "00000000-0000-4000-8000-000000000000")
+    first = ("claims", "guidelines", "--session", "00000000-0000-4000-8000-000000000000")
     # Sessions that came later are not earlier ones.
     assert made.acceptance(*first, "--format", "json").data["earlier_sessions"] == 0
     first = made.acceptance(*first)
@@ -620,21 +620,28 @@ def test_the_command_shows_findings_and_fails_where_it_is_asked_to(made):
 
 def test_the_command_refuses_in_one_line(made, tmp_path):
     made.add_system(CONFIGURATION.format(extras={"guidelines": "maybe"}))
+    words = ("claims", "guidelines")
     results = [
         (
-            made.acceptance("guidelines"),
+            made.acceptance("claims", "guidelines"),
             "made:compute: unknown guidelines: 'maybe'; known: show, fail",
         ),
-        (made.acceptance("guidelines", "--session", "none"), "holds no session none"),
-        (made.acceptance("guidelines", "--db", tmp_path / "no.db"), "no.db: no such file"),
+        (made.acceptance(*words, "--session", "none"), "holds no session none"),
+        (
+            made.acceptance("claims", "guidelines", "--db", tmp_path / "no.db"),
+            "no.db: no such file",
+        ),
     ]
     (tmp_path / "bad.db").write_text("no database")
     results.append(
-        (made.acceptance("guidelines", "--db", tmp_path / "bad.db"), "bad.db: cannot be read")
+        (
+            made.acceptance("claims", "guidelines", "--db", tmp_path / "bad.db"),
+            "bad.db: cannot be read",
+        )
     )
     for result, words in results:
         assert (result.status, result.output) == (2, "")
-        assert result.errors.startswith("acceptance guidelines: ")
+        assert result.errors.startswith("acceptance claims guidelines: ")
         assert words in result.errors
         assert result.errors.count("\n") == 1
 

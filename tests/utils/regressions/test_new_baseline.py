@@ -1,12 +1,8 @@
 """`acceptance baseline`: what it proposes, what it refuses, and that the file judges."""
 
-import contextlib
 import json
-import os
-import pty
 import shutil
 import sqlite3
-from select import select as ready
 
 import pytest
 
@@ -17,7 +13,6 @@ from acceptance.regressions.changes import baseline_of
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import day, software_text
 from acceptance.regressions.new_baseline import BaselineFault, propose, select, write
-from tests.conftest import BIN
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
 
 HEADER = "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note"
@@ -319,11 +314,8 @@ def test_the_command_shows_and_writes_only_when_it_is_told(path, folder, run):
     assert "osu.b0" in shown.output
     assert "new" in shown.output
     assert "nothing was written; --write writes it" in shown.output
-    refused = run("--write")
-    assert refused.status == 2
-    assert "nobody can be asked here: --yes writes without asking" in refused.errors
     assert not (folder / "sites").exists()
-    written = run("--write", "--yes")
+    written = run("--write")
     assert written.status == 0
     assert "sites/made.csv: 6 rows" in written.output
     again = run("--nights", "10")
@@ -333,7 +325,7 @@ def test_the_command_shows_and_writes_only_when_it_is_told(path, folder, run):
 
 def test_the_command_names_what_it_refuses(path, run):
     steady(Database(path), 3)
-    result = run("--write", "--yes")
+    result = run("--write")
     assert result.status == 2
     assert "refused  fewer than 5 samples: made:compute+spack-openmpi" in result.output
     assert "nothing is fit to be a baseline; nothing was written" in result.errors
@@ -354,27 +346,6 @@ def test_the_command_wants_to_know_which_system(path, run):
     result = run()
     assert result.status == 2
     assert "which system? name one with --system: one, two" in result.errors
-
-
-@pytest.mark.parametrize(("answer", "rows"), [("y\n", 6), ("n\n", 0), ("\4", 0), ("\3", 0)])
-def test_the_command_asks_and_takes_no_answer_for_no(path, folder, answer, rows):
-    nights(path, 20, cases=1)
-    command = [str(BIN / "acceptance"), "baseline", "--db", str(path), "--write"]
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(command[0], command, {**os.environ, "ACCEPTANCE_REFERENCE": str(folder)})
-    said = b""
-    with contextlib.suppress(OSError):  # how a terminal tells its end
-        while True:
-            if ready([terminal], [], [], 0.5)[0]:
-                said += os.read(terminal, 65536)
-            elif b"[y/N]" in said:
-                # Until it answers: Python keeps a Ctrl-C that comes before it reads.
-                os.write(terminal, answer.encode())
-    os.close(terminal)
-    os.waitpid(pid, 0)
-    assert b"Traceback" not in said
-    assert len(references.load(folder).baselines) == rows
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "many"])
@@ -401,7 +372,7 @@ def test_a_baseline_judges_the_next_run_of_a_real_check(site, recorded, folder):
     command = ("-c", "checks", "-r", "-n", "PingPong.*%placement=intra-node")
     assert site.reframe(*command).status == 0
     repeat(site.database, BASELINE_FEWEST - 1)
-    written = site.acceptance("baseline", "--write", "--yes")
+    written = site.acceptance("baseline", "--write")
     assert written.status == 0, written.output + written.errors
     assert site.reframe(*command).status == 0
     status, verdict = site.gate()

@@ -52,7 +52,7 @@ def test_the_data_are_all_of_it(made):
     _, site = made
     path = addresses.compare("made")
     data = json.loads((site / addresses.data(path, "all", "json")).read_text())
-    assert len(data["metrics"]) == 24
+    assert len(data["rows"]) == 24
     assert data["counts"]["worse"] == 8
 
 

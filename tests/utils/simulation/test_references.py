@@ -167,6 +167,6 @@ def test_no_session_of_the_model_is_a_baseline_of_the_real_system(folder, tmp_pa
 def test_nothing_is_recorded_of_what_ran_with_a_fault(site, tmp_path):
     path = tmp_path / "results.db"
     database(path, 7.25, 7.25, fault="port-sdr:n1")
-    result = site.acceptance("baseline", "--db", path, "--system", MODEL, "--write", "--yes")
+    result = site.acceptance("baseline", "--db", path, "--system", MODEL, "--write")
     assert result.status == 2
     assert "ran with the fault port-sdr:n1" in result.errors

@@ -182,7 +182,7 @@ def test_an_acknowledged_alert_is_listed_and_fails_nothing(site, databases):
     (alert,) = sent.data["alerts"]
     until = "2026-12-31"
     done = site.acceptance(
-        "ack", alert["id"], "--reason", "cable ordered", "--until", until
+        "alerts", "ack", alert["id"], "--reason", "cable ordered", "--until", until
     )  # fmt: skip
     assert done.status == 0, done.errors
     status, verdict = gate(site, database)
@@ -269,7 +269,7 @@ def test_a_run_ends_with_the_guidelines_and_keeps_its_verdict(site, recorded):
     kept = json.loads((site.var / f"verdicts/{verdict['session']}.json").read_text())
     derived = {"verdict": "pass", "simulated": False, "selected": 1, "ran": 1}
     assert verdict == {**kept, **derived}
-    assert "; all of them: acceptance guidelines" in site.acceptance("gate").output
+    assert "; all of them: acceptance claims guidelines" in site.acceptance("gate").output
 
 
 def test_a_partition_may_have_its_guidelines_fail(site, recorded):

@@ -85,5 +85,5 @@ def _section(
 def _steps(alert: Alert, named_by: str) -> tuple[str, ...]:
     of_history = f"acceptance history{named_by} {shlex.quote(alert.metric)}"
     more = of_history if alert.of_history else f"acceptance gate{named_by}"
-    known = f"acceptance ack{named_by} {shlex.quote(alert.id)} --reason TEXT --until YYYY-MM-DD"
-    return f"see more: {more}", f"acknowledge: {known}"
+    words = f"acceptance alerts ack{named_by} {shlex.quote(alert.id)}"
+    return f"see more: {more}", f"acknowledge: {words} --reason TEXT --until YYYY-MM-DD"

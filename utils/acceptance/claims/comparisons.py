@@ -360,7 +360,7 @@ def _matched(
     near = [pair for two in series if (pair := pairs.newest_pair(*two, seconds)) is not None]
     if not near:
         days = f"{seconds / DAY:g}"
-        detail = f"no two results lie within {days} days of each other; see --window"
+        detail = f"no two results lie within {days} days of each other"
         raise Unmeasured("outside the window", detail)
     return pairs.choose(near, seconds, varied)
 

@@ -1,4 +1,4 @@
-"""`acceptance alerts`: open alerts, and whom they were sent to."""
+"""`acceptance alerts`: open alerts, whom they were sent to, and who acknowledged them."""
 
 import argparse
 import socket
@@ -7,12 +7,12 @@ from datetime import datetime, timezone
 
 import msgspec
 
-from acceptance.alerts import Entry, notify, targets
-from acceptance.cli.arguments import Commands, add_command, add_format
-from acceptance.cli.output import emit, warn
+from acceptance.alerts import Entry, acknowledgements, notify, targets
+from acceptance.cli.arguments import Commands, add_command, add_format, add_verbs
+from acceptance.cli.output import emit, emit_page, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS
-from acceptance.core.text import one_line
+from acceptance.core.text import one_line, plural
 from acceptance.rfm import configuration
 from acceptance.verdict import Status
 
@@ -22,9 +22,8 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "alerts",
-        "open alerts, and whom they were sent to",
-        "List the open alerts and the targets that did not take a message; send what was not "
-        "sent, or try the targets.",
+        "List open alerts and whom they were sent to.",
+        "Targets that did not take a message are listed, too.",
         failed="a target did not take a message",
     )
     what = command.add_mutually_exclusive_group()
@@ -32,6 +31,26 @@ def add(commands: Commands) -> None:
     what.add_argument("--test", action="store_true", help="send a test message to each target")
     add_format(command, "table", "json")
     command.set_defaults(run=run)
+    ack = add_command(
+        add_verbs(command),
+        "ack",
+        "Acknowledge an alert, for a reason and a time.",
+        "It is still listed, but neither sent again nor a failure. Without an alert the "
+        "acknowledgements are listed.",
+    )
+    ack.add_argument(
+        "what",
+        nargs="?",
+        metavar="ID|PATTERN",
+        help="an alert by its id, or all whose `system:partition+environ check metric` matches",
+    )
+    ack.add_argument("--reason", help="why no message has to be sent again")
+    ack.add_argument(
+        "--until", metavar="DATE", help="the last day: within a year, of a pattern 14 days"
+    )
+    ack.add_argument("--remove", metavar="ID|PATTERN", help="take an acknowledgement back")
+    add_format(ack, "table", "csv", "json")
+    ack.set_defaults(run=_ack)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
         return _test(options, now)
     if options.send:
         outcome = notify.send(now, folder, named_by=options.workspace.named_by)
-        emit(
-            options.format,
+        emit_page(
+            options,
             lambda: outcome,
             lambda: "\n".join(outcome.lines()) or "everything is sent",
         )
@@ -80,8 +99,8 @@ def _list(options: argparse.Namespace, now: datetime) -> int:
     kept = notify.listing(now, options.workspace.alerts)
     to = targets.load()
     notes = [*kept.notes, *to.notes]
-    emit(
-        options.format,
+    emit_page(
+        options,
         lambda: {
             "open": [
                 {
@@ -126,3 +145,40 @@ def _sent(entry: Entry, names: Sequence[str]) -> str:
     told = [f"sent {when:%Y-%m-%d} to {name}" for name, when in entry.told.items()]
     waiting = ", ".join(name for name in names if name not in entry.told)
     return "; ".join([*told, *([f"not sent to {waiting}"] if waiting else [])]) or "not sent"
+
+
+def _ack(options: argparse.Namespace) -> int:
+    """Acknowledge, list or remove."""
+    now, folder = datetime.now(timezone.utc), options.workspace.alerts
+    if options.remove is not None:
+        print(f"removed: {acknowledgements.remove(options.remove, folder).text}")
+        return Status.PASSED
+    if options.what is None:
+        acks = acknowledgements.load(folder)
+        emit(
+            options,
+            [{**msgspec.to_builtins(ack), "holds": ack.holds(now)} for ack in acks],
+            {
+                "what": "what",
+                "until": lambda ack: f"{ack['until']}{'' if ack['holds'] else ' (over)'}",
+                "who": "who",
+                "reason": "reason",
+            },
+            [] if acks else ["nothing is acknowledged"],
+        )
+        return Status.PASSED
+    if options.until is None:
+        raise acknowledgements.AckFault("say until when: --until YYYY-MM-DD")
+    there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
+    ack, covered = acknowledgements.add(
+        options.what, options.reason or "", options.until, there, now, folder
+    )
+    for alert in covered:
+        print(f"{alert.id}  {alert.line}")
+    if not covered:
+        print("no open alert matches now; those that come will be listed, not sent")
+    elif ack.what != covered[0].id:
+        open_now = plural(len(there), "open alert")
+        print(f"{len(covered)} of {open_now}; those that match later will be listed, not sent")
+    print(ack.text)
+    return Status.PASSED

@@ -1,12 +1,16 @@
-"""Arguments that several subcommands have, and types of their values."""
+"""Arguments that several subcommands have, types of their values, and the past that they read."""
 
 import argparse
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from acceptance.cli.output import warn
+from acceptance.regressions.history import History, load
+from acceptance.rfm import ResultsFault, lost
+
 #: What the subcommands are added to.
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 #: The option that names a configuration file of ReFrame, wherever it stands.
 CONFIG_FILE = ("-C", "--config-file")
@@ -42,12 +46,12 @@ def add_command(
     commands: Commands,
     name: str,
     summary: str,
-    description: str,
+    more: str = "",
     *,
     failed: str = "",
     others: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a subcommand: its line in the list of all, what it does, and its exit statuses.
+    """Add a subcommand: a sentence for the list of all, what else it does, and its exit statuses.
 
     `failed` says what the status 1 means here; empty: it judges nothing, and has none. `others` are
     statuses that only some subcommands have.
@@ -55,9 +59,19 @@ def add_command(
     statuses = ("0 pass" if failed else "0 done", failed and f"1 fail: {failed}")
     closing = ("2 wrong arguments, or it cannot judge", others)
     epilog = f"exit status: {'; '.join(filter(None, (*statuses, *closing)))}"
+    description = f"{summary} {more}".strip()
     command = commands.add_parser(name, help=summary, description=description, epilog=epilog)
     add_config_file(command, "config_file")
     return command
+
+
+def add_verbs(command: argparse.ArgumentParser, *, required: bool = False) -> Commands:
+    """Give a command second words, as `alerts ack`; what one of them takes stands behind it."""
+    verbs = command.add_subparsers(
+        title="second words", dest="verb", parser_class=Parser, required=required
+    )
+    verbs.type = str  # what follows the word is for its own parser to refuse
+    return verbs
 
 
 def add_config_file(parser: argparse.ArgumentParser, name: str) -> None:
@@ -111,3 +125,33 @@ def add_confirm(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help="before the verdict measure again, N times, what looks worse than it was",
     )
+
+
+def add_sources(command: argparse.ArgumentParser) -> None:
+    """Add which results are read: of a system, of another database and its perflogs."""
+    command.add_argument("--system", help="only this system")
+    add_database(command)
+    command.add_argument("--perflogs", type=Path, help="a folder of perflogs beside it")
+
+
+def read(options: argparse.Namespace, *, whole: bool = False) -> History:
+    """Read the project's own database with its perflogs, or another one.
+
+    Of `--system` only its results, unless the `whole` is wanted. Raises ResultsFault when it cannot
+    be read, and when it has nothing of `--system`.
+    """
+    perflogs = options.perflogs
+    if options.db is None and perflogs is None:
+        perflogs = options.workspace.perflogs
+    db = options.db or options.workspace.results
+    workspace = options.workspace
+    if gone := lost.why_gone(db, None if options.db else workspace.witnesses):
+        raise ResultsFault(gone)
+    history = load(db, perflogs, None if whole else options.system, store=workspace.store_of(db))
+    for fault in history.faults:
+        warn(options, fault)
+    systems = (series.case.key.system for series in history.series)
+    if options.system and options.system not in systems:
+        why = f"; {history.left_out}" if history.left_out else ""
+        raise ResultsFault(f"{db}: no result of a system {options.system!r}{why}")
+    return history

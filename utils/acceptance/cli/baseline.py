@@ -1,15 +1,20 @@
 """`acceptance baseline`: what to expect of the coming nights, made of past ones."""
 
 import argparse
-import sys
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from acceptance import references
-from acceptance.cli.arguments import Commands, add_command, add_format, positive
-from acceptance.cli.output import emit, warn
-from acceptance.cli.sources import add_sources, read
-from acceptance.core.text import shortened, table, wrapped
+from acceptance.cli.arguments import (
+    Commands,
+    add_command,
+    add_format,
+    add_sources,
+    positive,
+    read,
+)
+from acceptance.cli.output import Columns, emit, warn
+from acceptance.core.text import shortened, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.references import write_parameters
@@ -19,6 +24,17 @@ from acceptance.verdict import Status
 
 #: Metrics that are named of each reason of a refusal.
 NAMED = 3
+_COLUMNS: Columns = {
+    "partition": lambda row: row.new.partition,
+    "benchmark": lambda row: row.new.benchmark,
+    "metric": lambda row: row.new.metric,
+    "parameters": lambda row: write_parameters(row.new.parameters),
+    "unit": lambda row: row.new.unit,
+    "old": lambda row: row.old and row.old.printed,
+    "new": lambda row: row.new.printed,
+    "change": lambda row: "new" if row.change is None else f"{100 * row.change:+.2f} %",
+    "note": lambda row: row.new.note,
+}
 
 
 def add(commands: Commands) -> None:
@@ -26,10 +42,8 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "baseline",
-        "make reference/sites/<system>.csv of results",
-        "Propose the expectations of the coming runs from past ones, beside the present "
-        "expectations.",
-        failed="nothing was written, since the answer was no",
+        "Propose or write the expected values of a system, made of past sessions.",
+        "They stand beside the present ones, and go into reference/sites/SYSTEM.csv.",
     )
     add_sources(command)
     chosen = command.add_mutually_exclusive_group()
@@ -43,8 +57,7 @@ def add(commands: Commands) -> None:
         help="the last nights (default: %(default)s)",
     )
     command.add_argument("--write", action="store_true", help="write it, do not only show it")
-    command.add_argument("--yes", action="store_true", help="with --write: do not ask")
-    add_format(command, "text", "json")
+    add_format(command, "table", "csv", "json")
     command.set_defaults(run=run)
 
 
@@ -57,16 +70,13 @@ def run(options: argparse.Namespace) -> int:
     if is_simulated(system):
         new_baseline.refuse_faults(options.db or options.workspace.results, chosen)
     proposal = new_baseline.propose(history, system, chosen, library)
-    emit(options.format, lambda: proposal_data(proposal), lambda: proposal_text(proposal))
-    say = print if options.format == "text" else partial(warn, options)
+    emit(options, proposal.changes, _COLUMNS, _said(proposal), proposal)
+    say = print if options.format == "table" else partial(warn, options)
     if not proposal.changes:
         raise BaselineFault("nothing is fit to be a baseline; nothing was written")
     if not options.write:
         say("nothing was written; --write writes it")
         return Status.PASSED
-    if not options.yes and not _agreed(proposal):
-        say("nothing was written")
-        return Status.FAILED
     new_baseline.write(proposal, library)
     say(f"{proposal.path}: {len(proposal.rows)} rows")
     return Status.PASSED
@@ -83,67 +93,13 @@ def _only_system(history: History) -> str:
     return systems[0]
 
 
-def _agreed(proposal: Proposal) -> bool:
-    if not sys.stdin.isatty():
-        raise BaselineFault("nobody can be asked here: --yes writes without asking")
-    try:
-        return input(f"\nwrite {proposal.path}? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:  # Ctrl-D
-        print()
-        return False
-
-
-def proposal_data(proposal: Proposal) -> dict[str, Any]:
-    """Return a proposal as plain data."""
-    return {
-        "system": proposal.system,
-        "path": str(proposal.path),
-        "changes": [
-            {
-                "partition": row.new.partition,
-                "benchmark": row.new.benchmark,
-                "metric": row.new.metric,
-                "parameters": dict(row.new.parameters),
-                "unit": row.new.unit,
-                "old": row.old.value if row.old else None,
-                "new": row.new.value,
-                "change": row.change,
-                "note": row.new.note,
-            }
-            for row in proposal.changes
-        ],
-        "kept": len(proposal.kept),
-        "refused": proposal.refused,
-        "notes": proposal.notes,
-    }
-
-
-def proposal_text(proposal: Proposal) -> str:
-    """Return the new rows beside the old ones, and what was refused and why."""
-    header = ("partition", "benchmark", "metric", "parameters", "unit", "old", "new", "change", "")
-    rows = []
-    for change in proposal.changes:
-        new, old = change.new, change.old
-        fields = write_parameters(new.parameters)
-        rows.append(
-            (
-                new.partition,
-                new.benchmark,
-                new.metric,
-                fields,
-                new.unit,
-                old.printed if old else "-",
-                new.printed,
-                f"{100 * change.change:+.2f} %" if change.change is not None else "new",
-                new.note,
-            )
-        )
-    lines = [table(header, rows)] if rows else []
-    lines.append("")
+def _said(proposal: Proposal) -> Iterator[str]:
+    """Yield what stays, and what was refused and why."""
+    if proposal.changes:
+        yield ""
     if proposal.kept:
-        lines.append(f"{len(proposal.kept)} rows stay as they are: not measured, or refused, now")
+        yield f"{len(proposal.kept)} rows stay as they are: not measured, or refused, now"
     for reason, names in proposal.refused.items():
-        lines += wrapped("refused", f"{reason}: {shortened(names, NAMED)}", 9)
+        yield from wrapped("refused", f"{reason}: {shortened(names, NAMED)}", 9)
     for note in proposal.notes:
-        lines += wrapped("note", note, 9)
-    return "\n".join(lines).lstrip("\n")
+        yield from wrapped("note", note, 9)

@@ -1,56 +1,65 @@
 """`acceptance nightly` and `acceptance accept`."""
 
 import argparse
+import shlex
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from acceptance.campaigns import (
     Busy,
-    CampaignFault,
+    Preview,
     Runner,
     State,
     Step,
     conclusion,
     lock,
     nodes,
+    preview,
     protocol,
     rotation,
     steps,
 )
 from acceptance.campaigns import state as campaign
-from acceptance.cli import preview, report
-from acceptance.cli import protocol as protocol_cli
+from acceptance.cli import report
 from acceptance.cli.arguments import (
     CONFIG_FILE,
     Commands,
     add_command,
     add_confirm,
     add_system,
+    add_verbs,
     names,
 )
 from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.core.text import wrapped
+from acceptance.core.text import plural, time_text, wrapped
 from acceptance.launch import SlurmNode, slurm_nodes
 from acceptance.rfm import Interrupted
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
 from acceptance.verdict import Repetition, Status, Verdict, stored, verdict_text
 
+#: Commands that may end with options of ReFrame, behind `--`.
+COMMANDS = ("nightly", "accept")
 _PEOPLE = ("operator", "vendor", "customer")
 _OTHERS = f"{BUSY} another campaign runs; {SIGNALLED} + N stopped by signal N"
+_GOES_ON = "The same command goes on where the last one was stopped."
+#: Findings that end an acceptance; the protocol has all of them.
+_SHOWN = 20
 
 
-class NothingToDo(Exception):
-    """There is nothing to go on with, and that is no fault."""
+class _Plan(NamedTuple):
+    """What a campaign runs and says first; `asked` is what another one must share to go on."""
 
-
-#: What ends a kind of campaign: it may add problems to the verdict, and returns lines to show.
-_Finish = Callable[[State, Verdict], str]
+    mode: str
+    asked: dict[str, Any]
+    steps: list[Step]
+    known: Mapping[str, list[SlurmNode]]
+    notes: Sequence[str] = ()
 
 
 def add(commands: Commands) -> None:
@@ -58,34 +67,27 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "nightly",
-        "link check, benchmarks, verdict and alerts, in order",
-        "Run the link check and all benchmarks, judge them together, and send what is "
-        "new. The same command goes on where the last one was stopped.",
+        "Run the link check and all benchmarks, judge them, and send alerts.",
+        _GOES_ON,
         failed="a problem, or a metric that became worse",
         others=_OTHERS,
     )
-    _add_common(command)
+    which = _add_common(command)
+    which.add_argument("--resume", action="store_true", help="go on with a night, or do nothing")
     command.add_argument("--mode", default="nightly", help="another mode than nightly")
     command.add_argument("--no-alerts", action="store_true", help="send no alerts")
     add_confirm(command)
-    which = command.add_mutually_exclusive_group()
-    which.add_argument("--resume", action="store_true", help="go on with a night, or do nothing")
-    which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
-    command.set_defaults(run=run)
 
     command = add_command(
         commands,
         "accept",
-        "measure a new cluster, all nodes of it, and write a protocol",
-        "Measure all that there is, on all nodes, and write a protocol to be signed. The "
-        "same command goes on where the last one was stopped.",
+        "Measure all nodes of a new cluster, and write a protocol to be signed.",
+        _GOES_ON,
         failed="the cluster is rejected; with reservations it is accepted",
         others=_OTHERS,
     )
+    _add_protocol(add_verbs(command))
     _add_common(command)
-    which = command.add_mutually_exclusive_group()
-    which.add_argument("--resume", action="store_true", help="go on, or fail if none was stopped")
-    which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
     command.add_argument(
         "--nodes",
         type=names,
@@ -95,16 +97,35 @@ def add(commands: Commands) -> None:
     for who in _PEOPLE:
         command.add_argument(f"--{who}", metavar="NAME", help="for the protocol")
     command.add_argument("--output", type=Path, metavar="FOLDER", help="of the protocol")
-    command.set_defaults(run=run)
 
 
-def _add_common(command: argparse.ArgumentParser) -> None:
+def _add_protocol(verbs: Commands) -> None:
+    """Add what looks at the protocol of an acceptance that ended."""
+    verify = add_command(
+        verbs,
+        "verify",
+        "Verify a protocol: its checksum, and that its conclusions follow from what was measured.",
+        failed="changed, or its conclusions do not follow",
+    )
+    verify.set_defaults(run=_verify)
+    show = add_command(verbs, "show", "Print a protocol as Markdown.")
+    show.set_defaults(run=_show_protocol)
+    for command in (verify, show):
+        command.add_argument("file", type=Path, metavar="FILE.json")
+
+
+def _add_common(command: argparse.ArgumentParser) -> Any:
+    """Add what both take; returns the group of those of which one at most may be given."""
     add_system(command)
     _add_own(command)
     command.add_argument("--dry-run", action="store_true", help="count cases and time, run nothing")
     command.add_argument(
-        "reframe", nargs="*", metavar="-- OPTION", help="of ReFrame, for the benchmarks"
+        "reframe", nargs="*", default=[], metavar="-- OPTION", help="of ReFrame, for the benchmarks"
     )
+    which = command.add_mutually_exclusive_group()
+    which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
+    command.set_defaults(run=run)
+    return which
 
 
 def _add_own(parser: argparse.ArgumentParser) -> None:
@@ -131,10 +152,8 @@ def run(options: argparse.Namespace) -> int:
     options.own = steps.own_files([*options.own, *named.own])
     options.workspace.require_records(of_many=True)
     try:
-        return {"nightly": _nightly, "accept": _accept}[options.command](options)
-    except NothingToDo as err:
-        print(f"acceptance {options.command}: {err}")
-        return Status.PASSED
+        plan = _nightly(options) if options.command == "nightly" else _accept(options)
+        return _show(plan, options) if options.dry_run else _campaign(plan, options)
     except Busy as err:
         warn(options, err)
         return BUSY
@@ -147,11 +166,8 @@ def run(options: argparse.Namespace) -> int:
         return SIGNALLED + signal.SIGINT
 
 
-def _nightly(options: argparse.Namespace) -> int:
-    configuration = site.load(options.config_files)
-    system = configuration.system(options.system)
-    refuse_wrong(system, configuration, options.workspace)
-    known = nodes.ask(system)
+def _nightly(options: argparse.Namespace) -> _Plan:
+    configuration, system, known = _asked_nodes(options)
     earlier = campaign.readable(options.workspace.campaigns, "nightly-*")
     benchmarks = options.mode != steps.MAINTENANCE
     turns = rotation.turns(system, known, earlier) if benchmarks else {}
@@ -165,31 +181,12 @@ def _nightly(options: argparse.Namespace) -> int:
         extra=tuple(options.reframe),
         own=options.own,
     )
-    notes = [turn.text for turn in turns.values()]
-    if options.dry_run:
-        return _show(plan, options.mode, known, options, notes)
     asked = _asked(options.mode, configuration, options)
-
-    def resumed() -> State | None:
-        stopped = campaign.unfinished(
-            options.workspace.campaigns, "nightly", asked, campaign.now(), campaign.SAME_NIGHT
-        )
-        if stopped is None and options.resume:
-            raise NothingToDo("no night of these arguments was stopped")
-        return stopped
-
-    def finish(state: State, given: Verdict) -> str:
-        return ""
-
-    send = not options.no_alerts
-    return _campaign("nightly", asked, plan, known, notes, resumed, finish, send, options)
+    return _Plan(options.mode, asked, plan, known, [turn.text for turn in turns.values()])
 
 
-def _accept(options: argparse.Namespace) -> int:
-    configuration = site.load(options.config_files)
-    system = configuration.system(options.system)
-    refuse_wrong(system, configuration, options.workspace)
-    known = nodes.ask(system)
+def _accept(options: argparse.Namespace) -> _Plan:
+    configuration, system, known = _asked_nodes(options)
     limited = {} if options.nodes is None else nodes.limit(options.nodes, known)
     plan = steps.plan(
         "acceptance",
@@ -201,27 +198,18 @@ def _accept(options: argparse.Namespace) -> int:
         extra=tuple(options.reframe),
         own=options.own,
     )
-    if options.dry_run:
-        return _show(plan, "acceptance", known, options)
-    asked: dict[str, Any] = _asked("acceptance", configuration, options)
-    if limited:
-        asked["nodes"] = limited
-    if options.output:
-        protocol.check_folder(options.output)
+    asked = _asked("acceptance", configuration, options)
+    return _Plan("acceptance", {**asked, **({"nodes": limited} if limited else {})}, plan, known)
 
-    def resumed() -> State | None:
-        stopped = campaign.unfinished(options.workspace.campaigns, "accept", asked, campaign.now())
-        if stopped is None and options.resume:
-            raise CampaignFault("there is no unfinished acceptance of these arguments to resume")
-        return stopped
 
-    def finish(state: State, given: Verdict) -> str:
-        data = protocol.decide(state, given, options.workspace, options.config_files, state.people)
-        written = protocol.write(data, options.output or state.folder)
-        told = protocol.accept_fabrics(data, options.workspace)
-        return "\n".join([protocol_cli.last_lines(data, written), *told])
-
-    return _campaign("accept", asked, plan, known, [], resumed, finish, False, options)
+def _asked_nodes(
+    options: argparse.Namespace,
+) -> tuple[site.Site, dict[str, Any], dict[str, list[SlurmNode]]]:
+    """Return the configuration, a system of it without faults, and its nodes in Slurm."""
+    configuration = site.load(options.config_files)
+    system = configuration.system(options.system)
+    refuse_wrong(system, configuration, options.workspace)
+    return configuration, system, nodes.ask(system)
 
 
 def _asked(
@@ -233,31 +221,32 @@ def _asked(
     return {"mode": mode, "system": system, "reframe": options.reframe, **own}
 
 
-def _campaign(
-    kind: str,
-    asked: dict[str, Any],
-    plan: Sequence[Step],
-    known: Mapping[str, list[SlurmNode]],
-    notes: Sequence[str],
-    resumed: Callable[[], State | None],
-    finish: _Finish,
-    send: bool,
-    options: argparse.Namespace,
-) -> int:
+def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
     """Run, judge and end a campaign under the lock; return the exit status."""
     workspace: Workspace = options.workspace
+    kind, night = options.command, options.command == "nightly"
+    output = getattr(options, "output", None)
+    if output:
+        protocol.check_folder(output)
     with lock.locked(workspace.campaigns, f"acceptance {kind}") as held:
-        state = None if options.new else resumed()
+        longest = campaign.SAME_NIGHT if night else None
+        state = None if options.new else campaign.unfinished(
+            workspace.campaigns, kind, plan.asked, campaign.now(), longest
+        )  # fmt: skip
         started = state is None
+        if started and night and options.resume:
+            print("acceptance nightly: no night of these arguments was stopped")
+            return Status.PASSED
         state = state or campaign.begin(
-            workspace.campaigns, kind, asked, plan, campaign.now(), known, notes
-        )
+            workspace.campaigns, kind, plan.asked, plan.steps, campaign.now(), plan.known,
+            plan.notes,
+        )  # fmt: skip
         lock.name_holder(held, state)
         named = {who: getattr(options, who, None) for who in _PEOPLE}
         state.people |= {who: name for who, name in named.items() if name}
         runner = Runner(state, held, workspace, sys.stdout.buffer)
         times = getattr(options, "confirm", 0)
-        for note in notes if started else ():
+        for note in plan.notes if started else ():
             runner.say(f"=== {note}")
         if not started:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
@@ -269,13 +258,13 @@ def _campaign(
                 state,
                 workspace,
                 options.config_files,
-                send=send,
+                send=night and not options.no_alerts,
                 again=Repetition(times, sys.stderr, [held]) if times else None,
             )
         except Interrupted as err:
             runner.say(f"=== {state.id}: {err}; the same command goes on with it")
             return SIGNALLED + err.signal
-        last = finish(state, given)
+        last = "" if night else _signed(state, given, options)
         # What is shown is what is kept: the campaign has ended when both are.
         stored.keep(workspace, state.id, given)
         summary = conclusion.summary(state, given)
@@ -288,19 +277,83 @@ def _campaign(
         state.ended, state.status = campaign.stamp(campaign.now()), given.status
         state.summary = summary
         state.save()
-        output = getattr(options, "output", None)
         written = output and protocol.path_of(output)
         runner.say(f"\n{report.after(workspace, options.config_files, written)}")
         return given.status
 
 
-def _show(
-    plan: Sequence[Step],
-    mode: str,
-    known: Mapping[str, list[SlurmNode]],
-    options: argparse.Namespace,
-    notes: Sequence[str] = (),
-) -> int:
-    for line in (*nodes.lines(known), *notes):
+def _signed(state: State, given: Verdict, options: argparse.Namespace) -> str:
+    """Write the protocol of an acceptance, to which the verdict may get problems; say where."""
+    data = protocol.decide(state, given, options.workspace, options.config_files, state.people)
+    written = protocol.write(data, options.output or state.folder)
+    told = protocol.accept_fabrics(data, options.workspace)
+    return "\n".join([_last_lines(data, written), *told])
+
+
+def _show(plan: _Plan, options: argparse.Namespace) -> int:
+    """Print what the steps would run; raises Fault where a step could not even begin."""
+    for line in (*nodes.lines(plan.known), *plan.notes):
         print(f"nodes: {line}")
-    return preview.show(plan, mode, options)
+    previews = preview(plan.steps, plan.mode, options.reframe, options.workspace)
+    for each in previews:
+        step = each.step
+        said = f"not run: {step.reason}" if step.reason else _amount(each)
+        lines = wrapped(f"{step.name}: ", said, 4)
+        if not step.reason:
+            lines += wrapped("", shlex.join(("reframe", *step.arguments)), 4)
+        print("\n".join(lines))
+    total = Preview(
+        Step("all", (), ()),
+        sum(each.cases for each in previews),
+        sum(each.builds for each in previews),
+        sum(each.seconds for each in previews),
+        sum(each.unknown for each in previews),
+    )
+    print("\n".join(wrapped("all: ", f"{_amount(total)}; then the verdict", 4)))
+    for warning in dict.fromkeys(text for each in previews for text in each.warnings):
+        warn(options, f"ReFrame: {warning}")
+    return Status.PASSED
+
+
+def _amount(each: Preview) -> str:
+    count = each.cases + each.builds
+    if not count:
+        return "no case"
+    builds = f" and {plural(each.builds, 'build')}" if each.builds else ""
+    words = f"{plural(each.cases, 'case')}{builds}, "
+    if each.unknown == count:
+        return f"{words}time not known: never run here in this mode"
+    words += f"about {time_text(each.seconds)}"
+    if each.unknown:
+        words += f" without {each.unknown} that never ran here in this mode"
+    return words
+
+
+def _last_lines(data: Mapping[str, Any], paths: tuple[Path, Path]) -> str:
+    """Return what ends an acceptance: outcome, worst findings, files, checksum."""
+    lines = [f"\n{data['system']}: {data['outcome']}"]
+    findings = [finding for finding in data["findings"] if finding["severity"] != "info"]
+    for finding in findings[:_SHOWN]:
+        text = f"{finding['id']}: {finding['found']}"
+        lines += wrapped(finding["severity"], text, 9, 3, " ... (see the protocol)")
+    if len(findings) > _SHOWN:
+        lines.append(f"         ... and {len(findings) - _SHOWN} more: see the protocol")
+    return "\n".join([*lines, *map(str, paths), f"sha256 {data['sha256']}"])
+
+
+def _verify(options: argparse.Namespace) -> int:
+    """Check a protocol, and the Markdown beside it."""
+    verified = protocol.verify(options.file)
+    for line in verified.differences:
+        print(f"DIFFERS  {line}")
+    data, counts = verified.data, verified.data["counts"]
+    print(f"outcome  {data['outcome']}, {len(data['findings'])} findings")
+    print(f"metrics  {counts['judged']} judged, {counts['recorded']} recorded, not judged")
+    print(f"sha256   {verified.checksum}")
+    print("\nDIFFERS" if verified.differences else "\nagrees with itself")
+    return Status.FAILED if verified.differences else Status.PASSED
+
+
+def _show_protocol(options: argparse.Namespace) -> int:
+    print(protocol.verify(options.file).markdown, end="")
+    return Status.PASSED

@@ -1,10 +1,11 @@
-"""`acceptance claims`: which stated relations hold in the results database."""
+"""`acceptance claims`: relations between results that papers, sites and every MPI promise."""
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
-from acceptance import references
+from acceptance import guidelines, references
 from acceptance.claims import (
     BEYOND_MODEL,
     FAILS,
@@ -17,14 +18,14 @@ from acceptance.claims import (
     described,
     report,
 )
-from acceptance.cli.arguments import Commands, add_command, add_database, add_format
+from acceptance.cli.arguments import Commands, add_command, add_database, add_format, add_verbs
 from acceptance.cli.output import emit
-from acceptance.core.text import table
+from acceptance.core.text import bytes_text
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
+from acceptance.guidelines import Violation
 from acceptance.references import write_parameters
+from acceptance.rfm import configuration, database
 from acceptance.verdict import Status
-
-HEADER = ("state", "claim", "what", "left", "right", "published", "ours", "pairs", "note")
 
 
 def add(commands: Commands) -> None:
@@ -32,32 +33,28 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "claims",
-        "which stated relations hold in the results",
-        "Compare pairs of stored results with the relations that papers and sites state.",
+        "Compare results with the relations that papers and sites state.",
+        f"Two results of a claim lie at most {WINDOW:g} days apart.",
         failed="a claim that the system must fulfil does not hold",
     )
     command.add_argument("--system", help="only claims in which a side names this system")
     add_database(command)
-    command.add_argument(
-        "--window",
-        type=_days,
-        default=WINDOW,
-        metavar="DAYS",
-        help="how far the two results may lie apart (default: %(default)g)",
-    )
-    add_format(command, "table", "json")
+    add_format(command, "table", "csv", "json")
     command.add_argument("--all", action="store_true", help="list what is not measured, too")
     command.set_defaults(run=run)
-
-
-def _days(text: str) -> float:
-    try:
-        days = float(text)
-    except ValueError:
-        days = 0.0
-    if not 0 < days < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of days")
-    return days
+    of_mpi = add_command(
+        add_verbs(command),
+        "guidelines",
+        "Compare the operations of a session with others that do their work.",
+        "What every correct MPI satisfies requires no reference.",
+        failed="a violation where the partition says that guidelines fail",
+    )
+    of_mpi.add_argument(
+        "--session", help="the UUID of a session, or its beginning; default: the last"
+    )
+    add_database(of_mpi)
+    add_format(of_mpi, "table", "csv", "json")
+    of_mpi.set_defaults(run=_guidelines)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,73 +66,64 @@ def run(options: argparse.Namespace) -> int:
         db,
         options.config_files,
         options.system,
-        options.window,
+        WINDOW,
         options.workspace.store_of(db),
     )
+    shown = [result for result in results if options.all or result.state in (HOLDS, FAILS)]
     emit(
-        options.format,
-        lambda: report.as_data(results),
-        lambda: as_text(results, options.all, options.system or ""),
+        options,
+        shown,
+        {
+            "state": lambda each: "FAILS" if each.fails_expected else each.state,
+            "claim": lambda each: f"{each.claim.paper}, {each.claim.where}",
+            "what": _what,
+            "left": lambda each: _side(each, "left"),
+            "right": lambda each: _side(each, "right"),
+            "published": _published,
+            "ours": _ours,
+            "pairs": lambda each: each.left and each.right and f"{each.held} of {each.compared}",
+            "note": _note,
+        },
+        [*([""] if shown else []), *_counted(results, options)],
+        report.as_data(results),
     )
     fails = any(result.fails_expected for result in results)
     return Status.FAILED if fails else Status.PASSED
 
 
-def as_text(results: Sequence[ClaimResult], everything: bool = False, system: str = "") -> str:
-    """Return a table, and below it how many claims hold, fail and are not measured."""
-    shown = [result for result in results if everything or result.state in (HOLDS, FAILS)]
-    lines = [table(HEADER, map(_cells, shown)), ""] if shown else []
+def _counted(results: Sequence[ClaimResult], options: argparse.Namespace) -> Iterator[str]:
+    """Yield how many claims hold, fail and are not measured, and those that must hold."""
     states = Counter(result.state for result in results)
     counts = [
         f"{states[HOLDS]} hold",
         f"{states[FAILS]} fail",
         f"{states[NOT_MEASURED]} not measured",
     ]
-    if is_simulated(system):
+    if is_simulated(options.system or ""):
         counts.append(f"{states[BEYOND_MODEL]} the model cannot say")
-        lines.append(f"SIMULATED: {system} is {NO_EVIDENCE.format(model_of(system))}")
-    lines.append(f"{len(results)} claims: {', '.join(counts)}")
+        yield f"SIMULATED: {options.system} is {NO_EVIDENCE.format(model_of(options.system))}"
+    yield f"{len(results)} claims: {', '.join(counts)}"
     for state in (NOT_MEASURED, BEYOND_MODEL):
         reasons = Counter(result.reason for result in results if result.state == state)
         if reasons:
             said = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-            lines.append(f"{state}: {said}" + ("" if everything else " (--all lists them)"))
+            yield f"{state}: {said}" + ("" if options.all else " (--all lists them)")
     if of_input := sum(result.of_input and result.state in (HOLDS, FAILS) for result in results):
-        lines.append(f"{of_input} of them by an input of the model: small latencies")
+        yield f"{of_input} of them by an input of the model: small latencies"
     for result in results:
         claim = result.claim
         if result.fails_expected:
-            lines.append(f"FAILS, expected to hold: {claim.path}:{claim.line}")
+            yield f"FAILS, expected to hold: {claim.path}:{claim.line}"
         elif result.state == NOT_MEASURED and claim.expected and claim.source == "site":
             # A contract that nobody can tell of is not fulfilled by that.
-            lines.append(
-                f"NOT MEASURED, expected to hold: {claim.path}:{claim.line}: {result.detail}"
-            )
-    return "\n".join(lines)
+            yield f"NOT MEASURED, expected to hold: {claim.path}:{claim.line}: {result.detail}"
 
 
-def _cells(result: ClaimResult) -> list[str]:
-    claim = result.claim
-    place = f"{claim.paper}, {claim.where}"
-    if result.left is None or result.right is None:
-        sides = [described(claim, side) if side else "" for side in (claim.left, claim.right)]
-        why = f"{result.reason}: {result.detail}"
-        return [result.state, place, "", *sides, _published(result), "", "", why]
-    return [
-        "FAILS" if result.fails_expected else result.state,
-        place,
-        _what(result.left, result.right),
-        _side(result.left, result.right),
-        _side(result.right, result.left),
-        _published(result),
-        _ours(result.ours),
-        f"{result.held} of {result.compared}",
-        result.note,
-    ]
-
-
-def _what(left: Value, right: Value) -> str:
+def _what(result: ClaimResult) -> str:
     """Return what both sides share: benchmark, metric and keys, as far as they are the same."""
+    left, right = result.left, result.right
+    if left is None or right is None:
+        return ""
     common = {key: value for key, value in left.keys.items() if right.keys.get(key) == value}
     common.pop("message_size", None)
     names = [
@@ -145,8 +133,13 @@ def _what(left: Value, right: Value) -> str:
     return " ".join(filter(None, (*names, write_parameters(common))))
 
 
-def _side(value: Value, other: Value) -> str:
+def _side(result: ClaimResult, name: str) -> str:
     """Return a side: where, in which keys it differs from the other one, and its value."""
+    left, right = result.left, result.right
+    if left is None or right is None:
+        side = getattr(result.claim, name)
+        return described(result.claim, side) if side else ""
+    value, other = (left, right) if name == "left" else (right, left)
     others = {**other.keys, "environment": other.environment}
     keys = {
         key: text
@@ -154,7 +147,7 @@ def _side(value: Value, other: Value) -> str:
         if others.get(key) != text and key != "message_size"
     }
     where = ";".join(filter(None, (value.partition, write_parameters(keys))))
-    return f"{where}: {_number(value.value, value.unit)}"
+    return f"{where}: {_number(value)}"
 
 
 def _published(result: ClaimResult) -> str:
@@ -164,10 +157,64 @@ def _published(result: ClaimResult) -> str:
     return " ".join(filter(None, (claim.relation, value, claim.unit)))
 
 
-def _ours(figure: Figure | None) -> str:
+def _ours(result: ClaimResult) -> str:
     """Return the figure that the results give."""
-    return "" if figure is None else _number(figure.value, figure.unit)
+    compared = result.left and result.right and result.ours
+    return _number(compared) if compared else ""
 
 
-def _number(value: float, unit: str) -> str:
-    return f"{value:.5g}" + ("" if unit == "1" else f" {unit}")
+def _note(result: ClaimResult) -> str:
+    if result.left and result.right:
+        return result.note
+    return f"{result.reason}: {result.detail}"
+
+
+def _number(figure: Value | Figure) -> str:
+    return f"{figure.value:.5g}" + ("" if figure.unit == "1" else f" {figure.unit}")
+
+
+def _guidelines(options: argparse.Namespace) -> int:
+    """Print the findings; the exit status is 1 when one of them fails the session."""
+    db = options.db or options.workspace.results
+    uuid = database.full_id(db, options.session) if options.session else None
+    session = database.session(db, uuid)
+    earlier = guidelines.earlier(db, session)
+    found, failing = guidelines.judge(session, configuration.load(options.config_files), earlier)
+    facts = [
+        ("session", session.uuid),
+        ("findings", f"{len(found.findings)}, of which {len(failing)} fail"),
+        ("compared", f"{found.compared}, of which {found.single} within the noise of one size"),
+        *(("skipped", f"{count}: {reason}") for reason, count in found.skipped.items()),
+    ]
+    emit(
+        options,
+        found.findings,
+        {
+            "guideline": "guideline",
+            "suite": "suite",
+            "ranks": "placed",
+            "where": "where",
+            "sizes": _sizes,
+            "worst": lambda each: bytes_text(each.worst),
+            "left": lambda each: f"{each.left} {each.unit}",
+            "right": lambda each: f"{each.right_text} {each.unit}",
+            "x": lambda each: f"{each.factor:.2f}",
+            "beyond": lambda each: f"{each.tolerance:.2f}",
+            "before": lambda each: f"{each.seen} of {each.sessions}" if each.sessions else None,
+        },
+        [*([""] if found.findings else []), *(f"{name:9}{text}" for name, text in facts)],
+        {
+            "session": session.uuid,
+            "earlier_sessions": len(earlier),
+            **asdict(found),
+            "failing": [finding.id for finding in failing],
+        },
+    )
+    return Status.FAILED if failing else Status.PASSED
+
+
+def _sizes(finding: Violation) -> str:
+    sizes = bytes_text(finding.smallest)
+    if finding.largest != finding.smallest:
+        sizes += f" to {bytes_text(finding.largest)}"
+    return sizes

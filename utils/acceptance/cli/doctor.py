@@ -1,13 +1,22 @@
 """`acceptance doctor`: what this machine can run, and what is missing."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from acceptance.cli.arguments import Commands, add_command, add_format, add_system
-from acceptance.cli.output import emit
+from acceptance.cli.output import emit_page
+from acceptance.core.paths import Workspace
 from acceptance.core.text import wrapped
 from acceptance.site import BROKEN, Examined, examine
 from acceptance.verdict import Status
+
+#: What `--where` tells the path of.
+PLACES: dict[str, Callable[[Workspace], Path]] = {
+    "checks": lambda workspace: workspace.checks,
+    "reference": lambda workspace: workspace.reference,
+    "settings": lambda workspace: workspace.root / "config/settings.py",
+}
 
 
 def add(commands: Commands) -> None:
@@ -15,8 +24,8 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "doctor",
-        "what this machine can run, what is missing",
-        "Look at what the checks need here, and say of everything that is missing how to get it.",
+        "Show what this machine can run, and what is missing.",
+        "Of everything that is missing it says how to get it.",
         failed="something that the configuration promises is broken",
     )
     add_system(command)
@@ -25,12 +34,21 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="let a short job look at the links of a node of each partition that states none",
     )
+    command.add_argument(
+        "--where",
+        choices=PLACES,
+        help="print only a path: of the checks, for reframe -c; of the references; of the "
+        "project's own configuration",
+    )
     add_format(command, "text", "json")
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what was examined; the exit status is 1 when something is broken."""
+    if options.where:
+        print(PLACES[options.where](options.workspace))
+        return Status.PASSED
     examined = examine(
         options.workspace,
         options.config_files,
@@ -38,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         refused=options.refused,
         ask_nodes=options.ask_nodes,
     )
-    emit(options.format, lambda: [vars(item) for item in examined], lambda: _text(examined))
+    emit_page(options, lambda: [vars(item) for item in examined], lambda: _text(examined))
     broken = any(item.state == BROKEN for item in examined)
     return Status.FAILED if broken else Status.PASSED
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from acceptance.alerts import notify
 from acceptance.campaigns import conclusion
-from acceptance.cli.arguments import Commands, add_command, add_database
+from acceptance.cli.arguments import Commands, add_command, add_database, read
 from acceptance.cli.output import warn
-from acceptance.cli.sources import read
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
 from acceptance.regressions import history
@@ -25,9 +24,9 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "export",
-        "the last results for monitoring, or all samples",
-        "Write metrics, verdict and alerts in the text format of Prometheus; or all samples of the "
-        "past, with keys, units, software and sessions, as a Parquet file (config/README.md).",
+        "Write the last results for Prometheus, or all samples as Parquet.",
+        "To Prometheus go metrics, verdict and alerts; samples have their keys, units, software "
+        "and sessions (config/README.md).",
         failed="as the verdict that is written says; sessions cannot be read, and are left out",
     )
     command.add_argument("form", choices=("prometheus", "parquet"))

@@ -2,61 +2,26 @@
 
 import argparse
 import tempfile
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from acceptance.cli import fabric_accept, fabric_site
-from acceptance.cli.arguments import Commands, add_command, add_format, add_system
-from acceptance.cli.output import emit
-from acceptance.core import machine
+from acceptance.cli.arguments import Commands, add_command, add_format, add_system, add_verbs
+from acceptance.cli.output import emit_page
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
 from acceptance.core.text import plural, printable, wrapped
 from acceptance.core.words import is_simulated
-from acceptance.fabric import topology, view
-from acceptance.fabric.topology import Joined, Reading, summary
+from acceptance.fabric import seen, topology, view
+from acceptance.fabric.seen import Seen
+from acceptance.fabric.topology import Reading, summary
 from acceptance.rfm import configuration
 from acceptance.verdict import Status
 
-#: Columns of the labels, deviations that the page shows, and seconds that a reading may take.
-_LABELS, _SHOWN, _LIMIT = 12, 15, 600
-#: Faults that leave a reading as good as it is.
-_HARMLESS = ("names",)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What was read, all adapters together; `joined` is None where the fabric was not looked at.
-
-    `deviations` are those of `view.judge`, `accepted` says what they were compared with.
-    """
-
-    readings: Sequence[Reading]
-    joined: Joined | None
-    deviations: Sequence[Observation] = ()
-    accepted: str = ""
-
-    @property
-    def unread(self) -> list[str]:
-        """Return the faults because of which something was not looked at."""
-        return [str(fault) for each in self.readings for fault in each.faults
-                if fault.kind not in _HARMLESS]  # fmt: skip
-
-    @property
-    def failing(self) -> list[Observation]:
-        """Return what deviates."""
-        return [each for each in self.deviations if each.fails]
-
-    @property
-    def status(self) -> Status:
-        """Return what the command ends with."""
-        if self.joined is None or self.unread:
-            return Status.CANNOT_JUDGE
-        return Status.FAILED if self.failing else Status.PASSED
+#: Columns of the labels, and deviations that the page shows.
+_LABELS, _SHOWN = 12, 15
 
 
 def add(commands: Commands) -> None:
@@ -64,9 +29,9 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "fabric",
-        "the whole InfiniBand fabric: nodes, switches, links, what deviates",
-        "Read the whole InfiniBand fabric from an adapter of this machine, with the programs of "
-        "infiniband-diags, and show it. Whoever may open /dev/infiniband/umad* can look.",
+        "Show the whole InfiniBand fabric, and what deviates in it.",
+        "It is read from the adapters of this machine that the facts name, with the programs of "
+        "infiniband-diags. Whoever may open /dev/infiniband/umad* can look.",
         failed="something deviates",
     )
     add_system(command)
@@ -76,12 +41,6 @@ def add(commands: Commands) -> None:
         help="the fabric of this partition, where several state who looks at theirs",
     )
     command.add_argument(
-        "--adapter",
-        action="append",
-        metavar="NAME[/PORT]",
-        help="look from this adapter; again for one more. Default: the `device` of the facts",
-    )
-    command.add_argument(
         "--from",
         dest="source",
         type=Path,
@@ -89,18 +48,26 @@ def add(commands: Commands) -> None:
         help="show a reading that is stored, as a run keeps it in its output folder",
     )
     add_format(command, "text", "json", "dot")
-    fabric_accept.add(command)
     command.set_defaults(run=run)
+    accept = add_command(
+        add_verbs(command),
+        "accept",
+        "Accept the fabric as the last run has seen it: later ones are compared with it.",
+    )
+    add_system(accept)
+    accept.add_argument(
+        "--reason", metavar="TEXT", required=True, help="why it is accepted; it is kept"
+    )
+    accept.set_defaults(run=_accept_all)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the fabric; the status is 1 where something deviates."""
+    workspace = options.workspace
     system = configuration.load(options.config_files).system(options.system)
-    if options.action:
-        return fabric_accept.run(options, system)
-    site = fabric_site.of(system, options.workspace.place_of, options.partition)
+    site = seen.fabric_of(system, workspace.place_of, options.partition)
     if options.source is not None:
-        seen = _seen(_stored(options.source), options, site)
+        found = seen.judge_readings(seen.read_stored(options.source), site, workspace)
     elif is_simulated(system["name"]):
         raise Fault(
             f"{system['name']} is simulated: no adapter of this machine sees it; show what a run "
@@ -108,80 +75,42 @@ def run(options: argparse.Namespace) -> int:
         )
     else:
         with tempfile.TemporaryDirectory(prefix="acceptance-fabric-") as folder:
-            readings = _live(Path(folder), options.adapter or site.adapters)
-            seen = _seen(readings, options, site)
+            readings = seen.read_live(Path(folder), site.adapters)
+            found = seen.judge_readings(readings, site, workspace)
     if options.format == "dot":
-        marked = frozenset(each.device for each in seen.failing)
-        print(summary.dot(_topology(seen), marked))
+        marked = frozenset(each.device for each in found.failing)
+        print(summary.dot(_topology(found), marked))
     else:
-        emit(options.format, lambda: _data(seen), lambda: _text(seen))
-    return seen.status
+        emit_page(options, lambda: _data(found), lambda: _text(found))
+    if found.joined is None or found.unread:
+        return Status.CANNOT_JUDGE
+    return Status.FAILED if found.failing else Status.PASSED
 
 
-def _live(folder: Path, adapters: Sequence[str]) -> list[Reading]:
-    """Read from each adapter; raises Fault where the script itself does not run."""
-    readings = []
-    for number, adapter in enumerate(adapters, 1):
-        device, _, port = adapter.partition("/")
-        words = [*(["-C", device] if device else []), *(["-P", port] if port else [])]
-        into = folder / str(number)
-        done = machine.run(["sh", str(topology.SCRIPT), str(into), *words], _LIMIT)
-        if done.fault and not into.is_dir():
-            raise Fault(done.fault)
-        readings.append(topology.read(into))
-    return readings
-
-
-def _stored(folder: Path) -> list[Reading]:
-    """Read a stored reading, or all in a folder: one for each adapter."""
-    below = sorted(path.parent for path in folder.glob("*/begin")) if folder.is_dir() else []
-    return [topology.read(path) for path in below or [folder]]
-
-
-def _seen(
-    readings: Sequence[Reading], options: argparse.Namespace, site: fabric_site.FabricSite
-) -> Seen:
-    found = [each.topology for each in readings if each.topology is not None]
-    if not found:
-        return Seen(readings, None)
-    joined = site.join(topology.union(found), view.errors.known_nodes(options.workspace.var))
-    accepted = view.accepted.read(view.accepted.path_of(options.workspace.reference, site.name))
-    state, _ = view.errors.state_paths(options.workspace.var, site.name)
-    uncounted = all(each.counters is None for each in readings)
-    deviations, _ = view.judge(
-        joined.topology,
-        None if uncounted else {end: it for each in readings for end, it in each.errors.items()},
-        hosts=site.hosts,
-        accepted=accepted,
-        before=view.errors.read_state(state),
-        now=max((each.end or 0 for each in readings), default=0) or time.time(),
-        away=site.away,
-    )
-    return Seen(readings, joined, deviations, accepted.text_of_history if accepted else "")
-
-
-def _topology(seen: Seen) -> topology.Topology:
+def _topology(found: Seen) -> topology.Topology:
     """Return what was seen; raises Fault where nobody looked."""
-    if seen.joined is None:
-        raise Fault(f"the fabric was not looked at: {'; '.join(seen.unread)}")
-    return seen.joined.topology
+    if found.joined is None:
+        raise Fault(f"the fabric was not looked at: {'; '.join(found.unread)}")
+    return found.joined.topology
 
 
-def _text(seen: Seen) -> str:
+def _text(found: Seen) -> str:
     """Return a page for people, however large the fabric is."""
-    fabrics = topology.parts(_topology(seen))
-    lines = [line for reading in seen.readings for line in _line("read", _source(reading))]
+    fabrics = topology.parts(_topology(found))
+    lines = [line for reading in found.readings for line in _line("read", _source(reading))]
     for fabric in fabrics:
         if len(fabrics) > 1:
             lines += ["", f"the fabric of {summary.named(fabric)}"]
         for label, text in summary.lines(fabric):
             lines += _line(label, text)
     lines.append("")
-    lines += _line("accepted", seen.accepted or "never: acceptance fabric accept --reason TEXT")
-    lines += _line("deviates", plural(len(seen.failing), "finding") if seen.failing else "nothing")
-    lines += _shown("", seen.failing)
-    lines += _shown("note", [each for each in seen.deviations if not each.fails])
-    for fault in seen.unread:
+    lines += _line("accepted", found.accepted or "never: acceptance fabric accept --reason TEXT")
+    lines += _line(
+        "deviates", plural(len(found.failing), "finding") if found.failing else "nothing"
+    )
+    lines += _shown("", found.failing)
+    lines += _shown("note", [each for each in found.deviations if not each.fails])
+    for fault in found.unread:
         lines += _line("not read", fault)
     return "\n".join(lines)
 
@@ -193,9 +122,9 @@ def _source(reading: Reading) -> str:
     return f"{when:%Y-%m-%d %H:%M UTC} from {asked}, {version or 'no program'}"
 
 
-def _shown(label: str, seen: Sequence[Observation]) -> list[str]:
-    lines = [line for each in seen[:_SHOWN] for line in _line(label, each.text)]
-    rest = len(seen) - _SHOWN
+def _shown(label: str, found: Sequence[Observation]) -> list[str]:
+    lines = [line for each in found[:_SHOWN] for line in _line(label, each.text)]
+    rest = len(found) - _SHOWN
     return [*lines, *(_line(label, f"{rest} more: --format json shows all") if rest > 0 else [])]
 
 
@@ -203,7 +132,7 @@ def _line(label: str, text: str) -> list[str]:
     return wrapped(label, printable(text, keep=""), _LABELS)
 
 
-def _data(seen: Seen) -> dict[str, Any]:
+def _data(found: Seen) -> dict[str, Any]:
     return {
         "readings": [
             {
@@ -218,12 +147,52 @@ def _data(seen: Seen) -> dict[str, Any]:
                     f"{end.guid}[{end.port}]": dict(values) for end, values in each.errors.items()
                 },
             }
-            for each in seen.readings
+            for each in found.readings
         ],
-        "fabrics": [summary.as_data(each) for each in topology.parts(seen.joined.topology)]
-        if seen.joined
+        "fabrics": [summary.as_data(each) for each in topology.parts(found.joined.topology)]
+        if found.joined
         else [],
-        "joined": seen.joined.notes if seen.joined else [],
-        "accepted": seen.accepted,
-        "deviations": [asdict(each) for each in seen.deviations],
+        "joined": found.joined.notes if found.joined else [],
+        "accepted": found.accepted,
+        "deviations": [asdict(each) for each in found.deviations],
     }
+
+
+def _accept_all(options: argparse.Namespace) -> int:
+    """Accept each fabric of a system that differs from what was accepted."""
+    system = configuration.load(options.config_files).system(options.system)
+    places = [system["name"], *(f"{system['name']}-{p['name']}" for p in system["partitions"])]
+    found = 0
+    for name in places:
+        kept, path = view.errors.state_paths(options.workspace.var, name)
+        if lines := view.errors.read_lines(path):
+            found += 1
+            when = view.errors.stamp(view.errors.read_state(kept).time)
+            _accept(options, name, lines, when)
+    if cables := view.neighbours.known(options.workspace.var):
+        found += 1
+        path = view.neighbours.path_of(options.workspace.reference, system["name"])
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        changed = view.neighbours.take_over(path, cables, now, options.reason)
+        told = f"accepted: {path}" if changed else "nothing has changed"
+        print(f"{system['name']}: {plural(len(cables), 'cable')} of Ethernet: {told}")
+    if not found:
+        raise Fault(
+            f"no run has looked at the whole fabric of {system['name']} yet: reframe "
+            "--mode=maintenance does, where a partition states `view` (config/README.md)"
+        )
+    return Status.PASSED
+
+
+def _accept(options: argparse.Namespace, name: str, lines: str, when: str) -> None:
+    path = view.accepted.path_of(options.workspace.reference, name)
+    known = view.accepted.read(path)
+    if known and view.accepted.body(known.topology) == lines:
+        print(f"{name}: nothing has changed since it was {known.text_of_history}")
+        return
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    changes = view.accepted.take_over(path, lines, now, options.reason)
+    told = plural(len(changes), "change") if known else "for the first time"
+    print(f"{name}: accepted as it was read at {when}, {told}: {path}")
+    for each in changes:
+        print("\n".join(wrapped("", printable(each.text, keep=""), 2)))

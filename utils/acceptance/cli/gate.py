@@ -7,7 +7,7 @@ from pathlib import Path
 
 from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_confirm, add_database, add_format
-from acceptance.cli.output import emit, painter
+from acceptance.cli.output import emit_page, painter
 from acceptance.core.errors import Fault
 from acceptance.rfm.database import full_id
 from acceptance.verdict import Repetition, Verdict, conclude, junit, verdict_text
@@ -18,9 +18,9 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "gate",
-        "the verdict on the run or campaign that ended last",
-        "Judge a run: was everything that was selected measured and stored, did every "
-        "case pass, and did no metric become worse than it was?",
+        "Judge the run or campaign that ended last.",
+        "Was everything that was selected measured and stored, did every case pass, and did no "
+        "metric become worse than it was?",
         failed="a problem, or a metric that became worse",
     )
     command.add_argument("--run", dest="run_id", help="the run with --session-extras run=ID")
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "junit":
         print(junit(given))
     else:
-        emit(options.format, given.as_data, lambda: verdict_text(given, painter()))
+        emit_page(options, given.as_data, lambda: verdict_text(given, painter()))
     return given.status
 
 

@@ -4,15 +4,15 @@ import argparse
 import math
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any, NamedTuple
 
 from acceptance.alerts import HISTORY, Alert
-from acceptance.cli.arguments import Commands, add_command, add_format
-from acceptance.cli.output import emit
-from acceptance.cli.sources import add_sources, read
+from acceptance.cli.arguments import Commands, add_command, add_format, add_sources, read
+from acceptance.cli.output import Columns, emit
 from acceptance.core.errors import Fault
 from acceptance.core.text import WIDTH, plural, table, wrapped
 from acceptance.core.words import is_simulated
@@ -32,8 +32,7 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "history",
-        "series of metrics, and when they changed",
-        "Show what metrics were in the past, with the changes of their levels.",
+        "Show past values of metrics, and when their level changed.",
         failed="a session cannot be read, or is not what was stored; its values are of perflogs",
     )
     command.add_argument(
@@ -43,8 +42,7 @@ def add(commands: Commands) -> None:
         "them joined by / must all fit: 'PingPong/latency_8'",
     )
     add_sources(command)
-    command.add_argument("--values", action="store_true", help="all samples, not a line of them")
-    add_format(command, "text", "json")
+    add_format(command, "text", "csv", "json")
     command.set_defaults(run=run)
 
 
@@ -86,11 +84,12 @@ def run(options: argparse.Namespace) -> int:
         assert judgement.progress is not None  # there are series
         past += [Past(one, judgement.progress.scan(one), _alarms(one, judgement)) for one in alike]
         notes += [judgement.fault] if judgement.fault and judgement.fault not in notes else []
-    emit(
-        options.format,
-        lambda: [as_data(one) for one in past],
-        lambda: _listing(past, notes, options),
-    )
+    if options.format == "text":
+        print(_listing(past, notes))
+    else:
+        rows = (_samples(*one[:2]) for one in past) if options.format == "csv" else ()
+        data = [_data(one) for one in past] if options.format == "json" else None
+        emit(options, [*chain.from_iterable(rows)], _COLUMNS, data=data)
     return Status.FAILED if history.faults else Status.PASSED
 
 
@@ -103,11 +102,11 @@ def _alarms(series: Series, judgement: Judgement) -> list[tuple[Alert, Change]]:
     ]
 
 
-def _listing(past: list[Past], notes: Iterable[str], options: argparse.Namespace) -> str:
+def _listing(past: list[Past], notes: Iterable[str]) -> str:
     lines = [f"note     {note}\n" for note in notes]
-    # A table of one series is what was asked for, and of all of them only on demand.
-    last = None if options.values else SAMPLES if len(past) == 1 else 0
-    lines.append("\n\n".join(_text(one, last) for one in past[:SHOWN]))
+    lines.append("\n\n".join("\n".join(_lines(one)) for one in past[:SHOWN]))
+    if len(past) == 1:  # the samples of one series are what was asked for
+        lines += ["\n\n", *_last_samples(past[0])]
     if len(past) > SHOWN:
         lines.append(f"\n\n... and {len(past) - SHOWN} more series: --format json has all")
     return "".join(lines)
@@ -136,7 +135,7 @@ def fits(series: Series, patterns: Sequence[str]) -> bool:
     )
 
 
-def as_data(past: Past) -> dict[str, Any]:
+def _data(past: Past) -> dict[str, Any]:
     """Return a series with its samples, changes and open alerts as plain data."""
     series, scan, alarms = past
     key = series.case.key
@@ -153,17 +152,7 @@ def as_data(past: Past) -> dict[str, Any]:
         "level": _finite(scan.level),
         "spread": _finite(scan.spread),
         "needed": scan.needed,
-        "samples": [
-            {
-                "time": _iso(run.time),
-                "value": value,
-                "session": run.session.uuid,
-                "source": "perflog" if run.session.perflog else "database",
-                "software": dict(run.software),
-                "nodes": list(run.nodes),
-            }
-            for value, run in zip(series.values, series.samples, strict=True)
-        ],
+        "samples": [*_samples(series, scan)],
         "changes": [
             {
                 "since": _iso(series.samples[change.start].time),
@@ -171,7 +160,7 @@ def as_data(past: Past) -> dict[str, Any]:
                 "before": float(change.before),
                 "after": float(change.after),
                 "change": float(change.after / change.before - 1),
-                "worse": bool(change.worse) if series.direction else None,
+                "worse": change.worse,
             }
             for change in scan.changes
         ],
@@ -189,6 +178,39 @@ def as_data(past: Past) -> dict[str, Any]:
     }
 
 
+def _samples(series: Series, scan: Scan) -> Iterator[dict[str, Any]]:
+    """Yield the samples; `marks` are where the level or the software changed, or a perflog."""
+    starts = {change.start for change in scan.changes}
+    before = None
+    for number, (value, run) in enumerate(zip(series.values, series.samples, strict=True)):
+        software = dict(run.software)
+        marks = {
+            "change": number in starts,
+            "software": before not in (None, software),
+            "perflog": run.session.perflog,
+        }
+        before = software
+        yield {
+            "series": series.name,
+            "time": _iso(run.time),
+            "value": float(value),
+            "unit": series.unit,
+            "session": run.session.uuid,
+            "source": "perflog" if run.session.perflog else "database",
+            "software": software,
+            "nodes": list(run.nodes),
+            "marks": [mark for mark, holds in marks.items() if holds],
+        }
+
+
+_COLUMNS: Columns = {
+    **{name: name for name in ("series", "time", "value", "unit", "session", "source")},
+    "software": lambda row: software_text(row["software"].items()),
+    "nodes": "nodes",
+    "marks": "marks",
+}
+
+
 def _finite(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
@@ -197,31 +219,29 @@ def _iso(time: float) -> str:
     return datetime.fromtimestamp(time).astimezone().isoformat(timespec="seconds")
 
 
-def _text(past: Past, last: int | None) -> str:
+def _lines(past: Past) -> Iterator[str]:
+    """Yield what is said of a series: its name, its course, its level, changes and alerts."""
     series, scan, alarms = past
     better = f"{series.direction} is better" if series.direction else "which way is better: unknown"
     simulated = ", simulated" if is_simulated(series.case.key.system) else ""
-    lines = [f"{series.name} ({series.unit or 'no unit'}, {better}{simulated})"]
+    yield f"{series.name} ({series.unit or 'no unit'}, {better}{simulated})"
     if series.case.key.keys:
         keys = " ".join(f"{name}={value}" for name, value in series.case.key.keys)
-        lines += wrapped("", keys, 2)
+        yield from wrapped("", keys, 2)
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     width = min(shutil.get_terminal_size().columns, WIDTH) - 4
-    lines.append(f"  {sparkline(series.values, max(width, 20), utf8=utf8)}")
+    yield f"  {sparkline(series.values, max(width, 20), utf8=utf8)}"
     spread = "" if math.isnan(scan.spread) else f", spread {100 * scan.spread:.2g} %"
     begin, end = day(series.samples[0].time), day(series.samples[-1].time)
-    lines.append(
+    yield (
         f"  {len(series.values)} samples, {begin} to {end}, {min(series.values):.4g} to "
         f"{max(series.values):.4g}; level {scan.level:.4g}{spread}"
     )
     if not scan.enough:
-        lines.append(f"  cannot judge yet; can after {plural(scan.needed, 'more run')}")
-    lines += _changes(series, scan)
+        yield f"  cannot judge yet; can after {plural(scan.needed, 'more run')}"
+    yield from _changes(series, scan)
     for alarm in alarms:
-        lines += wrapped("", _alarm(*alarm, series.unit), 2)
-    if last != 0:
-        lines += ["", *_samples(series, scan, last)]
-    return "\n".join(lines)
+        yield from wrapped("", _alarm(*alarm, series.unit), 2)
 
 
 def sparkline(values: Sequence[float], width: int, *, utf8: bool = True) -> str:
@@ -260,20 +280,14 @@ def _software(series: Series, at: int) -> str:
     return f"; software {old or 'not known'} -> {new or 'not known'}"
 
 
-def _samples(series: Series, scan: Scan, last: int | None) -> Iterable[str]:
-    starts = {change.start for change in scan.changes}
-    rows = []
-    for number in range(len(series.values)):
-        run = series.samples[number]
-        marks = ["change"] if number in starts else []
-        marks += (
-            ["software"] if number and run.software != series.samples[number - 1].software else []
-        )
-        marks += ["perflog"] if run.session.perflog else []
-        when = datetime.fromtimestamp(run.time).strftime("%Y-%m-%d %H:%M")
-        rows.append((when, f"{series.values[number]:.6g}", ", ".join(marks), " ".join(run.nodes)))
-    shown = rows if last is None else rows[-last:]
-    text = table(("time", series.unit or "value", "", "nodes"), shown, width=WIDTH - 2)
-    yield from (f"  {line}" for line in text.splitlines())
-    if len(shown) < len(rows):
-        yield f"  {len(rows) - len(shown)} samples before these: --values shows all"
+def _last_samples(past: Past) -> Iterator[str]:
+    series, scan, _ = past
+    rows = [
+        (f"{row['time'][:16].replace('T', ' ')}", f"{row['value']:.6g}", ", ".join(row["marks"]),
+         " ".join(row["nodes"]))
+        for row in _samples(series, scan)
+    ]  # fmt: skip
+    shown = table(("time", series.unit or "value", "", "nodes"), rows[-SAMPLES:], width=WIDTH - 2)
+    yield "\n".join(f"  {line}" for line in shown.splitlines())
+    if len(rows) > SAMPLES:
+        yield f"\n  {len(rows) - SAMPLES} samples before these: --format csv has all"

@@ -23,9 +23,9 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "init-site",
-        "write a first configuration of a new site",
-        "Ask Slurm and the nodes, and write config/systems/NAME.py with the files that "
-        "Spack needs beside it. What nobody could tell is marked to be filled in.",
+        "Write a first configuration of a new site.",
+        "It asks Slurm and the nodes, and writes config/systems/NAME.py, in ACCEPTANCE_SYSTEMS or "
+        "the clone, and the files for Spack. What nobody could tell is marked to be filled in.",
     )
     command.add_argument("name", help="name of the system: letters, digits, - and _")
     command.add_argument(
@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
         "--nodes",
         type=lambda text: ALL if text == ALL else positive(text),
         default=init.NODES,
-        help="nodes of a partition that the checks use at most, or all (default: %(default)s)",
+        help="maximum number of nodes per partition, or all (default: %(default)s)",
     )
     command.add_argument(
         "--like",
@@ -45,12 +45,6 @@ def add(commands: Commands) -> None:
     command.add_argument("--local", action="store_true", help="this machine alone, without Slurm")
     command.add_argument("--force", action="store_true", help="write files anew that are there")
     command.add_argument("--dry-run", action="store_true", help="print the files, write nothing")
-    command.add_argument(
-        "--root",
-        type=Path,
-        help="folder with config/systems and spack-envs/systems (default: ACCEPTANCE_SYSTEMS, "
-        "or the clone)",
-    )
     command.set_defaults(run=run)
 
 
@@ -61,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         workspace=workspace,
         name=options.name,
         command=_command(options),
-        root=(options.root or workspace.systems[-1]).absolute(),
+        root=workspace.systems[-1].absolute(),
         partitions=tuple(options.partition),
         nodes=options.nodes,
         force=options.force or options.dry_run,
@@ -134,15 +128,13 @@ def _next(written: Written, request: Request, config_files: list[Path]) -> list[
     """Return the commands that follow."""
     name = written.plan.name
     lines = ["next:"]
-    if request.root not in request.workspace.systems:
-        lines.append(f"  export ACCEPTANCE_SYSTEMS={shlex.quote(str(request.root))}")
     # Spack would build for some minutes; the wheels are there.
     wheels = "-p wheels " if (request.workspace.wheels / "bin").is_dir() else ""
     checks = "checks"
     if INSTALLED:
         settings = request.workspace.root / "config/settings.py"
         lines.append(f"  export RFM_CONFIG_FILES={shlex.quote(str(settings))}")
-        checks = '"$(acceptance where)"'
+        checks = '"$(acceptance doctor --where checks)"'
     lines += [
         f"  acceptance doctor --system {name}",
         f"  reframe --system {name} -c {checks} -r {wheels}-n 'LinkCheck|PingPong'",

@@ -13,7 +13,6 @@ from typing import Any, TextIO, cast
 import argcomplete
 
 from acceptance.cli import (
-    ack,
     alerts,
     baseline,
     campaigns,
@@ -23,19 +22,14 @@ from acceptance.cli import (
     export,
     fabric,
     gate,
-    guidelines,
     history,
     init_site,
-    limits,
-    protocol,
-    prune,
     references,
     report,
     sessions,
     spack,
-    where,
 )
-from acceptance.cli.arguments import CONFIG_FILE, Parser, add_config_file
+from acceptance.cli.arguments import CONFIG_FILE, Commands, Parser, add_config_file
 from acceptance.cli.output import SIGNALLED, Shown, warn
 from acceptance.core import machine
 from acceptance.core.errors import Fault
@@ -43,33 +37,17 @@ from acceptance.core.paths import Workspace
 from acceptance.rfm import Interrupted, in_force
 from acceptance.verdict import Status
 
-#: Each has the functions `add(commands)` and `run(options) -> status`; in the order of the help.
-SUBCOMMANDS = (
-    gate,
-    doctor,
-    where,
-    init_site,
-    references,
-    limits,
-    fabric,
-    claims,
-    compare,
-    guidelines,
-    history,
-    sessions,
-    prune,
-    baseline,
-    spack,
-    alerts,
-    ack,
-    export,
-    report,
-    campaigns,
-    protocol,
-)
+#: Modules of a task, in the order of the help. Each has the functions `add(commands)` and
+#: `run(options) -> status`.
+TASKS = {
+    "measure": (campaigns, fabric),
+    "judge": (gate, alerts, claims, history, baseline),
+    "compare": (compare, references, sessions, report, export),
+    "set up": (doctor, init_site, spack),
+}
 
 #: Those that look at nothing which ReFrame keeps: a configuration that it refuses is no matter.
-WITHOUT_PLACES = ("init-site", "mirror", "spack", "where")
+WITHOUT_PLACES = ("init-site", "spack")
 
 #: The variable by which a shell asks for completions (argcomplete).
 COMPLETING = "_ARGCOMPLETE"
@@ -82,12 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     stdout, stderr = (cast("TextIO", Shown(stream)) for stream in (sys.stdout, sys.stderr))
     with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-        return _main(arguments)
+        return _main([*sys.argv[1:]] if arguments is None else [*arguments])
 
 
-def _main(arguments: Sequence[str] | None) -> int:
-    words = sys.argv[1:] if arguments is None else [*arguments]
-    options = _parser(words).parse_args(words)
+def _main(arguments: list[str]) -> int:
+    options = parse(arguments)
     status: int = Status.FAILED
     try:
         _settle(options)
@@ -112,7 +89,7 @@ def _settle(options: argparse.Namespace) -> None:
     named = [*options.config_before, *options.config_file]
     options.refused = ""
     try:
-        places = options.command not in WITHOUT_PLACES
+        places = options.command not in WITHOUT_PLACES and not getattr(options, "where", None)
         options.workspace = in_force.workspace(named, places=places)
     except in_force.InForceFault as err:
         if options.command != "doctor":
@@ -122,30 +99,64 @@ def _settle(options: argparse.Namespace) -> None:
     options.config_files = list(options.workspace.config_files)
 
 
-def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser of all subcommands; end here for one that there is none of."""
-    parser = argparse.ArgumentParser(
-        prog="acceptance",
-        description="Acceptance and regression tests of cluster interconnects: what `reframe` has "
-        "measured is judged, kept, compared and reported.",
-        epilog="acceptance COMMAND --help explains a command",
-    )
-    parser.add_argument("--version", action=_Version, help="show version and commit, and end")
-    add_config_file(parser, "config_before")
-    commands = parser.add_subparsers(
-        required=True, metavar="COMMAND", dest="command", parser_class=Parser
-    )
-    for module in SUBCOMMANDS:
-        module.add(commands)
-    if COMPLETING in os.environ:
-        argcomplete.autocomplete(parser)
-    before = zip(words, ["", *words], strict=False)
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read a command line; ends here with 2 where it is none.
+
+    What follows `--` of a campaign is of ReFrame, and not for argparse to read.
+    """
+    given = [*arguments]
+    parser, commands = _parser()
+    before = zip(given, ["", *given], strict=False)
     asked = next((w for w, b in before if w[:1] != "-" and b not in CONFIG_FILE), None)
     if asked is not None and asked not in commands.choices:
         similar = difflib.get_close_matches(asked, commands.choices, n=2)
         meant = f"; did you mean {' or '.join(similar)}?" if similar else ""
         parser.error(f"there is no command {asked!r}{meant or '; --help lists all'}")
-    return parser
+    end = given.index("--") if asked in campaigns.COMMANDS and "--" in given else len(given)
+    options = parser.parse_args(given[:end])
+    verb = getattr(options, "verb", None)
+    # The parser of a verb sets what it was not given, too, whatever stood before the verb.
+    if verb and given[given.index(verb) - 1] != options.command:
+        parser.error(f"{options.command} {verb}: its options stand behind {verb!r}")
+    if given[end:]:
+        options.reframe += given[end + 1 :]
+    return options
+
+
+def _parser() -> tuple[argparse.ArgumentParser, Commands]:
+    """Return the parser of all subcommands, and what these were added to."""
+    parser = argparse.ArgumentParser(
+        prog="acceptance",
+        usage="%(prog)s [-h] [--version] [-C FILE] COMMAND ...",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="acceptance COMMAND --help explains a command",
+    )
+    parser.add_argument("--version", action=_Version, help="show version and commit, and end")
+    add_config_file(parser, "config_before")
+    commands = parser.add_subparsers(
+        required=True,
+        metavar="COMMAND",
+        dest="command",
+        parser_class=Parser,
+        prog="acceptance",
+        help=argparse.SUPPRESS,  # the description lists them
+    )
+    parser.description = (
+        "Acceptance and regression tests of cluster interconnects.\n\n"
+        + "\n\n".join(_task(commands, task) for task in TASKS)
+    )
+    if COMPLETING in os.environ:
+        argcomplete.autocomplete(parser)
+    return parser, commands
+
+
+def _task(commands: Commands, task: str) -> str:
+    """Add the subcommands of a task, and return a line for each."""
+    first = len(commands._choices_actions)
+    for module in TASKS[task]:
+        module.add(commands)
+    added = commands._choices_actions[first:]
+    return "\n".join([f"{task}:", *(f"  {each.dest:12}{each.help}" for each in added)])
 
 
 class _Version(argparse.Action):

@@ -1,16 +1,17 @@
 """What subcommands share in what they print, and exit statuses beside those of a verdict."""
 
 import argparse
+import csv
 import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 import msgspec
 
-from acceptance.core.text import printable
+from acceptance.core.text import printable, table
 from acceptance.verdict import Status
 
 #: Exit statuses beside those of `verdict.Status`: another campaign runs; 128 + the number of the
@@ -40,9 +41,53 @@ class Shown:
         return getattr(self.stream, name)
 
 
-def emit(form: str, data: Callable[[], object], text: Callable[[], str]) -> None:
-    """Print data, of records too, as JSON where `form` is `json`, else text for people."""
-    print(json.dumps(msgspec.to_builtins(data()), indent=2) if form == "json" else text())
+#: Columns of a table: the name of a field for each heading, or what makes a cell of a record.
+Columns = Mapping[str, str | Callable[[Any], object]]
+
+
+def emit(
+    options: argparse.Namespace,
+    records: Sequence[object],
+    columns: Columns,
+    lines: Iterable[str] = (),
+    data: object = None,
+) -> None:
+    """Print records as `--format` says: a table with `lines` below it, CSV of its columns, or JSON.
+
+    Records are Structs, dataclasses or mappings. JSON has all of their fields, or `data`, where
+    that is more than a list of records.
+    """
+    if options.format == "json":
+        _print_json(records if data is None else data)
+        return
+    rows = [[_value(record, column) for column in columns.values()] for record in records]
+    if options.format == "csv":
+        csv.writer(sys.stdout, lineterminator="\n").writerows([[*columns], *rows])
+        return
+    cells = [["-" if value in (None, "") else value for value in row] for row in rows]
+    shown = [table([*columns], cells)] if rows else []
+    print("\n".join([*shown, *lines]))
+
+
+def emit_page(
+    options: argparse.Namespace, data: Callable[[], object], text: Callable[[], str]
+) -> None:
+    """Print data as JSON where `--format` says so, else a page of text for people."""
+    if options.format == "json":
+        _print_json(data())
+    else:
+        print(text())
+
+
+def _print_json(data: object) -> None:
+    print(json.dumps(msgspec.to_builtins(data, enc_hook=str), indent=2))  # a path is its text
+
+
+def _value(record: object, column: str | Callable[[Any], object]) -> object:
+    if callable(column):
+        return column(record)
+    value = record[column] if isinstance(record, Mapping) else getattr(record, column)
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def painter() -> Callable[[Status, str], str]:
@@ -57,5 +102,10 @@ def painter() -> Callable[[Status, str], str]:
 
 
 def warn(options: argparse.Namespace, message: object) -> None:
-    """Show a line on the standard error, with the name of the subcommand."""
-    print(f"acceptance {options.command}: {message}", file=sys.stderr)
+    """Show a line on the standard error, with the words of the subcommand."""
+    print(f"acceptance {words(options)}: {message}", file=sys.stderr)
+
+
+def words(options: argparse.Namespace) -> str:
+    """Return the words of the subcommand: `gate`, `alerts ack`."""
+    return " ".join(filter(None, (options.command, getattr(options, "verb", None))))

@@ -1,15 +1,22 @@
-"""`acceptance references`: published values and baselines, and which check measures them."""
+"""`acceptance references`: published values, baselines, tolerances and limits of fabrics."""
 
 import argparse
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
 
 from acceptance import references
-from acceptance.cli import tolerances
-from acceptance.cli.arguments import Commands, add_command, add_format
-from acceptance.cli.output import emit
-from acceptance.core.text import table
-from acceptance.references import Reference, tables
+from acceptance.cli.arguments import Commands, add_command, add_format, add_verbs
+from acceptance.cli.output import Columns, emit
+from acceptance.references import SOURCES, Library, Tolerances, failing, tables
+from acceptance.rfm import configuration
+from acceptance.site import PartitionLimit, partition_limits
 from acceptance.suites import check_of
 from acceptance.verdict import Status
+
+#: Marks what is inferred.
+INFERRED = "*"
 
 
 def add(commands: Commands) -> None:
@@ -17,8 +24,7 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "references",
-        "published values and baselines",
-        "List what judges results: the values of papers, and the baselines of a site.",
+        "List what judges results: published values, baselines, tolerances and limits.",
     )
     command.add_argument("--paper", help="only those of a paper, by its key")
     command.add_argument("--partition", help="only those of a partition, system:partition")
@@ -30,6 +36,19 @@ def add(commands: Commands) -> None:
     )
     add_format(command, "table", "csv", "json")
     command.set_defaults(run=run)
+    limits = add_command(
+        add_verbs(command),
+        "limits",
+        "Show the limits of links and slots, each with the formula that it follows from.",
+    )
+    limits.add_argument(
+        "partition",
+        nargs="?",
+        metavar="SYSTEM[:PARTITION]",
+        help="only that one; without it, all that state a fabric",
+    )
+    add_format(limits, "table", "csv", "json")
+    limits.set_defaults(run=_limits)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,26 +56,106 @@ def run(options: argparse.Namespace) -> int:
     library = references.load(options.workspace.reference)
     rows = tables.select(library, options.paper, options.partition, options.benchmark)
     if options.tolerances:
-        tolerances.show(options, library)
-    elif options.format == "csv":
+        columns = ("system", "source", "of", "fails", "origin")
+        emit(options, [*_tolerances(library)], dict(zip(columns, columns, strict=True)))
+        return Status.PASSED
+    if options.format == "csv":  # as a file of reference/ has them
         print(tables.as_csv(rows), end="")
-    else:
-        emit(
-            options.format,
-            lambda: [
-                {
-                    **tables.fields(row),
-                    "value": row.value,
-                    "source": row.source,
-                    "check": check_of(row.benchmark, row.metric),
-                }
-                for row in rows
-            ],
-            lambda: table(("partition", *tables.SHORT_COLUMNS), map(_cells, rows)),
-        )
+        return Status.PASSED
+    emit(
+        options,
+        [{**tables.fields(row), "partition": f"{row.system}:{row.partition}"} for row in rows],
+        {name: name for name in ("partition", *tables.SHORT_COLUMNS)},
+        data=[
+            {
+                **tables.fields(row),
+                "value": row.value,
+                "source": row.source,
+                "check": check_of(row.benchmark, row.metric),
+            }
+            for row in rows
+        ],
+    )
     return Status.PASSED
 
 
-def _cells(row: Reference) -> list[str]:
-    fields = tables.fields(row)
-    return [f"{row.system}:{row.partition}", *(fields[name] for name in tables.SHORT_COLUMNS)]
+def _tolerances(library: Library) -> Iterator[dict[str, str]]:
+    """Yield the tolerances of all systems, and below them what sites state instead."""
+    own = str(library.folder / "tolerances.yaml")
+
+    def rows(system: str, tolerances: Tolerances) -> Iterator[dict[str, str]]:
+        for (source, unit), tolerance in sorted(
+            tolerances.table.items(), key=lambda item: SOURCES.index(item[0][0])
+        ):
+            yield {
+                "system": system,
+                "source": source,
+                "of": unit,
+                "fails": failing(tolerances, source, unit) or "nothing",
+                "origin": str(tolerances.origins.get((source, unit), own)),
+                "reason": " ".join(tolerance.reason.split()),
+            }
+
+    yield from rows("any", library.tolerances)
+    for system, tolerances in library.of_sites.items():
+        yield from (row for row in rows(system, tolerances) if row["origin"] != own)
+
+
+def _limits(options: argparse.Namespace) -> int:
+    """Print the limits of one partition, or of all."""
+    library = references.load(options.workspace.reference)
+    systems = configuration.load(options.config_files).systems
+    place_of = options.workspace.place_of
+    found = [*partition_limits(systems, library, options.partition, place_of)]
+    lines = []
+    if any(row.inferred for row in found):
+        lines.append(f"{INFERRED} has a fact that its source does not print")
+    lines += _details(found[0]) if len(found) == 1 else ()
+    following = ("binds", "bandwidth", "bidirectional")
+    data = [
+        {**msgspec.to_builtins(row), **{name: getattr(row.limit, name) for name in following}}
+        for row in found
+    ]
+    emit(options, found, _LIMITS, lines, data)
+    return Status.PASSED
+
+
+def _mark(row: PartitionLimit, *names: str) -> str:
+    return f" {INFERRED}" if {*names} & {*row.inferred} else ""
+
+
+def _mbs(value: float | None) -> str | None:
+    return None if value is None else f"{value:.1f}"
+
+
+def _slot(row: PartitionLimit) -> str:
+    return (row.facts.slot_text or "-") + _mark(row, "pcie", "pcie_lanes")
+
+
+_LIMITS: Columns = {
+    "partition": "partition",
+    "fabric": lambda row: row.facts.text + _mark(row, "technology", "rate", "lanes", "ports"),
+    "PCIe": _slot,
+    "link MB/s": lambda row: _mbs(row.limit.link),
+    "PCIe MB/s": lambda row: _mbs(row.limit.pcie),
+    "binds": lambda row: row.limit.binds,
+    "peak MB/s": lambda row: row.peak and _mbs(row.peak.value),
+    "by": lambda row: row.peak and f"{row.peak.benchmark}, {row.peak.where}",
+    "ratio": lambda row: row.peak and row.peak.ratio and f"{row.peak.ratio:.3f}",
+}
+
+
+def _details(row: PartitionLimit) -> Iterator[str]:
+    bound = row.limit
+    lines: list[tuple[str, Any]] = [
+        ("inferred", ", ".join(row.inferred)),
+        ("note", bound.note),
+        ("link", bound.link_formula),
+        ("PCIe", bound.pcie_formula),
+    ]
+    if bound.bidirectional is not None:
+        lines.append(("both", f"{bound.bidirectional:.1f} MB/s in both directions together"))
+    if row.latency_floor:
+        lines.append(("latency", f"no 8 bytes take less than {row.latency_floor:.4f} us"))
+    yield ""
+    yield from (f"{name:9}{text}" for name, text in lines if text)

@@ -3,7 +3,7 @@
 import argparse
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -27,10 +27,9 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "report",
-        "a static site of all that was measured, for a browser",
-        "Write pages of verdicts, numbers, histories and fabrics into a folder: open its "
-        "index.html from disk, or serve the folder with any web server. A report that stood there "
-        "is replaced; a folder of anything else is refused.",
+        "Write a static site of all results for a browser.",
+        "Open its index.html from disk, or serve the folder with any web server. A report that "
+        "stood there is replaced; a folder of anything else is refused.",
     )
     command.add_argument(
         *("-o", "--output"), type=Path, metavar="FOLDER", help="default: report/ in var/"
@@ -56,25 +55,11 @@ def add(commands: Commands) -> None:
         "forms",
     )
     add_database(command)
-    command.add_argument(
-        "--best-effort",
-        action="store_true",
-        help="end with 0 whatever hinders it, and say in a line what that is: for scripts whose "
-        "status is that of a verdict",
-    )
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write it, and name its first page in the last line."""
-    if options.best_effort:
-        print(best_effort(lambda: _made(options)))
-    else:
-        print(_made(options))
-    return Status.PASSED
-
-
-def _made(options: argparse.Namespace) -> str:
     workspace: Workspace = options.workspace
     results = options.db or workspace.results
     since = options.since and datetime.combine(options.since, datetime.min.time()).timestamp()
@@ -90,7 +75,8 @@ def _made(options: argparse.Namespace) -> str:
         warn(options, fault)
     left = f", {plural(source.left_out, 'session')} without a page" if source.left_out else ""
     size = f"{written.bytes / 1e6:.1f} MB"
-    return f"report: {_shown(written.index)} ({plural(written.pages, 'page')}, {size}{left})"
+    print(f"report: {_shown(written.index)} ({plural(written.pages, 'page')}, {size}{left})")
+    return Status.PASSED
 
 
 def _side(text: str) -> str:
@@ -134,25 +120,15 @@ def _add_protocols(source: Source, files: Iterable[Path]) -> None:
 def after(workspace: Workspace, config_files: Sequence[Path], written: Path | None = None) -> str:
     """Write the report beside a verdict, and return the line that names it, or says why not.
 
+    Whatever it is that hinders it, no verdict is to depend on it.
     `written` is a protocol that does not stand in the folder of its campaign.
     """
 
-    def made() -> str:
+    try:
         source = _source(workspace, workspace.results, config_files, False)
         if written is not None and written not in (each.path for each in source.protocols):
             _add_protocols(source, [written])
         return f"report: {_shown(write(source, workspace.var / FOLDER).index)}"
-
-    return best_effort(made)
-
-
-def best_effort(make: Callable[[], str]) -> str:
-    """Return what a report says of itself, or in a line why there is none.
-
-    Whatever it is that hinders it, no verdict is to depend on it.
-    """
-    try:
-        return make()
     except KeyboardInterrupt:
         return "report: not made: interrupted; acceptance report makes it"
     except Fault as err:

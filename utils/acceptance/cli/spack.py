@@ -1,10 +1,10 @@
-"""`acceptance spack`, `acceptance spack-env` and `acceptance mirror`: what builds suites."""
+"""`acceptance spack get`: what builds suites."""
 
 import argparse
 import os
 from pathlib import Path
 
-from acceptance.cli.arguments import Commands, add_command, add_system
+from acceptance.cli.arguments import Commands, add_command, add_system, add_verbs
 from acceptance.cli.output import warn
 from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.rfm import configuration
@@ -21,31 +21,29 @@ from acceptance.verdict import Status
 
 
 def add(commands: Commands) -> None:
-    """Add the three subcommands."""
+    """Add the subcommand."""
+    spack = add_command(
+        commands, "spack", "Get Spack, show the environment of a suite, or fill a mirror."
+    )
+    verbs = add_verbs(spack, required=True)
     command = add_command(
-        commands,
-        "spack",
-        "get the pinned Spack, unless there is one",
+        verbs,
+        "get",
         "Clone the release of Spack, and its recipes, that the project was tried with.",
+        "Where there is a Spack it is used, and nothing cloned.",
     )
     command.set_defaults(run=run)
 
-    command = add_command(
-        commands,
-        "spack-env",
-        "the spack.yaml that builds a suite",
-        "Print the environment of Spack that a suite is built in.",
-    )
+    command = add_command(verbs, "env", "Print the environment of Spack that builds a suite.")
     command.add_argument("suite")
     command.add_argument("mpi")
     command.add_argument("--system", default="local")
-    command.set_defaults(run=run)
+    command.set_defaults(run=_environment)
 
     command = add_command(
-        commands,
+        verbs,
         "mirror",
-        "make a mirror for machines without a network",
-        "Download the sources of the suites of a system, and of all that they need.",
+        "Download the sources of all suites of a system, for machines without a network.",
         failed="a suite that could not be mirrored",
     )
     command.add_argument("destination", type=Path)
@@ -53,15 +51,11 @@ def add(commands: Commands) -> None:
         "--suite", action="append", choices=tuple(SUITES), help="only this suite; may be repeated"
     )
     add_system(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=_mirror)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the one that was asked for."""
-    return {"spack": _get, "spack-env": _environment, "mirror": _mirror}[options.command](options)
-
-
-def _get(options: argparse.Namespace) -> int:
+    """Get Spack, unless there is one."""
     workspace: Workspace = options.workspace
     spack = Spack.find(workspace)
     if spack is None:

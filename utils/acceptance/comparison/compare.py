@@ -180,11 +180,12 @@ def compare(
     rows = sorted((one.row(level) for one in judged), key=_order)
     failed = _failed(matching, sides[1])
     rows = [_with_failure(row, failed) for row in rows]
-    count = sum(row.word in (*TOLD, Word.SAME) for row in rows)
+    counts = Counter({**dict.fromkeys(Word, 0), **Counter(row.word for row in rows)})
+    count = sum(counts[word] for word in (*TOLD, Word.SAME))
     return Comparison(
         _facts(sides[0], matching, 0), _facts(sides[1], matching, 1),
         tuple(rows), matching.matched, matching.differs, CHANCE, level, count,
-        tuple(sorted(failed)), tuple(_notes(rows, matching)), Counter(row.word for row in rows),
+        tuple(sorted(failed)), tuple(_notes(rows, matching)), counts,
     )  # fmt: skip
 
 
@@ -249,8 +250,8 @@ class _Judged:
         if word is Word.SAME and high is not None and high > WIDEST:
             word, why = Word.UNKNOWN, f"its noise hides a change of up to {percent(high - 1)}"
         return Row(
-            case.key.check, case.suite, case.benchmark, case.key.keys, series.metric, series.unit,
-            series.direction, word, measured[0], measured[1],
+            case.key.check, case.suite, case.benchmark, dict(case.key.keys), series.metric,
+            series.unit, series.direction, word, measured[0], measured[1],
             ratio, low, high, self.probability, why,
         )  # fmt: skip
 
@@ -306,7 +307,7 @@ def _measured(part: Part, known: Noise | None, factor: float | None) -> Measured
     return Measured(
         part.series.case.key.where, _value(part) * (1.0 if factor is None else factor),
         len(part.samples), known.spread if known else None, known.samples if known else 0,
-        part.series.unit, newest.session.uuid, tuple(sorted(nodes)), newest.software,
+        part.series.unit, newest.session.uuid, tuple(sorted(nodes)), dict(newest.software),
     )  # fmt: skip
 
 

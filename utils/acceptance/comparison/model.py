@@ -3,9 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
-from acceptance.comparison.noise import FEW
 from acceptance.core import words
 from acceptance.core.words import Direction
 
@@ -42,7 +40,7 @@ class Measured:
     unit: str
     session: str
     nodes: tuple[str, ...]
-    software: tuple[tuple[str, str], ...]
+    software: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Row:
     check: str
     suite: str
     benchmark: str
-    parameters: tuple[tuple[str, str], ...]
+    parameters: dict[str, str]
     metric: str
     unit: str
     direction: Direction | None
@@ -126,68 +124,3 @@ class Comparison:
     def of(self, word: Word) -> list[Row]:
         """Return the rows of a word."""
         return [row for row in self.rows if row.word == word]
-
-
-def as_data(found: Comparison) -> dict[str, Any]:
-    """Return all of a comparison as plain data."""
-    return {
-        **{
-            name: {
-                "side": side.text,
-                "what": side.described,
-                "sessions": list(side.sessions),
-                "systems": list(side.systems),
-                "simulated": side.simulated,
-                "software": list(side.software),
-            }
-            for name, side in (("a", found.a), ("b", found.b))
-        },
-        "matched": list(found.matched),
-        "differs": {name: {"a": a, "b": b} for name, (a, b) in found.differs.items()},
-        "counts": {word.value: found.counts[word] for word in Word},
-        "chance": found.chance,
-        "level": found.level,
-        "judged": found.judged,
-        "failed_in_b": list(found.failed),
-        "notes": list(found.notes),
-        "metrics": [_row(row) for row in found.rows],
-    }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return {
-        "check": row.check,
-        "suite": row.suite,
-        "benchmark": row.benchmark,
-        "parameters": dict(row.parameters),
-        "metric": row.metric,
-        "message_size": row.size,
-        "unit": row.unit,
-        "direction": row.direction,
-        "result": row.word.value,
-        "ratio": row.ratio,
-        "noise": None if row.low is None else {"low": row.low, "high": row.high},
-        "probability": row.probability,
-        "why": row.why,
-        "maybe_outlier": row.word in (Word.WORSE, Word.BETTER, Word.DIFFERS) and row.fewest < FEW,
-        "a": _measured(row.a),
-        "b": _measured(row.b),
-    }
-
-
-def _measured(one: Measured | None) -> dict[str, Any] | None:
-    return (
-        None
-        if one is None
-        else {
-            "where": one.where,
-            "value": one.value,
-            "samples": one.samples,
-            "spread": one.spread,
-            "learnt_from": one.learnt,
-            "unit": one.unit,
-            "session": one.session,
-            "nodes": list(one.nodes),
-            "software": dict(one.software),
-        }
-    )

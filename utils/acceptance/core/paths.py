@@ -80,7 +80,7 @@ _VAR = os.path.expanduser("~/.reframe/reports/acceptance") if INSTALLED else ROO
 #: The configuration of the clone.
 _SETTINGS = "config/settings.py"
 #: How a person gets Spack, and where environments are described: make is for the clone.
-GET_SPACK = "acceptance spack" if INSTALLED else "make spack"
+GET_SPACK = "acceptance spack get" if INSTALLED else "make spack"
 #: How a person gets SimGrid, which simulated systems run on.
 GET_SIMGRID = "Debian: libsimgrid-dev; or spack install simgrid, and its bin/ on PATH"
 CONFIGURED = "ReFrame's configuration" if INSTALLED else "config/systems/"

@@ -7,6 +7,7 @@ from acceptance.fabric import (
     memory,
     plausibility,
     rates,
+    seen,
     topology,
     view,
 )

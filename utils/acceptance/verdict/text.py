@@ -77,7 +77,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     if verdict.guidelines.get("compared"):
         violated = plural(len(verdict.guidelines["findings"]), "finding")
         compared = plural(verdict.guidelines["compared"], "comparison")
-        yield "guidelines", f"{violated} in {compared}; all of them: acceptance guidelines"
+        yield "guidelines", f"{violated} in {compared}; all of them: acceptance claims guidelines"
 
 
 def _remedies(verdict: Verdict) -> Iterator[str]:

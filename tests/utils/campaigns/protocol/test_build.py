@@ -234,7 +234,7 @@ def test_the_checksum_does_not_hang_on_the_order_of_keys_or_on_blanks():
 def test_what_is_no_protocol_is_refused(site, text):
     path = site.folder / "p.json"
     path.write_text(text)
-    done = site.acceptance("protocol", "verify", path)
+    done = site.acceptance("accept", "verify", path)
     assert done.status == 2
     assert str(path) in done.errors
     assert "Traceback" not in done.errors
@@ -243,7 +243,7 @@ def test_what_is_no_protocol_is_refused(site, text):
 def test_another_version_is_no_protocol_that_can_be_verified(site):
     path = site.folder / "p.json"
     path.write_text(json.dumps(make(version=1)))
-    done = site.acceptance("protocol", "verify", path)
+    done = site.acceptance("accept", "verify", path)
     assert (done.status, done.output) == (2, "")
     assert "no interconnect acceptance protocol of version 2" in done.errors
 
@@ -270,18 +270,15 @@ def test_the_markdown_has_all_metrics_and_keeps_its_tables_whole():
 
 def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
     held = Held(site)
-    refused = site.acceptance("accept", "--resume")
-    assert refused.status == 2
-    assert "no unfinished acceptance" in refused.errors
     process = held.start(*ACCEPT)
     held.kill(process, signal.SIGTERM)
     folder = site.folder / "signed"
     # Where no protocol can be written nothing is measured for hours before.
-    refused = held.run("accept", "--resume", "--output", held.log / "nowhere")
+    refused = held.run("accept", "--output", held.log / "nowhere")
     assert refused.status == 2
     assert "no protocol can be written there: Not a directory" in refused.errors
     # Who signs it need not be said again.
-    done = held.run("accept", "--resume", "--output", folder)
+    done = held.run("accept", "--output", folder)
     assert done.status == 0, done.output
     assert len(held.states) == 1
     data = json.loads((folder / "protocol.json").read_text())
@@ -306,16 +303,16 @@ def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
     (page,) = report.glob("protocol/*.html")
     assert data["sha256"] in page.read_text()
     assert "does not agree" not in page.read_text()
-    checked = site.acceptance("protocol", "verify", folder / "protocol.json")
+    checked = site.acceptance("accept", "verify", folder / "protocol.json")
     assert checked.status == 0, checked.output
     assert checked.output.endswith("agrees with itself\n")
     # What was changed by hand is seen, in either file.
     path = folder / "protocol.md"
     path.write_text(path.read_text().replace("Reservations".lower(), "joy"))
-    checked = site.acceptance("protocol", "verify", folder / "protocol.json")
+    checked = site.acceptance("accept", "verify", folder / "protocol.json")
     assert checked.status == 1
     assert f"DIFFERS  {path} is not what protocol.json gives" in checked.output
-    shown = site.acceptance("protocol", "show", folder / "protocol.json")
+    shown = site.acceptance("accept", "show", folder / "protocol.json")
     assert shown.output.startswith("# Acceptance of replay\n")
     assert "For the vendor, Maker | Sons: ____" in shown.output
 

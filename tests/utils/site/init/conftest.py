@@ -44,15 +44,22 @@ def slurm(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def made(tmp_path, capsys):
+def own_systems(tmp_path, monkeypatch):
+    """The folder that systems are written into."""
+    root = tmp_path / "site"
+    monkeypatch.setenv("ACCEPTANCE_SYSTEMS", str(root))
+    return root
+
+
+@pytest.fixture
+def made(own_systems, capsys):
     """Run the command; return SYSTEM, ENVIRONMENTS, the text of the file, and what was printed."""
 
     def run(*arguments, name="mine"):
-        root = tmp_path / "site"
-        status = cli.main(["init-site", name, "--root", str(root), *arguments])
+        status = cli.main(["init-site", name, *arguments])
         said = capsys.readouterr()
         assert status == 0, said.err
-        path = root / f"config/systems/{name}.py"
+        path = own_systems / f"config/systems/{name}.py"
         names = runpy.run_path(str(path))
         return names["SYSTEM"], names["ENVIRONMENTS"], path.read_text(), said.out
 
@@ -60,14 +67,14 @@ def made(tmp_path, capsys):
 
 
 @pytest.fixture
-def fault(tmp_path, capsys):
+def fault(own_systems, capsys):
     """Run the command; return what it says when it cannot."""
 
     def run(*arguments):
-        status = cli.main(["init-site", "--root", str(tmp_path / "site"), *arguments])
+        status = cli.main(["init-site", *arguments])
         said = capsys.readouterr()
         assert status == 2, said.out
-        assert not list((tmp_path / "site").rglob("*.*"))
+        assert not list(own_systems.rglob("*.*"))
         return said.err
 
     return run

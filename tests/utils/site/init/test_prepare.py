@@ -283,23 +283,23 @@ def test_what_is_there_stays_unless_forced(slurm, made, tmp_path, capsys):
     *_, text, _ = made()
     path = tmp_path / "site/config/systems/mine.py"
     path.write_text("SYSTEM = 'mine'\n")
-    assert cli.main(["init-site", "mine", "--root", str(tmp_path / "site")]) == 2
+    assert cli.main(["init-site", "mine"]) == 2
     assert "is there; --force writes it anew" in capsys.readouterr().err
     assert path.read_text() == "SYSTEM = 'mine'\n"
     assert made("--force")[2] == text
 
 
-def test_a_dry_run_writes_nothing(slurm, tmp_path, capsys):
-    assert cli.main(["init-site", "mine", "--root", str(tmp_path / "site"), "--dry-run"]) == 0
+def test_a_dry_run_writes_nothing(slurm, own_systems, tmp_path, capsys):
+    assert cli.main(["init-site", "mine", "--dry-run"]) == 0
     assert "SYSTEM = {" in capsys.readouterr().out
-    assert not (tmp_path / "site").exists()
+    assert not own_systems.exists()
     assert not (tmp_path / "var/init-site").exists()
 
 
-def test_a_folder_that_cannot_be_written(slurm, tmp_path, capsys):
-    (tmp_path / "site").write_text("a file")
-    assert cli.main(["init-site", "mine", "--root", str(tmp_path / "site")]) == 2
-    assert "--root names another folder" in capsys.readouterr().err
+def test_a_folder_that_cannot_be_written(slurm, own_systems, capsys):
+    own_systems.write_text("a file")
+    assert cli.main(["init-site", "mine"]) == 2
+    assert "ACCEPTANCE_SYSTEMS names another folder" in capsys.readouterr().err
 
 
 def test_a_machine_without_slurm(made, tmp_path, monkeypatch):
@@ -393,7 +393,7 @@ def test_another_folder_has_systems_too(slurm, made, site, tmp_path):
     where = {"ACCEPTANCE_SYSTEMS": str(tmp_path / "site")}
     run = site.reframe("--system=mine", "--show-config=systems/0/name", **where)
     assert (run.status, run.output.strip()) == (0, '"mine"'), run.errors
-    limits = site.acceptance("limits", "mine:debug", **where)
+    limits = site.acceptance("references", "limits", "mine:debug", **where)
     assert limits.status == 0, limits.errors
     assert "infiniband HDR 4x" in limits.output
 
@@ -406,15 +406,15 @@ def test_a_fabric_that_nobody_knows_is_said_to_be_unknown_and_its_nodes_can_be_l
     system, *_ = made("--partition", "debug")
     assert parts(system)["debug"]["extras"]["fabric"] == {}
     where = {"ACCEPTANCE_SYSTEMS": str(tmp_path / "site")}
-    done = site.acceptance("limits", "mine:debug", **where)
+    done = site.acceptance("references", "limits", "mine:debug", **where)
     assert (done.status, "mine:debug: no fabric is stated" in done.errors) == (2, True)
     run = site.reframe("--system=mine", "-c", "checks/fabric.py", "-lC", **where)
     assert (run.status, "LinkCheck" in run.output) == (0, True), run.output + run.errors
 
 
 def test_a_system_like_one_of_a_paper_is_a_copy_with_a_name_of_its_own(site, tmp_path):
-    options = ("init-site", "mine", "--root", tmp_path)
-    done = site.acceptance(*options, "--like", "koop2008")
+    where = {"ACCEPTANCE_SYSTEMS": str(tmp_path)}
+    done = site.acceptance("init-site", "mine", "--like", "koop2008", **where)
     assert (done.status, done.output.count("like koop2008: edit it")) == (0, 2), done.errors
     path = tmp_path / "config/systems/mine.py"
     made, theirs = (
@@ -428,11 +428,9 @@ def test_a_system_like_one_of_a_paper_is_a_copy_with_a_name_of_its_own(site, tmp
     assert (tmp_path / of_spack.format("mine")).read_text() == (
         ROOT / of_spack.format("koop2008")
     ).read_text()
-    listed = site.reframe(
-        *("--system", "mine", "-c", "checks/imb.py", "-lC"), ACCEPTANCE_SYSTEMS=str(tmp_path)
-    )
+    listed = site.reframe("--system", "mine", "-c", "checks/imb.py", "-lC", **where)
     assert "@mine:qdr-pcie2+spack-openmpi" in listed.output, listed.errors
-    again = site.acceptance(*options, "--like", "koop2008")
+    again = site.acceptance("init-site", "mine", "--like", "koop2008", **where)
     assert (again.status, "--force writes it anew" in again.errors) == (2, True)
-    none = site.acceptance("init-site", "other", "--root", tmp_path, "--like", "nowhere")
+    none = site.acceptance("init-site", "other", "--like", "nowhere", **where)
     assert (none.status, "there is no config/systems/nowhere.py" in none.errors) == (2, True)

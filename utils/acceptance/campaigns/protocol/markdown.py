@@ -70,7 +70,7 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
     )
     yield ""
     yield (
-        "The checksum is that of the protocol's JSON. `acceptance protocol verify protocol.json` "
+        "The checksum is that of the protocol's JSON. `acceptance accept verify protocol.json` "
         "computes it again, and draws every conclusion again from the values and references in it."
     )
 

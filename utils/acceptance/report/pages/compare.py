@@ -3,12 +3,13 @@
 What is compared and what is more than noise is decided in `comparison`; here it is drawn.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from acceptance.comparison import Comparison, Row, SideFault, Starts, Word, as_data, compare, read
+import msgspec
+
+from acceptance.comparison import Comparison, Row, SideFault, Starts, Word, compare, read
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import PastSession, Series
@@ -117,7 +118,7 @@ def _page(source: Source, wanted: _Wanted) -> Page:
             if source.has_page(uuid)
         },
     }
-    files = {data: json.dumps(as_data(found), separators=(",", ":"))}
+    files = {data: msgspec.json.encode(found).decode()}
     plots = tuple(_plots(found, source))
     return Page(
         path, wanted.title, "compare.html.j2", GROUP, context, plots, files, found.simulated

@@ -363,7 +363,7 @@ def _left_out(source: Source, every: Sequence[Known], most: int) -> str:
     return (
         f"There are {len(every):,} series: the plots and tables here have the newest "
         f"{plural(most, 'sample')} of each, so that this report stays small. Changes were found in "
-        "all samples; `acceptance history METRIC --values` has all of a series."
+        "all samples; `acceptance history METRIC --format csv` has all of a series."
     )
 
 

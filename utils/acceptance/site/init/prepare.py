@@ -157,13 +157,13 @@ def write(files: Mapping[Path, str]) -> None:
     for path, text in files.items():
         if INSTALLED and path.is_relative_to(ROOT):
             raise InitFault(
-                "nothing is written into an installed copy; name a folder of your own with --root, "
-                "or in ACCEPTANCE_SYSTEMS"
+                "nothing is written into an installed copy; name a folder of your own in "
+                "ACCEPTANCE_SYSTEMS"
             )
         try:
             state_files.write_text(path, text)
         except state_files.StoredFault as err:
-            raise InitFault(f"{err}; --root names another folder") from None
+            raise InitFault(f"{err}; ACCEPTANCE_SYSTEMS names another folder") from None
 
 
 def _paths(request: Request) -> tuple[Path, Path]:

@@ -1,0 +1,161 @@
+"""The fabric of a system as its adapters see it, with what the configuration says of its nodes."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from acceptance.core import machine
+from acceptance.core.errors import Fault
+from acceptance.core.findings import Observation
+from acceptance.core.paths import Workspace
+from acceptance.fabric import topology, view
+from acceptance.fabric.facts import Facts, facts_of
+from acceptance.fabric.node import NodeLinks
+from acceptance.fabric.topology import Joined, Reading, Topology
+from acceptance.launch import SLURM, SlurmFault, partition_nodes
+
+#: Seconds that a reading may take.
+_LIMIT = 600
+#: Faults that leave a reading as good as it is.
+_HARMLESS = ("names",)
+
+
+@dataclass(frozen=True)
+class FabricSite:
+    """A fabric of a system: the name of its files, adapters to look from, and its nodes.
+
+    An adapter without a name is the first one. `away` are nodes that are not up, and why.
+    """
+
+    name: str
+    adapters: tuple[str, ...] = ("",)
+    hosts: view.Hosts = field(default_factory=lambda: view.Hosts({}))
+    away: Mapping[str, str] = field(default_factory=dict)
+
+    def join(self, seen: Topology, known: Iterable[NodeLinks]) -> Joined:
+        """Join hosts with nodes: `known` by GUID, those of Slurm or else all by description."""
+        described = {
+            topology.called(device.name)
+            for device in seen.devices.values()
+            if device.kind == "host" and len(device.name.split()) > 1
+        }
+        return topology.join(seen, known, self.hosts.by_node or described)
+
+
+def fabric_of(
+    system: Mapping[str, Any], place_of: Callable[[str, str], str], only: str | None = None
+) -> FabricSite:
+    """Return the fabric of a system, or of the partition `only`; asks Slurm for the nodes.
+
+    Raises Fault where several partitions state who looks, and none of them is named.
+    """
+    name = system["name"]
+    facts: dict[str, Facts] = {}
+    for partition in system["partitions"]:
+        stated = facts_of(partition.get("extras", {}), place_of(name, partition["name"]))
+        if stated is not None and stated.technology == "infiniband":
+            facts[partition["name"]] = stated
+    if only is not None and only not in facts:
+        raise Fault(f"{name} has no partition {only!r} that states InfiniBand")
+    viewers = [part for part, stated in facts.items() if stated.view]
+    if only is None and len(viewers) > 1:
+        raise Fault(f"{name} has several fabrics: name one with --partition: {', '.join(viewers)}")
+    chosen = only or next(iter(viewers), None) or next(iter(facts), None)
+    by_node, away, alone = _nodes(system, facts)
+    alone = [facts[only]] if only else alone
+    others = alone[0] if len(alone) == 1 and not by_node else None
+    return FabricSite(
+        f"{name}-{only}" if len(viewers) > 1 else name,
+        tuple(dict.fromkeys(facts[chosen].devices)) or ("",) if chosen else ("",),
+        view.Hosts(by_node, others),
+        away,
+    )
+
+
+def _nodes(
+    system: Mapping[str, Any], facts: Mapping[str, Facts]
+) -> tuple[dict[str, Facts], dict[str, str], list[Facts]]:
+    """Return the facts of Slurm's nodes, which are away, and the facts of other partitions."""
+    by_node: dict[str, Facts] = {}
+    away: dict[str, str] = {}
+    alone: list[Facts] = []
+    for partition in system["partitions"]:
+        stated = facts.get(partition["name"])
+        if stated is None:
+            continue
+        if partition["scheduler"] not in SLURM:
+            alone.append(stated)
+            continue
+        with suppress(SlurmFault):  # the doctor says it
+            for node in partition_nodes(tuple(partition.get("access", ()))):
+                by_node[node.name] = stated
+                away |= {} if node.up else {node.name: node.text}
+    return by_node, away, alone
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was read, all adapters together; `joined` is None where the fabric was not looked at.
+
+    `deviations` are those of `view.judge`, `accepted` says what they were compared with.
+    """
+
+    readings: Sequence[Reading]
+    joined: Joined | None
+    deviations: Sequence[Observation] = ()
+    accepted: str = ""
+
+    @property
+    def unread(self) -> list[str]:
+        """Return the faults because of which something was not looked at."""
+        return [str(fault) for each in self.readings for fault in each.faults
+                if fault.kind not in _HARMLESS]  # fmt: skip
+
+    @property
+    def failing(self) -> list[Observation]:
+        """Return what deviates."""
+        return [each for each in self.deviations if each.fails]
+
+
+def read_live(folder: Path, adapters: Sequence[str]) -> list[Reading]:
+    """Read from each adapter into a folder; raises Fault where the script itself does not run."""
+    readings = []
+    for number, adapter in enumerate(adapters, 1):
+        device, _, port = adapter.partition("/")
+        words = [*(["-C", device] if device else []), *(["-P", port] if port else [])]
+        into = folder / str(number)
+        done = machine.run(["sh", str(topology.SCRIPT), str(into), *words], _LIMIT)
+        if done.fault and not into.is_dir():
+            raise Fault(done.fault)
+        readings.append(topology.read(into))
+    return readings
+
+
+def read_stored(folder: Path) -> list[Reading]:
+    """Read a stored reading, or all in a folder: one for each adapter."""
+    below = sorted(path.parent for path in folder.glob("*/begin")) if folder.is_dir() else []
+    return [topology.read(path) for path in below or [folder]]
+
+
+def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Workspace) -> Seen:
+    """Compare what was read with the facts, with what was accepted, and with the last counters."""
+    found = [each.topology for each in readings if each.topology is not None]
+    if not found:
+        return Seen(readings, None)
+    joined = site.join(topology.union(found), view.errors.known_nodes(workspace.var))
+    accepted = view.accepted.read(view.accepted.path_of(workspace.reference, site.name))
+    state, _ = view.errors.state_paths(workspace.var, site.name)
+    uncounted = all(each.counters is None for each in readings)
+    deviations, _ = view.judge(
+        joined.topology,
+        None if uncounted else {end: it for each in readings for end, it in each.errors.items()},
+        hosts=site.hosts,
+        accepted=accepted,
+        before=view.errors.read_state(state),
+        now=max((each.end or 0 for each in readings), default=0) or time.time(),
+        away=site.away,
+    )
+    return Seen(readings, joined, deviations, accepted.text_of_history if accepted else "")
