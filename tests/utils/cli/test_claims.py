@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.claims import FAILS, HOLDS, NOT_MEASURED
-from acceptance.cli import claims
+from acceptance.claims import FAILS, HOLDS, NOT_MEASURED, report
 from tests.made import Database
 from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
 from tests.utils.claims.made_world import NOW
@@ -187,9 +186,9 @@ def test_what_both_sides_share_is_said_once_and_a_size_never():
         benchmark="osu.bibw", metric="bandwidth", keys={**keys, "placement": "intra-node"}
     )
     assert (
-        claims._what(SimpleNamespace(left=left, right=right)) == "osu.bw / osu.bibw bandwidth np=2"
+        report.what(SimpleNamespace(left=left, right=right)) == "osu.bw / osu.bibw bandwidth np=2"
     )
     assert (
-        claims._what(SimpleNamespace(left=left, right=left))
+        report.what(SimpleNamespace(left=left, right=left))
         == "osu.bw bandwidth np=2;placement=inter-node"
     )

@@ -10,7 +10,4 @@ from acceptance.claims.evaluate import (
     ClaimResult,
     evaluate,
 )
-from acceptance.claims.pairs import Figure
 from acceptance.claims.report import UnknownSystem
-from acceptance.claims.results import Value
-from acceptance.claims.wording import described

@@ -23,11 +23,12 @@ from acceptance.claims.evaluate import (
     check_partitions,
     evaluate,
 )
+from acceptance.claims.pairs import Figure
 from acceptance.claims.results import Value, Wanted
 from acceptance.claims.wording import described
 from acceptance.core.errors import Fault
 from acceptance.core.words import is_simulated, model_of, read_metric
-from acceptance.references import Claim, Library, Side
+from acceptance.references import Claim, Library, Side, write_parameters
 from acceptance.rfm import Session, configuration, database
 from acceptance.simulation import Beyond, beyond, is_input
 from acceptance.store import open_store, reading
@@ -247,3 +248,58 @@ def _value(value: Value | None) -> dict[str, Any] | None:
         "session": value.session,
         "time": datetime.fromtimestamp(value.time, timezone.utc).isoformat(timespec="seconds"),
     }
+
+
+def what(result: ClaimResult) -> str:
+    """Return what both sides share: benchmark, metric and keys, as far as they are the same."""
+    left, right = result.left, result.right
+    if left is None or right is None:
+        return ""
+    common = {key: value for key, value in left.keys.items() if right.keys.get(key) == value}
+    common.pop("message_size", None)
+    names = [
+        first if first == second else f"{first} / {second}"
+        for first, second in ((left.benchmark, right.benchmark), (left.metric, right.metric))
+    ]
+    return " ".join(filter(None, (*names, write_parameters(common))))
+
+
+def side(result: ClaimResult, name: str) -> str:
+    """Return a side: where, in which keys it differs from the other one, and its value."""
+    left, right = result.left, result.right
+    if left is None or right is None:
+        stated = getattr(result.claim, name)
+        return described(result.claim, stated) if stated else ""
+    value, other = (left, right) if name == "left" else (right, left)
+    others = {**other.keys, "environment": other.environment}
+    keys = {
+        key: text
+        for key, text in {**value.keys, "environment": value.environment}.items()
+        if others.get(key) != text and key != "message_size"
+    }
+    where = ";".join(filter(None, (value.partition, write_parameters(keys))))
+    return f"{where}: {_number(value)}"
+
+
+def published(result: ClaimResult) -> str:
+    """Return the relation as it is stated: `>= 20 %`, `in 43..55 %`, `better`."""
+    claim = result.claim
+    value = "..".join(f"{bound:g}" for bound in claim.value)
+    return " ".join(filter(None, (claim.relation, value, claim.unit)))
+
+
+def ours(result: ClaimResult) -> str:
+    """Return the figure that the results give."""
+    compared = result.left and result.right and result.ours
+    return _number(compared) if compared else ""
+
+
+def note(result: ClaimResult) -> str:
+    """Return what is to be known of the result, or why there is none."""
+    if result.left and result.right:
+        return result.note
+    return f"{result.reason}: {result.detail}"
+
+
+def _number(figure: Value | Figure) -> str:
+    return f"{figure.value:.5g}" + ("" if figure.unit == "1" else f" {figure.unit}")

@@ -1,11 +1,14 @@
 """Arguments that several subcommands have, types of their values, and the past that they read."""
 
 import argparse
+from collections.abc import Callable
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from acceptance.cli.output import warn
+from acceptance.regressions import Judgement, judge
 from acceptance.regressions.history import History, load
 from acceptance.rfm import ResultsFault, lost
 
@@ -155,3 +158,15 @@ def read(options: argparse.Namespace, *, whole: bool = False) -> History:
         why = f"; {history.left_out}" if history.left_out else ""
         raise ResultsFault(f"{db}: no result of a system {options.system!r}{why}")
     return history
+
+
+def judgements(options: argparse.Namespace, history: History) -> Callable[[bool], Judgement]:
+    """Return what judges a history as the gate does: its simulated part, or what was measured."""
+    workspace = options.workspace
+    kept = workspace.detection_of(options.db or workspace.results)
+
+    @cache
+    def judged(simulated: bool) -> Judgement:
+        return judge.part_with_references(history, workspace.reference, kept, simulated=simulated)
+
+    return judged

@@ -13,9 +13,6 @@ from acceptance.claims import (
     NOT_MEASURED,
     WINDOW,
     ClaimResult,
-    Figure,
-    Value,
-    described,
     report,
 )
 from acceptance.cli.arguments import Commands, add_command, add_database, add_format, add_verbs
@@ -23,7 +20,6 @@ from acceptance.cli.output import emit
 from acceptance.core.text import bytes_text
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 from acceptance.guidelines import Violation
-from acceptance.references import write_parameters
 from acceptance.rfm import configuration, database
 from acceptance.verdict import Status
 
@@ -76,13 +72,13 @@ def run(options: argparse.Namespace) -> int:
         {
             "state": lambda each: "FAILS" if each.fails_expected else each.state,
             "claim": lambda each: f"{each.claim.paper}, {each.claim.where}",
-            "what": _what,
-            "left": lambda each: _side(each, "left"),
-            "right": lambda each: _side(each, "right"),
-            "published": _published,
-            "ours": _ours,
+            "what": report.what,
+            "left": lambda each: report.side(each, "left"),
+            "right": lambda each: report.side(each, "right"),
+            "published": report.published,
+            "ours": report.ours,
             "pairs": lambda each: each.left and each.right and f"{each.held} of {each.compared}",
-            "note": _note,
+            "note": report.note,
         },
         [*([""] if shown else []), *_counted(results, options)],
         report.as_data(results),
@@ -117,60 +113,6 @@ def _counted(results: Sequence[ClaimResult], options: argparse.Namespace) -> Ite
         elif result.state == NOT_MEASURED and claim.expected and claim.source == "site":
             # A contract that nobody can tell of is not fulfilled by that.
             yield f"NOT MEASURED, expected to hold: {claim.path}:{claim.line}: {result.detail}"
-
-
-def _what(result: ClaimResult) -> str:
-    """Return what both sides share: benchmark, metric and keys, as far as they are the same."""
-    left, right = result.left, result.right
-    if left is None or right is None:
-        return ""
-    common = {key: value for key, value in left.keys.items() if right.keys.get(key) == value}
-    common.pop("message_size", None)
-    names = [
-        first if first == second else f"{first} / {second}"
-        for first, second in ((left.benchmark, right.benchmark), (left.metric, right.metric))
-    ]
-    return " ".join(filter(None, (*names, write_parameters(common))))
-
-
-def _side(result: ClaimResult, name: str) -> str:
-    """Return a side: where, in which keys it differs from the other one, and its value."""
-    left, right = result.left, result.right
-    if left is None or right is None:
-        side = getattr(result.claim, name)
-        return described(result.claim, side) if side else ""
-    value, other = (left, right) if name == "left" else (right, left)
-    others = {**other.keys, "environment": other.environment}
-    keys = {
-        key: text
-        for key, text in {**value.keys, "environment": value.environment}.items()
-        if others.get(key) != text and key != "message_size"
-    }
-    where = ";".join(filter(None, (value.partition, write_parameters(keys))))
-    return f"{where}: {_number(value)}"
-
-
-def _published(result: ClaimResult) -> str:
-    """Return the relation as it is stated: `>= 20 %`, `in 43..55 %`, `better`."""
-    claim = result.claim
-    value = "..".join(f"{bound:g}" for bound in claim.value)
-    return " ".join(filter(None, (claim.relation, value, claim.unit)))
-
-
-def _ours(result: ClaimResult) -> str:
-    """Return the figure that the results give."""
-    compared = result.left and result.right and result.ours
-    return _number(compared) if compared else ""
-
-
-def _note(result: ClaimResult) -> str:
-    if result.left and result.right:
-        return result.note
-    return f"{result.reason}: {result.detail}"
-
-
-def _number(figure: Value | Figure) -> str:
-    return f"{figure.value:.5g}" + ("" if figure.unit == "1" else f" {figure.unit}")
 
 
 def _guidelines(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from acceptance.cli.arguments import (
     add_command,
     add_format,
     add_sources,
+    judgements,
     positive,
     read,
 )
@@ -27,8 +28,7 @@ from acceptance.comparison import (
 )
 from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
 from acceptance.core.words import is_simulated
-from acceptance.regressions import judge
-from acceptance.regressions.history import History, Series
+from acceptance.regressions.history import Series
 from acceptance.verdict import Status
 
 _EXAMPLES = """
@@ -81,14 +81,14 @@ def run(options: argparse.Namespace) -> int:
     """Print the comparison; the status says whether something is worse."""
     a, b = sides.read(options.a), sides.read(options.b)
     history = read(options, whole=True)
-    found = compare(
-        history,
-        a,
-        b,
-        nights=options.nights,
-        system=options.system,
-        starts=_Changes(options, history),
-    )
+    judged = judgements(options, history)
+
+    def starts(series: Series) -> list[int]:
+        """Return the samples after which the level changed, as `history` shows them."""
+        progress = judged(is_simulated(series.case.key.system)).progress
+        return [] if progress is None else [one.start for one in progress.scan(series).changes]
+
+    found = compare(history, a, b, nights=options.nights, system=options.system, starts=starts)
     if options.format == "table":
         print("\n".join(_listing(found, everything=options.all)))
     else:
@@ -96,27 +96,6 @@ def run(options: argparse.Namespace) -> int:
     if found.counts[Word.WORSE]:
         return Status.FAILED
     return Status.CANNOT_JUDGE if not found.judged or found.failed else Status.PASSED
-
-
-class _Changes:
-    """The samples after which the level of a series changed, as `history` shows them."""
-
-    def __init__(self, options: argparse.Namespace, history: History) -> None:
-        self.options, self.history = options, history
-        self.known: dict[bool, judge.Judgement] = {}
-
-    def __call__(self, series: Series) -> list[int]:
-        simulated = is_simulated(series.case.key.system)
-        if simulated not in self.known:
-            workspace = self.options.workspace
-            self.known[simulated] = judge.part_with_references(
-                self.history,
-                workspace.reference,
-                workspace.detection_of(self.options.db or workspace.results),
-                simulated=simulated,
-            )
-        progress = self.known[simulated].progress
-        return [] if progress is None else [one.start for one in progress.scan(series).changes]
 
 
 def _listing(found: Comparison, *, everything: bool) -> Iterator[str]:

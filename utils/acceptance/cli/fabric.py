@@ -14,7 +14,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
 from acceptance.core.text import plural, printable, wrapped
 from acceptance.core.words import is_simulated
-from acceptance.fabric import seen, topology, view
+from acceptance.fabric import seen, topology
 from acceptance.fabric.seen import Seen
 from acceptance.fabric.topology import Reading, summary
 from acceptance.rfm import configuration
@@ -58,7 +58,7 @@ def add(commands: Commands) -> None:
     accept.add_argument(
         "--reason", metavar="TEXT", required=True, help="why it is accepted; it is kept"
     )
-    accept.set_defaults(run=_accept_all)
+    accept.set_defaults(run=_accept)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -158,41 +158,10 @@ def _data(found: Seen) -> dict[str, Any]:
     }
 
 
-def _accept_all(options: argparse.Namespace) -> int:
+def _accept(options: argparse.Namespace) -> int:
     """Accept each fabric of a system that differs from what was accepted."""
     system = configuration.load(options.config_files).system(options.system)
-    places = [system["name"], *(f"{system['name']}-{p['name']}" for p in system["partitions"])]
-    found = 0
-    for name in places:
-        kept, path = view.errors.state_paths(options.workspace.var, name)
-        if lines := view.errors.read_lines(path):
-            found += 1
-            when = view.errors.stamp(view.errors.read_state(kept).time)
-            _accept(options, name, lines, when)
-    if cables := view.neighbours.known(options.workspace.var):
-        found += 1
-        path = view.neighbours.path_of(options.workspace.reference, system["name"])
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        changed = view.neighbours.take_over(path, cables, now, options.reason)
-        told = f"accepted: {path}" if changed else "nothing has changed"
-        print(f"{system['name']}: {plural(len(cables), 'cable')} of Ethernet: {told}")
-    if not found:
-        raise Fault(
-            f"no run has looked at the whole fabric of {system['name']} yet: reframe "
-            "--mode=maintenance does, where a partition states `view` (config/README.md)"
-        )
+    for line in seen.accept(system, options.workspace, options.reason):
+        change = line.startswith("  ")
+        print("\n".join(wrapped("", printable(line, keep=""), 2)) if change else line)
     return Status.PASSED
-
-
-def _accept(options: argparse.Namespace, name: str, lines: str, when: str) -> None:
-    path = view.accepted.path_of(options.workspace.reference, name)
-    known = view.accepted.read(path)
-    if known and view.accepted.body(known.topology) == lines:
-        print(f"{name}: nothing has changed since it was {known.text_of_history}")
-        return
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    changes = view.accepted.take_over(path, lines, now, options.reason)
-    told = plural(len(changes), "change") if known else "for the first time"
-    print(f"{name}: accepted as it was read at {when}, {told}: {path}")
-    for each in changes:
-        print("\n".join(wrapped("", printable(each.text, keep=""), 2)))

@@ -7,17 +7,23 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
-from itertools import chain
 from typing import Any, NamedTuple
 
 from acceptance.alerts import HISTORY, Alert
-from acceptance.cli.arguments import Commands, add_command, add_format, add_sources, read
+from acceptance.cli.arguments import (
+    Commands,
+    add_command,
+    add_format,
+    add_sources,
+    judgements,
+    read,
+)
 from acceptance.cli.output import Columns, emit
 from acceptance.core.errors import Fault
 from acceptance.core.text import WIDTH, plural, table, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
-from acceptance.regressions import Change, Judgement, judge
+from acceptance.regressions import Change, Judgement
 from acceptance.regressions.history import Series, day, software_text
 from acceptance.verdict import Status
 
@@ -69,37 +75,32 @@ def run(options: argparse.Namespace) -> int:
         why = f"; {history.left_out}" if history.left_out else ""
         raise Fault(f"no series fits {' '.join(options.metric) or 'anything'}{why}")
     # By the same judge as the gate: what that alarms is shown here.
-    past: list[Past] = []
-    notes = [*history.notes]
-    for simulated in (False, True):
-        alike = [series for series in chosen if is_simulated(series.case.key.system) == simulated]
-        if not alike:
-            continue
-        judgement = judge.part_with_references(
-            history,
-            options.workspace.reference,
-            options.workspace.detection_of(options.db or options.workspace.results),
-            simulated=simulated,
-        )
-        assert judgement.progress is not None  # there are series
-        past += [Past(one, judgement.progress.scan(one), _alarms(one, judgement)) for one in alike]
-        notes += [judgement.fault] if judgement.fault and judgement.fault not in notes else []
+    judged = judgements(options, history)
+    past = [_past(one, judged(is_simulated(one.case.key.system))) for one in chosen]
+    parts = sorted({is_simulated(one.case.key.system) for one in chosen})
+    faults = [judged(simulated).fault for simulated in parts]
+    notes = [*history.notes, *dict.fromkeys(filter(None, faults))]
     if options.format == "text":
         print(_listing(past, notes))
     else:
-        rows = (_samples(*one[:2]) for one in past) if options.format == "csv" else ()
-        data = [_data(one) for one in past] if options.format == "json" else None
-        emit(options, [*chain.from_iterable(rows)], _COLUMNS, data=data)
+        rows = [
+            {"series": series.name, "unit": series.unit, **sample}
+            for series, scan, _ in past
+            for sample in _samples(series, scan)
+        ]
+        emit(options, rows, _COLUMNS, data=[*map(_data, past)])
     return Status.FAILED if history.faults else Status.PASSED
 
 
-def _alarms(series: Series, judgement: Judgement) -> list[tuple[Alert, Change]]:
-    return [
+def _past(series: Series, judgement: Judgement) -> Past:
+    assert judgement.progress is not None  # there are series
+    alarms = [
         (incident.alert, change)
         for incident in judgement.incidents
         for change in incident.changes
         if change.series is series
     ]
+    return Past(series, judgement.progress.scan(series), alarms)
 
 
 def _listing(past: list[Past], notes: Iterable[str]) -> str:
@@ -191,10 +192,8 @@ def _samples(series: Series, scan: Scan) -> Iterator[dict[str, Any]]:
         }
         before = software
         yield {
-            "series": series.name,
             "time": _iso(run.time),
             "value": float(value),
-            "unit": series.unit,
             "session": run.session.uuid,
             "source": "perflog" if run.session.perflog else "database",
             "software": software,

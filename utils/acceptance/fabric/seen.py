@@ -1,9 +1,10 @@
 """The fabric of a system as its adapters see it, with what the configuration says of its nodes."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
 from acceptance.core.paths import Workspace
+from acceptance.core.text import plural
 from acceptance.fabric import topology, view
 from acceptance.fabric.facts import Facts, facts_of
 from acceptance.fabric.node import NodeLinks
@@ -159,3 +161,45 @@ def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Wor
         away=site.away,
     )
     return Seen(readings, joined, deviations, accepted.text_of_history if accepted else "")
+
+
+def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iterator[str]:
+    """Accept each fabric of a system as the last run has seen it, and its cables of Ethernet.
+
+    Yields a line for each, and below it one for each change, indented. Raises Fault where no run
+    has looked at any.
+    """
+    main, found = system["name"], False
+    for name in (main, *(f"{main}-{partition['name']}" for partition in system["partitions"])):
+        kept, path = view.errors.state_paths(workspace.var, name)
+        if lines := view.errors.read_lines(path):
+            found = True
+            when = view.errors.stamp(view.errors.read_state(kept).time)
+            yield from _accept(view.accepted.path_of(workspace.reference, name), name, lines, when,
+                               reason)  # fmt: skip
+    if cables := view.neighbours.known(workspace.var):
+        found = True
+        path = view.neighbours.path_of(workspace.reference, main)
+        changed = view.neighbours.take_over(path, cables, _now(), reason)
+        told = f"accepted: {path}" if changed else "nothing has changed"
+        yield f"{main}: {plural(len(cables), 'cable')} of Ethernet: {told}"
+    if not found:
+        raise Fault(
+            f"no run has looked at the whole fabric of {main} yet: reframe --mode=maintenance "
+            "does, where a partition states `view` (config/README.md)"
+        )
+
+
+def _accept(path: Path, name: str, lines: str, when: str, reason: str) -> Iterator[str]:
+    known = view.accepted.read(path)
+    if known and view.accepted.body(known.topology) == lines:
+        yield f"{name}: nothing has changed since it was {known.text_of_history}"
+        return
+    changes = view.accepted.take_over(path, lines, _now(), reason)
+    told = plural(len(changes), "change") if known else "for the first time"
+    yield f"{name}: accepted as it was read at {when}, {told}: {path}"
+    yield from (f"  {each.text}" for each in changes)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
