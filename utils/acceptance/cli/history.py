@@ -82,13 +82,15 @@ def run(options: argparse.Namespace) -> int:
     notes = [*history.notes, *dict.fromkeys(filter(None, faults))]
     if options.format == "text":
         print(_listing(past, notes))
+    elif options.format == "json":
+        emit(options, [*map(_data, past)], {})
     else:
-        rows = [
+        samples = [
             {"series": series.name, "unit": series.unit, **sample}
             for series, scan, _ in past
             for sample in _samples(series, scan)
         ]
-        emit(options, rows, _COLUMNS, data=[*map(_data, past)])
+        emit(options, samples, _COLUMNS)
     return Status.FAILED if history.faults else Status.PASSED
 
 

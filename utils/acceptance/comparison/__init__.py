@@ -3,4 +3,4 @@
 from acceptance.comparison import sides
 from acceptance.comparison.compare import CHANCE, NIGHTS, Starts, compare, percent
 from acceptance.comparison.model import Comparison, Row, SideFacts, Word
-from acceptance.comparison.sides import FORMS, Asked, SideFault, read
+from acceptance.comparison.sides import FORMS, SideFault, read
