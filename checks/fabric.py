@@ -7,6 +7,7 @@ import reframe as rfm
 from reframe.core.backends import getlauncher
 from reframe.core.exceptions import SanityError
 
+from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, link_check, link_report, topology, view
@@ -237,16 +238,16 @@ class FabricView(JudgedCheck):
         known = [] if self.simulated else view.errors.known_nodes(var)
         seen = whole_fabric.joined(self.looked.topology, by_node, known)
         accepted = whole_fabric.accepted_of(name)
-        kept, lines = view.errors.state_paths(var, name)
+        kept, last = view.errors.state_paths(var, name)
         with view.errors.state_locked(var, name):
             before = view.errors.read_state(kept)
             found, state = view.judge(
                 seen.topology, self.looked.counters, hosts=view.Hosts(by_node, others),
                 accepted=accepted, before=before, now=self.looked.time or time.time(), away=away,
             )  # fmt: skip
-            text = view.accepted.body(seen.topology)
+            fabric = view.accepted.Kept.of(seen.topology)
             view.errors.write_state(kept, state)
-            view.errors.write_lines(lines, text)
+            state_files.write(last, fabric)
         failing = len(view.failing(found))
         self.provenance |= {
             "fabric": "; ".join([
@@ -255,7 +256,7 @@ class FabricView(JudgedCheck):
                 *view.structure_text(seen.topology),
             ]),
             "fabric_name": name,
-            "fabric_sha256": view.accepted.checksum(text),
+            "fabric_sha256": view.accepted.checksum(fabric),
         }  # fmt: skip
         return [*self.looked.notes, *found]
 

@@ -144,7 +144,7 @@ def last_seen(var, simulated):
     paths = sorted((var / "fabric").glob("*.fabric"))
     for path in (path for path in paths if is_simulated(path.stem) == simulated):
         with suppress(Fault):
-            found.append(view.accepted.topology_of(view.errors.read_lines(path), str(path)))
+            found.append(view.accepted.last_read(path).topology)
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
+from acceptance.core import state_files
 from acceptance.fabric import view
 from acceptance.nodes import AllPairs, culprits
 from tests import made_matrices
@@ -104,16 +105,16 @@ def fabric_case(workspace, before, now, name="made", **fields):
         now, {errors: {"SymbolErrorCounter": 900_000}}, hosts=view.Hosts({}), accepted=accepted,
         before=view.State(1.79e9 - 86400, {}), now=1.79e9,
     )  # fmt: skip
-    text = view.accepted.body(now)
-    kept, lines = view.errors.state_paths(workspace.var, name)
+    fabric = view.accepted.Kept.of(now)
+    kept, last = view.errors.state_paths(workspace.var, name)
     view.errors.write_state(kept, state)
-    view.errors.write_lines(lines, text)
+    state_files.write(last, fabric)
     if before is not None:
         path = view.accepted.path_of(workspace.reference, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        view.accepted.write(path, view.accepted.body(before), accepted.history)
+        view.accepted.write(path, view.accepted.Kept.of(before), accepted.history)
     told = {"fabric": "read by mlx5_0 of login1", "fabric_name": name,
-            "fabric_sha256": view.accepted.checksum(text)}  # fmt: skip
+            "fabric_sha256": view.accepted.checksum(fabric)}  # fmt: skip
     return Case(**{
         "name": "FabricView %part=compute", "benchmark": "fabric.view", "suite": "fabric",
         "nodes": ("node0001",), "metrics": {"links": (len(now.links), "1")}, "provenance": told,

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from acceptance.core import state_files
 from acceptance.fabric import Facts, view
 from acceptance.rfm import database as results
 from checks import whole_fabric
@@ -154,8 +155,8 @@ def test_pairs_that_cross_every_cable_are_chosen_by_the_names_of_nodes(
         measured[place[one], place[other]] = True
     assert ways.uncrossed(measured) == ()
     # How far nodes are from each other is known from the fabric as it was read last.
-    lines = view.errors.state_paths(tmp_path, "made")[1]
-    view.errors.write_lines(lines, view.accepted.body(ways.topology))
+    last = view.errors.state_paths(tmp_path, "made")[1]
+    state_files.write(last, view.accepted.Kept.of(ways.topology))
     assert whole_fabric.hops_of(NAMES[:2]) == "2"
     assert whole_fabric.hops_of(NAMES[1:3]) == "4"
     assert whole_fabric.hops_of(NAMES) == "2..4"

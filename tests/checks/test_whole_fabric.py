@@ -137,8 +137,8 @@ def test_an_acceptance_stores_the_first_fabric_and_keeps_an_accepted_one(nights,
     assert not path.exists()
     (stored,) = build.accept_fabrics(data, workspace)
     assert stored == f"fabric made is accepted: {path}"
-    lines = view.accepted.body(view.accepted.read(path).topology)
-    assert view.accepted.checksum(lines) == case.provenance["fabric_sha256"]
+    kept = view.accepted.Kept.of(view.accepted.read(path).topology)
+    assert view.accepted.checksum(kept) == case.provenance["fabric_sha256"]
 
 
 def test_each_fault_is_exported_with_its_link(nights, tmp_path):

@@ -194,7 +194,8 @@ class Drills:
             place = view.accepted.path_of(self.reference, path.stem)
             place.unlink(missing_ok=True)
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            view.accepted.take_over(place, view.errors.read_lines(path), now, "the healthy system")
+            fabric = view.accepted.last_read(path)
+            view.accepted.take_over(place, fabric, now, "the healthy system")
 
     def _record(self) -> None:
         """Record what the healthy nights gave; that judges the next ones, exactly."""

@@ -172,10 +172,10 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
     main, found = system["name"], False
     for name in (main, *(f"{main}-{partition['name']}" for partition in system["partitions"])):
         kept, path = view.errors.state_paths(workspace.var, name)
-        if lines := view.errors.read_lines(path):
+        if (fabric := view.accepted.last_read(path)) is not None:
             found = True
             when = view.errors.stamp(view.errors.read_state(kept).time)
-            yield from _accept(view.accepted.path_of(workspace.reference, name), name, lines, when,
+            yield from _accept(view.accepted.path_of(workspace.reference, name), name, fabric, when,
                                reason)  # fmt: skip
     if cables := view.neighbours.known(workspace.var):
         found = True
@@ -190,12 +190,14 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
         )
 
 
-def _accept(path: Path, name: str, lines: str, when: str, reason: str) -> Iterator[str]:
+def _accept(
+    path: Path, name: str, fabric: view.accepted.Kept, when: str, reason: str
+) -> Iterator[str]:
     known = view.accepted.read(path)
-    if known and view.accepted.body(known.topology) == lines:
+    if known and view.accepted.Kept.of(known.topology) == fabric:
         yield f"{name}: nothing has changed since it was {known.text_of_history}"
         return
-    changes = view.accepted.take_over(path, lines, _now(), reason)
+    changes = view.accepted.take_over(path, fabric, _now(), reason)
     told = plural(len(changes), "change") if known else "for the first time"
     yield f"{name}: accepted as it was read at {when}, {told}: {path}"
     yield from (f"  {each.text}" for each in changes)

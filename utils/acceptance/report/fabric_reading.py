@@ -66,17 +66,17 @@ def reading(source: Source, case: Newest) -> Reading:
         (each for each in names if each and view.errors.state_paths(var, each)[1].exists()),
         names[0] or stored.system,
     )
-    state_file, lines_file = view.errors.state_paths(var, name)
+    state_file, kept_file = view.errors.state_paths(var, name)
     topology = accepted = None
     state = view.State()
     try:
-        if lines := view.errors.read_lines(lines_file):
-            topology = view.accepted.topology_of(lines, str(lines_file))
+        if (kept := view.accepted.last_read(kept_file)) is not None:
+            topology = kept.topology
             known = stored.provenance.get("fabric_sha256")
-            if known and known != view.accepted.checksum(lines):
+            if known and known != view.accepted.checksum(kept):
                 faults.append("the drawing is of a later reading than the table: it was read again")
         else:
-            faults.append(f"nothing of it is kept in {lines_file}: there is no drawing")
+            faults.append(f"nothing of it is kept in {kept_file}: there is no drawing")
         accepted = view.accepted.read(view.accepted.path_of(reference, name))
         state = view.errors.read_state(state_file)
     except Fault as err:

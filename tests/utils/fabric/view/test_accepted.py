@@ -1,7 +1,10 @@
-"""The file of an accepted fabric: written and read back, and refused with the line."""
+"""The file of an accepted fabric: written and read back, and refused with what is wrong."""
 
+import json
+import re
 import textwrap
 
+import msgspec
 import pytest
 
 from acceptance.core.errors import Fault, ParseError
@@ -9,46 +12,64 @@ from acceptance.fabric import view
 from tests.places import ROOT
 from tests.utils.fabric.view import faults as those
 
-HEAD = "fabric 1\naccepted 2026-11-22T18:00:00+00:00 a test\n"
-SWITCH = "switch 0x248a070300a00000 leaf01\n"
-HOST = "host 0x98039b0300500000 node0001 mlx5_0\n"
-NODE = "node node0001 0x98039b0300500000\n"
-LINK = "link 0x248a070300a00000[1] 0x98039b0300500000[1] 4x HDR # node0001[1] - leaf01[1]\n"
+LEAF, NODE = "0x248a070300a00000", "0x98039b0300500000"
+LINK = f"{LEAF}[1] {NODE}[1]"
+FABRIC = {
+    "switches": {LEAF: "leaf01"},
+    "hosts": {NODE: "node0001 mlx5_0"},
+    "nodes": {"node0001": [NODE]},
+    "links": {LINK: "4x HDR # node0001[1] - leaf01[1]"},
+}
+FILE = {"accepted": {"2026-11-22T18:00:00+00:00": "a test"}, "fabric": FABRIC}
 
 
 def test_what_was_written_is_read_back(tmp_path):
     found, _ = those.made(those.small())
     path = view.accepted.path_of(tmp_path, "made")
-    lines = view.accepted.body(found)
-    assert view.accepted.take_over(path, lines, "2026-11-22T18:00:00+00:00", "a\ntest") == []
+    kept = view.accepted.Kept.of(found)
+    assert view.accepted.take_over(path, kept, "2026-11-22T18:00:00+00:00", "a\ntest") == []
     known = view.accepted.read(path)
     assert known.history == (("2026-11-22T18:00:00+00:00", "a test"),)
-    assert view.accepted.body(known.topology) == lines
-    assert path.read_text() == HEAD + lines
+    assert view.accepted.Kept.of(known.topology) == kept
+    # What is read again and written again is the same text: a change is one of few lines in git.
+    text = path.read_text()
+    view.accepted.write(path, view.accepted.Kept.of(known.topology), known.history)
+    assert path.read_text() == text
+    assert view.accepted.checksum(kept) == view.accepted.checksum(
+        view.accepted.Kept.of(known.topology)
+    )
     assert view.accepted.read(tmp_path / "none") is None
 
 
+def fabric(**changes):
+    """Return a file of an accepted fabric that is another one in these keys."""
+    return json.dumps({**FILE, "fabric": {**FABRIC, **changes}})
+
+
 @pytest.mark.parametrize(
-    ("text", "line", "why"),
+    ("text", "why"),
     [
-        ("", 1, "the first line has to be 'fabric 1'"),
-        ("fabric 2\n", 1, "the first line has to be"),
-        (HEAD + SWITCH + "<<<<<<< HEAD\n", 4, "no line of a fabric"),
-        (HEAD + SWITCH + SWITCH, 4, "stands twice"),
-        (HEAD + "switch 0x248a leaf01\n", 3, "no line of a fabric"),
-        (HEAD + SWITCH + LINK, 4, "0x98039b0300500000 has no line"),
-        (HEAD + NODE, 3, "0x98039b0300500000 has no line"),
-        (HEAD + SWITCH + HOST + LINK + LINK, 6, "has two links"),
-        ("fabric 1\naccepted yesterday it was well\n", 2, "yesterday"),
-        (HEAD + SWITCH + HOST + LINK.rstrip("\n"), 5, "middle of a line"),
-        (HEAD, 0, "there is no device"),
-        ("fabric 1\n" + SWITCH, 0, "no line says when it was accepted"),
+        ("", "truncated"),
+        ("<<<<<<< HEAD\n", "malformed"),
+        ("[]", "Expected `object`"),
+        (fabric()[:-1], "truncated"),
+        (fabric(cables={}), "unknown field `cables`"),
+        (fabric(switches={"0x248a": "leaf01"}), "matching regex"),
+        (fabric(links={LINK: "HDR"}), "matching regex"),
+        (fabric(switches={}), f"{LEAF} is no switch and no host"),
+        (fabric(hosts={}, links={}), f"{NODE} is no switch and no host"),
+        (fabric(links={LINK: "4x HDR", f"{LEAF}[2] {NODE}[1]": "4x HDR"}), "has two links"),
+        (fabric(switches={}, hosts={}, nodes={}, links={}), "there is no device"),
+        (json.dumps({**FILE, "accepted": {"yesterday": "it was well"}}), "RFC3339"),
+        (json.dumps({**FILE, "accepted": {}}), "length >= 1"),
     ],
 )
-def test_another_text_is_refused_with_its_line(text, line, why):
-    with pytest.raises(ParseError, match=why) as caught:
-        view.accepted.parse(text, "made.fabric")
-    assert (caught.value.number, caught.value.where) == (line, "made.fabric")
+def test_another_text_is_refused_with_its_file(tmp_path, text, why):
+    path = tmp_path / "made.fabric"
+    path.write_text(text)
+    with pytest.raises(ParseError, match=re.escape(why)) as caught:
+        view.accepted.read(path)
+    assert caught.value.where == str(path)
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", "{", '{"version": 2}'])
@@ -58,9 +79,12 @@ def test_a_state_that_is_none_is_refused(tmp_path, text):
         view.errors.read_state(tmp_path / "made.json")
 
 
-def test_the_example_of_the_readme_is_read():
+def test_the_example_of_the_readme_is_read(tmp_path):
     text = (ROOT / "reference/README.md").read_text()
-    block = text.partition("    fabric 1\n")[2].partition("\n\n")[0]
-    known = view.accepted.parse(textwrap.dedent(f"    fabric 1\n{block}\n"), "README.md")
+    block = text.partition('    {\n     "accepted"')[2].partition("\n\n")[0]
+    path = tmp_path / "made.fabric"
+    path.write_text(textwrap.dedent(f'    {{\n     "accepted"{block}\n'))
+    known = view.accepted.read(path)
     assert len(known.history) == 2
-    assert view.accepted.body(known.topology) in textwrap.dedent(f"{block}\n")
+    assert known.topology.device_name(LEAF) == "leaf01"
+    assert view.accepted.Kept.of(known.topology) == msgspec.convert(FABRIC, view.accepted.Kept)

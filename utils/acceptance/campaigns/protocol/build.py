@@ -164,7 +164,7 @@ def _asked(
             and system["name"] in environment.get("target_systems", [system["name"]])
         ],
         "references": _checksums(
-            workspace.reference, "**/*.csv", "**/*.fabric", "**/*.lldp.json", "*.yaml", "*.bib"
+            workspace.reference, "**/*.csv", "**/*.fabric", "**/*.lldp", "*.yaml", "*.bib"
         ),
         "checks": _checksums(workspace.checks, "*.py", "src/*"),
         "tolerances": tolerances,
@@ -316,14 +316,14 @@ def accept_fabrics(data: Mapping[str, Any], workspace: Workspace) -> Iterator[st
     }
     for name, fabric in seen.items():
         path = view.accepted.path_of(workspace.reference, name)
-        lines = view.errors.read_lines(view.errors.state_paths(workspace.var, name)[1])
+        last = view.accepted.last_read(view.errors.state_paths(workspace.var, name)[1])
         if known := view.accepted.read(path):
             told = f"stays as it was {known.text_of_history}; `acceptance fabric accept` changes it"
         elif data["outcome"] not in (ACCEPTED, RESERVED):
             told = f"is not stored as accepted: {data['outcome']}"
-        elif view.accepted.checksum(lines) != fabric:
+        elif last is None or view.accepted.checksum(last) != fabric:
             told = "is not stored as accepted: it was read again since"
         else:
-            view.accepted.take_over(path, lines, data["ended"], f"acceptance {data['campaign']}")
+            view.accepted.take_over(path, last, data["ended"], f"acceptance {data['campaign']}")
             told = f"is accepted: {path}"
         yield f"fabric {name} {told}"

@@ -1,13 +1,7 @@
-"""The accepted fabric: `reference/sites/<system>.fabric`, sorted text that fits git.
+"""The accepted fabric: `reference/sites/<system>.fabric`, JSON that fits git.
 
-That of a simulated system is in `reference/simulated/`.
-
-    fabric 1
-    accepted 2026-11-22T18:00:00+00:00 acceptance accept-2026-11-22
-    switch 0x248a070300a00000 leaf01
-    link 0x248a070300a00000[1] 0x98039b0300500000[1] 4x HDR # node0001[1] - leaf01[1]
-
-`reference/README.md` says what each line means.
+That of a simulated system is in `reference/simulated/`. `reference/README.md` says what each key
+means, and has an example.
 
 The build of a fabric: leaves with fewer uplinks than their siblings, and what hangs on one.
 """
@@ -15,34 +9,103 @@ The build of a fabric: leaves with fewer uplinks than their siblings, and what h
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated, TypeVar
 
+import msgspec
+from msgspec import Meta, Struct
+
+from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.findings import Observation
 from acceptance.core.paths import INSTALLED, ROOT
-from acceptance.core.state_files import write_text
 from acceptance.core.text import one_line, plural
 from acceptance.core.words import is_simulated
-from acceptance.fabric.topology import Device, End, Leaf, Link, Topology, parts, structure, summary
+from acceptance.fabric.topology import (
+    Device,
+    End,
+    Leaf,
+    Link,
+    Topology,
+    is_switch,
+    parts,
+    structure,
+    summary,
+)
 from acceptance.fabric.view import kinds
 from acceptance.fabric.view.changes import changes
 from acceptance.fabric.view.kinds import Places
 
-_VERSION = "fabric 1"
 _SUFFIX = ".fabric"
-_GUID = r"0x[0-9a-f]{16}"
-_LINE = {
-    "accepted": re.compile(r"(?P<time>\S+) (?P<reason>\S.*)"),
-    "switch": re.compile(rf"(?P<guid>{_GUID}) (?P<name>\S.*)"),
-    "host": re.compile(rf"(?P<guid>{_GUID}) (?P<name>\S.*)"),
-    "node": re.compile(rf"(?P<name>\S+)(?P<guids>( {_GUID})+)"),
-    "link": re.compile(
-        rf"(?P<a>{_GUID})\[(?P<pa>\d+)\] (?P<b>{_GUID})\[(?P<pb>\d+)\] (?P<width>\d+x) "
-        r"(?P<speed>\S+)( # .*)?"
-    ),
-}
+_Guid = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}$")]
+_Name = Annotated[str, Meta(pattern=r"^\S")]
+_Ends = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}\[\d+\] 0x[0-9a-f]{16}\[\d+\]$")]
+_Trained = Annotated[str, Meta(pattern=r"^\d+x \S+( # .*)?$")]
+_END = re.compile(r"(\w+)\[(\d+)\]")
+_T = TypeVar("_T")
+
+
+class Kept(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is stored of a fabric, which says nothing of a time.
+
+    Switches and hosts are names by GUID, nodes have the GUIDs of their adapters. A link is that of
+    the ports at both ends, with width and speed; what follows `#` is for people. Raises ValueError
+    for a GUID of no device, and a port with two links.
+    """
+
+    switches: dict[_Guid, _Name]
+    hosts: dict[_Guid, _Name]
+    nodes: dict[_Name, tuple[_Guid, ...]]
+    links: dict[_Ends, _Trained]
+
+    def __post_init__(self) -> None:
+        """Check it as a whole."""
+        ends = [end for link in self.links for end in link.split()]
+        guids = [guid for adapters in self.nodes.values() for guid in adapters]
+        for guid in (*guids, *(end.partition("[")[0] for end in ends)):
+            if guid not in self.switches and guid not in self.hosts:
+                raise ValueError(f"{guid} is no switch and no host")
+        if len({*ends}) < len(ends):
+            raise ValueError(f"{next(e for e in ends if ends.count(e) > 1)} has two links")
+        if not (self.switches or self.hosts):
+            raise ValueError("there is no device")
+
+    @classmethod
+    def of(cls, topology: Topology) -> "Kept":
+        """Return what is stored of a fabric, sorted, so that a change is one of few lines."""
+        devices = {
+            guid: (is_switch(device), one_line(device.name) or "?")
+            for guid, device in sorted(topology.devices.items())
+        }
+        places, links = Places(topology), {}
+        for link in sorted(topology.links, key=lambda link: link.ends):
+            ends = " ".join(f"{end.guid}[{end.port}]" for end in link.ends)
+            links[ends] = f"{link.width} {link.speed} # {one_line(places.link(link.ends))}"
+        return cls(
+            {guid: name for guid, (switch, name) in devices.items() if switch},
+            {guid: name for guid, (switch, name) in devices.items() if not switch},
+            {node: tuple(sorted(guids)) for node, guids in sorted(topology.hosts.items())},
+            links,
+        )
+
+    @property
+    def topology(self) -> Topology:
+        """Return the fabric."""
+        devices = {guid: Device(guid, "switch", name, 0, 0) for guid, name in self.switches.items()}
+        devices |= {guid: Device(guid, "host", name, 0, 0) for guid, name in self.hosts.items()}
+        links = []
+        for ends, trained in self.links.items():
+            one, other = sorted(End(guid, int(port)) for guid, port in _END.findall(ends))
+            width, speed = trained.split()[:2]
+            links.append(Link((one, other), width, speed, "Active"))
+        return Topology(devices, tuple(links), self.nodes)
+
+
+class _File(Struct, forbid_unknown_fields=True):
+    accepted: Annotated[dict[datetime, str], Meta(min_length=1)]
+    fabric: Kept
 
 
 @dataclass(frozen=True)
@@ -64,122 +127,43 @@ def path_of(reference: Path, name: str) -> Path:
     return reference / ("simulated" if is_simulated(name) else "sites") / f"{name}{_SUFFIX}"
 
 
-def body(topology: Topology) -> str:
-    """Return the lines of devices, nodes and links, which say nothing of a time."""
-    places = Places(topology)
-    lines = [
-        f"{device.kind} {guid} {one_line(device.name) or '?'}"
-        for guid, device in topology.devices.items()
-    ]
-    lines += [f"node {name} {' '.join(sorted(guids))}" for name, guids in topology.hosts.items()]
-    lines += [
-        f"link {link.ends[0].guid}[{link.ends[0].port}] {link.ends[1].guid}[{link.ends[1].port}] "
-        f"{link.width} {link.speed} # {one_line(places.link(link.ends))}"
-        for link in topology.links
-    ]
-    order = [*_LINE]
-    lines.sort(key=lambda line: (order.index(line.partition(" ")[0]), line))
-    return "".join(f"{line}\n" for line in lines)
+def checksum(fabric: Kept) -> str:
+    """Return the SHA-256 of a fabric."""
+    return hashlib.sha256(msgspec.json.encode(fabric, order="sorted")).hexdigest()
 
 
-def checksum(text: str) -> str:
-    """Return the SHA-256 of the lines of a fabric."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def write(path: Path, lines: str, history: Iterable[tuple[str, str]]) -> None:
-    """Write the lines of a fabric as accepted; raises StoredFault."""
-    accepted = "".join(f"accepted {time} {one_line(reason)}\n" for time, reason in history)
-    write_text(path, f"{_VERSION}\n{accepted}{lines}")
+def write(path: Path, fabric: Kept, history: Iterable[tuple[str, str]]) -> None:
+    """Write a fabric as accepted; raises StoredFault."""
+    accepted = {datetime.fromisoformat(time): one_line(reason) for time, reason in history}
+    state_files.write(path, _File(accepted, fabric))
 
 
 def read(path: Path) -> Accepted | None:
     """Read the accepted state of a fabric; None where there is none yet.
 
-    Raises ParseError with the line for anything else than such a file, Fault for what cannot be
-    read.
+    Raises ParseError for anything else than such a file, StoredFault for what cannot be read.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    if (kept := _read(path, _File)) is None:
         return None
-    except (OSError, UnicodeDecodeError) as err:
-        raise Fault(f"cannot be read: {err}", where=str(path)) from None
-    return parse(text, str(path))
+    history = ((time.isoformat(), reason) for time, reason in kept.accepted.items())
+    return Accepted(kept.fabric.topology, tuple(history))
 
 
-def parse(text: str, source: str) -> Accepted:
-    """Read the text of an accepted fabric; raises ParseError with the line."""
-    reader = _Reader()
-    lines = text.splitlines()
-    if lines[:1] != [_VERSION]:
-        raise ParseError(source, f"the first line has to be {_VERSION!r}", number=1)
-    for number, line in enumerate(lines[1:], 2):
-        try:
-            reader.read(line)
-        except ValueError as err:
-            raise ParseError(source, str(err), number=number, line=line) from None
-    if not text.endswith("\n"):
-        raise ParseError(source, "ends in the middle of a line", number=len(lines))
-    if not (reader.history and reader.devices):
-        raise ParseError(source, "no line says when it was accepted, or there is no device")
-    topology = Topology(reader.devices, tuple(reader.links), reader.nodes)
-    return Accepted(topology, tuple(reader.history))
+def last_read(path: Path) -> Kept | None:
+    """Return a fabric as it was read last, None where it never was; raises as `read`."""
+    return _read(path, Kept)
 
 
-def topology_of(lines: str, source: str) -> Topology:
-    """Return the fabric of lines that `body` made; raises ParseError."""
-    return parse(f"{_VERSION}\naccepted 1970-01-01 as it was read\n{lines}", source).topology
+def _read(path: Path, kind: type[_T]) -> _T | None:
+    try:
+        found: _T | None = state_files.read(path, kind)
+    except ValueError as err:
+        raise ParseError(str(path), f"no fabric: {err}") from None
+    return found
 
 
-@dataclass
-class _Reader:
-    history: list[tuple[str, str]] = field(default_factory=list)
-    devices: dict[str, Device] = field(default_factory=dict)
-    nodes: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    links: list[Link] = field(default_factory=list)
-    used: set[End] = field(default_factory=set)
-
-    def read(self, line: str) -> None:
-        kind, _, rest = line.partition(" ")
-        match = _LINE[kind].fullmatch(rest) if kind in _LINE else None
-        if match is None:
-            raise ValueError(f"no line of a fabric; these begin with {', '.join(_LINE)}")
-        if kind == "accepted":
-            datetime.fromisoformat(match["time"])
-            self.history.append((match["time"], match["reason"]))
-        elif kind == "node":
-            self._once(self.nodes, match["name"])
-            self.nodes[match["name"]] = tuple(map(self._known, match["guids"].split()))
-        elif kind == "link":
-            self._link(match)
-        else:
-            self._once(self.devices, match["guid"])
-            self.devices[match["guid"]] = Device(
-                match["guid"], "switch" if kind == "switch" else "host", match["name"], 0, 0
-            )
-
-    def _once(self, there: Iterable[str], name: str) -> None:
-        if name in there:
-            raise ValueError(f"{name} stands twice")
-
-    def _known(self, guid: str) -> str:
-        if guid not in self.devices:
-            raise ValueError(f"{guid} has no line `switch` or `host` before this one")
-        return guid
-
-    def _link(self, match: re.Match[str]) -> None:
-        ends = [End(self._known(match[g]), int(match[p])) for g, p in (("a", "pa"), ("b", "pb"))]
-        for end in ends:
-            if end in self.used:
-                raise ValueError(f"{end.guid}[{end.port}] has two links")
-            self.used.add(end)
-        first, second = sorted(ends)
-        self.links.append(Link((first, second), match["width"], match["speed"], "Active"))
-
-
-def take_over(path: Path, lines: str, time: str, reason: str) -> list[Observation]:
-    """Accept a fabric, by its lines, in place of what was accepted before; return the changes.
+def take_over(path: Path, fabric: Kept, time: str, reason: str) -> list[Observation]:
+    """Accept a fabric in place of what was accepted before; return the changes.
 
     Raises Fault where a file of before is malformed, or nothing may be written there.
     """
@@ -189,11 +173,9 @@ def take_over(path: Path, lines: str, time: str, reason: str) -> list[Observatio
             "own, and name that in ACCEPTANCE_REFERENCE",
             where=str(path),
         )
-    entry = f"accepted {time} {one_line(reason)}\n"
-    new = parse(f"{_VERSION}\n{entry}{lines}", f"what was read of {path.stem}")
     old = read(path)
-    write(path, lines, (*(old.history if old else ()), *new.history))
-    return changes(old.topology, new.topology) if old else []
+    write(path, fabric, (*(old.history if old else ()), (time, reason)))
+    return changes(old.topology, fabric.topology) if old else []
 
 
 def uplinks(

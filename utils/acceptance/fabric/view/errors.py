@@ -5,9 +5,9 @@ Nothing is reset here. Counters stop at their highest value; whoever has the rig
 What is kept of a fabric between two readings, in `var/fabric/`: counters, and since when.
 
 `<name>.json`: time of the last reading (s since the epoch), counters above 0 by `GUID[port]`, and
-of each deviation since when it has been seen (ISO 8601). `<name>.fabric`: the lines of the fabric
-as it was read last, which `acceptance fabric accept` takes over. `nodes/<node>.json`: the GUIDs of
-a node's adapters, as the link check found them.
+of each deviation since when it has been seen (ISO 8601). `<name>.fabric`: the fabric as it was
+read last (`accepted.Kept`), which `acceptance fabric accept` takes over. `nodes/<node>.json`: the
+GUIDs of a node's adapters, as the link check found them.
 """
 
 import math
@@ -232,7 +232,7 @@ class State:
 
 
 def state_paths(var: Path, name: str) -> tuple[Path, Path]:
-    """Return the files of a fabric: its state, and its lines."""
+    """Return the files of a fabric: its state, and what was read of it last."""
     folder = var / _FOLDER
     return folder / f"{name}.json", folder / f"{name}.fabric"
 
@@ -282,21 +282,6 @@ def write_state(path: Path, state: State) -> None:
         }
     )
     state_files.write(path, _Stored(state.time, state.since, counters))
-
-
-def write_lines(path: Path, text: str) -> None:
-    """Keep the lines of a fabric as it was read; raises StoredFault."""
-    state_files.write_text(path, text)
-
-
-def read_lines(path: Path) -> str:
-    """Return the lines of a fabric as it was read last, empty where it never was; raises Fault."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as err:
-        raise Fault(f"cannot be read: {err}", where=str(path)) from None
 
 
 def stamp(time: float) -> str:

@@ -1,6 +1,6 @@
 """Cables of Ethernet, as lldpd of each node tells them, compared with those that were accepted.
 
-`reference/sites/<system>.lldp.json`, in which `accepted` says when and why, the oldest first, and a
+`reference/sites/<system>.lldp`, JSON in which `accepted` says when and why, the oldest first, and a
 cable is a node and its interface, a switch and its port::
 
     {"accepted": {"2026-11-22T18:00:00+00:00": "all is well"},
@@ -19,7 +19,7 @@ from acceptance.core.findings import Observation
 from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.view import kinds
 
-_SUFFIX, _FOLDER = ".lldp.json", "fabric/lldp"
+_SUFFIX, _FOLDER = ".lldp", "fabric/lldp"
 #: (node, interface) -> (switch, port).
 Cables = Mapping[tuple[str, str], tuple[str, str]]
 
