@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from acceptance.alerts import acknowledgements, notify, targets
 from acceptance.alerts.alert import Alert
+from acceptance.core import state_files
 from acceptance.core.paths import ROOT
 from acceptance.rfm.environment import reframe_environment
 from tests import endpoints
@@ -402,7 +403,7 @@ def start(folder, http, patch=""):
     ("patch", "copies"),
     [
         # The state not written: made again.
-        ("notify._write = die", 1),
+        ("notify.state_files.write = die", 1),
         # The state written beside its place: made again.
         ("Path.replace = die", 1),
         # The state written, nothing sent: sent from it.
@@ -428,12 +429,11 @@ def test_two_processes_at_once_send_an_alert_once(folder, http):
 
 
 def test_a_process_that_keeps_the_lock_is_named_by_the_lock(folder, monkeypatch):
-    from acceptance.core import state_files
 
     monkeypatch.setattr(notify, "PATIENCE", 0.1)
     with (
         state_files.locked(folder / "lock", 1),
-        pytest.raises(notify.AlertFault, match="alerts/lock: another process"),
+        pytest.raises(state_files.StoredFault, match="alerts/lock: another process"),
     ):
         update(folder, [ALERT])
 
@@ -474,7 +474,7 @@ def test_malformed_acknowledgements_silence_nothing(folder, http):
 
 def test_a_path_that_is_no_folder_is_a_fault(tmp_path):
     (tmp_path / "alerts").write_text("")
-    with pytest.raises(notify.AlertFault, match=r"alerts/lock: cannot be written"):
+    with pytest.raises(state_files.StoredFault, match=r"alerts/lock: cannot be written"):
         update(tmp_path / "alerts", [ALERT])
 
 

@@ -3,4 +3,4 @@
 from acceptance.alerts import acknowledgements, alert, notify, targets
 from acceptance.alerts.acknowledgements import Ack, AckFault
 from acceptance.alerts.alert import HISTORY, Alert
-from acceptance.alerts.notify import Acknowledged, AlertFault, Entry, Listing, Notification
+from acceptance.alerts.notify import Acknowledged, Entry, Listing, Notification

@@ -9,8 +9,7 @@ it was given, one that is a pattern for every alert that it matches. Stored in
 import fnmatch
 import getpass
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +26,7 @@ LONGEST, LONGEST_OF_PATTERN = timedelta(days=366), timedelta(days=14)
 
 #: Seconds to wait for another process that changes the acknowledgements.
 PATIENCE = 10.0
+_ACKS = "acks.json"
 
 
 class AckFault(Fault):
@@ -72,17 +72,15 @@ class Ack(Struct, frozen=True, forbid_unknown_fields=True):
 def load(folder: Path) -> list[Ack]:
     """Read all acknowledgements, those that have ended too.
 
-    Raises AckFault when they cannot be read.
+    Raises AckFault when they are malformed, StoredFault when they cannot be read.
     """
-    path = folder / "acks.json"
+    path = folder / _ACKS
     try:
         return state_files.read(path, list[Ack]) or []
     except ValueError as err:
         raise AckFault(
             f"{path}: malformed: {err}; correct it, or remove it and acknowledge again"
         ) from None
-    except state_files.StoredFault as err:
-        raise AckFault(str(err)) from None
 
 
 def find(
@@ -120,8 +118,8 @@ def add(
             + (f"open are:\n{there}" if there else "none is open")
             + "\n`acceptance gate --send` takes note of what it finds, then it has an id here"
         )
-    with _changing(folder):
-        _write([*(one for one in load(folder) if one.what != what), ack], folder)
+    with state_files.locked(folder / "acks.lock", PATIENCE):
+        state_files.write(folder / _ACKS, [*(one for one in load(folder) if one.what != what), ack])
     return ack, covered
 
 
@@ -146,27 +144,14 @@ def remove(what: str, folder: Path) -> Ack:
 
     Raises AckFault when there is none.
     """
-    with _changing(folder):
+    with state_files.locked(folder / "acks.lock", PATIENCE):
         acks = load(folder)
         found = [ack for ack in acks if ack.what == what]
         if not found:
             there = ", ".join(repr(ack.what) for ack in acks)
             raise AckFault(f"nothing is acknowledged as {what!r}; there are: {there or 'none'}")
-        _write([ack for ack in acks if ack.what != what], folder)
+        state_files.write(folder / _ACKS, [ack for ack in acks if ack.what != what])
     return found[0]
-
-
-@contextmanager
-def _changing(folder: Path) -> Iterator[None]:
-    try:
-        with state_files.locked(folder / "acks.lock", PATIENCE):
-            yield
-    except state_files.StoredFault as err:
-        raise AckFault(str(err)) from None
-
-
-def _write(acks: Sequence[Ack], folder: Path) -> None:
-    state_files.write(folder / "acks.json", acks)
 
 
 def _user() -> str:

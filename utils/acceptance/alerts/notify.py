@@ -8,7 +8,6 @@ sends one twice only when it falls between the delivery and the note of it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -23,17 +22,13 @@ from acceptance.alerts.alert import Alert
 from acceptance.alerts.messages import News
 from acceptance.alerts.targets import Target, Targets
 from acceptance.core import state_files
-from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS
 
 #: Seconds to wait for another process that sends alerts.
 PATIENCE = 120.0
 
+_STATE = "state.json"
 _Time = Annotated[datetime, Meta(tz=True)]
-
-
-class AlertFault(Fault):
-    """The state of alerts cannot be read, written or locked: which file, why."""
 
 
 class Entry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -140,18 +135,18 @@ def update(
     Alerts of earlier runs that are missing have ended, unless `judged` says that this run could
     not have found them. `to` are the targets (default: those of environment and file), `named_by`
     is how commands name the configuration (`Workspace.named_by`). What a target does not take is no
-    error but a failure in the notification. Raises AlertFault when state cannot be kept; then
+    error but a failure in the notification. Raises StoredFault when state cannot be kept; then
     nothing new was sent, and all will be next time.
     """
     to = targets.load() if to is None else to
     notification = Notification(notes=list(to.notes))
     if not alerts and not folder.exists():
         return notification
-    with _changing(folder):
+    with state_files.locked(folder / "lock", PATIENCE):
         state = _read(folder, notification.notes)
         acks = _acks(folder, notification.notes)
         state.alerts = list(_compared(state, alerts, now, judged, acks, notification))
-        _write(folder, state)
+        state_files.write(folder / _STATE, state)
         _deliver(folder, state, to, now, notification, named_by)
     return notification
 
@@ -165,11 +160,10 @@ def preview(
 ) -> Notification:
     """Tell what `update` would find, without writing or sending anything.
 
-    Raises AlertFault when the state cannot be read.
+    Raises StoredFault when the state cannot be read.
     """
     notification = Notification()
-    with _faults():
-        state = _read(folder, notification.notes, aside=False)
+    state = _read(folder, notification.notes, aside=False)
     acks = _acks(folder, notification.notes)
     list(_compared(state, alerts, now, judged, acks, notification))
     return notification
@@ -180,12 +174,12 @@ def send(
 ) -> Notification:
     """Send what targets were not told yet, and nothing else.
 
-    Raises AlertFault as `update`.
+    Raises StoredFault as `update`.
     """
     to = targets.load() if to is None else to
     notification = Notification(notes=list(to.notes))
     if folder.exists():
-        with _changing(folder):
+        with state_files.locked(folder / "lock", PATIENCE):
             state = _read(folder, notification.notes)
             _deliver(folder, state, to, now, notification, named_by)
     return notification
@@ -203,11 +197,10 @@ class Listing:
 def listing(now: datetime, folder: Path) -> Listing:
     """Return what is stored, changing nothing.
 
-    Raises AlertFault when it cannot be read.
+    Raises StoredFault when it cannot be read.
     """
     notes: list[str] = []
-    with _faults():
-        state = _read(folder, notes, aside=False)
+    state = _read(folder, notes, aside=False)
     acks = _acks(folder, notes)
     entries = tuple(
         (entry, acknowledgements.find(acks, entry.alert, now, entry.opened))
@@ -217,26 +210,12 @@ def listing(now: datetime, folder: Path) -> Listing:
     return Listing(entries, state.failing, tuple(notes))
 
 
-@contextmanager
-def _faults() -> Iterator[None]:
-    try:
-        yield
-    except state_files.StoredFault as err:
-        raise AlertFault(f"alerts: {err}") from None
-
-
-@contextmanager
-def _changing(folder: Path) -> Iterator[None]:
-    with _faults(), state_files.locked(folder / "lock", PATIENCE):
-        yield
-
-
 def _read(folder: Path, notes: list[str], *, aside: bool = True) -> State:
     """Read the state; one that is malformed counts as none, so that all alerts are sent again.
 
     What is malformed is put `aside` and noted. Raises StoredFault.
     """
-    path = folder / "state.json"
+    path = folder / _STATE
     try:
         return state_files.read(path, State) or State()
     except ValueError as err:
@@ -245,14 +224,10 @@ def _read(folder: Path, notes: list[str], *, aside: bool = True) -> State:
         return State()
 
 
-def _write(folder: Path, state: State) -> None:
-    state_files.write(folder / "state.json", state)
-
-
 def _acks(folder: Path, notes: list[str]) -> list[Ack]:
     try:
         return acknowledgements.load(folder)
-    except AckFault as err:
+    except (AckFault, state_files.StoredFault) as err:
         notes.append(f"{err}; nothing counts as acknowledged")
         return []
 
@@ -320,14 +295,14 @@ def _deliver(
             before = state.failing.get(target.name)
             failure = Failure(why, before.since if before else now)
             state.failing[target.name] = notification.failures[target.name] = failure
-        _write(folder, state)
+        state_files.write(folder / _STATE, state)
     if not to.targets and any(not entry.acknowledged and not entry.told for entry in state.alerts):
         notification.notes.append(
             "nobody is told of these alerts: no target is configured; set "
             f"{ALERT_TARGETS} or write {targets.FILE_VARIABLE}"
         )
     state.alerts = list(_kept(state.alerts, to))
-    _write(folder, state)
+    state_files.write(folder / _STATE, state)
 
 
 def _is_due(entry: Entry, target: Target) -> bool:

@@ -28,6 +28,7 @@ from zlib import crc32
 
 from acceptance.core import machine
 from acceptance.core.errors import Fault, ParseError
+from acceptance.core.text import natural
 
 #: Seconds that a controller has to answer; by itself scontrol would wait longer.
 PATIENCE = 30
@@ -362,11 +363,6 @@ def partition_option(access: Sequence[str]) -> str:
 def listed_nodes(text: str) -> list[str]:
     """Return the names of a list of Slurm such as node[1-4],node7; raises SlurmFault."""
     return list(dict.fromkeys(show("hostnames", text).split()))
-
-
-def natural(name: str) -> tuple[tuple[str, int], ...]:
-    """Return a key that sorts names as people count: node2 before node10."""
-    return tuple((text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", name))
 
 
 def satisfies(record: NodeRecord, expression: str) -> bool:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from acceptance import references
-from acceptance.alerts import AlertFault, Listing, notify
+from acceptance.alerts import Listing, notify
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
+from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, Facts, facts_of
 from acceptance.references import Library, ReferenceFault
@@ -261,7 +262,7 @@ class Source:
             return None
         try:
             return notify.listing(self.now, self.workspace.alerts)
-        except AlertFault as err:
+        except StoredFault as err:
             self.note(err)
             return None
 

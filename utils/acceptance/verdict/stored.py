@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
-from acceptance.alerts import Alert, AlertFault, Notification, notify
+from acceptance.alerts import Alert, Notification, notify
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
@@ -59,7 +59,7 @@ def settle(
     folder = workspace.alerts
     try:
         known = [entry.alert for entry, _ in notify.listing(now, folder).entries]
-    except AlertFault:  # reported when it is compared
+    except state_files.StoredFault:  # reported when it is compared
         known = []
     if tell:
         announce(verdict, known)
@@ -74,7 +74,7 @@ def settle(
             outcome = notify.update(alerts, now, folder, judged=judged, named_by=workspace.named_by)
         else:
             outcome = notify.preview(alerts, now, folder, judged=judged)
-    except AlertFault as err:
+    except state_files.StoredFault as err:
         verdict.fail("alerts", str(err))
         outcome = Notification(new=alerts)
     _apply(verdict, outcome)
@@ -92,7 +92,7 @@ def reconsider(verdict: Verdict, workspace: Workspace, now: datetime) -> None:
         return
     try:
         outcome = notify.preview(_alerts(verdict), now, workspace.alerts, judged=lambda _: False)
-    except AlertFault as err:
+    except state_files.StoredFault as err:
         verdict.fail("alerts", str(err))
         return
     verdict.notes += [f"alerts: {text}" for text in outcome.notes]

@@ -18,6 +18,7 @@ from typing import Any
 
 from acceptance.alerts import HISTORY, Ack, Alert, acknowledgements
 from acceptance.alerts.acknowledgements import AckFault
+from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
@@ -420,7 +421,7 @@ def _acks(source: Source) -> list[Ack]:
     """Return all acknowledgements, those that have ended, too."""
     try:
         return acknowledgements.load(source.workspace.alerts)
-    except AckFault as err:
+    except (AckFault, StoredFault) as err:
         source.note(err)
         return []
 
