@@ -347,7 +347,7 @@ def held_lock(folder, **changes):
         # A process of another host cannot be seen, and has not been killed.
         ({"host": "login2", "pid": 2**22 + 1},
          f"W runs since 22:00 (PID {2**22 + 1}) on login2; wait for it, or end it there: kill"),
-        ({"what": None, "host": 5}, "None runs since 22:00"),
+        ({"what": None, "host": 5}, "is held by another process; try again later"),
     ],
 )  # fmt: skip
 def test_who_holds_the_lock_is_named(folder, changes, said):

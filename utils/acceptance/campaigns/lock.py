@@ -2,17 +2,39 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
 from acceptance.campaigns.state import CampaignFault, State, now, stamp
+
+#: Bytes of what stands in a lock.
+_LONGEST = 4096
 
 
 class Busy(CampaignFault):
     """Another campaign runs."""
+
+
+class _Holder(Struct, frozen=True):
+    pid: int
+    host: str
+    since: str
+    what: str
+    campaign: str = ""
+
+    @property
+    def is_here(self) -> bool:
+        return self.host == socket.gethostname()
+
+    @property
+    def is_gone(self) -> bool:
+        return not Path(f"/proc/{self.pid}").exists()
 
 
 @contextlib.contextmanager
@@ -31,23 +53,17 @@ def locked(campaigns: Path, what: str) -> Iterator[int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder_text = os.pread(descriptor, 4096, 0).decode(errors="replace")
-            raise Busy(_holder(path, holder_text)) from None
+            raise Busy(_told(path, os.pread(descriptor, _LONGEST, 0))) from None
         except OSError as err:
             raise CampaignFault(
                 f"{path}: cannot be locked: {err.strerror or err}; mount it with locks "
                 "(Lustre: -o flock), or let ACCEPTANCE_VAR name a folder that has them"
             ) from None
-        holder = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "since": stamp(now()),
-            "what": what,
-        }
+        holder = _Holder(os.getpid(), socket.gethostname(), stamp(now()), what)
         # Who holds it is for people; a full disk is reported where something has to be kept.
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+            os.pwrite(descriptor, msgspec.json.encode(holder), 0)
         yield descriptor
         os.ftruncate(descriptor, 0)
     finally:
@@ -57,34 +73,32 @@ def locked(campaigns: Path, what: str) -> Iterator[int]:
 def name_holder(lock: int, state: State) -> None:
     """Note in the lock which campaign its holder runs."""
     with contextlib.suppress(OSError, ValueError):
-        holder = json.loads(os.pread(lock, 4096, 0))
-        text = json.dumps({**holder, "campaign": state.id}).encode()
-        os.pwrite(lock, text, 0)
+        holder = msgspec.json.decode(os.pread(lock, _LONGEST, 0), type=_Holder)
+        os.pwrite(lock, msgspec.json.encode(replace(holder, campaign=state.id)), 0)
 
 
 def holder(state: State) -> str:
     """Say who runs a campaign; empty where nobody does."""
     path = state.campaigns / "lock"
     try:
-        text = path.read_text(encoding="utf-8")
-        known = json.loads(text)
-        alive = known["host"] != socket.gethostname() or Path(f"/proc/{known['pid']}").exists()
-        return _holder(path, text) if known.get("campaign") == state.id and alive else ""
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        data = path.read_bytes()
+        known = msgspec.json.decode(data, type=_Holder)
+    except (OSError, ValueError):
         return ""
+    runs = known.campaign == state.id and not (known.is_here and known.is_gone)
+    return _told(path, data) if runs else ""
 
 
-def _holder(path: Path, text: str) -> str:
+def _told(path: Path, data: bytes) -> str:
+    """Say who holds the lock, by what stands in it, and what to do."""
     try:
-        holder = json.loads(text)
-        who = f"{holder['what']} runs since {holder['since']} (PID {holder['pid']})"
-        host = holder["host"]
-        gone = not Path(f"/proc/{holder['pid']}").exists()
-    except (ValueError, KeyError, TypeError):
+        holder = msgspec.json.decode(data, type=_Holder)
+    except ValueError:
         return f"{path} is held by another process; try again later"
-    if host != socket.gethostname():
+    who = f"{holder.what} runs since {holder.since} (PID {holder.pid})"
+    if not holder.is_here:
         # Several login nodes may share a folder; their processes cannot be seen from here.
-        return f"{who} on {host}; wait for it, or end it there: kill {holder['pid']}"
-    if gone:
+        return f"{who} on {holder.host}; wait for it, or end it there: kill {holder.pid}"
+    if holder.is_gone:
         return f"{who} was killed, and its ReFrame is still ending; try again in a minute"
-    return f"{who}; wait for it, or end it: kill {holder['pid']}"
+    return f"{who}; wait for it, or end it: kill {holder.pid}"

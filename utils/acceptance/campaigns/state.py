@@ -124,12 +124,9 @@ class State(Struct, forbid_unknown_fields=True):
         return self.folder / "log.txt"
 
     def save(self) -> None:
-        """Write the state; raises CampaignFault."""
-        try:
-            stored = {name: getattr(self, name) for name in self.__struct_fields__[:-1]}
-            state_files.write(self.folder / "state.json", stored)
-        except state_files.StoredFault as err:
-            raise CampaignFault(str(err)) from None
+        """Write the state; raises StoredFault."""
+        stored = {name: getattr(self, name) for name in self.__struct_fields__[:-1]}
+        state_files.write(self.folder / "state.json", stored)
 
 
 def load(path: Path) -> State:

@@ -274,14 +274,11 @@ def path_of(folder: Path) -> Path:
 
 
 def write(data: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
-    """Write a protocol as JSON and as Markdown, each whole; raises CampaignFault."""
+    """Write a protocol as JSON and as Markdown, each whole; raises StoredFault."""
     paths = path_of(folder), folder / f"{_NAME}.md"
     texts = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n", markdown(data)
-    try:
-        for path, text in zip(paths, texts, strict=True):
-            state_files.write_text(path, text)
-    except state_files.StoredFault as err:
-        raise CampaignFault(f"the protocol is not written: {err}") from None
+    for path, text in zip(paths, texts, strict=True):
+        state_files.write_text(path, text)
     return paths
 
 
