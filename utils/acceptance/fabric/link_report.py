@@ -36,8 +36,7 @@ from pathlib import Path
 
 from acceptance.core.errors import ParseError
 from acceptance.fabric import lldp
-from acceptance.fabric.guids import NO_GUID, guid_text
-from acceptance.fabric.node import Adapter, Interface, NodeLinks, Port, Slot
+from acceptance.fabric.node import NO_GUID, Adapter, Interface, NodeLinks, Port, Slot, guid_text
 from acceptance.fabric.rates import Rate
 
 #: Prints what a node's links say.

@@ -3,11 +3,25 @@
 `link_report.py` reads it from the output of `link.sh`, `link_check.py` compares it with facts.
 """
 
+import re
 from dataclasses import dataclass, field
 
 from acceptance.core.findings import Observation
 from acceptance.fabric.lldp import Neighbour
 from acceptance.fabric.rates import GENERATIONS, Rate
+
+_GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})\Z", re.IGNORECASE)
+#: A device without a GUID has zeros there.
+NO_GUID = "0x" + 16 * "0"
+
+
+def guid_text(text: str) -> str:
+    """Write a GUID as `0x` and 16 lower-case hexadecimal digits; empty for a text that is none.
+
+    sysfs writes `9803:9b03:0050:0000`, the programs `0x98039b0300500000` or without its zeros.
+    """
+    match = _GUID.match(text.replace(":", ""))
+    return f"0x{match[1].lower():0>16}" if match else ""
 
 
 @dataclass
@@ -91,7 +105,7 @@ class Interface:
 
 @dataclass
 class Adapter:
-    """A device of the class infiniband, where it sits, and its node GUID, as in `guids.py`."""
+    """A device of the class infiniband, where it sits, and its node GUID (`guid_text`)."""
 
     name: str
     device: str = "none"

@@ -47,7 +47,7 @@ from dataclasses import dataclass, replace
 
 from acceptance.core.errors import ParseError
 from acceptance.fabric import rates
-from acceptance.fabric.guids import NO_GUID, guid_text
+from acceptance.fabric.node import NO_GUID, guid_text
 from acceptance.fabric.topology.model import Device, End, Kind, Link, Topology
 
 

@@ -13,9 +13,8 @@ from acceptance.core.text import plural, read_bounded, shortened
 from acceptance.nodes import AllPairs
 from acceptance.nodes.culprits import Culprit
 from acceptance.report import addresses
-from acceptance.report.fabric_reading import leaves
+from acceptance.report.fabric_reading import Newest, leaves, newest
 from acceptance.report.matrices import Pairs
-from acceptance.report.newest import Newest, newest
 from acceptance.report.plot_model import Page, Plot
 from acceptance.report.source import Place, Source
 from acceptance.suites.all_pairs import read_so_far

@@ -12,7 +12,7 @@ from typing import Any
 from acceptance.core.text import read_bounded
 from acceptance.references import Reference
 from acceptance.report import addresses
-from acceptance.report.citations import Citations
+from acceptance.report.pages.references import Citations
 from acceptance.report.plot_model import Page, cell_text
 from acceptance.report.runs import SOFTWARE, Outcome, Ran, bounds, counts, outcome, told
 from acceptance.report.source import Source
