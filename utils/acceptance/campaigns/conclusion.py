@@ -1,6 +1,8 @@
 """The verdict that counts, whoever asks: on the campaign that ended last, unless a run by hand did.
 
 That is decided by every witness: the campaigns' states, ReFrame's log, and the results database.
+The verdict on a campaign is that on its steps, on what a stopped step left, and on what is missing;
+before it is given, nodes that were slow are measured again with others that were not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -53,8 +55,6 @@ from acceptance.verdict import (
 
 #: The kind of campaign that ends with a protocol.
 ACCEPT = "accept"
-
-
 #: Characters of a problem that the summary shows.
 _LONGEST = 300
 
@@ -93,14 +93,14 @@ def current(
         return _asked(workspace, run_id, config_files, now), ""
     last = last_run.find(workspace, _is_by_hand)
     if last.fault:
-        return _no_verdict(Verdict(), "last-run", last.fault), ""
+        return Verdict().cannot_judge("last-run", last.fault), ""
     try:
         state = _newest(workspace)
     except CampaignFault as err:
-        return _no_verdict(Verdict(), "campaign", str(err)), ""
+        return Verdict().cannot_judge("campaign", str(err)), ""
     if state is not None and not _is_before(workspace, state, last):
         if unknown := last_run.unlogged(workspace):
-            return _no_verdict(Verdict(), "campaign", unknown), ""
+            return Verdict().cannot_judge("campaign", unknown), ""
         return of_campaign(state, workspace, config_files, now), ""
     return None, "" if state is None or state.ended else unfinished(state)
 
@@ -163,18 +163,17 @@ def of_campaign(
         given=campaign.stamp(state.last_change),
     )
     if not state.ended:
-        return _no_verdict(none, "campaign", unfinished(state), state.kind)
+        return none.cannot_judge("campaign", unfinished(state), state.kind)
     path = stored.path_of(workspace, state.id)
     again = f"restore it from a backup, or measure again: acceptance {state.kind}"
     try:
         given = stored.read(workspace, state.id)
     except VerdictFault as err:
-        return _no_verdict(none, "verdict", f"{err}; {again}", state.kind)
+        return none.cannot_judge("verdict", f"{err}; {again}", state.kind)
     if given is None:
-        return _no_verdict(none, "verdict", f"{path}: is not there; {again}", state.kind)
+        return none.cannot_judge("verdict", f"{path}: is not there; {again}", state.kind)
     if (given.campaign, given.status) != (state.id, state.status):
-        return _no_verdict(
-            none,
+        return none.cannot_judge(
             "verdict",
             f"{state.id} ended with status {state.status}, and {path} says {given.status:d} of "
             f"{given.campaign}; look into {state.log}, and measure again",
@@ -197,13 +196,8 @@ def _asked(workspace: Workspace, key: str, config_files: Sequence[Path], now: da
     try:
         state = campaign.load(workspace.campaigns / key / "state.json")
     except CampaignFault as err:
-        return _no_verdict(Verdict(campaign=key), "campaign", str(err))
+        return Verdict(campaign=key).cannot_judge("campaign", str(err))
     return of_campaign(state, workspace, config_files, now)
-
-
-def _no_verdict(verdict: Verdict, kind: str, message: str, *about: str) -> Verdict:
-    verdict.cannot_judge(kind, message, *about)
-    return verdict
 
 
 def _is_by_hand(label: str) -> bool:
@@ -250,15 +244,15 @@ def _judge_steps(
             workspace, runs, config_files=config_files, again=again, with_nodes=False
         )
     given.campaign, given.system = state.id, state.asked.get("system", given.system)
+    parts = []
     try:
-        left = stopped(state, workspace.results)
-        parts = [_judge_part(session) for session in left]
-        for session in left:
+        for session in stopped(state, workspace.results):
+            parts.append(Verdict())
+            judge_cases(parts[-1], session)
             compare_with_guidelines(given, workspace.results, session, config_files)
             compare_with_baselines(given, session, workspace.reference)
     except ResultsFault as err:
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
-        parts = []
     missing = Verdict(
         unprovided=[
             Unprovided(Path(path).name, step.reason, step.remedy)
@@ -331,13 +325,6 @@ def stopped(state: State, results: Path) -> list[Session]:
                 parts.append(replace(session, cases=kept))
         sessions += reversed(parts)
     return sessions
-
-
-def _judge_part(session: Session) -> Verdict:
-    """Judge what was over of a run that was stopped."""
-    verdict = Verdict()
-    judge_cases(verdict, session)
-    return verdict
 
 
 def _judge_whole(given: Verdict, state: State) -> None:

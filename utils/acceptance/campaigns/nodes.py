@@ -1,4 +1,8 @@
-"""The nodes of a campaign: what Slurm has for each partition when it begins."""
+"""The nodes of a campaign: what Slurm has for each partition when it begins.
+
+Those that an operator limits an acceptance to, what the verdict has to know of them, and of which
+of them nobody looked at the links.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

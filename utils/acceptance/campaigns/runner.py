@@ -1,4 +1,7 @@
-"""Running the steps of a campaign that are left, each as one ReFrame."""
+"""Running the steps of a campaign that are left, each as one ReFrame.
+
+How far it has come, and about how long the rest takes, is told by the last one of its kind.
+"""
 
 import hashlib
 import os

@@ -2,7 +2,9 @@
 
 `verdict/session.py` judges a session by itself. This module adds the regressions of the whole
 history up to it (`regressions/judge.py`), and the guidelines that need no reference
-(`guidelines/evaluate.py`).
+(`guidelines/evaluate.py`). Since when counters of errors stand above zero is told by earlier
+sessions. Checks of plain ReFrame, which know nothing of this library and pass with whatever they
+measured, are judged by the baselines of their site.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

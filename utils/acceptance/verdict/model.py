@@ -299,10 +299,11 @@ class Verdict(Struct, forbid_unknown_fields=True):
             self.problems.append(problem)
         self.status = max(self.status, Status.FAILED)
 
-    def cannot_judge(self, kind: str, message: str, *about: str) -> None:
-        """Add a problem that leaves nothing to judge by."""
+    def cannot_judge(self, kind: str, message: str, *about: str) -> "Verdict":
+        """Add a problem that leaves nothing to judge by; return the verdict itself."""
         self.fail(kind, message, *about)
         self.status = Status.CANNOT_JUDGE
+        return self
 
     @property
     def files_not_run(self) -> list[str]:

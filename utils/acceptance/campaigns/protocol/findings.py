@@ -1,4 +1,8 @@
-"""Findings of what was measured: of cases, of the links that they saw, and of a verdict."""
+"""Findings: of cases, of the links that they saw, of nodes, and of a verdict.
+
+Each has an id that is the same whenever the same thing is wrong in the same place: a code of
+`CODES`, and after it node and device, or partition, benchmark and metric.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
