@@ -298,7 +298,7 @@ def test_a_problem_has_the_same_id_on_the_next_run():
 
 def test_what_the_cases_tell_is_not_told_twice():
     problems = [Problem("case-failed", "x"), Problem("regression", "y"), Problem("guideline", "z")]
-    assert findings.of_verdict(Verdict(problems=problems)) == []
+    assert [*findings.of_verdict(Verdict(problems=problems))] == []
 
 
 def test_a_counter_that_stands_is_a_reservation_with_the_words_of_the_verdict():
@@ -340,7 +340,7 @@ def test_suites_that_are_missing_incidents_and_guidelines_are_findings():
         "GUIDELINE:g1": "info",
     }
     verdict.guidelines["findings"][0]["fails"] = True
-    assert findings.of_verdict(verdict)[-1].severity == "major"
+    assert [*findings.of_verdict(verdict)][-1].severity == "major"
 
 
 def test_codes_that_tables_name_exist_and_all_have_a_remedy():

@@ -186,67 +186,42 @@ def expected_text(metric: Metric) -> str:
     return f"{' and '.join(bounds)} {metric.unit}{judged_by}"
 
 
-def of_verdict(verdict: Verdict) -> list[ProtocolFinding]:
-    """Return the findings of a verdict beside its cases: problems, suites, history, guidelines."""
-    found: list[ProtocolFinding] = []
+def of_verdict(verdict: Verdict) -> Iterator[ProtocolFinding]:
+    """Yield the findings of a verdict beside its cases: problems, suites, history, guidelines."""
     for problem in verdict.problems:
         code = problem.rule.code
         if code == "NODE-ABSENT":
             node = problem.about[-1]
-            found.append(
-                make(code, problem.about, node, found=problem.message, expected="up", nodes=[node],
-                     source="Slurm")
-            )  # fmt: skip
+            yield make(code, problem.about, node, found=problem.message, expected="up",
+                       nodes=[node], source="Slurm")  # fmt: skip
         elif code:
             place = (problem.kind, verdict.system, *problem.about)
-            found.append(make(code, place, problem.kind, found=problem.message, source="gate"))
+            yield make(code, place, problem.kind, found=problem.message, source="gate")
     for missing in verdict.unprovided:
-        found.append(
-            make(
-                "NOT-PROVIDED", (missing.partition or verdict.system, missing.check), missing.name,
-                found=missing.reason, expected="a measurement", source="gate",
-                remedy=missing.remedy,
-            )
-        )  # fmt: skip
+        place = (missing.partition or verdict.system, missing.check)
+        yield make("NOT-PROVIDED", place, missing.name, found=missing.reason,
+                   expected="a measurement", source="gate", remedy=missing.remedy)  # fmt: skip
     for partition, reason in verdict.links_not_judged.items():
-        found.append(
-            make(
-                "LINKS-NOT-JUDGED", (partition,), f"links of {partition}", found=reason,
-                expected="a stated rate", source="gate",
-            )
-        )  # fmt: skip
+        yield make("LINKS-NOT-JUDGED", (partition,), f"links of {partition}", found=reason,
+                   expected="a stated rate", source="gate")  # fmt: skip
     for partition, reason in verdict.fabric_not_viewed.items():
-        found.append(
-            make(
-                "FABRIC-NOT-LOOKED", (partition,), f"fabric of {partition}", found=reason,
-                expected="all switches and cables looked at", source="gate", severity=MINOR,
-            )
-        )  # fmt: skip
+        yield make("FABRIC-NOT-LOOKED", (partition,), f"fabric of {partition}", found=reason,
+                   expected="all switches and cables looked at", source="gate",
+                   severity=MINOR)  # fmt: skip
     for counter in verdict.counters:
         place = (counter["node"], counter["device"], counter["counter"])
-        found.append(
-            make(
-                "LINK-COUNTERS", place, " ".join(place), found=counter["text"], expected="0",
-                nodes=[counter["node"]], source="link check",
-            )
-        )  # fmt: skip
+        yield make("LINK-COUNTERS", place, " ".join(place), found=counter["text"], expected="0",
+                   nodes=[counter["node"]], source="link check")  # fmt: skip
     for alert in verdict.alerts:
         place = (alert.system, alert.partition, alert.id)
         text = f"{alert.check} {alert.metric}: {alert.before} -> {alert.after}"
-        found.append(
-            make(
-                "REGRESSION", place, f"{alert.kind} since {alert.since}", source="history",
-                found=" ".join((text, alert.unit, alert.cause)).strip(),
-            )
-        )  # fmt: skip
+        found = " ".join((text, alert.unit, alert.cause)).strip()
+        what = f"{alert.kind} since {alert.since}"
+        yield make("REGRESSION", place, what, found=found, source="history")
     for violated in verdict.guidelines.get("findings", ()):
-        found.append(
-            make(
-                "GUIDELINE", (violated["id"],), violated["guideline"], found=violated["text"],
-                severity=MAJOR if violated["fails"] else "", source="guidelines",
-            )
-        )  # fmt: skip
-    return found
+        severity = MAJOR if violated["fails"] else ""
+        yield make("GUIDELINE", (violated["id"],), violated["guideline"], found=violated["text"],
+                   severity=severity, source="guidelines")  # fmt: skip
 
 
 #: Characters of names of nodes in an id.
