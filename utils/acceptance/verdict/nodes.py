@@ -213,7 +213,8 @@ def not_benchmarked(entry: Mapping[str, Any]) -> str:
     Empty, too, where nobody knows how many there are. Those that are not up are told by themselves.
     """
     benchmarked = _benchmarked(entry)
-    measured = {short_name(name) for name in (*benchmarked, *_away(entry))}
+    away = [node["name"] for node in entry["not_up"]]
+    measured = {short_name(name) for name in (*benchmarked, *away)}
     asked = _asked(entry)
     if asked is None:
         return ""
@@ -257,10 +258,6 @@ def limited_text(entry: Mapping[str, Any]) -> str:
     if not entry["limited"]:
         return ""
     return f"limited by the operator to {len(entry['limited'])} of {entry['count']} nodes"
-
-
-def _away(entry: Mapping[str, Any]) -> list[str]:
-    return [node["name"] for node in entry["not_up"]]
 
 
 def away_text(entry: Mapping[str, Any]) -> str:

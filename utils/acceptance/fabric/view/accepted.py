@@ -26,7 +26,6 @@ from acceptance.core.words import is_simulated
 from acceptance.fabric.topology import (
     Device,
     End,
-    Leaf,
     Link,
     Topology,
     is_switch,
@@ -190,7 +189,8 @@ def uplinks(
     found = []
     for leaf in structure(topology).fewer:
         name = topology.device_name(leaf.guid)
-        if f"{name}[" in places or _is_same(leaf, then.get(leaf.guid)):
+        before = then.get(leaf.guid)
+        if f"{name}[" in places or (before and before.uplinks == leaf.uplinks):
             continue
         found.append(
             kinds.observation(
@@ -199,10 +199,6 @@ def uplinks(
             )
         )  # fmt: skip
     return found
-
-
-def _is_same(leaf: Leaf, then: Leaf | None) -> bool:
-    return then is not None and then.uplinks == leaf.uplinks
 
 
 def single_points(topology: Topology) -> list[Observation]:
