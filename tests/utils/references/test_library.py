@@ -1,6 +1,6 @@
 """`references/library.py`: what is loaded of a made folder, what is refused, what is looked up.
 
-`references/misses.py`: how a failure names its reference and how far it is off.
+`misses_text`: how a failure names its reference and how far it is off.
 """
 
 import pytest
