@@ -1,5 +1,6 @@
 """`verdict/announce.py`: what a red run is told by, and when that has ended."""
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -170,9 +171,21 @@ def slow(*nodes, where=("between",)):
     """Return a verdict on nodes that are slow, each in the bandwidth of these pairs."""
     given = verdict(problems=[("node-slow", "made:batch", node) for node in nodes])
     findings = [
-        NodeFinding(
-            "node-slow", (node,), "made:batch", "openmpi", place, 2**22, "MB/s", 1.0, 2.0, 0.5, 0.1
-        ).as_data()
+        msgspec.to_builtins(
+            NodeFinding(
+                "node-slow",
+                (node,),
+                "made:batch",
+                "openmpi",
+                place,
+                2**22,
+                "MB/s",
+                1.0,
+                2.0,
+                0.5,
+                0.1,
+            )
+        )
         for node in nodes
         for place in where
     ]
