@@ -175,8 +175,8 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
         if (fabric := view.accepted.last_read(path)) is not None:
             found = True
             when = view.errors.stamp(view.errors.read_state(kept).time)
-            yield from _accept(view.accepted.path_of(workspace.reference, name), name, fabric, when,
-                               reason)  # fmt: skip
+            place = view.accepted.path_of(workspace.reference, name)
+            yield from _accept(place, name, fabric, when, reason)
     if cables := view.neighbours.known(workspace.var):
         found = True
         path = view.neighbours.path_of(workspace.reference, main)
