@@ -14,7 +14,7 @@ from reframe.core.exceptions import PerformanceError, SanityError
 from acceptance import references
 from acceptance.core import words
 from acceptance.core.errors import QUOTED
-from acceptance.core.findings import SHARED, Observation
+from acceptance.core.findings import Observation
 from acceptance.core.paths import Workspace
 from acceptance.core.text import clipped
 from acceptance.core.words import is_measured
@@ -189,10 +189,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
     @run_before("performance")
     def note_sharing(self):
         """Note which other runs had jobs on this machine: it is no sample of its history then."""
-        shared = [] if self.is_dry_run() else shared_machine.sharing(self)
-        self.record(shared)
-        for each in shared:
-            self.provenance[SHARED] = each.what
+        self.record([] if self.is_dry_run() else shared_machine.sharing(self))
 
     @run_before("performance")
     def judge(self):

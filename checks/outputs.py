@@ -1,16 +1,13 @@
 """What is read, shown and stored of outputs: as much as any legal one has, and no more."""
 
-import contextlib
-import functools
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core import runtime
 
 from acceptance.core.errors import MESSAGE, QUOTED, read_whole
 from acceptance.core.text import clipped, printable, read_bounded
 from acceptance.launch import last_words
-from acceptance.rfm.log_format import LogFormatFault, line_form
+from acceptance.rfm import run_log
 
 #: Bytes that are read of an output: at least, for each process, and at most. IMB with all its sizes
 #: writes less than 1 MB; what a process writes is less than 2 KiB, what a node says of its links
@@ -67,24 +64,9 @@ def bound_message(to_text):
     return bounded_text
 
 
-@functools.cache
-def log_forms():
-    """Return the forms of the lines that this ReFrame writes to files, as far as they are read."""
-    option = runtime.runtime().get_option
-    forms = []
-    for number, handler in enumerate(option("logging/0/handlers")):
-        if handler["type"] == "file":
-            place = f"logging/0/handlers/{number}"
-            # Whoever reads the log of the clone takes any time of ISO 8601.
-            for times in (option(f"{place}/datefmt"), ""):
-                with contextlib.suppress(LogFormatFault):
-                    forms.append(line_form(option(f"{place}/format"), times))
-    return forms
-
-
 def set_off(line):
     """Return a line as it is, or indented where it would read as one of ReFrame's own log."""
-    return f"  {line}" if any(form.match(line) for form in log_forms()) else line
+    return f"  {line}" if run_log.LINE.match(line) else line
 
 
 def bound_tail(_):

@@ -16,7 +16,7 @@ from reframe.utility.osext import expandvars
 
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.rfm import durations, run_progress
+from acceptance.rfm import durations
 from acceptance.software import BUILD_TIME, Spack, externals, lines_on_builds
 
 from .partitions import mode_of
@@ -39,7 +39,7 @@ class Told:
         self.done = 0
         keys = [*self.keys.values()]
         guessed = {key: _guess(case) for case, key in self.keys.items()}
-        self.run = run_progress.RunProgress(keys, _known(keys), guessed)
+        self.run = durations.RunProgress(keys, _known(keys), guessed)
         count = (
             [f"{len(cases)} cases and builds; {self.run.rest((), {})}"] if len(cases) > 1 else []
         )

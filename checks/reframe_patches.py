@@ -10,7 +10,6 @@ import contextlib
 import functools
 import importlib
 import logging
-import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -18,13 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import reframe
-from reframe.core import runtime
 from reframe.core.exceptions import ForceExitError, LoggingError
 from reframe.core.logging import MultiFileHandler, getlogger
-from reframe.utility.osext import expandvars
 
 from acceptance.core import machine
-from acceptance.core.paths import site_var
+from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm import half_made, marks
 
@@ -139,16 +136,15 @@ def apply(version: str = reframe.VERSION) -> None:
 
 
 def mark() -> None:
-    """Leave a mark of the run, where no configuration of ours has done it.
+    """Leave a mark of the run where no configuration of ours has: no older one is judged for it.
 
-    A file of checks is loaded in its own folder: results are where ReFrame was started.
+    A file of checks is loaded in its own folder, and `var/` named from where ReFrame was started.
     """
     folder = marks.started_in()
     if folder is None:
         return
-    database = expandvars(runtime.runtime().get_option("storage/0/sqlite_db_file"))
     try:
-        marks.begin(folder / site_var(folder / database, os.environ), sys.argv[1:])
+        marks.begin(folder / Workspace.of().var, sys.argv[1:])
     except StoredFault as err:
         getlogger().warning(f"{err}; so that acceptance gate cannot judge this run")
 

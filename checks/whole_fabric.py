@@ -8,10 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import reframe.core.runtime as runtime
-from reframe.utility.osext import expandvars
 
 from acceptance.core.errors import Fault
-from acceptance.core.paths import Workspace, site_var
+from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, topology, view
@@ -40,13 +39,8 @@ def name_of(part):
 
 
 def var_folder():
-    """Return the folder of what is kept between runs: `Workspace.var` of the command."""
-    clone = Workspace.of()
-    own = clone.root / "config/settings.py"
-    sources = (Path(name) for name in runtime.runtime().site_config.sources if name)
-    if any(path.exists() and path.resolve() == own.resolve() for path in sources):
-        return clone.var
-    return site_var(Path(expandvars(runtime.runtime().get_option("storage/0/sqlite_db_file"))))
+    """Return the folder of what is kept between runs."""
+    return Workspace.of().var
 
 
 def adapters(facts):

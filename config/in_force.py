@@ -12,11 +12,11 @@ import os
 
 import reframe.core.logging as rfm_logging
 import reframe.core.runtime as runtime
-from reframe.utility import osext
 
 #: What the line begins with that has the answer.
 MARK = "acceptance: in force: "
-HANDLER = ("type", "name", "level", "format", "datefmt", "timestamp", "append", "basedir", "prefix")
+STORAGE = ("enable", "backend", "sqlite_db_file")
+HANDLER = ("type", "name", "level", "format", "timestamp", "append")
 
 site_configuration = {}
 
@@ -28,11 +28,11 @@ for kind in rfm_logging._create_handlers:
         rfm_logging._create_handlers[kind] = lambda *_: logging.NullHandler()
 
 
-def handlers(option, group):
-    """Return what a group of handlers is asked for, defaults included."""
+def handlers(option):
+    """Return what the handlers of the log are asked for, defaults included."""
     return [
-        {name: option(f"logging/0/{group}/{number}/{name}") for name in HANDLER}
-        for number in range(len(option(f"logging/0/{group}") or ()))
+        {name: option(f"logging/0/handlers/{number}/{name}") for name in HANDLER}
+        for number in range(len(option("logging/0/handlers") or ()))
     ]
 
 
@@ -47,21 +47,13 @@ def answer():
     found = {
         "files": [name for name in running.site_config.sources if name != "<builtin>"],
         "system": running.system.name,
-        "enable": option("storage/0/enable"),
-        "backend": option("storage/0/backend"),
-        "database": osext.expandvars(option("storage/0/sqlite_db_file")),
+        "storage": {name: option(f"storage/0/{name}") for name in STORAGE},
         "level": option("logging/0/level"),
-        "log": handlers(option, "handlers"),
-        "perflog": handlers(option, "handlers_perflog"),
-        "prefix": option("systems/0/prefix"),
+        "log": handlers(option),
         "configuration": {
             name: whole.get(name, []) for name in ("systems", "environments", "modes")
         },
     }
-    for handler in found["log"]:
-        handler["name"] = os.path.expandvars(handler["name"] or "")
-    for handler in found["perflog"]:
-        handler["basedir"] = osext.expandvars(handler["basedir"] or "")
     print(f"\n{MARK}{json.dumps(found, default=str)}")
 
 

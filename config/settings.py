@@ -13,19 +13,13 @@ import sys
 from pathlib import Path
 
 from acceptance import simulation
-from acceptance.core.paths import LOG_FORMAT, Workspace
-from acceptance.core.state_files import StoredFault
+from acceptance.core.paths import Workspace
 from acceptance.launch import SLURM
-from acceptance.rfm import half_made, marks
+from acceptance.rfm import half_made, marks, recording
 
 WORKSPACE = Workspace.of()
-RUN = 0
+RUN = recording.begin(WORKSPACE, sys.argv[1:])
 if marks.started_in():
-    # Before anything can go wrong, and so that no run is taken for an older one.
-    try:
-        RUN = marks.begin(WORKSPACE.var, sys.argv[1:])
-    except StoredFault as err:
-        print(f"{err}; so that acceptance gate cannot judge this run", file=sys.stderr)
     # Each run keeps its raw outputs in folders of its own, two of one second, too. No key of the
     # configuration does it; ReFrame reads this variable after its configuration.
     _FORMAT = os.environ.get("RFM_TIMESTAMP_DIRS") or "%Y-%m-%dT%H%M%S"
@@ -116,9 +110,6 @@ def catches_all(system: dict) -> bool:
     return ".*" in system["hostnames"]
 
 
-# ReFrame makes the folders of its results, but not that of its log.
-WORKSPACE.logs.folder.mkdir(parents=True, exist_ok=True)
-
 # Nothing is set aside by who only reads this file. With checks of ours a patch does it, too
 # (`checks/reframe_patches.py`), where a site has a configuration of its own.
 if "reframe.frontend.cli" in sys.modules and (_TOLD := half_made.set_aside(WORKSPACE.results)):
@@ -172,33 +163,18 @@ site_configuration = {
         ),
         {"name": "maintenance", "options": [f"-c {shlex.quote(CHECKS)}", "-t ^maintenance$"]},
     ],
-    "storage": [
-        {
-            "enable": True,
-            "backend": "sqlite",
-            "sqlite_db_file": str(WORKSPACE.results),
-            "sqlite_conn_timeout": 20,
-        }
-    ],
+    "storage": [{**recording.storage(WORKSPACE), "sqlite_conn_timeout": 20}],
     "logging": [
         {
             "level": "debug",
             "handlers": [
                 {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"},
-                # One file a day; `acceptance gate` reads from it what ReFrame selected.
-                {
-                    "type": "file",
-                    "name": f"{WORKSPACE.logs.folder}/reframe.log",
-                    "timestamp": "%Y-%m-%d",
-                    "level": "verbose",
-                    "append": True,
-                    "format": LOG_FORMAT,
-                },
+                recording.log(WORKSPACE),
             ],
             "handlers_perflog": [
                 {
                     "type": "filelog",
-                    "basedir": str(WORKSPACE.perflogs),
+                    "basedir": f"{WORKSPACE.var}/perflogs",
                     "prefix": "%(check_system)s/%(check_partition)s",
                     "level": "info",
                     "append": True,

@@ -1,4 +1,4 @@
-"""Results databases that ReFrame could have written, of any number of nights; and perflogs of it.
+"""Results databases that ReFrame could have written, of any number of nights.
 
 `tests/utils/regressions/history/test_reader.py` holds the form against a database that ReFrame did
 write.
@@ -211,25 +211,3 @@ def one_night(night, number, factor=None, sizes=SIZES, noise=0.01, **fields):
         metrics=metrics,
         **fields,
     )
-
-
-def perflog(path, session_end, cases, stamp=None, columns=()):
-    """Append a line a case to a perflog in the form of `config/settings.py`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    kinds = ("var", "value", "unit", "ref", "lower_thres", "upper_thres", "result")
-    for number, case in enumerate(cases):
-        header = (
-            "job_completion_time|version|unique_name|display_name|system|partition|environ|jobid|"
-            "job_nodelist|result|fail_reason|provenance|judged_by"
-        ).split("|")
-        header += [*columns, *(f"{metric}_{kind}" for metric in case.metrics for kind in kinds)]
-        ended = stamp or time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(session_end + number))
-        row = [ended, "4.10.4", "Osu_00", case.name, case.system, case.partition, case.environment]
-        row += ["17", ",".join(case.nodes), case.result, "null", json.dumps(case.provenance), "{}"]
-        row += [json.dumps(case.keys)] if "keys" in columns else []
-        for metric, (value, unit, *_) in case.metrics.items():
-            row += [metric, value, unit, 0, None, None, "pass"]
-        if not path.exists():
-            path.write_text("|".join(header) + "\n")
-        with path.open("a") as file:
-            file.write("|".join(map(str, row)) + "\n")

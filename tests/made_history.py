@@ -3,14 +3,14 @@
 import json
 import random
 
-from tests.made import FIRST, NIGHT, SOFTWARE, Case, one_night, perflog
+from tests.made import FIRST, NIGHT, SOFTWARE, Case, one_night
 
 #: Sessions of `grow`.
 NIGHTS = 14
 
 
-def grow(database, logs, night, rng):
-    """Store one more session of a database, odd in one way or another; and log it."""
+def grow(database, night, rng):
+    """Store one more session of a database, odd in one way or another."""
     cases = [one_night(night, number, system="made" if number else "other") for number in range(4)]
     names = {"start": FIRST + NIGHT * night}
     metrics = cases[1].metrics
@@ -43,24 +43,15 @@ def grow(database, logs, night, rng):
             "WHERE uuid = ?", (uuid,)
         )  # fmt: skip
         database.connection.commit()
-        perflog(logs / "made/compute/Osu.log", names["start"] + 10, cases)
         return
-    if night != 12:  # that of this night is in the perflogs only
-        database.add(cases, **names)
-    perflog(logs / "made/compute/Osu.log", names["start"] + 10, [cases[1]])
-    for number in (0, 2, 3):
-        path = logs / f"other/compute/Osu{number}.log"
-        perflog(path, names["start"] + 10 + number, [cases[number]])
-        if night == 4 and number == 3:
-            with path.open("a") as file:
-                file.write("no line of a perflog\n")
+    database.add(cases, **names)
 
 
-def odd(database, logs, seed=1, nights=NIGHTS):
-    """Make a database of odd sessions, and their perflogs."""
+def odd(database, seed=1, nights=NIGHTS):
+    """Make a database of odd sessions."""
     rng = random.Random(seed)
     for night in range(nights):
-        grow(database, logs, night, rng)
+        grow(database, night, rng)
 
 
 def as_data(history):
@@ -74,7 +65,7 @@ def as_data(history):
     return {
         "sessions": [
             (one.number, one.uuid, one.start, one.end, one.command, sorted(one.partitions),
-             one.aborted, one.perflog, sorted(one.unfit))
+             one.aborted, sorted(one.unfit))
             for one in history.sessions
         ],
         "cases": [

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import ForceExitError, LoggingError
 
+from acceptance.core.paths import FRAGMENT
 from checks import reframe_patches
 from tests.conftest import Site
 from tests.places import ROOT
@@ -130,6 +131,17 @@ site_configuration = {{
     "environments": [{{"name": "gnu"}}],
     "general": [{{"report_file": {folder!r} + "/report.json"}}],
     "storage": [{{"enable": True, "sqlite_db_file": {folder!r} + "/results.db"}}],
+    "logging": [{{
+        "handlers": [{{
+            "type": "file", "name": {folder!r} + "/site.log", "level": "info", "append": True,
+            "format": "site: %(message)s",
+        }}],
+        "handlers_perflog": [{{
+            "type": "filelog", "basedir": {folder!r} + "/perflogs", "prefix": "site",
+            "format": "%(check_name)s|%(check_result)s|%(check_perfvalues)s",
+            "format_perfvars": "%(check_perf_value)s %(check_perf_unit)s|",
+        }}],
+    }}],
 }}
 """
 RUN = ("-r", "-n", "Own", "--max-retries=1", "--report-junit={folder}/junit.xml")
@@ -170,6 +182,9 @@ ADDED = re.compile(
 #: What differs from run to run -> what takes its place; so does where ours come in.
 NEUTRAL = {
     rf" -c {OURS}|{OURS}:": "",
+    rf""", ['"]{FRAGMENT}['"]| -C {FRAGMENT}""": "",
+    r""", ['"]FOLDER/var/log/reframe_[-\d]+\.log['"]""": "",
+    "FOLDER/var/results.db": "FOLDER/results.db",
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": "UUID",
     r"(Started|Finished) on .*": r"\1",
     r"/tmp/rfm-\w+\.log": "LOG",
@@ -204,12 +219,13 @@ class Beside:
 
     site: Site
     more: tuple = ()
+    fragment: str = ""
 
     def __post_init__(self):
         folder = self.site.folder
         (folder / "site.py").write_text(CONFIGURATION.format(folder=str(folder)))
         (folder / "own.py").write_text(OWN)
-        self.site.environment["RFM_CONFIG_FILES"] = str(folder / "site.py")
+        self.site.environment["RFM_CONFIG_FILES"] = f"{folder / 'site.py'}{self.fragment}"
 
     def start(self, *words):
         """Start ReFrame; return its exit status and the lines that it printed."""
@@ -219,7 +235,8 @@ class Beside:
 
     def sessions(self):
         """Return what the results database holds, and the number of its cases, as text."""
-        with sqlite3.connect(self.site.folder / "results.db") as database:
+        kept = self.site.database if self.fragment else self.site.folder / "results.db"
+        with sqlite3.connect(kept) as database:
             cases = database.execute("SELECT count(*) FROM testcases").fetchall()
             blobs = database.execute("SELECT json_blob FROM sessions ORDER BY rowid").fetchall()
         texts = (neutral(blob, self.site.folder) for (blob,) in blobs)
@@ -240,17 +257,21 @@ class Beside:
 
 @pytest.fixture(scope="module")
 def matrix(tmp_path_factory):
-    """Each way to start ReFrame in turn, without ours and with ours: (side, its answers) twice."""
+    """Each way to start ReFrame, without ours, with our checks, and with our fragment, too.
+
+    For each of the three sides: itself, and its answers.
+    """
     found = []
-    for more in ((), ("-c", OURS)):
-        side = Beside(Site(tmp_path_factory.mktemp("own")), more)
+    for more in ((), (("-c", OURS),), (("-c", OURS), f":{FRAGMENT}")):
+        side = Beside(Site(tmp_path_factory.mktemp("own")), *more)
         found.append((side, {way: side.start(*words) for way, words in WAYS.items()}))
     return found
 
 
+@pytest.mark.parametrize("beside", [1, 2], ids=["checks", "fragment"])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_sites_own_checks_end_as_in_plain_reframe(matrix, way):
-    (_, plain), (_, ours) = matrix
+def test_a_sites_own_checks_end_as_in_plain_reframe(matrix, way, beside):
+    (_, plain), (_, ours) = matrix[0], matrix[beside]
     (status, lines), (our_status, our_lines) = plain[way], ours[way]
     assert our_status == status == (way in ("run", "restore-session", "abort"))
     kept = [line for line in our_lines if not ADDED.match(line)]
@@ -259,11 +280,24 @@ def test_a_sites_own_checks_end_as_in_plain_reframe(matrix, way):
     assert sorted(kept) == sorted(lines)
 
 
-def test_they_are_stored_and_reported_as_in_plain_reframe(matrix):
-    (plain, _), (ours, _) = matrix
+@pytest.mark.parametrize("beside", [1, 2], ids=["checks", "fragment"])
+def test_they_are_stored_and_reported_as_in_plain_reframe(matrix, beside):
+    (plain, _), (ours, _) = matrix[0], matrix[beside]
     assert ours.sessions() == plain.sessions()
     for name in ("junit.xml", "ci.yml"):
         assert ours.text(name) == plain.text(name)
+
+
+@pytest.mark.parametrize("beside", [1, 2], ids=["checks", "fragment"])
+def test_the_logs_of_the_site_are_written_as_in_plain_reframe(matrix, beside):
+    (plain, _), (ours, _) = matrix[0], matrix[beside]
+    for name in ("site.log", "perflogs/site/OwnNumber.log"):
+        lines = [each.text(name).splitlines() for each in (plain, ours)]
+        kept = [line for line in lines[1] if not ADDED.match(line.removeprefix("site: "))]
+        assert sorted(kept) == sorted(lines[0])
+        assert lines[0]
+    logged = list(ours.site.var.glob("log/reframe_*.log"))
+    assert len(logged) == (beside == 2), "beside ours"
 
 
 def test_the_matrix_has_each_kind_of_result(matrix):
@@ -283,7 +317,7 @@ def test_the_matrix_has_each_kind_of_result(matrix):
 
 
 def test_a_failure_of_ours_is_one_warning(matrix):
-    _, (_, ours) = matrix
+    _, (_, ours), _ = matrix
     for way in ("run", "restore-session"):
         told = [line for line in ours[way][1] if line.startswith(WARNING)]
         assert len(told) == (way == "run"), "once, of two cases and a retry"

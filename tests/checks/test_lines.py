@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.core.paths import LogFiles
 from acceptance.rfm import run_log
 from checks import progress
 from checks.progress import main_figure
@@ -27,7 +26,7 @@ def test_a_case_that_ends_is_reframes_line_and_one_of_ours_and_its_metrics_are_i
     assert "latency_8" not in done.output
     log = "".join(path.read_text() for path in (site.var / "log").iterdir())
     assert re.search(r"\|verbose\|P: latency_8: [\d.]+ us", log)
-    run = run_log.last_ended(LogFiles(site.var / "log"))
+    run = next(run_log.runs(site.var / "log"))
     assert (run.ran, run.errors) == ((1, 1), [])
     # That nothing provides the other suites is one line, and no warning.
     assert run.warnings == []
@@ -107,7 +106,7 @@ def test_a_run_tells_how_far_it_is_and_when_it_will_be_over(site):
     assert begin[2] == f"rest unknown: none of the {begin[1]} left ran here of late"
     again = re.search(r"^\[-{10}\] \d cases and builds; about \d+ s left", second, re.MULTILINE)
     assert again, second
-    run = run_log.last_ended(LogFiles(site.var / "log"))
+    run = next(run_log.runs(site.var / "log"))
     assert run.ran == (int(begin[1]), int(begin[1]))
     assert run.stored
 

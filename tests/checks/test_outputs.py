@@ -9,11 +9,8 @@ from reframe.core.exceptions import LoggingError
 from reframe.core.logging import MultiFileHandler
 
 from acceptance.core.errors import MESSAGE, QUOTED, ParseError
-from acceptance.core.paths import LOG_FORMAT, LogFiles
 from acceptance.rfm import database as results
 from acceptance.rfm import run_log
-from acceptance.rfm.log_format import line_form
-from checks import outputs
 from checks.outputs import bound_message, bound_tail
 from checks.reframe_patches import let_stops_through, tell_lost_line
 from tests.conftest import DATA, Site
@@ -80,7 +77,7 @@ def test_what_a_program_prints_is_neither_obeyed_nor_taken_for_a_line_of_the_log
     text = log.read_text()
     assert "\x1b" not in text
     assert "  2026-11-22T10:00:00|1|info|[ReFrame Setup]" in text
-    assert len(list(run_log.runs(LogFiles(site.var / "log")))) == 1
+    assert len(list(run_log.runs(site.var / "log"))) == 1
 
 
 def test_a_message_is_shown_to_a_bound():
@@ -101,13 +98,6 @@ def test_what_a_parser_quotes_is_bounded():
 LOGGED = "2026-11-24T18:00:00+00:00|7|info|[  PASSED  ] Ran 5/5 test case(s) from 5 check(s)"
 
 
-@pytest.fixture
-def log_forms(monkeypatch):
-    """The forms of the log of the clone, for who runs in no ReFrame."""
-    monkeypatch.setattr(outputs, "log_forms", lambda: [line_form(LOG_FORMAT)])
-
-
-@pytest.mark.usefixtures("log_forms")
 @pytest.mark.parametrize(
     ("content", "shown"),
     [
@@ -123,7 +113,6 @@ def test_the_last_lines_of_an_output(tmp_path, content, shown):
     assert bound_tail(None)(path, 2) == shown
 
 
-@pytest.mark.usefixtures("log_forms")
 def test_the_last_lines_of_a_long_output(tmp_path):
     path = tmp_path / "out"
     path.write_text("x" * 10**6 + "\nlast\n")

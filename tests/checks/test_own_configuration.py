@@ -42,10 +42,6 @@ class OwnSite(Site):
     def file(self):
         return self.folder / "site.py"
 
-    @property
-    def database(self):
-        return self.folder / "kept/results.db"
-
     def configure(self, partition=None, environments=()):
         """Write the file: a partition and its environments beside those entries, and places."""
         environments = environments or [{"name": "gnu"}]
@@ -60,23 +56,10 @@ class OwnSite(Site):
                 }
             ],
         }  # fmt: skip
-        log = {
-            "type": "file", "name": str(self.folder / "kept/reframe.log"), "level": "verbose",
-            "append": True, "format": "%(asctime)s|%(process)d|%(levelname)s|%(message)s",
-        }  # fmt: skip
-        configuration = {
-            "systems": [system],
-            "environments": environments,
-            "storage": [{"enable": True, "sqlite_db_file": str(self.database)}],
-            "logging": [{"handlers": [log]}],
-        }
-        self.database.parent.mkdir(exist_ok=True)
+        configuration = {"systems": [system], "environments": environments}
         self.file.write_text(f"site_configuration = {configuration!r}\n")
-        self.environment["RFM_CONFIG_FILES"] = str(self.file)
-
-    def variables(self, **environment):
-        found = super().variables(**environment)
-        return {name: value for name, value in found.items() if name != "ACCEPTANCE_VAR"}
+        fragment = self.acceptance("doctor", "--where", "fragment").output.strip()
+        self.environment["RFM_CONFIG_FILES"] = f"{self.file}:{fragment}"
 
     def copies(self, value):
         (self.folder / "value.txt").write_text(f"copy {value}\n")
@@ -121,7 +104,7 @@ def first(complete):
     site.copies(8.0)
     checks = site.acceptance("doctor", "--where", "checks").output.strip()
     done = site.reframe(
-        *("-C", site.file, "-c", f"{checks}/imb.py", "-c", site.folder / "site_checks"),
+        *("-c", f"{checks}/imb.py", "-c", site.folder / "site_checks"),
         *("-r", "-n", "PingPong|Copy", "-S", "ImbMpi1.msglog=0:4"),
     )
     status, verdict = site.gate()
@@ -197,7 +180,7 @@ def test_what_became_worse_in_a_check_of_the_site_is_an_alert(fortnight):
     checks = fortnight.acceptance("doctor", "--where", "checks").output.strip()
     for _ in "12":
         done = fortnight.reframe(
-            *("-C", fortnight.file, "-c", f"{checks}/fabric.py"),
+            *("-c", f"{checks}/fabric.py"),
             *("-c", fortnight.folder / "site_checks/copy.py", "-r"),
         )
         assert done.status == 0, "ReFrame is green"

@@ -36,7 +36,7 @@ HISTORY = 7
 MOST = 6
 #: Seconds that the build may take; what a healthy run leaves for the next one to compare with.
 _PATIENCE = 300.0
-_KEPT = ("results.db", "results.db.sums", "perflogs", "fabric")
+_KEPT = ("results.db", "results.db.sums", "fabric")
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ class Environment:
                 "RFM_COLORIZE": "0",
                 # uv compiles nothing: what is started again and again keeps what it compiled.
                 "PYTHONDONTWRITEBYTECODE": "",
+                "RFM_CONFIG_FILES": f"site.py:{self.tree}/config/fragment.py",
                 **self.variables,
             },
         )
@@ -161,13 +162,12 @@ site_configuration = {{
             ["I_MPI_ROOT", "{wheels}"],
         ],
     }}],
-    "storage": [{{"enable": True, "sqlite_db_file": "results/site.db"}}],
     "logging": [{{
         "handlers": [
             {{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}},
             {{
                 "type": "file", "name": "reframe.log", "level": "debug2", "append": True,
-                "format": "[%(asctime)s] %(levelname)s: %(process)d: %(message)s",
+                "format": "[%(asctime)s] %(levelname)s: %(message)s",
             }},
         ],
     }}],

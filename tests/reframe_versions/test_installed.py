@@ -16,7 +16,7 @@ from tests.conftest import needs_wheels
 from tests.places import ROOT
 from tests.reframe_versions.conftest import MORE, OLDEST, PINNED
 
-CHECKS = '-C site.py -c "$(acceptance doctor --where checks)"'
+CHECKS = '-c "$(acceptance doctor --where checks)"'
 
 
 @pytest.fixture(scope="module", params=[*dict.fromkeys([OLDEST, PINNED, *MORE])])
@@ -26,11 +26,9 @@ def transcript(request, environment):
     before = mine.contents()
     said = {
         "list": mine.shell(f"reframe {CHECKS} -l"),
-        "run": mine.shell(
-            f"reframe -C site.py -c {mine.tree}/checks -r -n PingPong -S ImbMpi1.msglog=0:4"
-        ),
-        "gate": mine.shell("acceptance gate -C site.py --format json"),
-        "history": mine.shell("acceptance history -C site.py --format json"),
+        "run": mine.shell(f"reframe -c {mine.tree}/checks -r -n PingPong -S ImbMpi1.msglog=0:4"),
+        "gate": mine.shell("acceptance gate --format json"),
+        "history": mine.shell("acceptance history --format json"),
     }
     return request.param, mine, said, before
 
@@ -49,13 +47,14 @@ def test_a_site_lists_runs_and_judges_with_its_own_reframe(transcript):
     assert (verdict["verdict"], verdict["problems"]) == ("pass", [])
     assert len(said["history"].data) == 11
     assert mine.contents() == before, "nothing is written into an installed copy"
-    assert (mine.folder / "results/site.db").is_file()
-    # However slow the machine is: the log begins after the process, before the mark.
-    mark = json.loads((mine.folder / "results/acceptance/runs/1.json").read_text())
-    logged = re.findall(
-        r"^\[(\S+?)\].*\[ReFrame Setup\]", (mine.folder / "reframe.log").read_text(), re.M
-    )
+    var = mine.folder / ".reframe/reports/acceptance"
+    assert (var / "results.db").is_file()
+    # However slow the machine is: the log begins after the process.
+    mark = json.loads((var / "runs/1.json").read_text())
+    (log,) = var.glob("log/*.log")
+    logged = re.findall(r"^(\S+?)\|.*\[ReFrame Setup\]", log.read_text(), re.M)
     assert mark["began"][:19] <= logged[-1]
+    assert "[ReFrame Setup]" in (mine.folder / "reframe.log").read_text(), "the log of the site"
 
 
 def test_an_installed_copy_stands_alone(environment):

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sqlite3
 import xml.etree.ElementTree as xml
 from datetime import datetime, timedelta, timezone
 
@@ -188,19 +187,6 @@ def test_a_state_that_cannot_be_read_is_no_older_verdict(night):
     assert (status, verdict["problems"][0]["kind"]) == (2, "campaign")
     assert "state.json: no state of a campaign" in verdict["problems"][0]["message"]
     assert exported(held) == (2, {"": 2})
-
-
-def test_a_session_that_no_log_has_is_no_older_verdict(night):
-    held = night("pass")
-    with sqlite3.connect(held.site.database) as connection:
-        connection.execute(
-            "INSERT INTO sessions SELECT 'later', session_start_unix + 1e6, session_end_unix + 1e6,"
-            " json_blob, report_file FROM sessions ORDER BY rowid DESC LIMIT 1"
-        )
-    connection.close()
-    status, verdict = held.site.gate()
-    assert status == 2
-    assert "session later was stored last, and no log in" in verdict["problems"][0]["message"]
 
 
 def test_a_run_by_hand_after_a_red_night_hides_it_from_nobody_who_watches(night):

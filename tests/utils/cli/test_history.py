@@ -175,7 +175,6 @@ def test_as_data(path, run):
     assert (series["direction"], series["needed"]) == ("lower", 0)
     assert len(series["samples"]) == 80
     assert series["samples"][0]["software"] == SOFTWARE
-    assert series["samples"][0]["source"] == "database"
     (change,) = series["changes"]
     assert change["worse"] is True
     assert change["change"] == pytest.approx(0.1, abs=0.03)

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from acceptance.core.paths import FRAGMENT
 from tests.conftest import DATA, Site
 from tests.places import ROOT
 
@@ -23,11 +24,11 @@ site_configuration = {
 }
 """
 STORAGE = '"storage": [{"enable": True, "sqlite_db_file": "FOLDER/kept/results.db"}],'
-#: The format is ReFrame's default, with the process.
+#: The format is ReFrame's default.
 LOG = """
     "logging": [{"handlers": [{
         "type": "file", "name": "FOLDER/kept/site.log", "level": "debug", "append": True,
-        "format": "[%(asctime)s] %(process)d %(levelname)s: %(check_info)s: %(message)s",
+        "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
     }]}],
 """
 CHECK = """
@@ -57,10 +58,6 @@ class Own(Site):
         path.write_text(text)
         return path
 
-    def variables(self, **environment):
-        # As in a shell where env.sh was sourced: that is of the clone's configuration.
-        return {**super().variables(**environment), "ACCEPTANCE_VAR": str(ROOT / "var")}
-
     def line(self, *arguments, **environment):
         """Return exit status and the one line of a command that cannot judge."""
         done = self.acceptance(*arguments, **environment)
@@ -78,79 +75,81 @@ def own(tmp_path_factory):
     program = site.folder / "bin/IMB-MPI1"
     program.write_text(f"#!/bin/sh\ncat {site.folder}/output.txt\n")
     program.chmod(0o755)
-    path = site.write("site.py", STORAGE, LOG)
-    site.night = site.acceptance("nightly", "-C", path, "--no-alerts", "--", *CASE)
+    site.named = ["-C", site.write("site.py", STORAGE, LOG), "-C", FRAGMENT]
+    site.night = site.acceptance("nightly", *site.named, "--no-alerts", "--", *CASE)
     return site
 
 
 def test_a_night_has_its_verdict_and_all_that_it_left_is_the_sites(own):
     assert "=== " in own.night.output, own.night.errors
-    path = own.folder / "site.py"
-    done = own.acceptance("-C", path, "gate", "--format", "json")
+    done = own.acceptance(*own.named, "gate", "--format", "json")
     assert done.data["campaign"].startswith("nightly-")
     assert (done.status, done.data["ran"], done.data["system"]) == (own.night.status, 2, "mine")
-    assert {entry.name for entry in (own.folder / "kept").iterdir()} >= {
-        "results.db",
-        "site.log",
-        "acceptance",
-    }
-    rows = own.acceptance("doctor", "-C", path, "--format", "json").data
+    assert {entry.name for entry in own.var.iterdir()} >= {"results.db", "log", "campaigns"}
+    assert (own.folder / "kept/site.log").read_text().count("[ReFrame Setup]") >= 2
+    rows = own.acceptance("doctor", *own.named, "--format", "json").data
     found = {row["what"]: (row["state"], row["found"]) for row in rows}
-    assert found["results"] == ("ok", f"{own.folder}/kept/results.db")
-    assert found["log"] == ("ok", f"{own.folder}/kept/site.log")
-    assert found["prefix"] == ("ok", f"{own.folder}/scratch")
-    assert found["perflogs"] == ("ok", f"{own.folder}/scratch/perflogs")
-    assert found["var"] == ("ok", f"{own.folder}/kept/acceptance")
+    assert found["results"] == ("ok", str(own.database))
+    assert found["log"] == ("ok", f"{own.var}/log")
+    assert found["var"] == ("ok", str(own.var))
 
 
 @pytest.mark.parametrize("command", ["history", "sessions"])
 def test_every_command_reads_the_same_results(own, command):
-    # Two files, as by the variable; the second one says where results are.
-    first = own.write("first.py")
-    second = own.write("second.py", STORAGE, LOG, text="site_configuration = {MORE}")
-    words = ["-C", first, "-C", second]
-    named = own.acceptance(command, *words, "--format", "json")
+    named = own.acceptance(command, *own.named, "--format", "json")
     assert named.status == 0, named.errors
-    assert "perflog" not in named.errors
     assert "PingPong" in named.output or "mine" in named.output
-    variable = own.acceptance(command, "--format", "json", RFM_CONFIG_FILES=f"{first}:{second}")
+    files = ":".join(map(str, own.named[1::2]))
+    variable = own.acceptance(command, "--format", "json", RFM_CONFIG_FILES=files)
     assert variable.data == named.data
 
 
-def test_a_run_by_hand_is_judged_never_one_of_the_clone(own):
-    path = own.folder / "site.py"
-    done = own.reframe("-C", path, "-c", ROOT / "checks", "-r", "-n", "none^")
+def test_a_run_by_hand_is_judged_also_of_the_sites_own_checks(own):
+    done = own.reframe(*own.named, "-c", ROOT / "checks", "-r", "-n", "none^")
     assert "Ran 0/0" in done.output
-    judged = own.acceptance("gate", "-C", path, "--format", "json")
+    judged = own.acceptance("gate", *own.named, "--format", "json")
     assert judged.status == 1
     assert judged.data["problems"][0]["kind"] == "no-cases"
-    # The site's own checks leave no mark of their run.
     check = own.folder / "check.py"
     check.write_text(CHECK)
-    assert "Ran 1/1" in own.reframe("-C", path, "-c", check, "-r").output
-    judged = own.acceptance("gate", "-C", path, "--format", "json")
+    assert "Ran 1/1" in own.reframe(*own.named, "-c", check, "-r").output
+    judged = own.acceptance("gate", *own.named, "--format", "json")
     assert (judged.status, judged.data["check_files"]) == (0, ["check.py"])
-    other = own.folder / "other.db"
-    status, line = own.line("history", "-C", path, RFM_SQLITE_DB_FILE=str(other))
-    assert status == 2
-    assert line.startswith(f"acceptance history: {other}: ")
 
 
-@pytest.mark.parametrize(
-    ("more", "command", "said"),
-    [
-        ((LOG,), "gate", "results storage is off; add to site_configuration: 'storage': [{"),
-        ((LOG,), "nightly", "results storage is off; add to site_configuration: 'storage': [{"),
-        ((STORAGE,), "gate", "the log has no name, so that each run has one of its own in "),
-        ((STORAGE, LOG.replace("True", "False")), "accept", "without append each ReFrame empties"),
-    ],
-)
-def test_what_is_not_kept_is_said_with_the_line_to_paste(own, more, command, said):
-    path = own.write("lacking.py", *more)
+def test_a_run_of_our_checks_without_the_fragment_is_never_an_older_one(own):
+    before = own.acceptance("gate", *own.named, "--format", "json")
+    assert before.status < 2
+    own.reframe("-C", own.folder / "site.py", "-c", ROOT / "checks/imb.py", "-r", "-n", "none^")
+    judged = own.acceptance("gate", *own.named, "--format", "json")
+    (problem,) = judged.data["problems"]
+    assert (judged.status, problem["kind"]) == (2, "last-run")
+    assert "has no line of run " in problem["message"]
+    assert f"was started without {FRAGMENT}" in problem["message"]
+
+
+@pytest.mark.parametrize("command", ["gate", "nightly", "accept", "history", "doctor"])
+def test_a_configuration_without_the_fragment_is_told_how_to_add_it(own, command):
+    path = own.write("lacking.py", STORAGE, LOG)
+    fault = f"{path}: keeps no log and results in {own.var}"
+    remedy = f"name our fragment as the last file: -C {FRAGMENT}"
+    if command == "doctor":
+        rows = own.acceptance("doctor", "-C", path, "--format", "json")
+        (row,) = [row for row in rows.data if row["what"] == "runs"]
+        assert (rows.status, row["state"]) == (1, "BROKEN")
+        assert (row["found"], row["remedy"]) == (fault, remedy)
+        shown = own.acceptance("doctor", "--where", "fragment", "-C", path)
+        assert (shown.status, shown.output) == (0, f"{FRAGMENT}\n")
+        return
     status, line = own.line(command, "-C", path)
     assert status == 2
-    assert said in line
-    assert "; add to site_configuration" in line
+    assert line == f"acceptance {command}: {fault}, so that no run is found; {remedy}"
+    # Nor is a file after it forgotten, or a variable.
+    status, line = own.line(command, "-C", FRAGMENT, "-C", path)
+    assert (status, remedy in line) == (2, True)
+    other = str(own.folder / "other.db")
+    status, line = own.line(command, *own.named, RFM_SQLITE_DB_FILE=other)
+    assert (status, "so that no run is found; unset RFM_SQLITE_DB_FILE" in line) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +174,8 @@ def test_what_reframe_refuses_is_said_in_its_words_first(own, text, said):
 
 
 def test_a_host_that_no_system_matches_is_told_what_reframe_takes(own):
-    path = own.write("nobody.py", STORAGE, LOG, text=SYSTEM.replace('".*"', '"^nobody$"'))
-    status, line = own.line("nightly", "-C", path)
+    path = own.write("nobody.py", LOG, text=SYSTEM.replace('".*"', '"^nobody$"'))
+    status, line = own.line("nightly", "-C", path, "-C", FRAGMENT)
     assert status == 2
     assert "no system matches the host" in line
     assert line.endswith(

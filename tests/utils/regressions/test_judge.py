@@ -565,11 +565,11 @@ def test_another_problem_size_leaves_the_first_one_vanished(path):
 
 def test_the_gate_judges_as_of_its_session(path):
     nights(path, 45, from_night(BAD))
-    early = for_gate(path, REFERENCE, None, f"{BAD - 2:08x}-0000-4000-8000-000000000000")
+    early = for_gate(path, REFERENCE, f"{BAD - 2:08x}-0000-4000-8000-000000000000")
     assert (early.alerts, early.judged) == ((), ALL)
     assert len(for_gate(path, REFERENCE).alerts) == 1
     with pytest.raises(ResultsFault, match="holds no session nobody"):
-        for_gate(path, REFERENCE, None, "nobody")
+        for_gate(path, REFERENCE, "nobody")
 
 
 def test_the_gate_says_when_the_references_cannot_be_read(path, tmp_path, monkeypatch):

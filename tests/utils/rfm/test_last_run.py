@@ -1,10 +1,9 @@
-"""Which run ended last, by real runs that overlapped, and what becomes of their witnesses."""
+"""Which run ended last, by real runs that overlapped, and what becomes of their marks."""
 
 import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 from datetime import date, timedelta
 
@@ -124,11 +123,6 @@ def test_a_file_of_the_log_that_a_wrong_clock_has_named_does_not_count(runs):
         path, data = mark(runs, 2)
         change(runs, 2, began=data["began"].replace(str(today), str(later)))
         assert said(runs)[1].startswith(FAILED)
-        # The same in a folder without marks: the order of the sessions does not agree.
-        shutil.move(path.parent, runs.folder / "runs")
-        status, message = said(runs)
-        assert (status, "was stored last, but by log and marks another" in message) == (2, True)
-        shutil.move(runs.folder / "runs", path.parent)
         log.with_name(f"reframe_{later}.log").unlink()
         log.write_text(log.read_text() + good)
         path.write_text(json.dumps(data))
@@ -163,10 +157,6 @@ def take_number_of_process(site):
     change(site, 1, ended=0, process=os.getpid(), ticks="1")
 
 
-def remove_mark(site):
-    mark(site, 1)[0].unlink()
-
-
 def damage_mark(site):
     mark(site, 1)[0].write_text("{")
 
@@ -176,34 +166,22 @@ def forbid_marks(site):
     (site.var / "runs").write_text("")
 
 
-def store_unlogged(site):
-    with sqlite3.connect(site.database) as connection:
-        connection.execute(
-            "INSERT INTO sessions SELECT 'other', session_start_unix - 1e6, session_end_unix - 1e6,"
-            " json_blob, report_file FROM sessions LIMIT 1"
-        )
-    connection.close()
-
-
-def forget_marks(site):
-    shutil.rmtree(site.var / "runs")
-
-
 @pytest.mark.parametrize(
     ("damage", "status", "words"),
     [
         (remove_lines, 2, "log has no line of run 1 (reframe -c "),
         (remove_end, 1, " never ended: it was killed"),
-        (remove_end_and_lines, 1, " never ended: it was killed"),
+        (
+            remove_end_and_lines,
+            1,
+            " never ended: it was killed, and nothing that it measured is stored",
+        ),
         (run_elsewhere, 2, "on login2, has not ended, and whether it still runs cannot be seen"),
         (start_machine_again, 1, " never ended: it was killed"),
         (go_on, 2, " is under way (PID "),
         (take_number_of_process, 1, " never ended: it was killed"),
-        (remove_mark, 2, "runs has no mark of it"),
         (damage_mark, 2, "runs/1.json: no mark of a run"),
         (forbid_marks, 2, "a run that began since then left no mark there"),
-        (store_unlogged, 2, "session other was stored last, and no log in"),
-        (forget_marks, 1, FAILED),
     ],
 )
 def test_the_older_good_run_is_never_judged(runs, damage, status, words):
@@ -212,6 +190,37 @@ def test_the_older_good_run_is_never_judged(runs, damage, status, words):
     assert (found, words in message) == (status, True), message
     # By its label it is the same.
     assert said(runs, "--run", "x") == (found, message)
+
+
+def test_without_marks_there_is_no_run(runs):
+    shutil.rmtree(runs.var / "runs")
+    status, message = said(runs)
+    assert (status, "no run of ReFrame is recorded" in message) == (1, True)
+
+
+def test_a_run_that_can_leave_no_mark_does_not_start(runs):
+    forbid_marks(runs)
+    done = runs.reframe("-c", runs.folder / "checks", "-r")
+    assert done.status == 1
+    assert "a run needs that for its mark, and does not start" in done.output + done.errors
+    assert "Ran " not in done.output
+    assert runs.reframe("-c", runs.folder / "checks", "-l").status == 0, "what is no run needs none"
+
+
+def test_a_run_that_is_killed_before_its_results_are_stored_fails(runs):
+    """Nothing of it is a sample: a campaign measures its step again."""
+    for name in ("on", "go"):
+        (runs.folder / name).unlink()
+    process = start(runs, DOES=WAITS.format(runs.folder))
+    Held.wait_for((runs.folder / "on").exists)
+    process.kill()
+    process.wait()
+    (runs.folder / "go").touch()  # for its job
+    status, message = said(runs)
+    assert (status, message.startswith("run 5 (reframe -c ")) == (1, True)
+    assert message.endswith(" never ended: it was killed, and nothing that it measured is stored")
+    (series,) = runs.acceptance("history", "--format", "json").data
+    assert len(series["samples"]) == 1, "that of run 2"
 
 
 def test_a_run_that_is_killed_before_its_first_line_leaves_its_mark(runs):

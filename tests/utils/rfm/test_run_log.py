@@ -2,7 +2,6 @@
 
 import pytest
 
-from acceptance.core.paths import LogFiles
 from acceptance.rfm import run_log
 
 RUN = """\
@@ -17,7 +16,7 @@ RUN = """\
 @pytest.mark.parametrize("zeros", ["", "\0" * 40])
 def test_a_line_that_was_cut_off_does_not_hide_the_next_run(tmp_path, left, zeros):
     (tmp_path / "reframe_2026-11-21.log").write_text(RUN.format(1)[:left] + zeros + RUN.format(2))
-    newest = next(run_log.runs(LogFiles(tmp_path)))
+    newest = next(run_log.runs(tmp_path))
     assert (newest.label, newest.ran, newest.stored) == ("night2", (2, 2), "uuid2")
 
 

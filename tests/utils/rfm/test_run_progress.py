@@ -1,7 +1,7 @@
 """What a run tells of how far it has come."""
 
 from acceptance.rfm import durations
-from acceptance.rfm.run_progress import RunProgress
+from acceptance.rfm.durations import RunProgress
 from tests.made import Database, one_night
 
 CASES = [(name, "local:default+gnu", "") for name in "abc"]

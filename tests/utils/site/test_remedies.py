@@ -406,4 +406,4 @@ def test_a_place_that_cannot_be_written(made, monkeypatch):
     assert rows["var"].remedy == f"{locked} is not writable; name another folder: ACCEPTANCE_VAR"
     assert rows["results"].remedy == f"{locked} is not writable; let ReFrame write there"
     made.workspace = workspace(made.folder / "elsewhere", root=made.folder)
-    assert not {"var", "results", "log", "perflogs"} & {*made.doctor()}
+    assert not {"var", "results", "log"} & {*made.doctor()}

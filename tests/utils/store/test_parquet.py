@@ -13,28 +13,24 @@ from tests.places import ROOT
 
 def rows(path):
     return duckdb.sql(
-        'SELECT epoch(time), session, source, system, partition, environment, "check", benchmark, '
+        'SELECT epoch(time), session, system, partition, environment, "check", benchmark, '
         "keys, metric, unit, direction, value, nodes, software, findings, simulated "
         f"FROM '{path}'"
     ).fetchall()
 
 
-def source(session):
-    return "perflog" if session.perflog else "database"
-
-
 def test_all_samples_are_read_back(site, tmp_path):
     site.var.mkdir(exist_ok=True)
     database = Database(site.var / "results.db")
-    odd(database, site.var / "perflogs")
+    odd(database)
     nights(tmp_path / "db", 2, cases=2, system="simulated-made")
     file = tmp_path / "all.parquet"
     done = site.acceptance("export", "parquet", "-o", file)
     # One of its sessions is malformed.
     assert done.status == 1
-    history = load(database.path, site.var / "perflogs")
+    history = load(database.path)
     expected = [
-        (sample.time, sample.session.uuid, source(sample.session), *case.key[:4], case.benchmark,
+        (sample.time, sample.session.uuid, *case.key[:4], case.benchmark,
          dict(case.key.keys), one.metric, one.unit, one.direction, value,
          list(sample.nodes), dict(sample.software), list(sample.findings), False)
         for case in history.cases
@@ -44,7 +40,6 @@ def test_all_samples_are_read_back(site, tmp_path):
     found = rows(file)
     assert sorted(map(str, found)) == sorted(map(str, expected))
     assert done.output.splitlines()[-1] == f"{file}: {len(expected)} samples"
-    assert {row[2] for row in found} == {"perflog", "database"}
     assert site.acceptance("export", "parquet", "--db", tmp_path / "db", "-o", file).status == 0
     assert {row[-1] for row in rows(file)} == {True}
 

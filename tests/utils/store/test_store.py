@@ -6,7 +6,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 
 import duckdb
 import pytest
@@ -17,7 +16,7 @@ from acceptance.rfm import database as results
 from acceptance.store import store as stores
 from acceptance.store import update
 from tests.made import Database, nights, one_night
-from tests.made_history import NIGHTS, as_data, grow, odd
+from tests.made_history import NIGHTS, as_data, grow
 from tests.places import ROOT
 
 
@@ -31,17 +30,17 @@ def store(tmp_path):
     return tmp_path / "store/samples.duckdb"
 
 
-def histories(path, store, logs=None, **keywords):
+def histories(path, store, **keywords):
     """Return the history by the store and without one; what the store says of itself is apart."""
-    by_store, without = load(path, logs, store=store, **keywords), load(path, logs, **keywords)
+    by_store, without = load(path, store=store, **keywords), load(path, **keywords)
     said = by_store.notes[: len(by_store.notes) - len(without.notes)]
     by_store.notes = by_store.notes[len(said) :]
     return as_data(by_store), as_data(without), said
 
 
-def same(path, store, logs=None, **keywords):
+def same(path, store, **keywords):
     """Require that both are the same; return what the store says of itself."""
-    by_store, without, said = histories(path, store, logs, **keywords)
+    by_store, without, said = histories(path, store, **keywords)
     assert by_store == without
     return said
 
@@ -61,12 +60,12 @@ def decoded(monkeypatch):
 
 
 def test_night_by_night_it_is_what_it_is_at_once(tmp_path, store):
-    made, logs, rng = Database(tmp_path / "db"), tmp_path / "logs", random.Random(1)
+    made, rng = Database(tmp_path / "db"), random.Random(1)
     for night in range(NIGHTS):
-        grow(made, logs, night, rng)
-        assert same(made.path, store, logs) == []
+        grow(made, night, rng)
+        assert same(made.path, store) == []
     for keywords in ({"system": "made"}, {"until": "twice"}, {"until": results.ids(made.path)[3]}):
-        assert same(made.path, store, logs, **keywords) == []
+        assert same(made.path, store, **keywords) == []
 
 
 def test_in_some_days_each_old_session_is_compared_with_its_checksum(monkeypatch):
@@ -133,52 +132,6 @@ def test_a_damaged_session_that_is_restored_counts_again(made, store):
     made.connection.commit()
     assert len(same(made.path, store)) == 1
     assert load(made.path, store=store).faults == []
-
-
-def test_a_line_that_is_cut_off_is_read_with_its_rest(tmp_path, store):
-    made, logs = Database(tmp_path / "db"), tmp_path / "logs"
-    odd(made, logs, nights=1)
-    path = logs / "made/compute/Osu.log"
-    whole = path.read_text().replace("2026-01-01", "2026-03-01")
-    path.write_text(whole[:-40])
-    assert same(made.path, store, logs) == []
-    path.write_text(whole + whole.splitlines()[1].replace("2026-03-01", "2026-04-01") + "\n")
-    assert same(made.path, store, logs) == []
-    assert [one.perflog for one in load(made.path, logs, store=store).sessions] == [0, 1, 1]
-    path.unlink()
-    assert same(made.path, store, logs) == []
-
-
-@pytest.mark.parametrize("also", ["", "appended", "cut"])
-def test_a_perflog_that_was_edited_in_place_is_told_and_read_again(tmp_path, store, also):
-    made, logs = Database(tmp_path / "db"), tmp_path / "logs"
-    odd(made, logs, nights=1)
-    path = logs / "made/compute/Osu.log"
-    whole = path.read_text().replace("2026-01-01", "2026-03-01")
-    path.write_text(whole + whole.splitlines()[1].replace("2026-03-01", "2026-03-05") + "\n")
-    assert same(made.path, store, logs) == []
-    header, first, second = path.read_text().splitlines()
-    first = first.replace("2026-03-01", "2026-03-02")
-    third = second.replace("2026-03-05", "2026-03-09")
-    lines = {"": [first, second], "cut": [first], "appended": [first, second, third]}[also]
-    path.write_text("\n".join([header, *lines]) + "\n")  # the same inode
-    said = same(made.path, store, logs)
-    assert said == [f"{path}: lines that had been read were changed; all of it was read again"]
-    assert same(made.path, store, logs) == []
-    days = [time.gmtime(one.start)[2] for one in load(made.path, logs, store=store).sessions[1:]]
-    assert days == {"": [2, 5], "cut": [2], "appended": [2, 5, 9]}[also]
-
-
-def test_a_perflog_that_only_grew_is_not_told(tmp_path, store):
-    made, logs = Database(tmp_path / "db"), tmp_path / "logs"
-    odd(made, logs, nights=2)
-    path = logs / "made/compute/Osu.log"
-    same(made.path, store, logs)
-    with path.open("a") as file:
-        file.write(path.read_text().splitlines()[1].replace("2026-01-0", "2026-03-0") + "\n")
-    assert same(made.path, store, logs) == []
-    os.utime(path, (1, 1))
-    assert same(made.path, store, logs) == []
 
 
 def newer(store):

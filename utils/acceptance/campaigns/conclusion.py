@@ -1,6 +1,6 @@
 """The verdict that counts, whoever asks: on the campaign that ended last, unless a run by hand did.
 
-That is decided by every witness: the campaigns' states, ReFrame's log, and the results database.
+That is decided by the marks of runs and the campaigns' states.
 The verdict on a campaign is that on its steps, on what a stopped step left, and on what is missing;
 before it is given, nodes that were slow are measured again with others that were not.
 """
@@ -99,8 +99,6 @@ def current(
     except CampaignFault as err:
         return Verdict().cannot_judge("campaign", str(err)), ""
     if state is not None and not _is_before(workspace, state, last):
-        if unknown := last_run.unlogged(workspace):
-            return Verdict().cannot_judge("campaign", unknown), ""
         return of_campaign(state, workspace, config_files, now), ""
     return None, "" if state is None or state.ended else unfinished(state)
 
@@ -216,15 +214,13 @@ def _newest(workspace: Workspace) -> State | None:
 
 def _is_before(workspace: Workspace, state: State, last: LastRun) -> bool:
     """Tell whether a campaign ended before the last run by hand."""
-    if last.mark is None and last.run is None:
+    if last.mark is None:
         return False
     of_campaign = [m for m in marks.read(workspace.var) if campaign.id_of(m.label) == state.id]
-    if of_campaign and last.mark is not None:
-        # A run that has no end may have ended last.
-        return not last.mark.ended or last.mark.ended > max(mark.ended for mark in of_campaign)
-    if last.run is None:
-        return True
-    return state.last_change < datetime.fromisoformat(last.run.last).astimezone()
+    if not of_campaign:  # it ran nothing: no order is known but that of the clock
+        return state.last_change < datetime.fromisoformat(last.mark.began)
+    # A run that has no end may have ended last.
+    return not last.mark.ended or last.mark.ended > max(mark.ended for mark in of_campaign)
 
 
 def _judge_steps(

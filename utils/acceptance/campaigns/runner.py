@@ -24,7 +24,7 @@ from acceptance.campaigns.state import (
     stamp,
 )
 from acceptance.campaigns.steps import LINKS
-from acceptance.core.paths import LogFiles, Workspace
+from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text
 from acceptance.rfm import (
     Case,
@@ -166,7 +166,7 @@ def _clone(workspace: Workspace) -> str:
     return hashlib.sha256(str(workspace.var).encode()).hexdigest()[:6]
 
 
-def _database_of(step: Progress, logs: LogFiles) -> Path | None:
+def _database_of(step: Progress, logs: Path) -> Path | None:
     labels = [attempt.run for attempt in reversed(step.attempts) if attempt.session]
     runs = (run_log.newest(logs, label) for label in labels)
     return next((run.database for run in runs if run is not None and run.database), None)

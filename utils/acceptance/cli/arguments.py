@@ -131,26 +131,22 @@ def add_confirm(command: argparse.ArgumentParser) -> None:
 
 
 def add_sources(command: argparse.ArgumentParser) -> None:
-    """Add which results are read: of a system, of another database and its perflogs."""
+    """Add which results are read: of a system, of another database."""
     command.add_argument("--system", help="only this system")
     add_database(command)
-    command.add_argument("--perflogs", type=Path, help="a folder of perflogs beside it")
 
 
 def read(options: argparse.Namespace, *, whole: bool = False) -> History:
-    """Read the project's own database with its perflogs, or another one.
+    """Read the project's own database, or another one.
 
     Of `--system` only its results, unless the `whole` is wanted. Raises ResultsFault when it cannot
     be read, and when it has nothing of `--system`.
     """
-    perflogs = options.perflogs
-    if options.db is None and perflogs is None:
-        perflogs = options.workspace.perflogs
     db = options.db or options.workspace.results
     workspace = options.workspace
-    if gone := lost.why_gone(db, None if options.db else workspace.witnesses):
+    if gone := lost.why_gone(db):
         raise ResultsFault(gone)
-    history = load(db, perflogs, None if whole else options.system, store=workspace.store_of(db))
+    history = load(db, None if whole else options.system, store=workspace.store_of(db))
     for fault in history.faults:
         warn(options, fault)
     systems = (series.case.key.system for series in history.series)

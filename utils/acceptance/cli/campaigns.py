@@ -150,7 +150,7 @@ def run(options: argparse.Namespace) -> int:
     _add_own(among)
     named, options.reframe = among.parse_known_args(options.reframe)
     options.own = steps.own_files([*options.own, *named.own])
-    options.workspace.require_records(of_many=True)
+    options.workspace.require_records()
     try:
         plan = _nightly(options) if options.command == "nightly" else _accept(options)
         return _show(plan, options) if options.dry_run else _campaign(plan, options)

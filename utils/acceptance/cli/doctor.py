@@ -6,7 +6,7 @@ from pathlib import Path
 
 from acceptance.cli.arguments import Commands, add_command, add_format, add_system
 from acceptance.cli.output import emit_page
-from acceptance.core.paths import Workspace
+from acceptance.core.paths import FRAGMENT, Workspace
 from acceptance.core.text import wrapped
 from acceptance.site import BROKEN, Examined, examine
 from acceptance.verdict import Status
@@ -16,6 +16,7 @@ PLACES: dict[str, Callable[[Workspace], Path]] = {
     "checks": lambda workspace: workspace.checks,
     "reference": lambda workspace: workspace.reference,
     "settings": lambda workspace: workspace.root / "config/settings.py",
+    "fragment": lambda _: FRAGMENT,
 }
 
 
@@ -38,7 +39,7 @@ def add(commands: Commands) -> None:
         "--where",
         choices=PLACES,
         help="print only a path: of the checks, for reframe -c; of the references; of the "
-        "project's own configuration",
+        "project's own configuration; of what a configuration of yours takes as its last file",
     )
     add_format(command, "text", "json")
     command.set_defaults(run=run)

@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
         help=f"default: prometheus is printed, parquet goes into {SAMPLES}",
     )  # fmt: skip
     add_database(command)
-    command.set_defaults(run=run, system=None, perflogs=None)
+    command.set_defaults(run=run, system=None)
 
 
 def run(options: argparse.Namespace) -> int:

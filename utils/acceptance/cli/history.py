@@ -39,7 +39,7 @@ def add(commands: Commands) -> None:
         commands,
         "history",
         "Show past values of metrics, and when their level changed.",
-        failed="a session cannot be read, or is not what was stored; its values are of perflogs",
+        failed="a session cannot be read, or is not what was stored",
     )
     command.add_argument(
         "metric",
@@ -182,7 +182,7 @@ def _data(past: Past) -> dict[str, Any]:
 
 
 def _samples(series: Series, scan: Scan) -> Iterator[dict[str, Any]]:
-    """Yield the samples; `marks` are where the level or the software changed, or a perflog."""
+    """Yield the samples; `marks` are where the level or the software changed."""
     starts = {change.start for change in scan.changes}
     before = None
     for number, (value, run) in enumerate(zip(series.values, series.samples, strict=True)):
@@ -190,14 +190,12 @@ def _samples(series: Series, scan: Scan) -> Iterator[dict[str, Any]]:
         marks = {
             "change": number in starts,
             "software": before not in (None, software),
-            "perflog": run.session.perflog,
         }
         before = software
         yield {
             "time": _iso(run.time),
             "value": float(value),
             "session": run.session.uuid,
-            "source": "perflog" if run.session.perflog else "database",
             "software": software,
             "nodes": list(run.nodes),
             "marks": [mark for mark, holds in marks.items() if holds],
@@ -205,7 +203,7 @@ def _samples(series: Series, scan: Scan) -> Iterator[dict[str, Any]]:
 
 
 _COLUMNS: Columns = {
-    **{name: name for name in ("series", "time", "value", "unit", "session", "source")},
+    **{name: name for name in ("series", "time", "value", "unit", "session")},
     "software": lambda row: software_text(row["software"].items()),
     "nodes": "nodes",
     "marks": "marks",

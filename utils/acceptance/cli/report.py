@@ -88,8 +88,7 @@ def _source(
     workspace: Workspace, results: Path, config_files: Sequence[Path], foreign: bool
 ) -> Source:
     """Return what the report is made of; raises ResultsFault where results are gone."""
-    witnesses = None if foreign else workspace.witnesses
-    if gone := lost.why_gone(results, witnesses):
+    if gone := lost.why_gone(results):
         raise ResultsFault(gone)
     now = datetime.now(timezone.utc)
     source = Source(workspace, results, now, config_files=config_files)

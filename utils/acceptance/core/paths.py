@@ -3,71 +3,10 @@
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from acceptance.core.errors import Fault
-
-#: The format of a line of the log in `config/settings.py`, and in what others are asked to paste.
-LOG_FORMAT = "%(asctime)s|%(process)d|%(levelname)s|%(message)s"
-
-
-@dataclass(frozen=True)
-class LogFiles:
-    """ReFrame's log: its files, and the form of their lines.
-
-    `pattern` finds the files in the folder. `format` is that of ReFrame's configuration, `datefmt`
-    that of its times (empty: ISO 8601). `fault` says why there is nothing to read; `note` what a
-    reader of this log cannot know. `remedy` is a line of the configuration without that.
-    `overwritten`: the next ReFrame empties the file.
-    """
-
-    folder: Path
-    pattern: str = "reframe*.log"
-    format: str = LOG_FORMAT
-    datefmt: str = ""
-    fault: str = ""
-    note: str = ""
-    remedy: str = ""
-    overwritten: bool = False
-
-    def files(self) -> list[Path]:
-        """Return the files, the newest first; Fault where there is nothing to read.
-
-        Names of ours have a date that sorts; of others only the last line says how new they are.
-        """
-        if self.fault:
-            raise Fault(f"{self.fault}; {self.remedy}")
-        files = self.folder.glob(self.pattern)
-        if self._is_ours:
-            return sorted(files, reverse=True)
-        return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)
-
-    @property
-    def _is_ours(self) -> bool:
-        return self.pattern == type(self).pattern
-
-    def __str__(self) -> str:
-        """Return the place for a message."""
-        return str(self.folder if self._is_ours else self.folder / self.pattern)
-
-
-@dataclass(frozen=True)
-class Storage:
-    """What a configuration says of database, log, perflogs and prefix.
-
-    `fault` says why nothing can be read from the database, and `remedy` the setting. `perflogs` is
-    None where none are written to files.
-    """
-
-    system: str
-    database: Path
-    logs: LogFiles
-    perflogs: Path | None
-    prefix: Path
-    fault: str = ""
-    remedy: str = ""
-
 
 #: What an installed copy has of what stands beside `utils/` in the clone (pyproject.toml).
 _TREE = Path(__file__).resolve().parents[1] / "_tree"
@@ -79,6 +18,8 @@ ROOT = _TREE if INSTALLED else Path(__file__).resolve().parents[3]
 _VAR = os.path.expanduser("~/.reframe/reports/acceptance") if INSTALLED else ROOT / "var"
 #: The configuration of the clone.
 _SETTINGS = "config/settings.py"
+#: What a site adds to its own configuration, so that its runs are found.
+FRAGMENT = ROOT / "config/fragment.py"
 #: How a person gets Spack, and where environments are described: make is for the clone.
 GET_SPACK = "acceptance spack get" if INSTALLED else "make spack"
 #: How a person gets SimGrid, which simulated systems run on.
@@ -86,18 +27,6 @@ GET_SIMGRID = "Debian: libsimgrid-dev; or spack install simgrid, and its bin/ on
 CONFIGURED = "ReFrame's configuration" if INSTALLED else "config/systems/"
 #: The variable with the URLs that alerts are sent to. They are secret: no program inherits it.
 ALERT_TARGETS = "ACCEPTANCE_ALERTS"
-
-
-def site_var(database: Path, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return what `var/` is to a site's own configuration: beside its results database.
-
-    `ACCEPTANCE_VAR` names another folder. That of the clone, which env.sh sets, is none: it holds
-    what the clone's own configuration measured.
-    """
-    chosen = environment.get("ACCEPTANCE_VAR")
-    if chosen and Path(chosen).resolve() != ROOT / "var":
-        return Path(chosen)
-    return database.absolute().parent / "acceptance"
 
 
 @dataclass(frozen=True)
@@ -114,8 +43,9 @@ class Workspace:
     systems: tuple[Path, ...]
     #: ReFrame's configuration files; none: those of `RFM_CONFIG_FILES`, or the clone's own.
     config_files: tuple[Path, ...] = ()
-    #: What they say of places, where they are not the clone's own.
-    storage: Storage | None = None
+    #: Why what their runs leave is not found afterwards, and what to do.
+    unrecorded: str = ""
+    remedy: str = ""
 
     @classmethod
     def of(cls, environment: Mapping[str, str] | None = None) -> "Workspace":
@@ -142,8 +72,8 @@ class Workspace:
     @property
     def is_of_site(self) -> bool:
         """Tell whether a site's own configuration is in force, without that of the clone."""
-        own = self.root / _SETTINGS
-        return self.storage is not None and own not in map(Path.resolve, self.config_files)
+        files = [path.resolve() for path in self.config_files]
+        return bool(files) and self.root / _SETTINGS not in files
 
     @property
     def named_by(self) -> str:
@@ -162,7 +92,7 @@ class Workspace:
         That where the command was called, but for a clone with its own configuration: the names in
         a site's are relative to it, and nothing is written into an installed copy.
         """
-        return self.root if self.storage is None and not INSTALLED else Path.cwd()
+        return Path.cwd() if self.is_of_site or INSTALLED else self.root
 
     @property
     def checks(self) -> Path:
@@ -171,17 +101,13 @@ class Workspace:
 
     @property
     def results(self) -> Path:
-        """Return ReFrame's results database; raises Fault where it keeps none that can be read."""
-        if self.storage is None:
-            return self.var / "results.db"
-        if self.storage.fault:
-            raise Fault(f"{self.storage.fault}; {self.storage.remedy}")
-        return self.storage.database
+        """Return ReFrame's results database; raises Fault where runs do not store theirs there."""
+        self.require_records()
+        return self.var / "results.db"
 
     def keeps(self, database: Path) -> bool:
-        """Tell whether a database is that of the configuration in force."""
-        own = self.var / "results.db" if self.storage is None else self.storage.database
-        return database.resolve() == own.resolve()
+        """Tell whether a database is that of this workspace."""
+        return database.resolve() == (self.var / "results.db").resolve()
 
     def detection_of(self, database: Path) -> Path | None:
         """Return the folder of what detection goes on from; None for somebody else's database."""
@@ -192,35 +118,15 @@ class Workspace:
         return self.var / "store/samples.duckdb" if self.keeps(database) else None
 
     @property
-    def logs(self) -> LogFiles:
-        """Return ReFrame's log; whoever opens it is told where there is none."""
-        if self.storage is None:
-            return LogFiles(self.var / "log")
-        kept, logs = self.storage, self.storage.logs
-        if not (kept.fault and logs.fault):
-            return logs
-        # Whoever is told of one is to have both lines.
-        fault, remedy = f"{kept.fault}; {logs.fault}", f"{kept.remedy} {logs.remedy}"
-        return replace(logs, fault=fault, remedy=remedy)
+    def logs(self) -> Path:
+        """Return the folder of ReFrame's log; raises Fault where runs do not write theirs there."""
+        self.require_records()
+        return self.var / "log"
 
-    def require_records(self, *, of_many: bool = False) -> None:
-        """Raise Fault unless what a run measures, or `of_many`, can be found afterwards."""
-        _ = self.logs.files(), self.results
-        if of_many and self.logs.overwritten:
-            raise Fault(f"{self.logs}: {self.logs.note}; {self.logs.remedy}")
-
-    @property
-    def perflogs(self) -> Path | None:
-        """Return the folder of ReFrame's perflogs; None where it writes none to files."""
-        return self.var / "perflogs" if self.storage is None else self.storage.perflogs
-
-    @property
-    def witnesses(self) -> Path | None:
-        """Return the folder of perflogs that are there only where a database was, too.
-
-        Those of a site's own configuration may be from before its results were stored.
-        """
-        return None if self.is_of_site else self.perflogs
+    def require_records(self) -> None:
+        """Raise Fault unless what a run leaves can be found afterwards."""
+        if self.unrecorded:
+            raise Fault(f"{self.unrecorded}, so that no run is found; {self.remedy}")
 
     @property
     def verdicts(self) -> Path:
@@ -239,11 +145,8 @@ class Workspace:
 
     @property
     def spack(self) -> Path:
-        """Return the folder of what Spack installs, and of the clone that `make spack` makes.
-
-        It is the same whatever ReFrame's configuration is.
-        """
-        return (self.var if self.storage is None else Workspace.of().var) / "spack"
+        """Return the folder of what Spack installs, and of the clone that `make spack` makes."""
+        return self.var / "spack"
 
     @property
     def wheels(self) -> Path:

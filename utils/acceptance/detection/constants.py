@@ -243,9 +243,6 @@ READ_BLOCK, READ_BLOCKS, READ_FEW, TIMES_HELD = 400_000, 4, 20_000, 20
 #: Seconds that a session may end before the one that was stored before it. [chosen] sessions run
 #: side by side, and wait for each other when they are stored.
 CLOCK_SLACK = 3600.0
-#: Perflog lines further apart than this (s) are of different sessions. [chosen] longer than any
-#: case, shorter than from one night to the next.
-SESSIONS_APART = 6 * 3600.0
 
 
 #: Rows of a family that are held, and how many it needs before it is judged, and after each change

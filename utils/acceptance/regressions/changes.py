@@ -255,7 +255,7 @@ def vanished(
     """
     selections: dict[tuple[str, ...], list[PastSession]] = {}
     for session in history.sessions:
-        if not session.perflog and not session.aborted and session.partitions:
+        if not session.aborted and session.partitions:
             selections.setdefault(session.selection, []).append(session)
     for sessions in selections.values():
         if len(sessions) <= VANISHED_BEFORE:

@@ -134,7 +134,6 @@ class Judgement:
 def for_gate(
     database: Path,
     reference: Path,
-    perflogs: Path | None = None,
     session: str | None = None,
     *,
     simulated: bool = False,
@@ -149,7 +148,7 @@ def for_gate(
     read, the judgement says so. `kept` is the folder of what is known from one night to the next,
     `store` the file that keeps the samples. Raises ResultsFault when the database cannot be read.
     """
-    history = load(database, perflogs, until=session, store=store)
+    history = load(database, until=session, store=store)
     judgement = part_with_references(history, reference, kept, simulated=simulated)
     judgement.apart = part(history, simulated=not simulated).systems
     return judgement

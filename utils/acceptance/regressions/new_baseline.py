@@ -60,8 +60,6 @@ from acceptance.simulation import recorded_with
 def refuse_faults(path: Path, sessions: Iterable[PastSession]) -> None:
     """Raise Fault for a session of a database that ran with a fault injected."""
     for session in sessions:
-        if session.perflog:
-            continue
         for case in database.session(path, session.uuid).cases:
             if fault := case.provenance.get("fault"):
                 raise Fault(
@@ -249,8 +247,6 @@ def _key(series: Series) -> tuple[str, ...]:
 
 def _unfit(series: Series) -> str:
     """Say why a series cannot have a baseline at all; empty when it can."""
-    if not series.case.subject:
-        return "in the perflogs only, which do not say which benchmark it is"
     if series.unit not in UNITS:
         return f"{series.unit or 'no unit'}: not a unit that a reference can have"
     unknown = [

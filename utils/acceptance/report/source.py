@@ -149,14 +149,8 @@ class Source:
     @cached_property
     def history(self) -> History:
         """Return all series of the database, simulated ones too (`regressions.history.part`)."""
-        workspace = self.workspace
-        perflogs = workspace.perflogs if self.is_own else None
-        loaded = history.load(
-            self.database,
-            perflogs,
-            self.selection.system,
-            store=workspace.store_of(self.database),
-        )
+        store = self.workspace.store_of(self.database)
+        loaded = history.load(self.database, self.selection.system, store=store)
         for fault in loaded.faults:
             self.note(fault)
         return loaded

@@ -15,12 +15,12 @@ from pathlib import Path
 from acceptance.core import state_files
 
 #: What a line says: the sum of a session as the first verdict met it, or as a person takes it; that
-#: it differs from the perflogs; that it counts nowhere; that it is no longer in the database, and
-#: nobody misses it. `SEEN`: that it once was there, without a sum. `ARCHIVED`: that it was moved
-#: into the archive, so that no line of a log explains why it is nowhere.
-STORED, TRUSTED, DISPUTED = "stored", "trusted", "disputed"
+#: it counts nowhere; that it is no longer in the database, and nobody misses it. `SEEN`: that it
+#: once was there, without a sum. `ARCHIVED`: that it was moved into the archive, so that no line of
+#: a log explains why it is nowhere.
+STORED, TRUSTED = "stored", "trusted"
 FORGOTTEN, DELETED, SEEN, ARCHIVED = "forgotten", "deleted", "seen", "archived"
-_KINDS = (STORED, TRUSTED, DISPUTED, FORGOTTEN, DELETED, SEEN, ARCHIVED)
+_KINDS = (STORED, TRUSTED, FORGOTTEN, DELETED, SEEN, ARCHIVED)
 #: Where no sum is known.
 NO_SUM = "-"
 #: Seconds to wait for another verdict that writes.

@@ -127,11 +127,6 @@ def blobs(
     yield from rows.each(database, found, [] if faults is None else faults)
 
 
-def times(database: Path, uuids: Collection[str]) -> list[tuple[float, float]]:
-    """Return start and end (s since the epoch) of sessions, as their rows say; or ResultsFault."""
-    return [(row.start, row.end) for row in rows.listed(database) if row.uuid in uuids]
-
-
 def stored_sessions(database: Path, uuids: Collection[str]) -> Iterator[StoredSession]:
     """Yield sessions as they stand there, compared with nothing; in the order of storing.
 

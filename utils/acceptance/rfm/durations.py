@@ -1,10 +1,12 @@
-"""How long cases took when they last ran."""
+"""How long cases took when they last ran, and how far a run has come by that."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from acceptance.core.text import time_text
 from acceptance.rfm import database, rows
 from acceptance.rfm.session_schema import StoredCase, as_text, decode
 
@@ -13,6 +15,8 @@ CaseInMode: TypeAlias = tuple[str, str, str]
 
 #: Sessions that a run looks at before it begins, and s that it has for them: nobody waits for it.
 NEWEST, PATIENCE = 50, 1.0
+#: Cases that run now, of which the names are shown.
+_SHOWN = 2
 
 
 def durations(results: Path, wanted: Collection[CaseInMode]) -> dict[CaseInMode, float]:
@@ -62,3 +66,45 @@ def _key(case: StoredCase) -> CaseInMode:
 
 def _time(case: StoredCase) -> float:
     return (case.time_compile or 0.0) + (case.time_run or 0.0)
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """The cases of a run, and how long those took that ran before (s).
+
+    `guessed` is how long others may take; 0, or nothing: nobody knows.
+    """
+
+    cases: Sequence[CaseInMode]
+    known: Mapping[CaseInMode, float]
+    guessed: Mapping[CaseInMode, float] = field(default_factory=dict)
+
+    def line(
+        self, done: Collection[CaseInMode], running: Mapping[CaseInMode, float], elapsed: float
+    ) -> str:
+        """Return the line of now; `running` has s since each began, `elapsed` is s of the run."""
+        parts = [
+            f"{len(done)} of {len(self.cases)} done in {time_text(elapsed)}",
+            self.rest(done, running),
+        ]
+        if running:
+            shown = [f"{name} @{where}" for name, where, _ in list(running)[:_SHOWN]]
+            more = f" and {len(running) - _SHOWN} more" if len(running) > _SHOWN else ""
+            longest = time_text(max(running.values()))
+            parts.append(f"now {', '.join(shown)}{more}, for {longest}")
+        return "; ".join(parts)
+
+    def rest(self, done: Collection[CaseInMode], running: Mapping[CaseInMode, float]) -> str:
+        """Say about how long the rest takes, by how long each case took when it last ran."""
+        left = [case for case in self.cases if case not in done]
+        times = {**self.guessed, **self.known}
+        unknown = [case for case in left if not times.get(case)]
+        if not left:
+            return "nothing left"
+        if len(unknown) == len(left):
+            return f"rest unknown: none of the {len(left)} left ran here of late"
+        seconds = sum(max(times.get(case, 0.0) - running.get(case, 0.0), 0.0) for case in left)
+        guessed = sum(case not in self.known for case in left) - len(unknown)
+        told = [f" without {len(unknown)} that did not run here of late"] if unknown else []
+        told += [f", {guessed} that did not run here of late guessed"] if guessed else []
+        return f"about {time_text(seconds)} left{''.join(told)}"

@@ -1,4 +1,4 @@
-"""The configuration in force: which files ReFrame reads, and where it keeps what it writes.
+"""The configuration in force: which files ReFrame reads, and whether their runs are recorded.
 
 Only ReFrame knows what its files, variables and defaults come to: it is asked, in a process of its
 own, once a command. What is known without: the clone's own configuration, with files after it that
@@ -9,27 +9,16 @@ import json
 import os
 import re
 import runpy
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from glob import escape
 from pathlib import Path
 from typing import Any
 
 from acceptance.core import machine
 from acceptance.core.errors import Fault
-from acceptance.core.paths import (
-    INSTALLED,
-    LOG_FORMAT,
-    ROOT,
-    LogFiles,
-    Storage,
-    Workspace,
-    site_var,
-)
-from acceptance.rfm import configuration
+from acceptance.core.paths import FRAGMENT, INSTALLED, ROOT, Workspace
+from acceptance.rfm import configuration, recording
 from acceptance.rfm.environment import clean_environment, reframe_program
-from acceptance.rfm.log_format import LogFormatFault, line_form
 
 #: The clone's configuration, and that which prints what is in force.
 _OWN, _PROBE = ROOT / "config/settings.py", ROOT / "config/in_force.py"
@@ -40,13 +29,12 @@ _MARK = "acceptance: in force: "
 #: Seconds in which ReFrame reads its configuration.
 _TIMEOUT = 120.0
 #: Variables that say where results go, whatever the files say.
-_PLACES = ("RFM_ENABLE_RESULTS_STORAGE", "RFM_SQLITE_DB_FILE", "RFM_PERFLOG_DIR")
+_PLACES = ("RFM_ENABLE_RESULTS_STORAGE", "RFM_SQLITE_DB_FILE")
 #: Variables that name files of a configuration; the other two beside the first.
 _FILES = "RFM_CONFIG_FILES"
 _MORE = ("RFM_CONFIG_PATH", "RFM_CONFIG_FILE")
 #: Sections of a configuration that say where things are.
 _SECTIONS = {"storage", "logging"}
-_ADD = "add to site_configuration"
 #: Levels whose lines lack what a verdict requires, which is `info`.
 _TOO_HIGH = ("warning", "error", "critical")
 
@@ -74,10 +62,9 @@ def workspace(
     named_files = (Path(name).absolute() for name in answer["files"])
     read = tuple(path for path in named_files if path.resolve() != _PROBE)
     configuration.remember(read, answer["configuration"], answer["system"])
-    found = storage_of(answer, read)
-    if not any(path.resolve() == _OWN for path in read):
-        clone = replace(clone, var=site_var(found.database, env))
-    return replace(clone, config_files=read, storage=found)
+    found = replace(clone, config_files=read)
+    fault, remedy = unrecorded(answer, found, env)
+    return replace(found, unrecorded=fault, remedy=remedy)
 
 
 def _files(named: Sequence[str], env: Mapping[str, str]) -> list[Path]:
@@ -135,82 +122,24 @@ def _said(text: str, files: Sequence[Path]) -> str:
     return f"{place}{lines[-1]}" if lines else ""
 
 
-def storage_of(answer: Mapping[str, Any], files: Sequence[Path]) -> Storage:
-    """Return the places of a configuration, and what is wrong with them."""
-    database = Path(answer["database"]).absolute()
-    place = str(files[-1]) if files else "ReFrame's own configuration"
-    perflogs = [each for each in answer["perflog"] if each["type"] == "filelog"]
-    prefix = Path(os.path.expandvars(answer["prefix"])).absolute()
-    fault, remedy = _off(answer, place, database)
-    return Storage(
-        system=answer["system"],
-        database=database,
-        logs=_log(answer, place, database.parent),
-        perflogs=(prefix / perflogs[0]["basedir"]).resolve() if perflogs else None,
-        prefix=prefix,
-        fault=fault,
-        remedy=remedy,
-    )
+def unrecorded(
+    answer: Mapping[str, Any], workspace: Workspace, env: Mapping[str, str]
+) -> tuple[str, str]:
+    """Say why runs of the workspace's files are not found in its `var`, and the remedy; or nothing.
 
-
-def _off(answer: Mapping[str, Any], place: str, database: Path) -> tuple[str, str]:
-    """Say why no results can be read, and the setting; empty where they can."""
-    if answer["backend"] != "sqlite":
-        fault = f"{place}: results are stored by {answer['backend']}, this program reads sqlite"
-    elif answer["enable"]:
+    `answer` is what ReFrame makes of these files.
+    """
+    storage, log = recording.storage(workspace), recording.log(workspace)
+    is_stored = all(answer["storage"][name] == value for name, value in storage.items())
+    is_logged = any(log.items() <= handler.items() for handler in answer["log"])
+    remedies = []
+    if not is_stored and (variables := [name for name in _PLACES if env.get(name)]):
+        remedies.append(f"unset {', '.join(variables)}")
+    if answer["level"] in _TOO_HIGH:
+        remedies.append(f"let the level of its `logging` be info instead of {answer['level']}")
+    if not is_logged or not (is_stored or remedies):
+        remedies.append(f"name our fragment as the last file: -C {FRAGMENT}")
+    if not remedies:
         return "", ""
-    elif os.environ.get("RFM_ENABLE_RESULTS_STORAGE"):
-        return f"{place}: RFM_ENABLE_RESULTS_STORAGE switches the results storage off", "unset it"
-    else:
-        fault = f"{place}: results storage is off"
-    line = {"enable": True, "backend": "sqlite", "sqlite_db_file": str(database)}
-    return fault, f"{_ADD}: 'storage': [{line}],"
-
-
-def _log(answer: Mapping[str, Any], place: str, folder: Path) -> LogFiles:
-    """Return the log that can be read best; with its fault where there is none."""
-    handlers = [handler for handler in answer["log"] if handler["type"] == "file"]
-    found = [_log_of(handler, answer["level"], place) for handler in handlers]
-    found.append(LogFiles(folder, fault=f"{place}: ReFrame writes no log to a file"))
-    # `min` takes the first of equals: a log that is there goes before one that is not.
-    best = min(found, key=lambda log: (bool(log.fault), bool(log.note)))
-    beside = any(handler["name"] for handler in handlers)
-    handler = {
-        "type": "file",
-        "name": str(folder / ("acceptance.log" if beside else "reframe.log")),
-        "level": "info",
-        "append": True,
-        "format": LOG_FORMAT,
-    }
-    line = (
-        f"{_ADD}, `handlers` of `logging`: {handler},"
-        if beside
-        else (f"{_ADD}: 'logging': [{{'handlers': [{handler}]}}],")
-    )
-    return replace(best, remedy=line if best.fault or best.note else "")
-
-
-def _log_of(handler: Mapping[str, Any], level: str, place: str) -> LogFiles:
-    if not handler["name"]:
-        folder = Path(tempfile.gettempdir())
-        fault = f"{place}: the log has no name, so that each run has one of its own in {folder}"
-        return LogFiles(folder, "rfm-*.log", fault=fault)
-    path = Path(handler["name"]).absolute()
-    stamp = "_*" if handler["timestamp"] else ""
-    form, datefmt = handler["format"], handler["datefmt"]
-    log = LogFiles(path.parent, f"{escape(path.stem)}{stamp}{escape(path.suffix)}", form, datefmt)
-    if wrong := next((name for name in (level, handler["level"]) if name in _TOO_HIGH), ""):
-        return replace(log, fault=f"{place}: {path}: level {wrong!r} leaves out what was selected")
-    try:
-        has_process = line_form(form, datefmt).has_process
-    except LogFormatFault as err:
-        return replace(log, fault=f"{place}: {path}: {err}")
-    notes = [
-        (
-            not has_process,
-            "no %(process)d in its format: runs at the same time are taken for one",
-        ),
-        (not handler["append"], "without append each ReFrame empties it, also one that lists"),
-    ]
-    note = "; ".join(text for applies, text in notes if applies)
-    return replace(log, note=note, overwritten=not handler["append"])
+    files = ", ".join(map(str, workspace.config_files)) or "ReFrame's own configuration"
+    return f"{files}: keeps no log and results in {workspace.var}", "; ".join(remedies)

@@ -3,13 +3,11 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from acceptance.core.paths import LogFiles
 from acceptance.core.text import plural
-from acceptance.rfm import checksums, database, perflogs, run_log
+from acceptance.rfm import checksums, database, run_log
 from acceptance.rfm.checksums import (
     ARCHIVED,
     DELETED,
-    DISPUTED,
     FORGOTTEN,
     NO_SUM,
     SEEN,
@@ -32,13 +30,13 @@ def lost_sessions(results: Path) -> list[str]:
 
 def missed(sums: checksums.Sums, held: Collection[str]) -> list[str]:
     """Return the sessions that have a checksum and are not held, though nobody gave them up."""
-    kinds = (STORED, TRUSTED, DISPUTED, SEEN, ARCHIVED)
+    kinds = (STORED, TRUSTED, SEEN, ARCHIVED)
     return [
         uuid for uuid, entry in sums.entries.items() if entry.kind in kinds and uuid not in held
     ]
 
 
-def deleted(logs: LogFiles, sums: checksums.Sums, uuids: Collection[str]) -> list[str]:
+def deleted(logs: Path, sums: checksums.Sums, uuids: Collection[str]) -> list[str]:
     """Return those of some sessions that ReFrame was told to delete, by its log.
 
     None that was archived: ReFrame has deleted it then, and it still was to be had.
@@ -46,22 +44,13 @@ def deleted(logs: LogFiles, sums: checksums.Sums, uuids: Collection[str]) -> lis
     return run_log.deleted(logs, [uuid for uuid in uuids if sums.kind(uuid) != ARCHIVED])
 
 
-def why_gone(results: Path, logged: Path | None) -> str:
-    """Say what a database held that is not there; nothing where it is, or was never missed.
-
-    `logged` is the folder of its perflogs.
-    """
-    if results.exists():
-        return ""
-    if lost := lost_sessions(results):
-        held = f"it held {plural(len(lost), 'session')}"
-    elif logged and not checksums.read(results).entries and perflogs.files(logged):
-        held = f"{logged} has results of its runs"
-    else:
+def why_gone(results: Path) -> str:
+    """Say what a database held that is not there; nothing where it is, or was never missed."""
+    if results.exists() or not (lost := lost_sessions(results)):
         return ""
     return (
-        f"{results}: is gone, though {held}; restore it from a backup, else the next run makes a "
-        "new one, and the past is that of the perflogs only"
+        f"{results}: is gone, though it held {plural(len(lost), 'session')}; restore it from a "
+        "backup, else the next run makes a new one, without a past"
     )
 
 

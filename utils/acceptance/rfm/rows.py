@@ -75,7 +75,7 @@ def opened(database: Path) -> Iterator[sqlite3.Connection]:
         said = f"{database}: cannot be read: {err}"
         if not isinstance(err, sqlite3.OperationalError):  # locked, say, or no right to read it
             said += f"; {readable(database)}"
-        raise ResultsFault(f"{said}; the values are also in the perflogs beside it") from None
+        raise ResultsFault(said) from None
 
 
 def readable(database: Path) -> str:
@@ -151,8 +151,6 @@ def refusal(sum_: str, entry: checksums.Entry | None, kept: str = "") -> str:
 
     `kept` is the sum that it was archived with.
     """
-    if entry is not None and entry.kind == checksums.DISPUTED:
-        return f"differs from the perflogs (found {entry.time[:19]})"
     if entry is not None and entry.protects:
         return f"is not what was stored (checksum of {entry.time[:19]})" * (entry.sum != sum_)
     return "is not what was archived" if kept not in ("", sum_) else ""

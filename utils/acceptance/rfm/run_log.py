@@ -1,22 +1,27 @@
 """ReFrame's own log: what a run selected and ran, which its results database does not hold.
 
 A run without cases stores no session, so only the log distinguishes it from a run that never was.
-The form of a line is that of the configuration in force (`rfm/log_format.py`), in the clone
-`time|process|level|message`, one file a day; the messages are those of ReFrame 4.10
-(`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
+A line is `time|process|level|message`, one file a day (`rfm/recording.py`); the messages are those
+of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
 """
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.core.errors import Fault
-from acceptance.core.paths import LogFiles
 from acceptance.rfm.command_line import label_of, runs_checks
-from acceptance.rfm.log_format import LineForm, line_form
 
+#: The format of a line, and its expression; times are those of ISO 8601.
+FORMAT = "%(asctime)s|%(process)d|%(levelname)s|%(message)s"
+LINE = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\dT[^|\s]{,40}?)\|(?P<pid>\d+)\|"
+    r"(?P<level>critical|error|warning|info|verbose|debug2|debug|undefined)\|(?P<text>.*)"
+)
+#: Where the first line of a run may begin.
+_FIRST = re.compile(r"(?=\d{4}-\d\d-\d\dT[^|\s]{,40}?\|\d+\|info\|\[ReFrame Setup\])")
 _COLOUR = re.compile(r"\x1b\[\d*m")
 _FIELD = re.compile(r"  (?P<name>[a-z ]+): +(?P<value>.*)")
 _RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>\d+) skipped")
@@ -56,9 +61,7 @@ _NOT_LOGGED = "could not log performance data for "
 
 @dataclass
 class LoggedRun:
-    """One `reframe -r`; `time` is that of its first line, `last` of its last one (local time).
-
-    `last_line` is the number of that line in its file.
+    """One `reframe -r`; `time` is that of its first line (local time).
 
     `ran` is how many cases ran, of how many that were selected and not skipped; it and `stored`,
     the UUID of the session, are None when the run never came to them. `skipped` has a line a case,
@@ -77,8 +80,6 @@ class LoggedRun:
     unread: set[str] = field(default_factory=set)
     #: Whether all performance variables of the case that ends next were evaluated.
     reads_on: bool = True
-    last: str = ""
-    last_line: int = 0
 
     @property
     def arguments(self) -> list[str]:
@@ -183,74 +184,63 @@ class LoggedRun:
         return self.folder / found["path"]
 
 
-def runs(logs: LogFiles) -> Iterator[LoggedRun]:
-    """Yield the runs in the log, the newest first.
+def runs(logs: Path) -> Iterator[LoggedRun]:
+    """Yield the runs in the log of a folder, the newest first.
 
-    Listings and other invocations that run nothing are left out. A log without files has none.
-    Raises Fault where there is no log that can be read.
+    Listings and other invocations that run nothing are left out. A folder without files has none.
+    Raises Fault where a file cannot be read.
     """
     for day in _days(logs):
         yield from day
 
 
-def _days(logs: LogFiles) -> Iterator[list[LoggedRun]]:
-    form = line_form(logs.format, logs.datefmt)
-    for path in logs.files():
+def _files(logs: Path) -> list[Path]:
+    """Return the files of the log, the newest first: their names have the date."""
+    return sorted(logs.glob("reframe*.log"), reverse=True)
+
+
+def _days(logs: Path) -> Iterator[list[LoggedRun]]:
+    for path in _files(logs):
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError as err:
             raise Fault(f"{path}: cannot be read: {err.strerror or err}") from None
-        yield [run for run in reversed(_invocations(text, form)) if run.is_run]
+        yield [run for run in reversed(_invocations(text)) if run.is_run]
 
 
-def newest(logs: LogFiles, label: str) -> LoggedRun | None:
+def newest(logs: Path, label: str) -> LoggedRun | None:
     """Return the run of a label that began last; None where there is none."""
     return next((run for run in runs(logs) if run.label == label), None)
 
 
-def last_ended(
-    logs: LogFiles, wanted: Callable[[LoggedRun], bool] = lambda run: True
-) -> LoggedRun | None:
-    """Return the wanted run whose last line is the last one, in the newest file that has one.
-
-    The order of lines counts, not their time: a clock may have been wrong, and files are named by
-    it, so that this is one witness of several (`rfm/last_run.py`). None where there is no run.
-    """
-    for day in _days(logs):
-        if wanted_runs := [run for run in day if wanted(run)]:
-            return max(wanted_runs, key=lambda run: run.last_line)
-    return None
-
-
-def deleted(logs: LogFiles, uuids: Collection[str]) -> list[str]:
+def deleted(logs: Path, uuids: Collection[str]) -> list[str]:
     """Return those of some sessions that `reframe --delete-stored-sessions` says it has deleted."""
     found: set[str] = set()
-    try:
-        for path in logs.files() if uuids else ():
-            found.update(_DELETED.findall(path.read_text(encoding="utf-8", errors="replace")))
-    except Fault:  # there is no log that says so
-        pass
+    for path in _files(logs) if uuids else ():
+        found.update(_DELETED.findall(path.read_text(encoding="utf-8", errors="replace")))
     return [uuid for uuid in uuids if uuid in found]
 
 
-def _invocations(text: str, form: LineForm) -> list[LoggedRun]:
+def _match(line: str) -> re.Match[str] | None:
+    """Match a line; before the first one of a run may stand what a full disk has cut off."""
+    begins = _FIRST.finditer(line) if "[ReFrame Setup]" in line else ()
+    return LINE.match(line, max((found.start() for found in begins), default=0))
+
+
+def _invocations(text: str) -> list[LoggedRun]:
     found: list[LoggedRun] = []
     current: dict[int, LoggedRun] = {}
-    last: LoggedRun | None = None
-    for number, line in enumerate(text.splitlines()):
-        matched = form.match(_COLOUR.sub("", line))
-        time = form.time(matched["time"]) if matched else ""
-        if not (matched and time):
+    for line in text.splitlines():
+        matched = _match(_COLOUR.sub("", line))
+        if not matched:
             # A message of several lines: only those of warnings and errors are of interest.
             continue
-        process, message = int(matched["pid"]) if form.has_process else 0, matched["text"]
+        time, process, message = matched["time"], int(matched["pid"]), matched["text"]
         if message.startswith("[ReFrame Setup]"):
             current[process] = LoggedRun(time, process)
             found.append(current[process])
-        last = current.get(process)
-        if last is not None:
-            last.last, last.last_line = time, number
-            _take(last, matched["level"], message)
+        if process in current:
+            _take(current[process], matched["level"], message)
     return found
 
 
@@ -268,8 +258,6 @@ def _take(run: LoggedRun, level: str, message: str) -> None:
         run.unread.add(f"{found['name']} {found['where']}")
         run.reads_on = True
     elif found := _STORED.match(message):
-        if run.stored:  # the log does not say of which process a line is
-            run.errors.append("two runs wrote to this log at once, and its format has no process")
         run.stored = found["uuid"]
     elif run.ran is None and (found := _FIELD.match(message)):
         run.fields.setdefault(found["name"], found["value"].strip())

@@ -13,17 +13,13 @@ class ResultsFault(Fault):
 class SessionFault(ResultsFault):
     """A session that cannot be read, or is not what was stored, in a database that can.
 
-    `what` says it without the `remedy`, `reason` without the name of the session.
+    `reason` says what is wrong without the name of the session.
     """
 
-    def __init__(self, database: Path, uuid: str, message: str) -> None:
-        self.reason = message
-        self.uuid, self.what = uuid, f"{database}: session {uuid} {message}"
-        begin = uuid[:8]
-        self.remedy = (
-            f"acceptance sessions --forget {begin} leaves it out, --trust {begin} takes it"
-        )
-        super().__init__(f"{self.what}; {self.remedy}")
+    def __init__(self, database: Path, uuid: str, reason: str) -> None:
+        self.uuid, self.reason = uuid, reason
+        remedy = f"--forget {uuid[:8]} leaves it out, --trust {uuid[:8]} takes it"
+        super().__init__(f"{database}: session {uuid} {reason}; acceptance sessions {remedy}")
 
 
 class Row(NamedTuple):

@@ -21,23 +21,16 @@ class Place(NamedTuple):
 
 
 def places(workspace: Workspace) -> Iterator[Place]:
-    """Yield database, log, perflogs and the rest, as the configuration in force has them."""
-    yield from _results(workspace)
-    yield from _log(workspace)
-    if (perflogs := workspace.perflogs) is None:
-        remedy = "a `filelog` under `handlers_perflog` keeps what a run measured that was killed"
-        yield Place("perflogs", True, "none are written to files", remedy)
+    """Yield database, log and the rest, as the configuration in force has them."""
+    if workspace.unrecorded:
+        yield Place("runs", False, workspace.unrecorded, workspace.remedy)
     else:
-        yield _writable("perflogs", perflogs)
-    if workspace.storage is not None:
-        yield _writable("prefix", workspace.storage.prefix)
+        yield from _results(workspace)
+        yield _writable("log", workspace.logs)
     yield _writable("var", workspace.var, "name another folder: ACCEPTANCE_VAR")
 
 
 def _results(workspace: Workspace) -> Iterator[Place]:
-    if workspace.storage is not None and workspace.storage.fault:
-        yield Place("results", False, workspace.storage.fault, workspace.storage.remedy)
-        return
     results = workspace.results
     if half_made.is_half_made(results):
         remedy = f"mv {results} {results}.half-made; the next run makes it anew"
@@ -49,7 +42,7 @@ def _results(workspace: Workspace) -> Iterator[Place]:
 def _sessions(workspace: Workspace, results: Path) -> Iterator[Place]:
     """Tell which sessions are gone, cannot be read, or are not what was stored."""
     restore = "restore the database from a backup; or miss them no more: acceptance sessions"
-    if gone := lost.why_gone(results, workspace.witnesses):
+    if gone := lost.why_gone(results):
         yield Place("sessions", False, gone, f"{restore} --forget {lost.GONE}")
         return
     if not results.exists() or half_made.is_half_made(results):
@@ -70,20 +63,6 @@ def _sessions(workspace: Workspace, results: Path) -> Iterator[Place]:
         yield Place("sessions", False, str(fault), remedy)
     if not (missed or faults):
         yield Place("sessions", True, f"{count} stored, {len(sums.entries)} checksums")
-
-
-def _log(workspace: Workspace) -> Iterator[Place]:
-    log = workspace.storage.logs if workspace.storage else workspace.logs
-    if log.fault:
-        yield Place("log", False, log.fault, log.remedy)
-    elif workspace.storage is not None and not log.folder.is_dir():
-        # ReFrame makes the folders of its other files, not that of its log.
-        yield Place("log", False, f"{log}: ReFrame does not start", f"mkdir -p {log.folder}")
-    else:
-        place = _writable("log", log.folder)
-        where = f"{log}: {log.note}" if log.note else str(log)
-        fine = place.fine and not log.overwritten
-        yield place._replace(fine=fine, where=where, remedy=place.remedy or log.remedy)
 
 
 def _writable(holds: str, path: Path, otherwise: str = "let ReFrame write there") -> Place:

@@ -3,12 +3,10 @@
 `COLUMNS` is the contract: names and types stay, new columns come last.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from acceptance.core.words import PREFIX
 from acceptance.store.reading import ALL
-from acceptance.store.schema import insert
 from acceptance.store.store import Store
 
 #: Column -> type of DuckDB; documented in `config/README.md`.
@@ -17,7 +15,6 @@ COLUMNS = {
     "session": "VARCHAR",
     "session_start": "TIMESTAMP WITH TIME ZONE",
     "session_end": "TIMESTAMP WITH TIME ZONE",
-    "source": "VARCHAR",
     "system": "VARCHAR",
     "partition": "VARCHAR",
     "environment": "VARCHAR",
@@ -34,11 +31,11 @@ COLUMNS = {
     "findings": "VARCHAR[]",
     "simulated": "BOOLEAN",
 }
-#: The columns of a sample that only perflogs have, with maps and lists as JSON, times in s.
-LOGGED = tuple(COLUMNS)[:-1]
+#: The columns of `_STORED`, with maps and lists as JSON, times in s.
+_NAMES = tuple(COLUMNS)[:-1]
 
 _STORED = """
-SELECT r.time, p.uuid, p.start_time, p.end_time, 'database', n.system, n.partition, n.environment,
+SELECT r.time, p.uuid, p.start_time, p.end_time, n.system, n.partition, n.environment,
     n.name, c.suite, c.benchmark, c.keys, s.metric, coalesce(s.unit, ''), s.direction, v.value,
     o.content, w.content, f.content
 FROM samples v JOIN runs r ON r.run_id = v.run_id JOIN sessions p ON p.session_id = r.session_id
@@ -50,13 +47,12 @@ WHERE v.run_id < ?
 _TIMES = ("time", "session_start", "session_end")
 
 
-def write(store: Store, file: Path, logged: Sequence[tuple[object, ...]], end: int = ALL) -> int:
-    """Write all samples, and those that only perflogs have; return their number.
+def write(store: Store, file: Path, end: int = ALL) -> int:
+    """Write all samples up to a run; return their number.
 
     The file is there as a whole or not at all. Raises duckdb.Error or OSError.
     """
-    columns = ", ".join(f'"{name}"' for name in LOGGED)
-    kinds = {"value": "DOUBLE", **dict.fromkeys(_TIMES, "DOUBLE")}
+    columns = ", ".join(f'"{name}"' for name in _NAMES)
     shown = {
         **{name: f'try(to_timestamp("{name}"))' for name in _TIMES},
         "keys": "map_from_entries(list_transform(from_json(keys, '[[\"VARCHAR\"]]'), "
@@ -73,13 +69,8 @@ def write(store: Store, file: Path, logged: Sequence[tuple[object, ...]], end: i
     part = file.with_name(f".{file.name}.part")
     try:
         with store.opened() as connection:
-            typed = ", ".join(f'"{name}" {kinds.get(name, "VARCHAR")}' for name in LOGGED)
-            connection.execute(f"CREATE OR REPLACE TEMP TABLE logged({typed})")
-            if logged:
-                rows = map(list, zip(*logged, strict=True))
-                insert(connection, "logged", dict(zip(LOGGED, rows, strict=True)))
             found = connection.execute(
-                f"COPY (WITH every({columns}) AS ({_STORED} UNION ALL SELECT * FROM logged) "
+                f"COPY (WITH every({columns}) AS ({_STORED}) "
                 f"SELECT {values} FROM every) TO '{_quoted(part)}' "
                 "(FORMAT parquet, COMPRESSION zstd)",
                 [end],

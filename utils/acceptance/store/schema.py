@@ -17,17 +17,16 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 #: Raised whenever the tables, or what is taken of a session, change.
-VERSION = 2
+VERSION = 3
 
 #: Why a run of a case is no sample (`runs.kind`); 0: it is one.
 SAMPLE, UNFIT, FIXTURE, SHARED_MACHINE, REPEATED = range(5)
 
 #: `uuid` of a session is that of its row, `own_uuid` that in its JSON, whose bytes are `size`, and
 #: `sum` its checksum. `refused` says by which checksum it is not what was stored, `fault` why it
-#: cannot be read, `twice` that it is left out as a duplicate. `second` of a run is that of its end,
-#: -1 where it was not logged. `impossible` has values that are no measurement. `directed` is the
-#: first run that said which direction of a series is better. `sum` of a perflog is that of the
-#: bytes that were `read`.
+#: cannot be read, `twice` that it is left out as a duplicate. `time` of a run is that of the end of
+#: its session where none was stored. `impossible` has values that are no measurement. `directed` is
+#: the first run that said which direction of a series is better.
 TABLES = """
 CREATE TABLE meta(version INTEGER, generation VARCHAR);
 CREATE TABLE sessions(
@@ -36,23 +35,18 @@ CREATE TABLE sessions(
     command VARCHAR, aborted BOOLEAN, run_id INTEGER);
 CREATE TABLE texts(text_id INTEGER, content VARCHAR);
 CREATE TABLE names(
-    name_id INTEGER, system VARCHAR, partition VARCHAR, environment VARCHAR, name VARCHAR,
-    plain_name VARCHAR);
+    name_id INTEGER, system VARCHAR, partition VARCHAR, environment VARCHAR, name VARCHAR);
 CREATE TABLE cases(
     case_id INTEGER, name_id INTEGER, keys VARCHAR, suite VARCHAR, benchmark VARCHAR,
     plain BOOLEAN, run_id INTEGER);
 CREATE TABLE runs(
     run_id INTEGER, session_id INTEGER, name_id INTEGER, case_id INTEGER, kind TINYINT,
-    time DOUBLE, second BIGINT, software INTEGER, nodes INTEGER, findings INTEGER);
+    time DOUBLE, software INTEGER, nodes INTEGER, findings INTEGER);
 CREATE TABLE series(
     series_id INTEGER, case_id INTEGER, metric VARCHAR, unit VARCHAR, direction VARCHAR,
     directed INTEGER, run_id INTEGER);
 CREATE TABLE samples(series_id INTEGER, run_id INTEGER, value DOUBLE);
 CREATE TABLE impossible(series_id INTEGER, run_id INTEGER);
-CREATE TABLE perflogs(
-    folder VARCHAR, path VARCHAR, inode BIGINT, size BIGINT, changed BIGINT, header VARCHAR,
-    lines INTEGER, read BIGINT, sum BIGINT, faults VARCHAR);
-CREATE TABLE perflog_lines(path VARCHAR, line INTEGER, content VARCHAR);
 """
 
 #: What the pages of the file may take; a store in memory holds all samples, and has no bound.

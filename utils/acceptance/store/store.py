@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from acceptance.core import state_files
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm import ResultsFault
-from acceptance.rfm.perflogs import PerflogLine
-from acceptance.store import perflogs, schema, update
+from acceptance.store import schema, update
 from acceptance.store.update import Difference
 
 if TYPE_CHECKING:
@@ -34,11 +33,10 @@ class Store:
     def __init__(
         self,
         results: Path,
-        folder: Path | None,
         path: Path | None,
         connection: "DuckDBPyConnection",
     ) -> None:
-        self.results, self.folder, self.path = results, folder, path
+        self.results, self.path = results, path
         self.notes: list[str] = []
         self.connection: DuckDBPyConnection | None = connection
         self.generation = _generation(connection)
@@ -75,27 +73,23 @@ class Store:
             with suppress(OSError):
                 self.path.replace(_damaged(self.path))
         # The same sessions give the same numbers.
-        memory = _in_memory(self.results, self.folder)
+        memory = _in_memory(self.results)
         self.path, self.connection = None, memory.connection
         return self.ask(question)
-
-    def perflog_lines(self, folder: Path) -> tuple[list[PerflogLine], list[str]]:
-        """Return the lines of perflogs that the database lacks, and what is wrong with others."""
-        return self.ask(lambda connection: perflogs.lines(connection, folder))
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         return self.ask(lambda connection: connection.execute(query, list(values)).fetchall())
 
 
-def open_store(results: Path, path: Path | None, folder: Path | None = None) -> Store:
-    """Return the store of a results database, up to date; with it of a folder of perflogs.
+def open_store(results: Path, path: Path | None) -> Store:
+    """Return the store of a results database, up to date.
 
     Without a `path`, or where nothing can be had there, it is made in memory, and says why. Raises
     ResultsFault where the database cannot be read, StoredFault where its checksums cannot.
     """
     if path is None:
-        return _in_memory(results, folder)
+        return _in_memory(results)
     import duckdb
 
     note = ""
@@ -103,7 +97,7 @@ def open_store(results: Path, path: Path | None, folder: Path | None = None) -> 
     try:
         with suppress(duckdb.Error, StoredFault):
             if path.exists():
-                current = _current(results, path, folder)
+                current = _current(results, path)
                 if isinstance(current, Store):
                     return current
                 seen = current
@@ -113,26 +107,26 @@ def open_store(results: Path, path: Path | None, folder: Path | None = None) -> 
                 _damaged(path).unlink()
             for again in (False, True):
                 try:
-                    return _written(results, path, folder, note, seen)
+                    return _written(results, path, note, seen)
                 except duckdb.Error as err:
                     if again or not path.exists() or _is_held(path):
                         raise
                     note = f"{path}: cannot be used, and was made anew: {_first_line(err)}"
                     _remove(path)
     except (duckdb.Error, OSError, StoredFault) as err:
-        store = _in_memory(results, folder)
+        store = _in_memory(results)
         store.notes.append(f"{path}: {_first_line(err)}; the samples were read without it")
         return store
     raise AssertionError
 
 
-def _current(results: Path, path: Path, folder: Path | None) -> Store | Difference:
+def _current(results: Path, path: Path) -> Store | Difference:
     """Return the store where nothing is to be written into it, else what it lacks."""
     connection = _patiently(path, read_only=True)
     try:
         seen = update.difference(connection, results)
-        if not (seen.any or perflogs.differ(connection, folder)):
-            return Store(results, folder, path, connection)
+        if not seen.any:
+            return Store(results, path, connection)
     except BaseException:
         connection.close()
         raise
@@ -140,14 +134,12 @@ def _current(results: Path, path: Path, folder: Path | None) -> Store | Differen
     return seen
 
 
-def _written(
-    results: Path, path: Path, folder: Path | None, note: str, seen: Difference | None
-) -> Store:
+def _written(results: Path, path: Path, note: str, seen: Difference | None) -> Store:
     connection = _patiently(path, read_only=False)
     try:
-        store = Store(results, folder, path, connection)
+        store = Store(results, path, connection)
         store.notes += [note] if note else []
-        _fill(connection, results, folder, store, seen)
+        _fill(connection, results, store, seen)
         connection.execute("CHECKPOINT")
         store.generation = _generation(connection)
         return store
@@ -156,23 +148,21 @@ def _written(
         raise
 
 
-def _in_memory(results: Path, folder: Path | None) -> Store:
+def _in_memory(results: Path) -> Store:
     connection = schema.connect(None)
-    store = Store(results, folder, None, connection)
-    _fill(connection, results, folder, store)
+    store = Store(results, None, connection)
+    _fill(connection, results, store)
     return store
 
 
 def _fill(
     connection: "DuckDBPyConnection",
     results: Path,
-    folder: Path | None,
     store: Store,
     seen: Difference | None = None,
 ) -> None:
     change = update.difference(connection, results, seen)
     store.notes += update.bring_up_to_date(connection, results, change)
-    store.notes += perflogs.bring_up_to_date(connection, folder)
 
 
 def _patiently(path: Path, *, read_only: bool) -> "DuckDBPyConnection":

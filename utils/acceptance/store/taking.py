@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from acceptance.core.findings import SHARED, observations
 from acceptance.core.words import SIMULATED, better, is_measured
-from acceptance.rfm.perflogs import plain_name
 from acceptance.rfm.session_schema import (
     PerfValue,
     SessionInfo,
@@ -19,8 +20,7 @@ from acceptance.rfm.session_schema import (
     as_words,
     metric_name,
 )
-from acceptance.store.schema import FIXTURE, REPEATED, SAMPLE, SHARED_MACHINE, UNFIT
-from acceptance.store.waiting import waiting
+from acceptance.store.schema import FIXTURE, REPEATED, SAMPLE, SHARED_MACHINE, UNFIT, insert
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -70,6 +70,62 @@ class _Case:
     layout: _Layout | None = None
 
 
+class _Columns:
+    """Rows of a table that are not written yet: lists, and arrays of numbers."""
+
+    def __init__(self, table: str, **types: str) -> None:
+        self.table, self.types = table, types
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin without rows."""
+        self.columns: dict[str, Any] = {
+            name: [] if kind == "O" else array(kind) for name, kind in self.types.items()
+        }
+        self.adders = [column.append for column in self.columns.values()]
+
+    def add(self, *row: object) -> None:
+        """Add a row."""
+        for append, value in zip(self.adders, row, strict=True):
+            append(value)
+
+    def write(self, connection: "DuckDBPyConnection") -> None:
+        """Write the rows, and begin again."""
+        columns = {
+            name: np.array(column) if isinstance(column, array) else column
+            for name, column in self.columns.items()
+        }
+        insert(connection, self.table, columns)
+        self.clear()
+
+
+def _waiting() -> list[_Columns]:
+    """Return the tables in which a session leaves rows, without any."""
+    return [
+        _Columns(
+            "sessions", session_id="i", uuid="O", own_uuid="O", size="O", sum="O", refused="O",
+            fault="O", twice="b", start_time="d", end_time="d", command="O", aborted="b",
+            run_id="i",
+        ),
+        _Columns("texts", text_id="i", content="O"),
+        _Columns(
+            "names", name_id="i", system="O", partition="O", environment="O", name="O",
+        ),
+        _Columns(
+            "cases", case_id="i", name_id="i", keys="O", suite="O", benchmark="O", plain="b",
+            run_id="i",
+        ),
+        _Columns(
+            "runs", run_id="i", session_id="i", name_id="i", case_id="i", kind="b", time="d",
+            software="i", nodes="i", findings="i",
+        ),
+        _Columns("series", series_id="i", case_id="i", metric="O", unit="O", direction="O",
+                directed="O", run_id="i"),
+        _Columns("samples", series_id="i", run_id="i", value="d"),
+        _Columns("impossible", series_id="i", run_id="i"),
+    ]  # fmt: skip
+
+
 class Taker:
     """Takes sessions into a store whose tables hold those before them."""
 
@@ -107,7 +163,7 @@ class Taker:
         #: When the last one was measured.
         ((self.latest,),) = rows("SELECT coalesce(max(time), '-inf') FROM runs").fetchall()
         self.directions: list[tuple[str, int, int]] = []
-        self.tables = waiting()
+        self.tables = _waiting()
         (self.sessions, self.text_rows, self.name_rows, self.case_rows, self.run_rows,
          self.series_rows, self.sample_rows, self.impossible) = self.tables  # fmt: skip
 
@@ -150,8 +206,7 @@ class Taker:
             return set()
         self.latest = max(self.latest, *times)
         found = self.connection.execute(
-            "SELECT case_id, time FROM runs WHERE kind = ? AND second >= 0 "
-            "AND time BETWEEN ? AND ?",
+            "SELECT case_id, time FROM runs WHERE kind = ? AND time BETWEEN ? AND ?",
             [SAMPLE, min(times), max(times)],
         )
         return {*found.fetchall(), *self.times}
@@ -168,7 +223,6 @@ class Taker:
         name = self._name((data.system, data.partition, data.environ, title))
         logged = data.job_completion_time_unix
         time = info.time_end_unix if logged is None else logged
-        second = -1 if logged is None or not math.isfinite(logged) else int(logged)
         found = observations(data.findings)
         number, kind = -1, SAMPLE
         if data.result != "pass" or name in unfit:
@@ -190,7 +244,7 @@ class Taker:
                 self.times.add((number, time))
         provenance = as_table(data.provenance) if kind == SAMPLE else {}
         self.run_rows.add(
-            self.run, session, name, number, kind, time, second,
+            self.run, session, name, number, kind, time,
             self._words(software_of(provenance, data.modules) if kind == SAMPLE else {}),
             self._words(as_words(data.job_nodelist) if kind == SAMPLE else ()),
             self._words(
@@ -250,7 +304,7 @@ class Taker:
         if found is None:
             " ".join(words).encode()  # what is no text is malformed
             found = self.names[words] = len(self.names)
-            self.name_rows.add(found, *words, plain_name(words[-1]))
+            self.name_rows.add(found, *words)
         return found
 
     def _case(self, name: int, data: StoredCase) -> _Case:

@@ -176,6 +176,5 @@ def _drop(connection: "DuckDBPyConnection", place: int) -> None:
         "UPDATE series SET direction = NULL, directed = NULL WHERE directed >= ?", [run]
     )
     connection.execute("DELETE FROM sessions WHERE session_id >= ?", [place])
-    connection.execute("DELETE FROM perflogs; DELETE FROM perflog_lines")
     connection.execute("UPDATE meta SET generation = ?", [new_generation()])
     connection.execute("COMMIT")

@@ -196,7 +196,6 @@ def _measure_again(
         judgement = regressions.for_gate(
             database,
             workspace.reference,
-            workspace.perflogs,
             newest,
             simulated=verdict.simulated,
             kept=workspace.detection_of(database),
@@ -276,12 +275,10 @@ def _compare_with_history(
     whole: bool,
 ) -> None:
     """Add what became worse on these systems; `whole`: on all those of the database."""
-    perflogs = workspace.perflogs if workspace.keeps(database) else None
     try:
         judgement = regressions.for_gate(
             database,
             workspace.reference,
-            perflogs,
             uuid,
             simulated=verdict.simulated,
             kept=workspace.detection_of(database),
@@ -291,7 +288,8 @@ def _compare_with_history(
         verdict.cannot_judge("unreadable-database", str(err), str(database))
         return
     verdict.notes += [f"history: {note}" for note in judgement.notes]
-    stored_values.tell_faults(verdict, database, judgement.faults, perflogs)
+    for fault in judgement.faults:
+        verdict.fail("unreadable-session", str(fault), fault.uuid)
     if judgement.fault:
         verdict.fail("references", judgement.fault)
     if whole and (others := [name for name in judgement.systems if name not in systems]):

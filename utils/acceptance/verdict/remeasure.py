@@ -9,9 +9,10 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TextIO
 
-from acceptance.core.paths import LogFiles, Workspace
+from acceptance.core.paths import Workspace
 from acceptance.regressions.history import Series
 from acceptance.rfm import LoggedRun, ReframeProcess, reframe_environment, reframe_program, run_log
 
@@ -59,7 +60,7 @@ def suspects(series: Iterable[Series], newest: float) -> dict[str, list[str]]:
     return {uuid: names for uuid, names in by_session.items() if names}
 
 
-def repetitions(logs: LogFiles, session: str) -> list[LoggedRun]:
+def repetitions(logs: Path, session: str) -> list[LoggedRun]:
     """Return the runs that measured again what a session had measured, the first first."""
     later = itertools.takewhile(lambda run: run.stored != session, run_log.runs(logs))
     return [run for run in later if _AGAIN.fullmatch(run.label.removeprefix(session))][::-1]

@@ -16,7 +16,7 @@ from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.core.words import is_measured
 from acceptance.launch import slurm_jobs
-from acceptance.rfm import LoggedRun, ResultsFault, Session, SessionFault, last_run
+from acceptance.rfm import LoggedRun, ResultsFault, Session, last_run
 from acceptance.rfm import database as results
 from acceptance.rfm.last_run import LastRun
 from acceptance.verdict import coverage, stored_values
@@ -52,8 +52,6 @@ def judge(
     if run is not None:
         database, session = run.database, run.stored
         _judge_run(verdict, run)
-        if workspace.logs.note:
-            verdict.notes.append(f"{workspace.logs}: {workspace.logs.note}")
         if run.stored is None:
             # Which files the cases are of, only the session knows.
             if run.ran == (0, 0):
@@ -66,10 +64,7 @@ def judge(
     try:
         stored = results.session(database, session)
     except ResultsFault as err:
-        said = str(err)
-        if isinstance(err, SessionFault):
-            said = stored_values.explained(err, database, workspace.perflogs)
-        verdict.cannot_judge("unreadable-database", said, str(database))
+        verdict.cannot_judge("unreadable-database", str(err), str(database))
         return verdict
     _judge_session(verdict, stored, run.unread if run else ())
     if run is not None:
@@ -94,7 +89,7 @@ def _is_of(database: Path, last: LastRun, workspace: Workspace) -> bool:
 
 
 def _judge_last(verdict: Verdict, workspace: Workspace, last: LastRun, run_id: str | None) -> None:
-    """Judge what the witnesses say of the run: did it end, and was it the last one?"""
+    """Judge what its mark says of the run: did it end, and was it the last one?"""
     if last.mark is not None:
         verdict.command = shlex.join(["reframe", *last.mark.arguments])
         verdict.time = last.mark.began[:19]
@@ -140,8 +135,8 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
     elif run.stored is None:
         verdict.fail(
             "not-stored",
-            f"the session is not in {run.database}; its values are in the perflogs"
-            + (", as far as these could be written" if reasons else " beside it"),
+            f"the session is not in {run.database}: make room there, or make it writable, and "
+            "measure again",
         )
     if ran < selected:
         verdict.fail("fewer-cases", f"only {ran} of {selected} selected cases were run")

@@ -1,4 +1,4 @@
-"""Whether the results database still holds what was stored: checksums, perflogs, lost sessions."""
+"""Whether the results database still holds what was stored: checksums, and lost sessions."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -11,14 +11,12 @@ from acceptance.core.text import plural
 from acceptance.rfm import (
     LoggedRun,
     ResultsFault,
-    SessionFault,
     checksums,
     database,
     half_made,
     lost,
 )
 from acceptance.rfm.half_made import HALF_MADE
-from acceptance.rfm.witness import Witness
 from acceptance.verdict.model import Verdict
 
 #: Seconds between the start of ReFrame and its first line in the log, at most.
@@ -39,8 +37,8 @@ def set_aside(run: LoggedRun) -> list[str]:
 def protect(verdict: Verdict, workspace: Workspace) -> None:
     """Give each session of the workspace's database that has none a checksum; tell what is wrong.
 
-    One that differs from the perflogs gets none, and counts nowhere from then on. What the database
-    lacks is told until it is restored or forgotten, unless ReFrame itself has deleted it.
+    What the database lacks is told until it is restored or forgotten, unless ReFrame itself has
+    deleted it.
     """
     try:
         results = workspace.results
@@ -59,7 +57,7 @@ def _tell_lost(verdict: Verdict, workspace: Workspace, sums: checksums.Sums) -> 
     """Tell which sessions are no longer in the database."""
     results = workspace.results
     missing = lost.lost_sessions(results)
-    if gone := lost.why_gone(results, workspace.witnesses):
+    if gone := lost.why_gone(results):
         verdict.fail("sessions-gone", gone, str(results))
         return
     if not missing:
@@ -91,24 +89,15 @@ def _sums_of(uuids: Iterable[str], sums: checksums.Sums) -> list[tuple[str, str]
 
 
 def _adopt(verdict: Verdict, workspace: Workspace, sums: checksums.Sums) -> None:
-    """Write the checksums of sessions that have none, unless the perflogs have other values."""
+    """Write the checksums of sessions that have none."""
     results = workspace.results
     new = {uuid for uuid in database.ids(results) if sums.kind(uuid) in ("", checksums.SEEN)}
     if not new:
         return
-    witness = Witness(workspace.perflogs, database.times(results, new))
-    kinds: dict[str, list[tuple[str, str]]] = {checksums.STORED: [], checksums.DISPUTED: []}
-    for stored in database.stored_sessions(results, new):
-        differs = witness.testify(stored).differences
-        kind = checksums.DISPUTED if differs else checksums.STORED
-        kinds[kind].append((stored.uuid, stored.sum))
-    for kind, adopted in kinds.items():
-        checksums.append(results, kind, adopted)
-    if (older := len(kinds[checksums.STORED]) - 1) > 0:
-        verdict.notes.append(
-            f"{plural(older, 'older session')} had no checksum, and got one now: the perflogs have "
-            "no other values"
-        )
+    adopted = [(stored.uuid, stored.sum) for stored in database.stored_sessions(results, new)]
+    checksums.append(results, checksums.STORED, adopted)
+    if (older := len(adopted) - 1) > 0:
+        verdict.notes.append(f"{plural(older, 'older session')} had no checksum, and got one now")
 
 
 def note_unprotected(verdict: Verdict, workspace: Workspace, results: Path) -> None:
@@ -131,23 +120,3 @@ def note_unprotected(verdict: Verdict, workspace: Workspace, results: Path) -> N
         verdict.notes.append(
             f"{results}: {len(bare)} of {plural(len(uuids), 'session')} not protected by a checksum"
         )
-
-
-def tell_faults(
-    verdict: Verdict, results: Path, faults: Iterable[SessionFault], logs: Path | None
-) -> None:
-    """Fail for each session that cannot be read or is not what was stored, with what remains."""
-    for fault in faults:
-        verdict.fail("unreadable-session", explained(fault, results, logs), fault.uuid)
-
-
-def explained(fault: SessionFault, results: Path, logs: Path | None) -> str:
-    """Return what is wrong with a session, and what the perflogs in a folder say of it."""
-    if logs is None:
-        return str(fault)
-    try:
-        (stored,) = database.stored_sessions(results, {fault.uuid})
-    except (ResultsFault, ValueError):
-        return str(fault)
-    said = Witness(logs, [(stored.start, stored.end)]).testify(stored).text
-    return f"{fault.what}; {said}; {fault.remedy}"

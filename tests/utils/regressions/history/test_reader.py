@@ -416,8 +416,8 @@ def test_what_is_made_here_has_the_form_that_reframe_writes(real, tmp_path):
     assert forms(mine) == forms(value)
 
 
-def test_a_real_database_and_its_perflogs_have_the_same_cases(real):
-    history = load(real.database, real.var / "perflogs")
+def test_a_real_database_has_its_cases(real):
+    history = load(real.database)
     assert sorted((series.key.check, list(series.values)) for series in history.series) == [
         ("Real %size=16", [4.0]),
         ("Real %size=8", [2.0]),
@@ -426,16 +426,6 @@ def test_a_real_database_and_its_perflogs_have_the_same_cases(real):
     (session,) = history.sessions
     assert session.selection == ("replay", "-c", str(real.folder / "real.py"), "-r")
     assert abs(session.end - time.time()) < 3600
-
-
-def test_the_real_perflogs_of_a_session_that_was_never_stored(real, database):
-    history = load(database.path, real.var / "perflogs")
-    assert sorted((series.key.check, list(series.values)) for series in history.series) == [
-        ("Real %size=16", [4.0]),
-        ("Real %size=8", [2.0]),
-    ]
-    assert dict(history.series[0].software[0]) == {"mpi": "x@1"}
-    assert history.notes[0].startswith("2 cases are in the perflogs only, of a session of ")
 
 
 def test_what_is_no_json_is_decoded_like_the_rest():

@@ -1,4 +1,4 @@
-"""Series of samples, read from ReFrame's database and perflogs."""
+"""Series of samples, read from ReFrame's database."""
 
 from acceptance.regressions.history import columns
 from acceptance.regressions.history.reader import load

@@ -10,7 +10,6 @@ from functools import cache
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acceptance.regressions.history.series import History, Sample, Series, Software
 from acceptance.store import Runs, Samples, reading
@@ -52,44 +51,19 @@ def _columns(series: Sequence[Series], first: int | None, last: int | None = Non
         end = source.end if last is None else source.first_run(last + 1)
         found = reading.samples(source.store, source.first_run(first), end)
     kept = np.isin(found.series, numbers)
-    logged = [
-        (one.number, sample, value)
-        for one in series
-        for sample, value in one.logged
-        if (first is None or sample.session.number >= first)
-        and (last is None or sample.session.number <= last)
-    ]
-    own = [sample for _, sample, _ in logged]
     session_of = np.array([-1 if one is None else one.number for one in source.sessions], np.int32)
     texts = {text: json.loads(content) for text, content in found.texts}
     sets = {text: tuple(texts[text]) for text in set(found.nodes.tolist())}
     built = {text: tuple(texts[text].items()) for text in set(found.software.tolist())}
-    stored_sets = [_code_of(sets[text]) for text in found.nodes.tolist()]
-    stored_software = [_software_code(built[text]) for text in found.software.tolist()]
     runs = Runs(
-        _joined(session_of[found.session], [each.session.number for each in own]),
-        _joined(found.time, [each.time for each in own]),
-        _joined(np.array(stored_sets, np.uint32), [_code_of(each.nodes) for each in own]),
-        _joined(
-            np.array(stored_software, np.uint32), [_software_code(each.software) for each in own]
-        ),
-        {_code_of(nodes): nodes for nodes in (*sets.values(), *(each.nodes for each in own))},
+        session_of[found.session],
+        found.time,
+        np.array([_code_of(sets[text]) for text in found.nodes.tolist()], np.uint32),
+        np.array([_software_code(built[text]) for text in found.software.tolist()], np.uint32),
+        {_code_of(nodes): nodes for nodes in sets.values()},
     )
     run = np.searchsorted(found.run_id, found.run[kept])
-    samples = Samples(
-        _joined(found.series[kept], [number for number, _, _ in logged]),
-        _joined(run, range(len(found.run_id), len(found.run_id) + len(own))),
-        _joined(found.value[kept], [value for _, _, value in logged]),
-        runs,
-    )
-    if not logged:
-        return samples
-    order = np.lexsort((samples.session, samples.series))
-    return Samples(samples.series[order], samples.run[order], samples.value[order], runs)
-
-
-def _joined(stored: NDArray[_Number], logged: Iterable[object]) -> NDArray[_Number]:
-    return np.concatenate([stored, np.array([*logged], stored.dtype)])
+    return Samples(found.series[kept], run, found.value[kept], runs)
 
 
 def _of_objects(series: Sequence[Series], first: int, last: int | None) -> Samples:

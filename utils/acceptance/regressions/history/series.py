@@ -87,7 +87,6 @@ class PastSession:
     partitions: set[tuple[str, str]] = field(default_factory=set)
     most: dict[tuple[str, str], int] = field(default_factory=dict)
     aborted: bool = False
-    perflog: bool = False
     unfit: set[tuple[str, str]] = field(default_factory=set)
     mark: str = ""
 
@@ -154,8 +153,6 @@ class Series:
     #: Where `values` and `samples` are, as long as nobody has asked for them, and how many.
     source: "Source | None" = None
     stored: int = 0
-    #: What only perflogs have of it.
-    logged: list[tuple[Sample, float]] = field(default_factory=list)
 
     @classmethod
     def stored_in(
@@ -178,11 +175,7 @@ class Series:
         return series
 
     def set(self, values: "array[float]", samples: list[Sample]) -> None:
-        """Take what is stored; with what only perflogs have, in the order of the sessions."""
-        if self.logged:
-            pairs = [*zip(samples, values, strict=True), *self.logged]
-            pairs.sort(key=lambda pair: pair[0].session.number)
-            samples, values = [each for each, _ in pairs], array("d", (one for _, one in pairs))
+        """Take what is stored."""
         self.values, self.samples = values, samples
 
     def __getattr__(self, name: str) -> Any:
@@ -195,7 +188,7 @@ class Series:
     @property
     def count(self) -> int:
         """Return the number of samples, without reading them."""
-        return len(self.values) if self.source is None else self.stored + len(self.logged)
+        return len(self.values) if self.source is None else self.stored
 
     @property
     def key(self) -> _SeriesKey:
@@ -241,7 +234,7 @@ class History:
     """All series, and all sessions in the order in which they were stored; what was odd, as notes.
 
     The last session is the newest one. `faults` are the sessions that could not be read, or are not
-    what was stored: they are not among these, and their values are those of the perflogs.
+    what was stored: they are not among these.
     `left_out` says what passed and is no sample, `source` has what is in the store.
     """
 
@@ -475,18 +468,4 @@ def to_parquet(history: History, file: Path) -> int:
     Raises duckdb.Error or OSError where it cannot be written.
     """
     assert history.source
-    logged = []
-    for case in history.cases:
-        for series in case.series:
-            for sample, value in series.logged:
-                session, key = sample.session, case.key
-                logged.append(
-                    (
-                        *(sample.time, session.uuid, session.start, session.end, "perflog"),
-                        *(key.system, key.partition, key.environment, key.check),
-                        *(case.suite, case.benchmark, json.dumps(key.keys)),
-                        *(series.metric, series.unit, series.direction, value),
-                        *(json.dumps(sample.nodes), json.dumps(dict(sample.software)), "[]"),
-                    )
-                )
-    return parquet.write(history.source.store, file, logged, history.source.end)
+    return parquet.write(history.source.store, file, history.source.end)

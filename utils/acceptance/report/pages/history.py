@@ -169,7 +169,6 @@ def _case(
             for number, each in enumerate(order)
             if (on_page := shown.get(each.session.uuid, {}).get((key.where, key.check))) is not None
         ],
-        "perflog": [number for number, each in enumerate(order) if each.session.perflog],
         "software": _runs(_software(each.software) for each in order),
         "nodes": _runs(" ".join(each.nodes) for each in order),
         "slow": [round(time) for time in slow.get((key.system, key.partition), ())],

@@ -38,8 +38,7 @@
       const place = places[number];
       const [uuid, session] = data.sessions[of.sessions[place]];
       const page = cases.has(place) ? `${session}#case-${cases.get(place)}` : session;
-      return {time: times[place], value, uuid, page, software: at(of.software, place), nodes: at(of.nodes, place),
-        perflog: of.perflog.includes(place)};
+      return {time: times[place], value, uuid, page, software: at(of.software, place), nodes: at(of.nodes, place)};
     });
   };
 
@@ -91,7 +90,7 @@
     const sets = new Set(list.map(each => each.nodes));
     const notes = list.map((each, number) => [
       number && each.software !== list[number - 1].software ? `new software: ${each.software}` : "",
-      sets.size > 1 ? `nodes ${each.nodes}` : "", each.perflog ? "of a perflog" : "", `session ${each.uuid.slice(0, 8)}`,
+      sets.size > 1 ? `nodes ${each.nodes}` : "", `session ${each.uuid.slice(0, 8)}`,
     ].filter(Boolean).join("; "));
     const form = data.plot.traces[0];
     const traces = [traceOf(form, {name: series.metric, x: list.map(each => each.time), y: list.map(each => each.value),
@@ -119,8 +118,8 @@
     return /[",\n\r]/.test(words) ? `"${words.replace(/"/g, '""')}"` : words;
   };
   const csv = (series, list, simulated) => [["time", `${series.metric}${series.unit ? ` (${series.unit})` : ""}`, "session",
-    "software", "nodes", "source", "simulated"]].concat(list.map(each => [new Date(each.time * 1000).toISOString(), each.value,
-    each.uuid, each.software, each.nodes, each.perflog ? "perflog" : "database", simulated ? "yes" : "no"]))
+    "software", "nodes", "simulated"]].concat(list.map(each => [new Date(each.time * 1000).toISOString(), each.value,
+    each.uuid, each.software, each.nodes, simulated ? "yes" : "no"]))
     .map(row => row.map(cell).join(",")).join("\n") + "\n";
 
   const save = (name, type, words) => {

@@ -1,0 +1,65 @@
+"""What a run leaves in `var/` for whoever judges it: its mark, ReFrame's log, and its results.
+
+`config/settings.py` has this of its own, `config/fragment.py` adds it to the configuration of a
+site.
+"""
+
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from acceptance.core.paths import Workspace
+from acceptance.core.state_files import StoredFault
+from acceptance.rfm import marks, run_log
+
+
+def begin(workspace: Workspace, arguments: Sequence[str]) -> int:
+    """Leave the mark of the run that this process is, and make the folder of its log.
+
+    `arguments` are those of ReFrame. Return the number of the run; 0 where this is none. To be
+    called before anything can go wrong, so that no older run is taken for this one: without a mark
+    it does not start.
+    """
+    number = 0
+    if marks.started_in():
+        try:
+            number = marks.begin(workspace.var, arguments)
+        except StoredFault as err:
+            raise SystemExit(f"{err}; a run needs that for its mark, and does not start") from None
+    # ReFrame makes the folders of its results, but not that of its log.
+    workspace.logs.mkdir(parents=True, exist_ok=True)
+    return number
+
+
+def storage(workspace: Workspace) -> dict[str, Any]:
+    """Return the entry of ReFrame's section `storage`."""
+    return {"enable": True, "backend": "sqlite", "sqlite_db_file": str(workspace.results)}
+
+
+def log(workspace: Workspace) -> dict[str, Any]:
+    """Return the handler of ReFrame's log: one file a day, from which a gate reads what ran."""
+    return {
+        "type": "file",
+        "name": f"{workspace.logs}/reframe.log",
+        "timestamp": "%Y-%m-%d",
+        "level": "verbose",
+        "append": True,
+        "format": run_log.FORMAT,
+    }
+
+
+def add_handler(handler: dict[str, Any]) -> None:
+    """Add a handler to those of the configuration files that ReFrame has read before this one.
+
+    To be called while ReFrame (4.8 to 4.10, `core/config.py`) reads a file: of a list of handlers
+    in that file it would take no other one any more.
+    """
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        loaded = getattr(frame.f_locals.get("self"), "_site_config", None) or {}
+        frame = frame.f_back
+        for section in loaded.get("logging", ()):
+            handlers = section.setdefault("handlers", [])
+            if handler not in handlers:  # sections may share a list
+                handlers.append(handler)
