@@ -13,15 +13,20 @@ def koop2008():
 
 
 def test_a_case_has_the_keys_metrics_and_modes_that_a_run_of_it_would_have(koop2008):
-    (case,) = [
+    few, case, alike = (
         case
         for case in koop2008
         if (case.partition, case.environment, case.benchmark) == ("qdr-pcie2", "spack-openmpi",
                                                                    "osu.latency")
         and case.keys["placement"] == "inter-node"
-    ]  # fmt: skip
+    )  # fmt: skip
     assert case.keys == {"np": "2", "nodes": "2", "placement": "inter-node", "mapping": "block"}
-    assert case.modes == ("smoke", "nightly", "acceptance")
+    assert few.keys == {**case.keys, "repetitions": "100"}
+    assert alike.keys == case.keys
+    assert [each.modes for each in (few, case, alike)] == [
+        ("smoke",), ("nightly",), ("acceptance",),
+    ]  # fmt: skip
+    assert not few.judged
     assert case.metrics["latency_1"] == "us"
     assert len(case.metrics) == 23
     path, _ = case.judged["latency_1"]

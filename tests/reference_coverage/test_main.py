@@ -19,7 +19,7 @@ def test_coverage_says_of_each_row_which_modes_run_its_cases_or_why_none_does(si
     with (ROOT / "reference/koop2008.csv").open() as file:
         assert len(rows) == len(list(csv.reader(file))) - 1
     assert {row["check"] for row in rows} == {"checks/osu.py"}
-    assert {row["modes"] for row in rows if not row["why not"]} == {"smoke nightly acceptance"}
+    assert {row["modes"] for row in rows if not row["why not"]} == {"nightly acceptance"}
     assert {row["why not"] for row in rows} == {"", "another row judges", "size in words"}
 
 
@@ -33,7 +33,7 @@ def test_judges_names_the_cases_of_each_row_and_counts_rows_and_claims(monkeypat
     )
     assert lines[row + 1] == (
         "    OsuBenchmark %benchmark=latency %np=2 %placement=inter-node %buffers=same: latency_1 "
-        "(smoke, nightly, acceptance; spack-mvapich2, spack-openmpi)"
+        "(nightly, acceptance; spack-mvapich2, spack-openmpi)"
     )
     heads = [line.split()[0] for line in lines if line.startswith(("rows", "claims", "koop2008 "))]
     assert heads == ["rows", "koop2008", "claims", "koop2008"]
