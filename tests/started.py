@@ -1,7 +1,8 @@
 """ReFrame in a process of its own, forked from one that has loaded it: half of a start is imports.
 
-A fork has modules as they are imported, ReFrame's and what checks and configuration import of ours:
-no configuration and no check. Environment, folder, arguments and outputs are those of the order.
+A fork has modules as they are imported, ReFrame's and what checks and configuration import of ours,
+and `reference/`: no configuration and no check. Environment, folder, arguments and outputs are
+those of the order.
 """
 
 import importlib
@@ -103,6 +104,7 @@ if __name__ == "__main__":
 
     for name in PRELOADED:
         importlib.import_module(name)
+    sys.modules["acceptance.references"].load(Path(__file__).parents[1] / "reference")
     order = _next(socket.socket(fileno=int(sys.argv[1])))
     # A configuration that is written twice in a second with the same length would be taken from its
     # bytecode, which knows it by these two.

@@ -10,7 +10,7 @@ Values that lie outside what their references allow, and how far.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -155,8 +155,15 @@ def _best(matches: list[Reference], unit: str) -> Reference:
 def load(folder: Path) -> Library:
     """Read and validate everything in a folder laid out like `reference/`.
 
-    Raises ReferenceFault for the first thing that is missing, malformed or contradictory.
+    It is read once, and again where a file of it is another one. Raises ReferenceFault for the
+    first thing that is missing, malformed or contradictory.
     """
+    files = ((path, path.stat()) for path in sorted(folder.rglob("*")) if path.is_file())
+    return _load(folder, tuple((path, stat.st_mtime_ns, stat.st_size) for path, stat in files))
+
+
+@lru_cache(maxsize=2)
+def _load(folder: Path, _: tuple[tuple[Path, int, int], ...]) -> Library:
     tolerances = Tolerances.load(folder / "tolerances.yaml")
     papers = csv_rows.papers(folder / "papers.bib")
     partitions = csv_rows.partitions(folder / "systems.csv", papers)
