@@ -10,6 +10,7 @@ from acceptance.fabric import bandwidth_shares, latency_floor, limit
 from acceptance.report import curve_traces, plot_model
 from acceptance.report.pages import balance, curves, hpcc, npb
 from acceptance.report.plot_model import Form, Origin
+from acceptance.report.results import results
 from tests.made import Database
 from tests.report_data import HOSTILE, source, workspace
 from tests.utils.report import made_curves
@@ -68,7 +69,7 @@ def test_what_judged_a_number_is_said(made):
     metric = made.session(UUID).cases[1].metrics[-1]
     sweep = next(
         sweep
-        for each in curves.results(made)
+        for each in results(made)
         for sweep in each.sweeps.values()
         if sweep.benchmark == "osu.bw"
     )
@@ -130,6 +131,27 @@ def test_partitions_of_a_system_stand_over_each_other_the_slowest_first(pages):
     assert groups == ["sdr-pcie1", "ddr-pcie1", "ddr-pcie2", "qdr-pcie2"]
     assert {trace.group for trace in of(plot, Origin.LIMIT)} == {*groups}
     assert all("intra" not in trace.name for trace in of(plot, Origin.MEASURED))
+
+
+@pytest.mark.parametrize("module", [curves, balance, npb])
+def test_the_pages_of_partitions_and_of_their_system_lead_to_each_other(module, made):
+    pages = {page.path: page for page in module.pages(made)}
+    (whole,) = (path for path in pages if "/all--" in path)
+    leads_to = {path: [address for _, address in pages[path].context["links"]] for path in pages}
+    assert leads_to.pop(whole) == [*leads_to]
+    assert {*map(tuple, leads_to.values())} == {(whole,)}
+
+
+@pytest.mark.parametrize("module", [curves, balance, npb])
+def test_a_partition_that_nothing_is_compared_with_leads_nowhere(module, tmp_path):
+    database = Database(workspace(tmp_path).results)
+    partitions = {name: made_curves.PARTITIONS[name] for name in ("qdr-pcie2", "sdr-pcie1")}
+    database.add([
+        case for case in made_curves.night(0, partitions=partitions)
+        if case.partition == "qdr-pcie2" or case.suite == "hpcc"
+    ])  # fmt: skip
+    pages = module.pages(source(tmp_path, system="koop2008"))
+    assert [page.context["links"] for page in pages] == [(), ()]
 
 
 def test_a_case_that_failed_since_is_told(tmp_path):
@@ -203,7 +225,7 @@ def test_a_baseline_is_drawn_with_the_session_that_it_is_of(made):
     )
     library = replace(made.library, baselines=rows)
     sweeps = [
-        sweep for each in curves.results(made) if each.place.partition == "qdr-pcie2"
+        sweep for each in results(made) if each.place.partition == "qdr-pcie2"
         for sweep in each.sweeps.values() if sweep.benchmark == "osu.latency"
     ]  # fmt: skip
     found = {sweep.keys["placement"]: curve_traces.baseline(library, sweep, "own", "own")

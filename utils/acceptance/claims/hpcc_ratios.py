@@ -6,7 +6,7 @@ systems compared, so that the best has 1.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -57,23 +57,23 @@ def points(sessions: Iterable[Session], library: Library, system: str | None = N
     )
 
 
-def normalised(points: Iterable[Point]) -> list[Point]:
-    """Return points over the largest one of each metric among them, as Figure 5 has them."""
-    ratios = list(points)
-    best: dict[str, float] = {}
-    for point in filter(comparable, ratios):
-        best[point.metric] = max(best.get(point.metric, 0.0), point.value)
-    return [
-        replace(point, normalised=point.value / best[point.metric]) if comparable(point) else point
-        for point in ratios
-    ]
-
-
 def comparable(point: Point) -> bool:
     """Tell whether the problem filled the memory, as those of papers did, or does not matter."""
     if not point.environment or not hpcc.depends_on_size(point.metric):
         return True
     return float(point.filled or 0) >= hpcc.COMPARABLE
+
+
+def normalised(points: Iterable[Point], takes: Callable[[Point], bool] = comparable) -> list[Point]:
+    """Return points over the largest one of each metric that it `takes`, as Figure 5 has them."""
+    ratios = list(points)
+    best: dict[str, float] = {}
+    for point in filter(takes, ratios):
+        best[point.metric] = max(best.get(point.metric, 0.0), point.value)
+    return [
+        replace(point, normalised=point.value / best[point.metric]) if takes(point) else point
+        for point in ratios
+    ]
 
 
 def measured(sessions: Iterable[Session]) -> Iterator[Point]:

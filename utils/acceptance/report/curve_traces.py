@@ -11,7 +11,7 @@ from acceptance.core.text import plural
 from acceptance.core.words import model_of
 from acceptance.fabric import Facts, bandwidth_shares, latency_floor, limit, plausibility
 from acceptance.references import Library, Reference
-from acceptance.report.plot_model import Form, Origin, Trace
+from acceptance.report.plot_model import Form, Origin, Sample, Trace, trace_of
 from acceptance.report.rendering import time_text
 from acceptance.report.results import Sweep, count_of
 from acceptance.report.source import Place, Source
@@ -133,18 +133,19 @@ def labels(sweeps: Sequence[Sweep]) -> list[str]:
     The number of nodes is left out where nothing hangs on it.
     """
     told = [aspects(sweep) for sweep in sweeps]
-    short = _names([{name: one[name] for name in one if name != "nodes"} for one in told])
-    return short if len({*short}) == len(short) else _names(told)
+    short = names([{name: one[name] for name in one if name != "nodes"} for one in told])
+    return short if len({*short}) == len(short) else names(told)
 
 
-def _names(told: Sequence[Mapping[str, str]]) -> list[str]:
-    names = {name: None for one in told for name in one}
-    shared = {name for name in names if len({one.get(name) for one in told}) == 1}
+def names(told: Sequence[Mapping[str, str]], always: Sequence[str] = _ALWAYS) -> list[str]:
+    """Return a name for each of several things: what tells it from others, and some `always`."""
+    keys = {name: None for one in told for name in one}
+    shared = {name for name in keys if len({one.get(name) for one in told}) == 1}
     return [
         ", ".join(
             value if name in _PLAIN else words(name, value)
-            for name, value in ((name, one[name]) for name in names if name in one)
-            if name not in shared or name in _ALWAYS
+            for name, value in ((name, one[name]) for name in keys if name in one)
+            if name not in shared or name in always
         )
         for one in told
     ]
@@ -160,19 +161,43 @@ def shared_text(sweeps: Sequence[Sweep]) -> str:
     )
 
 
+def in_order(sweeps: Sequence[Sweep]) -> list[Sweep]:
+    """Return the curves of a plot in the order of its legend.
+
+    Slower fabrics come first, as papers have them, and paths between nodes: that is what the
+    library is for.
+    """
+
+    def rank(entry: tuple[str, Sweep]) -> tuple[object, ...]:
+        name, sweep = entry
+        inside = sweep.keys.get("placement") != _BETWEEN_NODES
+        return sweep.place.speed, inside, count_of(sweep.keys, "np"), name
+
+    return [sweep for _, sweep in sorted(zip(labels(sweeps), sweeps, strict=True), key=rank)]
+
+
+def of_results(source: Source, sweeps: Sequence[Sweep], *, several: bool) -> tuple[Trace, ...]:
+    """Return the results of a plot, each with the earlier ones and with its baseline.
+
+    Of `several` partitions the results alone, in the colour of the partition.
+    """
+    traces: list[Trace | None] = []
+    for sweep, name in zip(sweeps, labels(sweeps), strict=True):
+        traces.append(measured(source, sweep, name, sweep.place.partition if several else name))
+        if not several:
+            traces.append(band(sweep, name, name, shown=len(sweeps) <= BANDS))
+            traces.append(baseline(source.library, sweep, name, name))
+    return tuple(filter(None, traces))
+
+
 def measured(source: Source, sweep: Sweep, name: str, group: str) -> Trace:
     """Return the newest results of a sweep; each number with its session and what judged it."""
-    sizes = sweep.sizes
     link = sweep.link(source)
-    return Trace(
-        name,
-        tuple(map(float, sizes)),
-        tuple(sweep.values[size].value for size in sizes),
-        links=(link,) * len(sizes) if link else (),
-        notes=tuple(sweep.note(size) for size in sizes),
-        simulated=bool(sweep.by.case.simulated),
-        group=group,
-    )
+    samples = [
+        Sample(float(size), sweep.values[size].value, sweep.note(size), link)
+        for size in sweep.sizes
+    ]
+    return trace_of(name, samples, simulated=bool(sweep.by.case.simulated), group=group)
 
 
 def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
@@ -204,25 +229,19 @@ def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
 
 def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Trace | None:
     """Return the baseline of the site for a sweep, each number with the session that it is of."""
-    rows = {}
-    for row in library.baselines if library else ():
-        if (row.system, row.partition, row.benchmark, row.metric, row.unit) == (
-            sweep.place.system, sweep.place.partition, sweep.benchmark, sweep.stem, sweep.unit
-        ):  # fmt: skip
-            for size in sweep.sizes:
-                keys = {**sweep.keys, "environment": sweep.environment, "message_size": str(size)}
-                if row.fits(keys):
-                    rows[size] = row
-    if not rows:
-        return None
-    return Trace(
-        f"{name}: baseline",
-        tuple(map(float, sorted(rows))),
-        tuple(rows[size].value for size in sorted(rows)),
-        Origin.BASELINE,
-        notes=tuple(rows[size].citation for size in sorted(rows)),
-        group=group,
-    )
+    own = sweep.place.system, sweep.place.partition, sweep.benchmark, sweep.stem, sweep.unit
+    keys = {**sweep.keys, "environment": sweep.environment}
+    rows = [row for row in (library.baselines if library else ())
+            if (row.system, row.partition, row.benchmark, row.metric, row.unit) == own]  # fmt: skip
+    samples = {
+        size: Sample(float(size), row.value, row.citation)
+        for row in rows
+        for size in sweep.sizes
+        if row.fits({**keys, "message_size": str(size)})
+    }
+    listed = [samples[size] for size in sorted(samples)]
+    name = f"{name}: baseline"
+    return trace_of(name, listed, Origin.BASELINE, group=group) if listed else None
 
 
 def published(
@@ -250,36 +269,23 @@ def published(
         groups.setdefault((*what, row.metric), {})[place] = row
     for (system, partition, benchmark, *keyed, _), rows in groups.items():
         name = f"{system} {partition}: {', '.join((benchmark, *keyed))}"
-        if None in rows:
-            yield _peak_line(rows[None], f"{name}, peak", span)
-        elif rows:
-            points = sorted(rows.items(), key=lambda item: item[0] or 0)
-            yield Trace(
-                name,
-                tuple(size or 0.0 for size, _ in points),
-                tuple(row.value for _, row in points),
-                Origin.PUBLISHED,
-                Form.POINTS,
-                notes=tuple(row.citation for _, row in points),
-                group=partition,
-            )
+        form, samples = (
+            Form.POINTS,
+            [
+                Sample(size, row.value, row.citation)
+                for size, row in sorted(rows.items(), key=lambda item: item[0] or 0)
+                if size is not None
+            ],
+        )
+        if peak := rows.get(None):
+            note = f"{peak.citation}: the largest over all sizes"
+            name, form = f"{name}, peak", Form.LINE
+            samples = [Sample(size, peak.value, note) for size in span]
+        yield trace_of(name, samples, Origin.PUBLISHED, form, group=partition)
 
 
-def _peak_line(row: Reference, name: str, span: tuple[float, float]) -> Trace:
-    notes = (f"{row.citation}: the largest over all sizes",) * 2
-    return Trace(name, span, (row.value,) * 2, Origin.PUBLISHED, notes=notes, group=row.partition)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The physical limits of a plot, and what its caption says of them."""
-
-    traces: tuple[Trace, ...]
-    text: str
-
-
-def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> Limits:
-    """Return the limits that facts of the fabric set to these curves, each with its formula.
+def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trace], str]:
+    """Return the limits that facts of the fabric set to these curves, and what is said of them.
 
     It is the share of a link's bandwidth that `fabric.bandwidth_shares` gives the benchmark, and
     the floor of a latency (`fabric.limits`), by which results are judged, too. `grouped`: in the
@@ -304,18 +310,15 @@ def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> Limits:
         trace, formula = found
         traces.setdefault(trace.name, trace)
         said[f"{trace.name}: {formula}"] = None
-    return Limits(tuple(traces.values()), _sentence(said))
-
-
-def _sentence(said: Mapping[str, None]) -> str:
     text = "Physical limit: " + "; ".join(said) + "." if said else ""
-    return f"{text} {_LEAST}" if any(_TIME in one for one in said) else text
+    least = any(_TIME in one for one in said)
+    return [*traces.values()], f"{text} {_LEAST}" if least else text
 
 
 def _limit(sweep: Sweep, facts: Facts, group: str) -> tuple[Trace, str] | None:
     row, bound = suites.find(sweep.benchmark), limit(facts)
-    sizes = tuple(float(size) for size in sweep.sizes if size)
-    whose = f"limit of {sweep.place.partition}"
+    sizes = [size for size in sweep.sizes if size]
+    name = f"limit of {sweep.place.partition}"
     if sweep.stem in bandwidth_shares.METRICS and sweep.unit in bandwidth_shares.UNITS:
         nodes, np = (count_of(sweep.keys, key, 2) for key in ("nodes", "np"))
         mapping = sweep.keys.get("mapping", "block")
@@ -323,16 +326,15 @@ def _limit(sweep: Sweep, facts: Facts, group: str) -> tuple[Trace, str] | None:
         if share is None or bound.bandwidth is None:
             return None
         value = share * bound.bandwidth / bandwidth_shares.UNITS[sweep.unit]
+        values = [value] * len(sizes)
         times = "" if share == 1 else f"{share:g} x "
         formula = f"{times}{bound.formula} = {value:,.1f} {sweep.unit}, {facts.text}"
-        name = f"{whose}, {share:g} x" if share != 1 else whose
-        return _line(name, sizes, (value,) * len(sizes), formula, group), formula
-    if sweep.stem == "latency" and row.one_message and latency_floor(facts):
-        floor = tuple(latency_floor(facts, int(size)) for size in sizes)
-        formula = f"{floor[0]:.4g} us for {sizes[0]:g} B, {facts.text}"
-        return _line(f"{whose}, {_TIME}", sizes, floor, formula, group), formula
-    return None
-
-
-def _line(name: str, x: tuple[float, ...], y: tuple[float, ...], formula: str, group: str) -> Trace:
-    return Trace(name, x, y, Origin.LIMIT, notes=(formula,) * len(x), group=group)
+        name += f", {share:g} x" if times else ""
+    elif sweep.stem == "latency" and row.one_message and latency_floor(facts):
+        values = [latency_floor(facts, size) for size in sizes]
+        formula = f"{values[0]:.4g} us for {sizes[0]:g} B, {facts.text}"
+        name += f", {_TIME}"
+    else:
+        return None
+    samples = [Sample(float(x), y, formula) for x, y in zip(sizes, values, strict=True)]
+    return trace_of(name, samples, Origin.LIMIT, group=group), formula

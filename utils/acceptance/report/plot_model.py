@@ -20,14 +20,14 @@ import io
 import json
 import math
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
 from functools import cache
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -117,6 +117,32 @@ class Trace:
     group: str = ""
     #: False: the legend lists it, and a click shows it.
     shown: bool = True
+
+
+class Sample(NamedTuple):
+    """A number of a trace, a word on it, and the address where it can be followed."""
+
+    x: float | str
+    y: float | None
+    note: str = ""
+    link: str = ""
+
+
+def trace_of(
+    name: str,
+    samples: Sequence[Sample],
+    origin: Origin = Origin.MEASURED,
+    form: Form = Form.LINE,
+    **fields: Any,
+) -> Trace:
+    """Return the trace of some samples; `fields` are others of `Trace`."""
+    notes = tuple(sample.note for sample in samples)
+    links = tuple(sample.link for sample in samples)
+    return Trace(
+        name, tuple(sample.x for sample in samples), tuple(sample.y for sample in samples),
+        origin, form, links=links if any(links) else (), notes=notes if any(notes) else (),
+        **fields,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

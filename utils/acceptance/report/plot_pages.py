@@ -1,71 +1,105 @@
-"""Pages that are plots in sections: what those of curves, balance, NPB and HPCC have in common."""
+"""Pages that are plots in sections: curves, balance, NPB and HPCC.
 
-from collections.abc import Sequence
+Each kind has a page for each partition, and one for each system of which it compares several
+partitions. What is drawn is all that tells the kinds apart: a function of theirs makes it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from acceptance import suites
-from acceptance.fabric import limit
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page, Plot
-from acceptance.report.results import Results
-from acceptance.report.source import Place, Source
+from acceptance.report.results import Results, results
+from acceptance.report.source import Source
 from acceptance.rfm import Case
 
 TEMPLATE = "curves.html.j2"
+#: What a page says of its plots (empty: there is nothing to say), and the plots of each section.
+Drawn = tuple[str, Sequence[tuple[str, Sequence[Plot]]]]
+#: The name of a plot or page, and its address.
+Links = Iterable[tuple[str, str]]
 
 
-def page(
-    path: str,
-    title: str,
-    group: str,
-    text: str,
-    sections: Sequence[tuple[str, Sequence[Plot]]] = (),
-    *,
-    failures: Sequence[tuple[str, str]] = (),
-    links: Sequence[tuple[str, str]] = (),
-    simulated: bool = False,
-) -> Page:
-    """Return a page of plots; `text` says what they are, or why there are none.
+@dataclass(frozen=True)
+class Kind:
+    """A kind of page: its folder, its entry of the navigation, and its title, `Curves of {}`.
 
-    `failures` are cases that failed, and `links` other pages, each with its address.
+    `empty` says what would fill a page without plots. `draw` is given what sessions have of one
+    partition, or of all those of a system that have plots, if the kind `compares` partitions.
     """
-    filled = [(name, plots) for name, plots in sections if plots]
-    context = {
-        "text": text,
-        "sections": [(name, [plot.id for plot in plots]) for name, plots in filled],
-        "failures": failures,
-        "links": links,
-    }
-    every = tuple(plot for _, plots in filled for plot in plots)
-    return Page(path, title, TEMPLATE, group, context, every, simulated=simulated)
+
+    folder: str
+    group: str
+    title: str
+    empty: str
+    draw: Callable[[Source, Sequence[Results]], Drawn]
+    compares: bool = True
+
+    def pages(self, source: Source) -> list[Page]:
+        """Return a page for each partition, then one for each system with several; never none."""
+        found = results(source)
+        drawn = [self.draw(source, [each]) for each in found]
+        systems: dict[str, list[Results]] = {}
+        for each, (_, sections) in zip(found, drawn, strict=True):
+            if self.compares and any(plots for _, plots in sections):
+                systems.setdefault(each.place.system, []).append(each)
+        systems = {name: listed for name, listed in systems.items() if len(listed) > 1}
+        made = []
+        for each, content in zip(found, drawn, strict=True):
+            to = each.place.system
+            links = [("All partitions of this system over each other", self._of_system(to))]
+            failures = _failed(source, each, self.folder)
+            made.append(self._page([each], content, links if to in systems else (), failures))
+        for listed in systems.values():
+            links = [(self.title.format(each.place.name), self._address(each)) for each in listed]
+            made.append(self._page(listed, self.draw(source, listed), links))
+        empty = Page(f"{self.folder}/index.html", self.group, TEMPLATE, self.group,
+                     {"text": self.empty, "sections": (), "failures": (), "links": ()})  # fmt: skip
+        return made or [empty]
+
+    def _address(self, found: Results) -> str:
+        return addresses.of_partition(self.folder, found.place.system, found.place.partition)
+
+    def _of_system(self, system: str) -> str:
+        return addresses.of_system(self.folder, system)
+
+    def _page(
+        self, found: Sequence[Results], drawn: Drawn, links: Links, failures: Links = ()
+    ) -> Page:
+        place, (text, sections) = found[0].place, drawn
+        several = len(found) > 1
+        name = f"{place.system}: its partitions" if several else place.name
+        context = {
+            "text": text or self.empty,
+            "sections": [(name, [plot.id for plot in plots]) for name, plots in sections if plots],
+            "failures": failures,
+            "links": links,
+        }
+        return Page(
+            self._of_system(place.system) if several else self._address(found[0]),
+            self.title.format(name),
+            TEMPLATE,
+            self.group,
+            context,
+            tuple(plot for _, plots in sections for plot in plots),
+            simulated=place.simulated,
+        )
 
 
-def case_address(source: Source, uuid: str, number: int) -> str:
-    """Return the address of a case; empty where its session has no page."""
-    return addresses.session(uuid, number) if source.has_page(uuid) else ""
-
-
-def failed(source: Source, found: Results, kind: str) -> list[tuple[str, str]]:
+def _failed(source: Source, found: Results, folder: str) -> list[tuple[str, str]]:
     """Return the cases of a kind of page that failed and have not passed since, with addresses."""
     return [
-        (each.text, case_address(source, each.by.session.uuid, each.by.number))
+        (each.text, source.address(each.by.session.uuid, each.by.number))
         for each in found.failures
-        if kind_of(each.by.case) == kind
+        if _folder_of(each.by.case) == folder
     ]
 
 
-def kind_of(case: Case) -> str:
-    """Return which page shows a case: `balance`, `npb`, `hpcc`, `curves`; empty: none of these."""
+def _folder_of(case: Case) -> str:
+    """Return which kind of page shows a case: its folder; empty: none of these."""
     if case.benchmark.startswith("cbr."):
         return "balance"
     if case.suite in ("npb", "hpcc"):
         return case.suite
     return "curves" if case.suite in suites.SUITES else ""
-
-
-def speed(place: Place) -> tuple[float, str]:
-    """Rank partitions, slower fabrics first, as papers have them: SDR, DDR, QDR.
-
-    Those that state no fabric are the last.
-    """
-    bound = limit(place.facts).bandwidth if place.facts else None
-    return bound or float("inf"), place.partition

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from acceptance.core.words import is_measured, read_metric
-from acceptance.report import addresses
 from acceptance.report.rendering import time_text
 from acceptance.report.source import Place, Source
 from acceptance.rfm import Case, Metric, Session
@@ -63,8 +62,7 @@ class Sweep:
 
     def link(self, source: Source) -> str:
         """Return the address of its case; empty where its session has no page."""
-        uuid = self.by.session.uuid
-        return addresses.session(uuid, self.by.number) if source.has_page(uuid) else ""
+        return source.address(self.by.session.uuid, self.by.number)
 
     def earlier(self, size: int | None) -> tuple[float, float, float] | None:
         """Return the smallest, middle and largest value of earlier sessions; None: fewer than 2."""

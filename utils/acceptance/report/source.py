@@ -13,10 +13,11 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
-from acceptance.fabric import FabricFault, Facts, facts_of
+from acceptance.fabric import FabricFault, Facts, facts_of, limit
 from acceptance.references import Library, ReferenceFault
 from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
+from acceptance.report import addresses
 from acceptance.rfm import Session, SessionFault, configuration, database
 from acceptance.verdict import Verdict, VerdictFault, stored
 
@@ -65,6 +66,12 @@ class Place:
     def simulated(self) -> bool:
         """Tell whether its system is simulated."""
         return is_simulated(self.system)
+
+    @property
+    def speed(self) -> tuple[float, str]:
+        """Rank it: slower fabrics come first, as papers have them, those without facts last."""
+        bound = limit(self.facts).bandwidth if self.facts else None
+        return bound or float("inf"), self.partition
 
 
 @dataclass(frozen=True)
@@ -141,6 +148,10 @@ class Source:
         except Fault as err:
             self.note(err)
             return None
+
+    def address(self, uuid: str, case: int | None = None) -> str:
+        """Return the address of a session, or of a case of it; empty where it has no page."""
+        return addresses.session(uuid, case) if self.has_page(uuid) else ""
 
     def has_page(self, uuid: str) -> bool:
         """Tell whether a session has a page in this site, so that it can be linked."""

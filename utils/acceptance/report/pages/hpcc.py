@@ -6,21 +6,29 @@ Figure 1: random ring bandwidth times the number of processes, over G-HPL; Figur
 The ratios are those of `claims.hpcc_ratios`.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from acceptance.claims import hpcc_ratios
 from acceptance.core.text import plural
 from acceptance.report import addresses
-from acceptance.report.plot_model import Axis, Form, Origin, Page, Plot, Scale, Trace, number_text
-from acceptance.report.plot_pages import case_address, failed, page
-from acceptance.report.results import Results, count_of, results
-from acceptance.report.source import Place, Source
+from acceptance.report.plot_model import (
+    Axis,
+    Form,
+    Origin,
+    Plot,
+    Sample,
+    Scale,
+    Trace,
+    number_text,
+    trace_of,
+)
+from acceptance.report.plot_pages import Drawn, Kind
+from acceptance.report.results import Results, count_of
+from acceptance.report.source import Source
 from acceptance.suites.hpcc import COMPARABLE
 
-GROUP = "HPCC"
 RING, HPL = "RandomRing-bandwidth/G-HPL", "G-HPL"
 #: Spokes that a run needs to be drawn in a Kiviat diagram.
 SPOKES = 3
@@ -31,6 +39,8 @@ EMPTY = (
 #: What is said of runs whose ratios to HPL are too large.
 SMALL = "their matrices are too small for the memory, so that papers are not drawn beside them."
 Point = hpcc_ratios.Point
+#: B/kflop times Gflop/s is MB/s; in GB/s.
+_MB = 1e-3
 
 
 class Run(NamedTuple):
@@ -47,27 +57,19 @@ class Run(NamedTuple):
         return f"{self.environment}, {self.np} processes, order {self.order}"
 
 
-def pages(source: Source) -> list[Page]:
-    """Return a page for each partition."""
-    if not source.measured:
-        return [page("hpcc/index.html", GROUP, GROUP, EMPTY)]
-    printed = list(hpcc_ratios.published(source.library)) if source.library else []
-    measured = list(hpcc_ratios.measured(source.sessions))
-    return [_page(source, each, measured, printed) for each in results(source)]
+#: The points of each run, those of few processes first.
+Runs = dict[Run, list[Point]]
+#: G-HPL and the ratio of the ring to it, of several runs.
+Pairs = list[tuple[Point, Point]]
 
 
-def _page(
-    source: Source, found: Results, measured: Iterable[Point], printed: Sequence[Point]
-) -> Page:
-    place = found.place
-    own = [point for point in measured
-           if (point.system, point.partition) == (place.system, place.partition)]  # fmt: skip
-    path = addresses.of_partition("hpcc", place.system, place.partition)
-    title = f"HPCC on {place.name}"
-    failures = failed(source, found, "hpcc")
+def _draw(source: Source, found: Sequence[Results]) -> Drawn:
+    place = found[0].place.system, found[0].place.partition
+    own = [point for point in hpcc_ratios.measured(source.sessions)
+           if (point.system, point.partition) == place]  # fmt: skip
     if not own:
-        return page(path, title, GROUP, EMPTY, failures=failures, simulated=place.simulated)
-    runs = _runs(own)
+        return "", ()
+    runs, simulated = _runs(own), found[0].place.simulated
     small = [run for run, points in runs.items() if not all(map(hpcc_ratios.comparable, points))]
     text = f"{plural(len(runs), 'run')} of HPCC: the newest of each size and environment."
     if small:
@@ -76,63 +78,53 @@ def _page(
             "memory, which makes HPL slow and all that is counted per flop of it large: they are "
             "not compared with papers. `reframe -c checks/hpcc.py -r --mode=acceptance` fills it."
         )
-    kiviats = [
-        plot
-        for plot in (_with_papers(source, place, own, printed), *_of_one_size(source, place, runs))
-        if plot
+    printed = list(hpcc_ratios.published(source.library)) if source.library else []
+    kiviats = _kiviats(source, runs, printed, simulated=simulated)
+    rings = _rings(source, runs, printed, simulated=simulated)
+    return text, [
+        ("All tests per flop of HPL", [*kiviats]),
+        ("Accumulated random ring bandwidth", [*rings]),
     ]
-    rings = [_accumulated(source, place, runs, printed), _ratio(source, place, runs)]
-    sections = [
-        ("All tests per flop of HPL", kiviats),
-        ("Accumulated random ring bandwidth", [plot for plot in rings if plot]),
-    ]
-    return page(path, title, GROUP, text, sections, failures=failures, simulated=place.simulated)
 
 
-def _runs(points: Iterable[Point]) -> dict[Run, list[Point]]:
-    runs: dict[Run, list[Point]] = {}
+pages = Kind("hpcc", "HPCC", "HPCC on {}", EMPTY, _draw, compares=False).pages
+
+
+def _runs(points: Iterable[Point]) -> Runs:
+    runs: Runs = {}
     for point in points:
         run = Run(point.environment, point.np, point.nodes, point.order)
         runs.setdefault(run, []).append(point)
     return dict(sorted(runs.items(), key=lambda item: (count_of(item[0]._asdict(), "np"), item[0])))
 
 
-def _note(point: Point) -> str:
-    return f"{number_text(point.value)} {point.unit if point.unit != '1' else ''}".strip() + (
-        f"; {point.source}"
-    )
+def _address(source: Source, point: Point) -> str:
+    return "" if point.number is None else source.address(point.session, point.number)
 
 
 def _spokes(
-    source: Source, name: str, points: Iterable[Point], origin: Origin, *, simulated: bool
-) -> Trace | None:
-    """Return a polygon; None where it has too few spokes."""
+    source: Source, name: str, points: Iterable[Point], origin: Origin = Origin.MEASURED,
+    *, simulated: bool = False,
+) -> Iterator[Trace]:  # fmt: skip
+    """Yield a polygon; none where it has too few spokes."""
     known = {point.metric: point for point in points if point.normalised is not None}
-    if len(known) < SPOKES:
-        return None
-    chosen = [known.get(metric) for metric in hpcc_ratios.METRICS]
-    links = tuple(
-        case_address(source, point.session, point.number)
-        if point and point.number is not None else ""
-        for point in chosen
-    )  # fmt: skip
-    return Trace(
-        name,
-        hpcc_ratios.METRICS,
-        tuple(point.normalised if point else None for point in chosen),
-        origin,
-        Form.POLAR,
-        links=links if any(links) else (),
-        notes=tuple(_note(point) if point else "not known" for point in chosen),
-        simulated=simulated,
-    )
+    samples = []
+    for metric in hpcc_ratios.METRICS:
+        value, note, link = None, "not known", ""
+        if point := known.get(metric):
+            unit = point.unit if point.unit != "1" else ""
+            note = f"{f'{number_text(point.value)} {unit}'.strip()}; {point.source}"
+            value, link = point.normalised, _address(source, point)
+        samples.append(Sample(metric, value, note, link))
+    if len(known) >= SPOKES:
+        yield trace_of(name, samples, origin, Form.POLAR, simulated=simulated)
 
 
-def _kiviat(ident: str, title: str, traces: Sequence[Trace], caption: str) -> Plot:
+def _kiviat(id: str, title: str, traces: Sequence[Trace], caption: str) -> Plot:
     first = traces[0]
     known = [(value, name) for name, value in zip(first.x, first.y, strict=True) if value]
     return Plot(
-        ident,
+        id,
         title,
         f"{first.name}: the least of its shares is {number_text(min(known)[0])} of the best "
         f"({min(known)[1]}), the largest {number_text(max(known)[0])} ({max(known)[1]}).",
@@ -143,57 +135,38 @@ def _kiviat(ident: str, title: str, traces: Sequence[Trace], caption: str) -> Pl
     )
 
 
-def _with_papers(
-    source: Source, place: Place, own: Sequence[Point], printed: Sequence[Point]
-) -> Plot | None:
-    points = hpcc_ratios.normalised([*own, *printed])
-    made = [
-        _spokes(source, run.name, some, Origin.MEASURED, simulated=place.simulated)
-        for run, some in _runs(point for point in points if point.environment).items()
-    ]
-    traces = [trace for trace in made if trace]
-    if not traces:
-        return None
-    largest = [point for point in points if not point.environment and not point.partition]
-    for _, group in groupby(largest, key=lambda point: point.system):
-        rows = list(group)
-        name = f"largest of {rows[0].system}"
-        if trace := _spokes(source, name, rows, Origin.PUBLISHED, simulated=False):
-            traces.append(trace)
-    return _kiviat(
-        "kiviat",
-        "Kiviat diagram, compared with papers",
-        traces,
-        "Each test over G-HPL, then over the largest one among these runs and all published "
-        "systems, so that the best has 1; of the latency the reciprocal (saini2006, Section 4.1, "
-        "Figure 5 and Table 2). A polygon of a paper joins the largest values over its systems.",
-    )
+def _kiviats(
+    source: Source, runs: Runs, printed: Sequence[Point], *, simulated: bool
+) -> Iterator[Plot]:
+    """Yield a diagram with papers, and one for each size that several environments have run."""
 
+    def spokes(points: Iterable[Point]) -> list[Trace]:
+        return [
+            trace
+            for run, some in _runs(points).items()
+            for trace in _spokes(source, run.name, some, simulated=simulated)
+        ]
 
-def _of_one_size(source: Source, place: Place, runs: dict[Run, list[Point]]) -> Iterable[Plot]:
-    """Yield a diagram for each size of which several environments have a run."""
+    own = [point for points in runs.values() for point in points]
+    over_all = hpcc_ratios.normalised([*own, *printed])
+    if traces := spokes(point for point in over_all if point.environment):
+        largest = [point for point in over_all if not point.environment and not point.partition]
+        for system, rows in groupby(largest, key=lambda point: point.system):
+            traces += _spokes(source, f"largest of {system}", rows, Origin.PUBLISHED)
+        yield _kiviat(
+            "kiviat",
+            "Kiviat diagram, compared with papers",
+            traces,
+            "Each test over G-HPL, then over the largest one among these runs and all published "
+            "systems, so that the best has 1; of the latency the reciprocal (saini2006, Section "
+            "4.1, Figure 5 and Table 2). A polygon of a paper joins the largest values over its "
+            "systems.",
+        )
     for size, group in groupby(sorted(runs, key=lambda run: run[1:]), key=lambda run: run[1:]):
         of_size = list(group)
-        if len(of_size) < 2:
-            continue
-        best: dict[str, float] = {}
-        for run in of_size:
-            for point in runs[run]:
-                best[point.metric] = max(best.get(point.metric, 0.0), point.value)
-        made = (
-            _spokes(
-                source,
-                run.name,
-                [
-                    replace(point, normalised=point.value / best[point.metric])
-                    for point in runs[run]
-                ],
-                Origin.MEASURED,
-                simulated=place.simulated,
-            )
-            for run in of_size
-        )
-        if traces := [trace for trace in made if trace]:
+        points = [point for run in of_size for point in runs[run]]
+        traces = spokes(hpcc_ratios.normalised(points, lambda _: True))
+        if len(of_size) > 1 and traces:
             np, nodes, order = size
             yield _kiviat(
                 addresses.legal(f"kiviat-{np}-{nodes}-{order}"),
@@ -204,91 +177,82 @@ def _of_one_size(source: Source, place: Place, runs: dict[Run, list[Point]]) -> 
             )
 
 
-def _rings(runs: dict[Run, list[Point]]) -> dict[str, list[tuple[Point, Point]]]:
-    """Return, of each environment, G-HPL and the ratio of the ring of its runs, by G-HPL."""
-    found: dict[str, list[tuple[Point, Point]]] = {}
+def _curves(
+    source: Source, runs: Mapping[str, Pairs], factor: float = 0, *, simulated: bool = False
+) -> list[Trace]:
+    """Return the ring over HPL, a curve for each environment.
+
+    It is what `factor` times HPL's flops give by the ratio; 0: the ratio itself.
+    """
+    made = []
+    for name, pairs in runs.items():
+        samples = [
+            Sample(
+                hpl.value,
+                ring.value * (hpl.value * factor if factor else 1),
+                f"{hpl.np} processes on {hpl.nodes or '?'} nodes, order {hpl.order}, "
+                f"{number_text(ring.value)} {ring.unit}; {hpl.source}",
+                _address(source, hpl),
+            )
+            for hpl, ring in sorted(pairs, key=lambda pair: pair[0].value)
+        ]
+        made.append(trace_of(name, samples, simulated=simulated, group=name))
+    return made
+
+
+def _balances(printed: Iterable[Point], span: tuple[float, float]) -> list[Trace]:
+    """Return the lines on which systems of papers lie, over a span of G-HPL (Gflop/s)."""
+    made = []
+    for point in printed:
+        if point.metric == RING and point.partition:
+            np = f", {point.np} processes" if point.np else ""
+            ratio = f"{number_text(point.value)} {point.unit}"
+            samples = [Sample(flops, point.value * flops * _MB, point.source) for flops in span]
+            name = f"{point.system} {point.partition}{np}: {ratio}"
+            made.append(trace_of(name, samples, Origin.PUBLISHED))
+    return made
+
+
+def _rings(
+    source: Source, runs: Runs, printed: Sequence[Point], *, simulated: bool
+) -> Iterator[Plot]:
+    """Yield the bandwidth of the ring over HPL, and where there are several runs their ratio."""
+    found: dict[str, Pairs] = {}
     for run, points in runs.items():
         known = {point.metric: point for point in points}
         if {RING, HPL} <= known.keys():
             found.setdefault(run.environment, []).append((known[HPL], known[RING]))
-    return {name: sorted(pairs, key=lambda pair: pair[0].value) for name, pairs in found.items()}
-
-
-def _curve(
-    source: Source, place: Place, name: str, pairs: Sequence[tuple[Point, Point]], factor: float
-) -> Trace:
-    """Return the ring over HPL; `factor` 0: the ratio itself, else what a Gflop/s of it gives."""
-    links = tuple(case_address(source, hpl.session, hpl.number or 0) for hpl, _ in pairs)
-    return Trace(
-        name,
-        tuple(hpl.value for hpl, _ in pairs),
-        tuple(ring.value * (hpl.value * factor if factor else 1) for hpl, ring in pairs),
-        links=links if any(links) else (),
-        notes=tuple(
-            f"{hpl.np} processes on {hpl.nodes or '?'} nodes, order {hpl.order}, "
-            f"{number_text(ring.value)} {ring.unit}; {hpl.source}"
-            for hpl, ring in pairs
-        ),
-        simulated=place.simulated,
-        group=name,
-    )
-
-
-def _accumulated(
-    source: Source, place: Place, runs: dict[Run, list[Point]], printed: Sequence[Point]
-) -> Plot | None:
-    found = _rings(runs)
-    if not found:
-        return None
-    # B/kflop times Gflop/s is MB/s.
-    traces = [_curve(source, place, name, pairs, 1e-3) for name, pairs in found.items()]
-    values = [hpl.value for pairs in found.values() for hpl, _ in pairs]
-    span = min(values) / 2, max(values) * 2
-    fair = any(hpcc_ratios.comparable(ring) for pairs in found.values() for _, ring in pairs)
-    ratios = [each for each in printed if each.metric == RING and each.partition and fair]
-    lines = [
-        Trace(
-            f"{point.system} {point.partition}"
-            + (f", {point.np} processes" if point.np else "")
-            + f": {number_text(point.value)} {point.unit}",
-            span,
-            tuple(point.value * value * 1e-3 for value in span),
-            Origin.PUBLISHED,
-            notes=(point.source,) * 2,
-        )
-        for point in ratios
-    ]
-    return Plot(
-        "ring-over-hpl",
-        "Accumulated random ring bandwidth over HPL",
-        f"{plural(len(values), 'run')}; "
-        + ("the lines are of equal balance, as papers print it." if fair else SMALL),
-        Axis("G-HPL", "Gflop/s", Scale.LOG),
-        Axis("Ring bandwidth x processes", "GB/s", Scale.LOG),
-        (*traces, *lines),
-        caption="After saini2006, Section 4.1.1, Figure 1."
-        + (
+    every = [pair for pairs in found.values() for pair in pairs]
+    if not every:
+        return
+    flops, ratios = [hpl.value for hpl, _ in every], [ring.value for _, ring in every]
+    fair = any(hpcc_ratios.comparable(ring) for _, ring in every)
+    lines = _balances(printed, (min(flops) / 2, max(flops) * 2)) if fair else []
+    axis = Axis("G-HPL", "Gflop/s", Scale.LOG)
+    told = "the lines are of equal balance, as papers print it." if fair else SMALL
+    caption = "After saini2006, Section 4.1.1, Figure 1."
+    if lines:
+        caption += (
             " Papers print the ratios, not the points of the figure: each is drawn as the line on "
             "which a system of this balance lies."
-            if ratios
-            else ""
-        ),
+        )
+    yield Plot(
+        "ring-over-hpl",
+        "Accumulated random ring bandwidth over HPL",
+        f"{plural(len(every), 'run')}; {told}",
+        axis,
+        Axis("Ring bandwidth x processes", "GB/s", Scale.LOG),
+        (*_curves(source, found, _MB, simulated=simulated), *lines),
+        caption=caption,
     )
-
-
-def _ratio(source: Source, place: Place, runs: dict[Run, list[Point]]) -> Plot | None:
-    found = _rings(runs)
-    if sum(map(len, found.values())) < 2:
-        return None
-    traces = [_curve(source, place, name, pairs, 0) for name, pairs in found.items()]
-    values = [ring.value for pairs in found.values() for _, ring in pairs]
-    return Plot(
-        "ring-ratio",
-        "Random ring bandwidth per flop of HPL",
-        f"Between {number_text(min(values))} and {number_text(max(values))} B/kflop; the less it "
-        "falls with the size of the system, the better it scales.",
-        Axis("G-HPL", "Gflop/s", Scale.LOG),
-        Axis("Ring bandwidth over G-HPL", "B/kflop", Scale.LOG),
-        tuple(traces),
-        caption="After saini2006, Section 4.1.1, Figure 2.",
-    )
+    if len(every) > 1:
+        yield Plot(
+            "ring-ratio",
+            "Random ring bandwidth per flop of HPL",
+            f"Between {number_text(min(ratios))} and {number_text(max(ratios))} B/kflop; the less "
+            "it falls with the size of the system, the better it scales.",
+            axis,
+            Axis("Ring bandwidth over G-HPL", "B/kflop", Scale.LOG),
+            tuple(_curves(source, found, simulated=simulated)),
+            caption="After saini2006, Section 4.1.1, Figure 2.",
+        )
