@@ -3,7 +3,7 @@
 Nodes of a matrix in groups, and where in these the culprits stand.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -65,9 +65,8 @@ def _blocks_of(nodes: Sequence[str]) -> list[Group]:
     return groups
 
 
-def _of_each(blocks: Sequence[Sequence[Floats]], reduced: object) -> Floats:
+def _of_each(blocks: Sequence[Sequence[Floats]], reduced: Callable[[Floats], float]) -> Floats:
     """Return a number of each block, NaN where it has none."""
-    assert callable(reduced)
     return np.array(
         [[reduced(block) if np.isfinite(block).any() else np.nan for block in row]
          for row in blocks]
@@ -84,8 +83,8 @@ def text_of(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-#: Rows of the plot that shows single nodes against groups, and marks of culprits in a plot.
-ROWS, MARKS = 64, 60
+#: Marks of culprits in a plot.
+MARKS = 60
 #: What people call a quantity, and what a cell of it is.
 TITLES = {
     "bandwidth": "Bandwidth of each pair",
@@ -96,7 +95,6 @@ TITLES = {
 NO_LEAF = "leaf not known"
 #: How many times off the median is as dark as it gets, unless a cell is worse.
 BAD = 2.0
-_SENDER, _RECEIVER = "sender", "receiver"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,20 +136,13 @@ class Pairs:
         """Return the ranks in the order in which they are drawn."""
         return np.concatenate([group.ranks for group in self.groups])
 
-    @property
-    def is_whole(self) -> bool:
-        """Tell whether each pair has a cell."""
-        return len(self.matrix.nodes) <= MOST
-
     def plots(self, prefix: str = "") -> Iterator[Plot]:
         """Yield the plots of each quantity that was measured, the bandwidth first."""
+        draw = self._whole if len(self.matrix.nodes) <= MOST else self._grouped
         for quantity in ("bandwidth", "latency", "both"):
             if quantity in self.summaries:
-                yield from (
-                    self._whole(prefix, quantity)
-                    if self.is_whole
-                    else (self._grouped(prefix, quantity))
-                )
+                for plot in draw(quantity):
+                    yield replace(plot, id=prefix + plot.id)
 
     def median(self, quantity: str) -> float:
         """Return the median of all pairs."""
@@ -192,60 +183,58 @@ class Pairs:
                      if named else "no culprit is named")  # fmt: skip
         return "; ".join(words) + "."
 
-    def _plot(self, prefix: str, quantity: str, trace: Trace, marks: Sequence[Mark]) -> Plot:
-        return Plot(
-            id=f"{prefix}{quantity}",
-            title=TITLES[quantity],
-            summary=self.summaries[quantity],
-            x=Axis(_RECEIVER, scale=Scale.CATEGORY),
-            y=Axis(_SENDER, scale=Scale.CATEGORY),
-            z=self._colours(quantity, trace),
-            traces=(trace,),
-            marks=tuple(marks),
-            on_demand=quantity == "both",
-        )
+    def _plot(
+        self, quantity: str, names: Sequence[str], cells: Floats, notes: Sequence[Sequence[str]],
+        marks: Sequence[Mark], caption: str, word: str = "",
+    ) -> Plot:  # fmt: skip
+        """Return the plot of a matrix; `word` says what a cell is of all pairs of two groups.
 
-    def _colours(self, quantity: str, trace: Trace) -> Axis:
-        """Return what colours mean: dark is bad, and a few per cent are no difference."""
-        lower = direction(UNITS[quantity]) == "lower"
-        median = self.median(quantity)
-        far = (median, BAD * median) if lower else (median / BAD, median)
-        values = [value for row in trace.cells for value in row if value is not None]
-        span = min([far[0], *values]), max([far[1], *values])
-        title = "latency" if quantity == "latency" else "bandwidth"
-        return Axis(title, UNITS[quantity], span=span, falling=lower)
-
-    def _trace(
-        self, name: str, rows: Sequence[str], columns: Sequence[str], cells: Floats,
-        notes: Sequence[Sequence[str]],
-    ) -> Trace:  # fmt: skip
-        return Trace(
-            name,
-            tuple(columns),
+        Dark is bad, and a few per cent are no difference.
+        """
+        lower, median = direction(UNITS[quantity]) == "lower", self.median(quantity)
+        shown = tuple(tuple(map(rounded, row)) for row in cells.tolist())
+        known = [value for row in shown for value in row if value is not None]
+        far = BAD * median if lower else median / BAD
+        span = min(far, median, *known), max(far, median, *known)
+        trace = Trace(
+            f"{word} {quantity}".strip(),
+            tuple(names),
             (),
             form=Form.CELLS,
-            rows=tuple(rows),
-            cells=tuple(tuple(map(rounded, row)) for row in cells.tolist()),
+            rows=tuple(names),
+            cells=shown,
             cell_notes=tuple(map(tuple, notes)),
             simulated=self.simulated,
         )
+        return Plot(
+            id=f"{quantity}-median" if word == "median" else quantity,
+            title=TITLES[quantity] + (f": the {word} between each two groups" if word else ""),
+            summary=self.summaries[quantity],
+            x=Axis("receiver", scale=Scale.CATEGORY),
+            y=Axis("sender", scale=Scale.CATEGORY),
+            z=Axis("latency" if quantity == "latency" else "bandwidth", UNITS[quantity],
+                   span=span, falling=lower),
+            traces=(trace,),
+            marks=tuple(marks),
+            caption=caption,
+            on_demand=quantity == "both" or word == "median",
+        )  # fmt: skip
 
-    def _whole(self, prefix: str, quantity: str) -> Iterator[Plot]:
-        order, nodes = self.order.tolist(), self.matrix.nodes
-        names = [nodes[rank] for rank in order]
+    def _whole(self, quantity: str) -> Iterator[Plot]:
+        order = np.concatenate([group.ranks for group in self.groups]).tolist()
+        names = [self.matrix.nodes[rank] for rank in order]
         again = self.matrix.again.get(quantity, {})
         notes = [[self._note(row, column, again) for column in order] for row in order]
-        cells = self.matrix.values[quantity][np.ix_(order, order)]
-        trace = self._trace(quantity, names, names, cells, notes)
         borders = np.cumsum([len(group.ranks) for group in self.groups])[:-1].tolist()
         marks = [Mark("leaf", "", x=border) for border in borders if self.of_leaves]
         marks += self._marks({name: place for place, name in enumerate(names)}, quantity)
         by = "by leaf" if self.of_leaves else "in the order of ranks"
-        yield replace(
-            self._plot(prefix, quantity, trace, marks),
-            caption=f"Each cell is a pair: the row sends to the column; nodes stand {by}. Cells "
-            "without colour were not measured, crosses are pairs that failed. Dark is bad.",
+        caption = (
+            f"Each cell is a pair: the row sends to the column; nodes stand {by}. Cells without "
+            "colour were not measured, crosses are pairs that failed. Dark is bad."
         )
+        cells = self.matrix.values[quantity][np.ix_(order, order)]
+        yield self._plot(quantity, names, cells, notes, marks, caption)
 
     def _note(self, row: int, column: int, again: Mapping[tuple[int, int], float]) -> str:
         if (row, column) in self.matrix.failed:
@@ -254,13 +243,12 @@ class Pairs:
             return f"measured again alone: {text_of(again[row, column])}"
         return ""
 
-    def _grouped(self, prefix: str, quantity: str) -> Iterator[Plot]:
+    def _grouped(self, quantity: str) -> Iterator[Plot]:
         values = self.matrix.values[quantity]
-        lower = direction(UNITS[quantity]) == "lower"
+        worst = np.nanmax if direction(UNITS[quantity]) == "lower" else np.nanmin
         kind = "leaf" if self.of_leaves else f"{len(self.groups[0].ranks)} nodes"
         names = [group.name for group in self.groups]
         blocks = [[values[np.ix_(a.ranks, b.ranks)] for b in self.groups] for a in self.groups]
-        worst = _of_each(blocks, np.nanmax if lower else np.nanmin)
         middle = _of_each(blocks, np.nanmedian)
         notes = [
             [
@@ -277,67 +265,19 @@ class Pairs:
             for rank in group.ranks.tolist()
         }
         marks = self._marks(of_node, quantity)
-        yield replace(
-            self._plot(
-                prefix, quantity,
-                self._trace(f"worst {quantity}", names, names, worst, notes), marks,
-            ),
-            title=f"{TITLES[quantity]}: the worst between each two groups",
-            caption=f"Each cell is the worst of all pairs from one {kind} to another. A node that "
-            "is slow with everybody makes a dark row and column. The single values are in the "
-            "output file.",
-        )  # fmt: skip
-        plot = self._plot(
-            prefix, quantity, self._trace(f"median {quantity}", names, names, middle, notes), marks
+        caption = (
+            f"Each cell is the worst of all pairs from one {kind} to another. A node that is slow "
+            "with everybody makes a dark row and column. The single values are in the output file."
         )
-        yield replace(
-            plot,
-            id=f"{plot.id}-median",
-            title=f"{TITLES[quantity]}: the median between each two groups",
-            caption="What all pairs between two groups share: uplinks, a switch.",
-            on_demand=True,
-        )
-        yield from self._single(prefix, quantity, of_node)
+        yield self._plot(quantity, names, _of_each(blocks, worst), notes, marks, caption, "worst")
+        caption = "What all pairs between two groups share: uplinks, a switch."
+        yield self._plot(quantity, names, middle, notes, marks, caption, "median")
 
     def _missing(self, row: int, column: int) -> str:
         """Say that all pairs of a cell failed; empty where they were not measured."""
         ranks = {*self.groups[row].ranks.tolist()}, {*self.groups[column].ranks.tolist()}
         failed = sum(a in ranks[0] and b in ranks[1] for a, b in self.matrix.failed)
         return f"{plural(failed, 'pair')} failed" if failed else ""
-
-    def _single(self, prefix: str, quantity: str, of_node: Mapping[str, int]) -> Iterator[Plot]:
-        """Yield single nodes of the culprits' groups against all groups, each direction."""
-        blamed = [of_node[n] for each in self.culprits for n in each.nodes if n in of_node]
-        groups = [self.groups[place] for place in dict.fromkeys(blamed)]
-        ranks = [rank for group in groups for rank in group.ranks.tolist()][:ROWS]
-        if not ranks or len(groups) == len(self.groups):
-            return
-        names, columns = [self.matrix.nodes[rank] for rank in ranks], [g.name for g in self.groups]
-        places = {name: place for place, name in enumerate(names)}
-        for way, values in (("to", self.matrix.values[quantity]),
-                            ("from", self.matrix.values[quantity].T)):  # fmt: skip
-            blocks = [[values[np.ix_([rank], g.ranks)] for g in self.groups] for rank in ranks]
-            cells = _of_each(blocks, np.nanmedian)
-            notes = [[""] * len(columns) for _ in names]
-            kinds = {findings.NODE, model.SENDS if way == "to" else model.RECEIVES}
-            marks = [
-                Mark("culprit", each.text, y=places[each.node])
-                for each in self.culprits
-                if each.kind in kinds and each.node in places
-            ][:MARKS]
-            trace = self._trace(f"{quantity} {way}", names, columns, cells, notes)
-            plot = self._plot(prefix, quantity, trace, marks)
-            x, y = (plot.x, plot.y) if way == "to" else (plot.y, plot.x)
-            yield replace(
-                plot,
-                id=f"{plot.id}-nodes-{way}",
-                title=f"{TITLES[quantity]}: single nodes {way} each group",
-                x=x,
-                y=y,
-                caption=f"The median of a node {way} all nodes of a group, of the groups in which "
-                "a culprit stands.",
-                on_demand=True,
-            )
 
     def _marks(self, places: Mapping[str, int], quantity: str) -> list[Mark]:
         """Return where the culprits stand: rows, columns, or single cells of paths."""
