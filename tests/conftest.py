@@ -24,6 +24,7 @@ from tests.places import ROOT
 
 DATA = ROOT / "tests/data"
 BIN = Path(sys.executable).parent
+SETTINGS = str(ROOT / "config/settings.py")
 #: Sources for Spack.
 MIRROR = Path(os.environ.get("SPACK_MIRROR", "~/spack-mirror")).expanduser()
 
@@ -71,7 +72,7 @@ class Site:
         return {
             **{k: v for k, v in os.environ.items() if not k.startswith(("RFM_", "ACCEPT", "MAKE"))},
             "PATH": ":".join([str(BIN), *path]),
-            "RFM_CONFIG_FILES": str(ROOT / "config/settings.py"),
+            "RFM_CONFIG_FILES": SETTINGS,
             "RFM_COLORIZE": "0",
             "ACCEPTANCE_VAR": str(self.var),
             "ACCEPTANCE_MACHINE": str(self.folder),
@@ -97,7 +98,7 @@ class Site:
 
         On a system of its own it finds nothing that is installed on this machine.
         """
-        _looked[0] |= "RFM_CONFIG_FILES" not in {**self.environment, **environment}
+        _looked[0] |= not _has_own_system({**self.environment, **environment})
         variables, own = self.variables(**environment), {*self.environment, *environment}
         usual = shutil.which("reframe", path=variables["PATH"]) == str(started.REFRAME)
         if not usual or any(name.startswith("PYTHON") for name in own):
@@ -253,18 +254,28 @@ _which = shutil.which
 
 #: It lists the cases of a system of which nothing is here.
 _LISTING = "tests.reference_coverage.in_reframe"
+#: What a bare machine has, too, and starts no other program.
+_EVERYWHERE = ("git", "gcc", "cc")
 
 
 def _note_start(event, arguments):
     if event == "subprocess.Popen":
-        _looked[0] |= _LISTING not in arguments[1]
+        command, environment = arguments[1], arguments[3]
+        name = Path(os.fsdecode(command[0])).name
+        of_own_system = name in ("acceptance", "reframe") and _has_own_system(environment or {})
+        _looked[0] |= not (of_own_system or name in _EVERYWHERE or _LISTING in command)
     elif event in ("os.posix_spawn", "os.fork", "os.exec"):
         _looked[0] = True
 
 
-def _noted_which(*arguments, **others):
-    _looked[0] = True
-    return _which(*arguments, **others)
+def _has_own_system(environment):
+    """Tell whether ReFrame takes a system of the test's own, of which no program is here."""
+    return environment.get("RFM_CONFIG_FILES", SETTINGS) != SETTINGS
+
+
+def _noted_which(name, *arguments, **others):
+    _looked[0] |= name not in _EVERYWHERE
+    return _which(name, *arguments, **others)
 
 
 @pytest.hookimpl(wrapper=True)
