@@ -1,6 +1,6 @@
-"""Whether a relation that a paper or a site states holds in the results, and HPCC's ratios."""
+"""Whether a relation that a paper or a site states holds in the results."""
 
-from acceptance.claims import hpcc_ratios, report
+from acceptance.claims import report
 from acceptance.claims.evaluate import (
     BEYOND_MODEL,
     FAILS,

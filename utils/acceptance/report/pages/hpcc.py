@@ -3,15 +3,18 @@
 Source: Saini et al. 2006, Section 4.1. Figure 5 and Table 2: each result over G-HPL, then over the
 largest one among the systems compared, so that the best has 1; of the latency the reciprocal.
 Figure 1: random ring bandwidth times the number of processes, over G-HPL; Figure 2: their ratio.
-The ratios are those of `claims.hpcc_ratios`.
+The first four figures show ratios over G-HPL, which is therefore among the metrics.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from itertools import groupby
 from typing import NamedTuple
 
-from acceptance.claims import hpcc_ratios
 from acceptance.core.text import plural
+from acceptance.references import Library, Reference
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
     Axis,
@@ -27,8 +30,11 @@ from acceptance.report.plot_model import (
 from acceptance.report.plot_pages import Drawn, Kind
 from acceptance.report.results import Results, count_of
 from acceptance.report.source import Source
-from acceptance.suites.hpcc import COMPARABLE
+from acceptance.rfm import Session
+from acceptance.suites.hpcc import COMPARABLE, RATIOS, depends_on_size, ratios_of
 
+#: What is compared.
+METRICS = ("G-HPL", *RATIOS)
 RING, HPL = "RandomRing-bandwidth/G-HPL", "G-HPL"
 #: Spokes that a run needs to be drawn in a Kiviat diagram.
 SPOKES = 3
@@ -38,9 +44,95 @@ EMPTY = (
 )
 #: What is said of runs whose ratios to HPL are too large.
 SMALL = "their matrices are too small for the memory, so that papers are not drawn beside them."
-Point = hpcc_ratios.Point
 #: B/kflop times Gflop/s is MB/s; in GB/s.
 _MB = 1e-3
+
+
+@dataclass(frozen=True)
+class Point:
+    """A metric of one system: `value` in `unit`, `normalised` 1 for the best of those compared.
+
+    `filled` is the share of the memory that HPL's matrix took. A problem that is small makes HPL
+    slow, and with it every ratio large: it is compared with nothing, `normalised` is None.
+    `partition` is empty for the largest value over all systems of a paper.
+    """
+
+    system: str
+    partition: str
+    metric: str
+    value: float
+    unit: str
+    source: str
+    np: str
+    nodes: str = ""
+    order: str = ""
+    environment: str = ""
+    filled: str = ""
+    normalised: float | None = None
+    #: UUID of its session, and number of its case in there; empty, None: published.
+    session: str = ""
+    number: int | None = None
+
+
+def comparable(point: Point) -> bool:
+    """Tell whether the problem filled the memory, as those of papers did, or does not matter."""
+    if not point.environment or not depends_on_size(point.metric):
+        return True
+    return float(point.filled or 0) >= COMPARABLE
+
+
+def normalised(points: Iterable[Point], takes: Callable[[Point], bool] = comparable) -> list[Point]:
+    """Return points over the largest one of each metric that it `takes`, as Figure 5 has them."""
+    ratios = list(points)
+    best: dict[str, float] = {}
+    for point in filter(takes, ratios):
+        best[point.metric] = max(best.get(point.metric, 0.0), point.value)
+    return [
+        replace(point, normalised=point.value / best[point.metric]) if takes(point) else point
+        for point in ratios
+    ]
+
+
+def measured(sessions: Iterable[Session]) -> Iterator[Point]:
+    """Yield the ratios of the newest runs of each kind that passed, not normalised.
+
+    The newest session comes first. A ratio made of a STREAM in the cache is none of the memory and
+    left out.
+    """
+    seen = set()
+    for session in sessions:
+        day = datetime.fromtimestamp(session.start, timezone.utc).strftime("%Y-%m-%d")
+        for number, case in enumerate(session.cases):
+            np, nodes, order = (case.keys.get(key, "") for key in ("np", "nodes", "order"))
+            identity = case.where, np, nodes, order
+            if case.benchmark != "hpcc" or not case.passed or identity in seen:
+                continue
+            seen.add(identity)
+            for metric in case.metrics:
+                if metric.name in METRICS:
+                    yield Point(
+                        case.system, case.partition, metric.name, metric.value, metric.unit,
+                        f"session {session.uuid} of {day}", np, nodes, order, case.environment,
+                        case.provenance.get("filled", ""), None, session.uuid, number,
+                    )  # fmt: skip
+
+
+def published(library: Library) -> Iterator[Point]:
+    """Yield what papers print, and the ratios that follow from it."""
+    runs: defaultdict[tuple[str, str, str], dict[str, Reference]] = defaultdict(dict)
+    for row in library.values:
+        if row.benchmark == "hpcc" and row.relation in ("=", "~"):
+            np, where = row.parameters.get("np", ""), (row.system, row.partition)
+            if row.metric in METRICS:
+                yield Point(*where, row.metric, row.value, row.unit, row.citation, np)
+            if np and row.partition:
+                runs[(*where, np)][row.metric] = row
+    for (system, partition, np), rows in runs.items():
+        values = {name: row.value for name, row in rows.items()}
+        for name, (value, unit) in ratios_of(values, int(np)).items():
+            if name not in rows:
+                source = f"computed from {rows[RATIOS[name].under].citation}"
+                yield Point(system, partition, name, value, unit, source, np)
 
 
 class Run(NamedTuple):
@@ -65,12 +157,12 @@ Pairs = list[tuple[Point, Point]]
 
 def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     place = found[0].place.system, found[0].place.partition
-    own = [point for point in hpcc_ratios.measured(source.sessions)
+    own = [point for point in measured(source.sessions)
            if (point.system, point.partition) == place]  # fmt: skip
     if not own:
         return "", ()
     runs, simulated = _runs(own), found[0].place.simulated
-    small = [run for run, points in runs.items() if not all(map(hpcc_ratios.comparable, points))]
+    small = [run for run, points in runs.items() if not all(map(comparable, points))]
     text = f"{plural(len(runs), 'run')} of HPCC: the newest of each size and environment."
     if small:
         text += (
@@ -78,7 +170,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
             "memory, which makes HPL slow and all that is counted per flop of it large: they are "
             "not compared with papers. `reframe -c checks/hpcc.py -r --mode=acceptance` fills it."
         )
-    printed = list(hpcc_ratios.published(source.library)) if source.library else []
+    printed = list(published(source.library)) if source.library else []
     kiviats = _kiviats(source, runs, printed, simulated=simulated)
     rings = _rings(source, runs, printed, simulated=simulated)
     return text, [
@@ -109,7 +201,7 @@ def _spokes(
     """Yield a polygon; none where it has too few spokes."""
     known = {point.metric: point for point in points if point.normalised is not None}
     samples = []
-    for metric in hpcc_ratios.METRICS:
+    for metric in METRICS:
         value, note, link = None, "not known", ""
         if point := known.get(metric):
             unit = point.unit if point.unit != "1" else ""
@@ -148,7 +240,7 @@ def _kiviats(
         ]
 
     own = [point for points in runs.values() for point in points]
-    over_all = hpcc_ratios.normalised([*own, *printed])
+    over_all = normalised([*own, *printed])
     if traces := spokes(point for point in over_all if point.environment):
         largest = [point for point in over_all if not point.environment and not point.partition]
         for system, rows in groupby(largest, key=lambda point: point.system):
@@ -165,7 +257,7 @@ def _kiviats(
     for size, group in groupby(sorted(runs, key=lambda run: run[1:]), key=lambda run: run[1:]):
         of_size = list(group)
         points = [point for run in of_size for point in runs[run]]
-        traces = spokes(hpcc_ratios.normalised(points, lambda _: True))
+        traces = spokes(normalised(points, lambda _: True))
         if len(of_size) > 1 and traces:
             np, nodes, order = size
             yield _kiviat(
@@ -226,7 +318,7 @@ def _rings(
     if not every:
         return
     flops, ratios = [hpl.value for hpl, _ in every], [ring.value for _, ring in every]
-    fair = any(hpcc_ratios.comparable(ring) for _, ring in every)
+    fair = any(comparable(ring) for _, ring in every)
     lines = _balances(printed, (min(flops) / 2, max(flops) * 2)) if fair else []
     axis = Axis("G-HPL", "Gflop/s", Scale.LOG)
     told = "the lines are of equal balance, as papers print it." if fair else SMALL

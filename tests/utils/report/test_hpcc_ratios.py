@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance import references
-from acceptance.claims import hpcc_ratios
+from acceptance.report.pages import hpcc
 from acceptance.rfm.records import Case, Metric, Session
 from acceptance.suites.hpcc import RATIOS
 from tests.places import REFERENCE
@@ -28,24 +28,27 @@ def session(uuid, *cases):
     return Session(uuid, 1.7e9, 1.7e9, "host", "", {}, 0, cases)
 
 
+def points(sessions, library, system=None):
+    every = (*hpcc.measured(sessions), *hpcc.published(library))
+    return hpcc.normalised(point for point in every if system in (None, point.system))
+
+
 @pytest.fixture(scope="module")
 def library():
     return references.load(REFERENCE)
 
 
 def test_published_ratios_are_divided_by_the_largest(library):
-    found = {(p.partition, p.np): p for p in hpcc_ratios.points([], library) if p.metric == RING}
+    found = {(p.partition, p.np): p for p in points([], library) if p.metric == RING}
     # saini2006, Section 4.1.1: 203.12 of 506 CPUs is the largest, 24.41 that of the Opteron.
     assert found["altix-nl4", "506"].normalised == 1
     assert found["cray-opteron", "64"].normalised == pytest.approx(24.41 / 203.12)
     assert found["nec-sx8", "576"].source == "published saini2006, Section 4.1.1"
-    assert {p.metric for p in hpcc_ratios.points([], library)} == {"G-HPL", *RATIOS}
+    assert {p.metric for p in points([], library)} == {"G-HPL", *RATIOS}
 
 
 def test_the_largest_values_of_the_paper_are_compared_with(library):
-    table = [
-        p for p in hpcc_ratios.points([], library) if p.source == "published saini2006, Table 2"
-    ]
+    table = [p for p in points([], library) if p.source == "published saini2006, Table 2"]
     # Two other systems have a better FFT and RandomAccess, one a better DGEMM, in other papers.
     assert {p.metric for p in table if p.normalised == 1} == {
         "G-HPL", "G-PTRANS/G-HPL", "EP-STREAM-Copy/G-HPL", "1/RandomRing-latency"
@@ -55,11 +58,7 @@ def test_the_largest_values_of_the_paper_are_compared_with(library):
 
 
 def test_ratios_follow_from_what_a_paper_prints_of_one_run(library):
-    found = {
-        p.metric: p
-        for p in hpcc_ratios.points([], library, "kandadai2009")
-        if p.partition == "ib-ddr"
-    }
+    found = {p.metric: p for p in points([], library, "kandadai2009") if p.partition == "ib-ddr"}
     # Table 13, by hand: 0.130035 GB/s x 128 / 591.754 Gflop/s, 8.02071 x 128 / 591.754.
     assert found[RING].value == pytest.approx(28.127, rel=1e-4)
     assert found["EP-DGEMM/G-HPL"].value == pytest.approx(1.7349, rel=1e-4)
@@ -78,15 +77,13 @@ def test_the_newest_passing_result_counts_once(library):
         session("old", case(2, 800.0)),
         session("other", case(2, 7.0, benchmark="osu.bw")),
     ]
-    own = [p for p in hpcc_ratios.points(sessions, library) if p.system == "here"]
+    own = [p for p in points(sessions, library) if p.system == "here"]
     assert [(p.np, p.value, p.source) for p in own] == [
         ("2", 406.24, "session new of 2023-11-14"),
         ("4", 5.0, "session new of 2023-11-14"),
     ]
     assert own[0].normalised == 1
-    published = next(
-        p for p in hpcc_ratios.points(sessions, library) if p.metric == RING and p.np == "506"
-    )
+    published = next(p for p in points(sessions, library) if p.metric == RING and p.np == "506")
     assert published.normalised == pytest.approx(0.5)
 
 
@@ -94,7 +91,7 @@ def test_the_newest_passing_result_counts_once(library):
 def test_a_small_problem_is_shown_and_compared_with_nothing(library, filled):
     ring = case(2, 4e6, filled=filled)
     latency = case(4, 2.0, metric="1/RandomRing-latency", unit="1/us", filled=filled)
-    found = hpcc_ratios.points([session("a", ring, latency)], library)
+    found = points([session("a", ring, latency)], library)
     small, fixed = (p for p in found if p.system == "here")
     assert (small.value, small.normalised) == (4e6, None)
     # Eight bytes in a ring are the same whatever the matrix.
@@ -103,7 +100,7 @@ def test_a_small_problem_is_shown_and_compared_with_nothing(library, filled):
 
 
 def test_one_node_and_two_are_two_results(library):
-    found = hpcc_ratios.points([session("a", case(4, 5.0), case(4, 3.0, nodes=2))], library, "here")
+    found = points([session("a", case(4, 5.0), case(4, 3.0, nodes=2))], library, "here")
     assert [(p.np, p.nodes, p.value, p.normalised) for p in found] == [
         ("4", "1", 5.0, 1.0),
         ("4", "2", 3.0, 0.6),
@@ -112,4 +109,4 @@ def test_one_node_and_two_are_two_results(library):
 
 def test_a_stream_in_the_cache_is_left_out(library):
     sessions = [session("a", case(2, 9.0, metric="EP-STREAM-Copy-in-cache/G-HPL"))]
-    assert not [p for p in hpcc_ratios.points(sessions, library) if p.system == "here"]
+    assert not [p for p in points(sessions, library) if p.system == "here"]
