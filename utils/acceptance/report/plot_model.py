@@ -20,7 +20,7 @@ import io
 import json
 import math
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
@@ -268,23 +268,12 @@ def _finite(value: float | None) -> float | None:
 
 def title(plot: Plot) -> str:
     """Return the title of a plot, which says whether its numbers, or some, were simulated."""
-    return plot.title + _marking(plot.traces)
-
-
-def _marking(traces: Iterable[Trace]) -> str:
-    """Return what follows a title for what was simulated: ` (simulated)`; empty: nothing was.
-
-    Limits and published points say nothing of how the rest came about.
-    """
-    own = [trace.simulated for trace in traces]
-    made = [
-        trace.simulated
-        for trace in traces
-        if trace.origin not in (Origin.LIMIT, Origin.PUBLISHED) or trace.simulated
-    ]
-    if not any(own):
-        return ""
-    return f" ({SIMULATED})" if all(made) else f" (partly {SIMULATED})"
+    if not plot.simulated:
+        return plot.title
+    # Limits and published points say nothing of how the rest came about.
+    others = (Origin.LIMIT, Origin.PUBLISHED)
+    whole = all(trace.simulated for trace in plot.traces if trace.origin not in others)
+    return f"{plot.title} ({'' if whole else 'partly '}{SIMULATED})"
 
 
 def data(plot: Plot) -> dict[str, Any]:
@@ -295,14 +284,9 @@ def data(plot: Plot) -> dict[str, Any]:
         trace["label"] = _label(given)
         trace["y"] = [_finite(value) for value in given.y]
         trace["cells"] = [[_finite(value) for value in cells] for cells in given.cells]
-    fields["marks"] = [
-        {key: _shown_mark(value) for key, value in each.items()} for each in fields["marks"]
-    ]
+    for mark in fields["marks"]:
+        mark |= {"x": _finite(mark["x"]), "y": _finite(mark["y"])}
     return fields
-
-
-def _shown_mark(value: Any) -> Any:
-    return _finite(value) if isinstance(value, float) else value
 
 
 def _label(trace: Trace) -> str:
@@ -339,15 +323,15 @@ def as_csv(plot: Plot) -> str:
     lines = csv.writer(file, lineterminator="\n")
     lines.writerow(map(cell_text, header))
     for row in rows(plot):
-        cells: list[Any] = [row.trace.name, ORIGINS[row.trace.origin], _yes(row.trace.simulated)]
+        cells: list[Any] = [
+            row.trace.name,
+            ORIGINS[row.trace.origin],
+            "yes" if row.trace.simulated else "no",
+        ]
         cells += [x_text(plot.x, row.x, exact=True), *([row.row] * matrix)]
         cells += [row.y, row.low, row.high, row.note, row.link]
         lines.writerow(map(cell_text, cells))
     return file.getvalue()
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
 
 
 def cell_text(value: Any) -> Any:

@@ -90,9 +90,9 @@ class Kind:
 def _failed(source: Source, found: Results, folder: str) -> list[tuple[str, str]]:
     """Return the cases of a kind of page that failed and have not passed since, with addresses."""
     return [
-        (each.text, source.address(each.by.session.uuid, each.by.number))
+        (each.failure, source.address(each.session.uuid, each.number))
         for each in found.failures
-        if _folder_of(each.by.case) == folder
+        if _folder_of(each.case) == folder
     ]
 
 

@@ -25,6 +25,13 @@ class Origin(NamedTuple):
     number: int
     case: Case
 
+    @property
+    def failure(self) -> str:
+        """Say of a case that failed which one it is, when it failed, and in which phase."""
+        case = self.case
+        phase, when = f" ({case.fail_phase})" if case.fail_phase else "", self.session.start
+        return f"{case.name} +{case.environment}: {case.result}{phase}, {time_text(when)}"
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -70,27 +77,14 @@ class Sweep:
         return (min(values), median(values), max(values)) if len(values) > 1 else None
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A case that failed, and has not passed since."""
-
-    by: Origin
-
-    @property
-    def text(self) -> str:
-        """Say which case it is, when it failed, and in which phase."""
-        case, session = self.by.case, self.by.session
-        phase = f" ({case.fail_phase})" if case.fail_phase else ""
-        return f"{case.name} +{case.environment}: {case.result}{phase}, {time_text(session.start)}"
-
-
 @dataclass
 class Results:
     """What the sessions of a report have of one partition."""
 
     place: Place
     sweeps: dict[tuple[object, ...], Sweep] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
+    #: The cases that failed, and have not passed since.
+    failures: list[Origin] = field(default_factory=list)
     newest: Session | None = None
     _ended: set[tuple[str, str]] = field(default_factory=set)
 
@@ -101,7 +95,7 @@ class Results:
         name = case.environment, case.name
         if not case.passed:
             if name not in self._ended:
-                self.failures.append(Failure(by))
+                self.failures.append(by)
                 self._ended.add(name)
             return
         self._ended.add(name)

@@ -1,7 +1,7 @@
 """Runs as people count them: a session by hand, or all sessions of a campaign, with its verdict."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -43,7 +43,6 @@ def outcome(executions: Iterable[Case]) -> Outcome:
     return Outcome.GREEN if judged else Outcome.NOT_JUDGED
 
 
-#: The place of a case: its number in its session.
 @dataclass(frozen=True)
 class Ran:
     """A case of a run: all of its executions, and where the last one stands."""
@@ -195,36 +194,22 @@ def _software(case: Case) -> str:
     return f"{case.environment}: {built}" if built else ""
 
 
-def since(older: Run | None, newer: Run) -> Iterator[tuple[str, list[Ran]]]:
-    """Yield what became of cases since an older run, each with a word; nothing where none did."""
+def since(older: Run | None, newer: Run) -> dict[str, list[Ran]]:
+    """Return what became of cases since an older run, by a word; nothing where none did."""
     if older is None:
-        return
-    before = {ran.key: ran for ran in older.cases}
-    now = {ran.key: ran for ran in newer.cases}
-    common = [ran for key, ran in now.items() if key in before]
-    red = Outcome.RED
-    yield (
-        "red now, not before",
-        [ran for ran in common if ran.outcome is red and before[ran.key].outcome is not red],
-    )
-    yield (
-        "no longer red",
-        [ran for ran in common if ran.outcome is not red and before[ran.key].outcome is red],
-    )
-    absent = Outcome.NOT_MEASURED
-    yield (
-        "no longer measured",
-        [
-            ran
-            for key, ran in before.items()
-            if ran.outcome is not absent and (key not in now or now[key].outcome is absent)
+        return {}
+    before = {ran.key: ran.outcome for ran in older.cases}
+    now = {ran.key: ran.outcome for ran in newer.cases}
+    red, absent = Outcome.RED, Outcome.NOT_MEASURED
+    measured_before = [ran for ran in older.cases if ran.outcome is not absent]
+    measured_now = [ran for ran in newer.cases if ran.outcome is not absent]
+    is_red = [ran for ran in newer.cases if ran.outcome is red]
+    is_not = [ran for ran in newer.cases if ran.outcome is not red]
+    return {
+        "red now, not before": [r for r in is_red if before.get(r.key, red) is not red],
+        "no longer red": [r for r in is_not if before.get(r.key) is red],
+        "no longer measured": [r for r in measured_before if now.get(r.key, absent) is absent],
+        "measured now, not before": [
+            r for r in measured_now if before.get(r.key, absent) is absent
         ],
-    )
-    yield (
-        "measured now, not before",
-        [
-            ran
-            for key, ran in now.items()
-            if ran.outcome is not absent and (key not in before or before[key].outcome is absent)
-        ],
-    )
+    }

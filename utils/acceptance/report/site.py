@@ -136,11 +136,8 @@ def navigation(made: Iterable[Page]) -> list[Entry]:
     for page in made:
         if page.group and (page.group not in first or _is_index(page)):
             first[page.group] = page
-    return [Entry(group, page.path) for group, page in sorted(first.items(), key=_by_group)]
-
-
-def _by_group(entry: tuple[str, Page]) -> tuple[int, str]:
-    return _rank(entry[0]), entry[0]
+    order = sorted(first, key=lambda group: (_rank(group), group))
+    return [Entry(group, first[group].path) for group in order]
 
 
 def _fill(folder: Path, made: list[Page], source: Source) -> int:

@@ -14,7 +14,17 @@ from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import PastSession, Series
 from acceptance.report import addresses
-from acceptance.report.plot_model import Axis, Form, Mark, Origin, Page, Plot, Scale, Trace
+from acceptance.report.plot_model import (
+    Axis,
+    Form,
+    Mark,
+    Origin,
+    Page,
+    Plot,
+    Sample,
+    Scale,
+    trace_of,
+)
 from acceptance.report.source import Source
 
 GROUP = "Compare"
@@ -96,26 +106,23 @@ def _page(source: Source, wanted: _Wanted) -> Page:
     if found is None:
         nothing_else = {"nothing": nothing, "found": None}
         return Page(path, wanted.title, "compare.html.j2", GROUP, nothing_else)
-    data = addresses.data(path, "all", "json")
+    data, (look, said) = addresses.data(path, "all", "json"), _result(found)
+    listed = {word: (word, LOOKS[word], _groups(rows)) for word in Word if (rows := found.of(word))}
     context: dict[str, Any] = {
         "nothing": "",
         "found": found,
         "counts": [(word, LOOKS[word], found.counts[word]) for word in Word],
-        "told": [(word, LOOKS[word], _groups(found.of(word))) for word in TOLD if found.of(word)],
-        "others": [
-            (word, LOOKS[word], _groups(found.of(word)))
-            for word in Word
-            if word not in TOLD and found.of(word)
-        ],
-        "look": _look(found),
-        "said": _said(found),
+        "told": [listed[word] for word in TOLD if word in listed],
+        "others": [entry for word, entry in listed.items() if word not in TOLD],
+        "look": look,
+        "said": said,
         "json": data,
         "most": MOST_ROWS,
         "session": {
-            uuid: addresses.session(uuid)
+            uuid: address
             for side in (found.a, found.b)
             for uuid in side.sessions
-            if source.has_page(uuid)
+            if (address := source.address(uuid))
         },
     }
     files = {data: msgspec.json.encode(found).decode()}
@@ -134,24 +141,18 @@ def _starts(source: Source) -> Starts:
     return starts
 
 
-def _look(found: Comparison) -> str:
-    if found.counts[Word.WORSE]:
-        return "bad"
-    return "open" if not found.judged or found.failed else "good"
-
-
-def _said(found: Comparison) -> str:
-    """Return the result in a line; what was not looked at is no pass."""
+def _result(found: Comparison) -> tuple[str, str]:
+    """Return the look of the result, and it in a line; what was not looked at is no pass."""
     worse = found.counts[Word.WORSE]
     if worse:
-        return f"{plural(worse, 'metric')} worse"
+        return "bad", f"{plural(worse, 'metric')} worse"
     if not found.judged:
-        return (
-            "cannot judge: of no metric that both have is the noise known, and small enough to tell"
-        )
-    if found.failed:
-        return f"cannot judge: {plural(len(found.failed), 'case')} of A failed in B"
-    return "nothing worse"
+        why = "of no metric that both have is the noise known, and small enough to tell"
+    elif found.failed:
+        why = f"{plural(len(found.failed), 'case')} of A failed in B"
+    else:
+        return "good", "nothing worse"
+    return "open", f"cannot judge: {why}"
 
 
 def place(row: Row) -> str:
@@ -185,20 +186,16 @@ def _plots(found: Comparison, source: Source) -> Iterator[Plot]:
 
 
 def _plot(id: str, title: str, rows: list[Row], found: Comparison, source: Source) -> Plot:
-    sizes = tuple(float(row.size or 0) for row in rows)
     known = [row for row in rows if row.low is not None and row.high is not None]
-    ratio = Trace(
-        "B/A",
-        sizes,
-        tuple(row.ratio for row in rows),
-        links=tuple(_link(row, source) for row in rows),
-        notes=tuple(row.word.value for row in rows),
-        simulated=found.simulated,
-    )
-    band = Trace(
+    samples = [
+        Sample(float(row.size or 0), row.ratio, row.word.value,
+               source.address(row.b.session) if row.b else "")
+        for row in rows
+    ]  # fmt: skip
+    ratio = trace_of("B/A", samples, simulated=found.simulated)
+    band = trace_of(
         "noise",
-        tuple(float(row.size or 0) for row in known),
-        tuple(1.0 for _ in known),
+        [Sample(float(row.size or 0), 1.0) for row in known],
         Origin.PAST,
         Form.BAND,
         low=tuple(row.low or 0.0 for row in known),
@@ -213,11 +210,6 @@ def _plot(id: str, title: str, rows: list[Row], found: Comparison, source: Sourc
         _caption(rows),
         on_demand=not any(row.word in TOLD for row in rows),
     )  # fmt: skip
-
-
-def _link(row: Row, source: Source) -> str:
-    uuid = row.b.session if row.b else ""
-    return addresses.session(uuid) if uuid and source.has_page(uuid) else ""
 
 
 def _summary(rows: list[Row]) -> str:

@@ -10,22 +10,14 @@ from acceptance.report.source import Source
 def pages(source: Source, made: Sequence[Page] = ()) -> list[Page]:
     """Return the list of all CSV and JSON that the other pages bring."""
     plots = [
-        {
-            "page": page,
-            "plot": plot,
-            "csv": addresses.data(page.path, plot.id, "csv"),
-            "json": addresses.data(page.path, plot.id, "json"),
-        }
+        {"page": page, "plot": plot}
+        | {ending: addresses.data(page.path, plot.id, ending) for ending in ("csv", "json")}
         for page in made
         for plot in page.plots
     ]
     sessions = [
-        {
-            "session": each,
-            "csv": addresses.of_session(each.uuid, "csv"),
-            "json": addresses.of_session(each.uuid, "json"),
-            "simulated": any(case.simulated for case in each.cases),
-        }
+        {"session": each, "simulated": any(case.simulated for case in each.cases)}
+        | {ending: addresses.of_session(each.uuid, ending) for ending in ("csv", "json")}
         for each in source.sessions
     ]
     context = {"plots": plots, "sessions": sessions, "left_out": source.left_out}

@@ -10,7 +10,7 @@ and nodes only where they change. `static/history.js` makes a plot of it.
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -86,18 +86,14 @@ class Known:
     @property
     def way(self) -> str:
         """Return whether the last change was for the better or the worse; empty: nobody knows."""
-        if self.scan is None or not self.scan.changes or self.series.direction is None:
+        if self.scan is None or not self.scan.changes:
             return ""
-        last = self.scan.changes[-1]
-        higher = last.after > last.before
-        return "better" if higher == (self.series.direction == "higher") else "worse"
+        return _way(self.series, self.scan.changes[-1].before, self.scan.changes[-1].after)
 
     @property
     def alerts(self) -> str:
         """Return its open alerts in words."""
-        words = (HISTORY[alert.kind][0] if alert.kind in HISTORY else alert.kind
-                 for alert, _ in self.alarms)  # fmt: skip
-        return ", ".join(dict.fromkeys(words))
+        return ", ".join(dict.fromkeys(_kind(alert) for alert, _ in self.alarms))
 
 
 def anchor(series: Series) -> str:
@@ -208,10 +204,12 @@ def _series(
             for change in one.scan.changes
         ]
     if one.alarms:
-        data["alerts"] = [[round(change.time), _told(alert, change)]
-                          for alert, change in one.alarms]  # fmt: skip
+        data["alerts"] = [
+            [round(change.time), f"open alert {alert.id}: {_kind(alert)} since {day(change.time)}"]
+            for alert, change in one.alarms
+        ]
     if one.acks:
-        data["acks"] = [[_when(ack), ack.text] for ack in one.acks]
+        data["acks"] = [[round(ack.when.timestamp()), ack.text] for ack in one.acks]
     return data
 
 
@@ -226,13 +224,8 @@ def _way(series: Series, before: float, after: float) -> str:
     return "better" if (after > before) == (series.direction == "higher") else "worse"
 
 
-def _told(alert: Alert, change: Change) -> str:
-    kind = HISTORY[alert.kind][0] if alert.kind in HISTORY else alert.kind
-    return f"open alert {alert.id}: {kind} since {day(change.time)}"
-
-
-def _when(ack: Ack) -> int:
-    return round(ack.when.timestamp())
+def _kind(alert: Alert) -> str:
+    return HISTORY[alert.kind][0] if alert.kind in HISTORY else alert.kind
 
 
 def _short(value: float) -> float:
@@ -242,15 +235,8 @@ def _short(value: float) -> float:
 
 def _runs(words: Iterable[str]) -> list[list[Any]]:
     """Return where each run of equal words begins, and the word."""
-    return [*_begun(words)]
-
-
-def _begun(words: Iterable[str]) -> Iterator[list[Any]]:
-    before = None
-    for number, word in enumerate(words):
-        if word != before:
-            yield [number, word]
-        before = word
+    numbered = groupby(enumerate(words), key=lambda entry: entry[1])
+    return [[next(run)[0], word] for word, run in numbered]
 
 
 #: Series that one page lists: more have a page for each partition.

@@ -122,11 +122,13 @@ def published(library: Library) -> Iterator[Point]:
     runs: defaultdict[tuple[str, str, str], dict[str, Reference]] = defaultdict(dict)
     for row in library.values:
         if row.benchmark == "hpcc" and row.relation in ("=", "~"):
-            np, where = row.parameters.get("np", ""), (row.system, row.partition)
+            np = row.parameters.get("np", "")
+            where = row.system, row.partition
             if row.metric in METRICS:
                 yield Point(*where, row.metric, row.value, row.unit, row.citation, np)
             if np and row.partition:
-                runs[(*where, np)][row.metric] = row
+                key = *where, np
+                runs[key][row.metric] = row
     for (system, partition, np), rows in runs.items():
         values = {name: row.value for name, row in rows.items()}
         for name, (value, unit) in ratios_of(values, int(np)).items():

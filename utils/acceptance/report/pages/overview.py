@@ -105,8 +105,8 @@ def pages(source: Source) -> list[Page]:
         "faults": source.faults,
         "database": source.database,
     }
-    page = Page(addresses.INDEX, "Overview", "overview.html.j2", "Overview", context)
-    return [Page(**{**vars(page), "simulated": simulated})]
+    named = addresses.INDEX, "Overview", "overview.html.j2", "Overview"
+    return [Page(*named, context, simulated=simulated)]
 
 
 def _counting(source: Source, newest: Run | None) -> Verdict | None:
@@ -161,7 +161,7 @@ def _changes(listed: list[Run]) -> dict[str, list[Any]]:
     if before is None:
         return {}
     changed: dict[str, list[Any]] = {
-        word: cases for word, cases in since(before, listed[0]) if cases
+        word: cases for word, cases in since(before, listed[0]).items() if cases
     }
     old, new = (
         software(ran.case for ran in each.cases if ran.outcome is not Outcome.NOT_MEASURED)

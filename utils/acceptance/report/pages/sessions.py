@@ -4,8 +4,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,9 @@ _FIELDS = (
     "case", "system", "partition", "environment", "suite", "benchmark", "keys", "nodes", "result",
     "metric", "value", "unit", "reference", "least", "most", "judged_by", "passed", "simulated",
 )  # fmt: skip
-
-
-#: What of a case is the numbers of single pairs of nodes, or stands with its metrics.
-_LEFT_OUT = ("pairs", "all_pairs", "declared")
+#: Those that a case has, and those that a metric has.
+_OF_CASE = ("system", "partition", "environment", "suite", "benchmark", "result", "simulated")
+_OF_METRIC = ("value", "unit", "reference", "judged_by")
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ def _cases(session: Session) -> Iterator[Ran]:
 def _page(source: Source, session: Session, citations: Citations, outputs: _Outputs) -> Page:
     before = set(outputs.files)
     cases = [
-        _with_output(_shown(number, case, citations), session.uuid, outputs)
+        _shown(session.uuid, number, case, citations, outputs)
         for number, case in enumerate(session.cases)
     ]
     csv_file = addresses.of_session(session.uuid, "csv")
@@ -189,49 +188,30 @@ def _page(source: Source, session: Session, citations: Citations, outputs: _Outp
     )
 
 
-def _shown(number: int, case: Case, citations: Citations) -> ShownCase:
-    return ShownCase(
-        number,
-        case,
-        tuple(
-            _ShownMetric(each, *bounds(each), citations.find(case, each)) for each in case.metrics
-        ),
-    )
-
-
-def _with_output(shown: ShownCase, session: str, outputs: _Outputs) -> ShownCase:
-    address, why = outputs.copied(session, shown)
-    return ShownCase(shown.number, shown.case, shown.metrics, address, why)
+def _shown(
+    session: str, number: int, case: Case, citations: Citations, outputs: _Outputs
+) -> ShownCase:
+    metrics = [_ShownMetric(each, *bounds(each), citations.find(case, each))
+               for each in case.metrics]  # fmt: skip
+    shown = ShownCase(number, case, tuple(metrics))
+    output, why = outputs.copied(session, shown)
+    return replace(shown, output=output, why_no_output=why)
 
 
 def _rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
     for case in cases:
+        words = {
+            "case": case.name,
+            "keys": "; ".join(f"{key}={value}" for key, value in case.keys.items()),
+            "nodes": " ".join(case.nodes),
+        }
+        of_case = {name: getattr(case, name) for name in _OF_CASE}
         for each in case.metrics:
             least, most = bounds(each)
-            yield {
-                "case": case.name,
-                "system": case.system,
-                "partition": case.partition,
-                "environment": case.environment,
-                "suite": case.suite,
-                "benchmark": case.benchmark,
-                "keys": _words(case.keys),
-                "nodes": " ".join(case.nodes),
-                "result": case.result,
-                "metric": each.name,
-                "value": each.value,
-                "unit": each.unit,
-                "reference": each.reference,
-                "least": least,
-                "most": most,
-                "judged_by": each.judged_by,
-                "passed": None if each.reference is None else each.passed,
-                "simulated": case.simulated,
-            }
-
-
-def _words(table: Mapping[str, str]) -> str:
-    return "; ".join(f"{key}={value}" for key, value in table.items())
+            passed = None if each.reference is None else each.passed
+            of_metric = {name: getattr(each, name) for name in _OF_METRIC}
+            judged = {"metric": each.name, "least": least, "most": most, "passed": passed}
+            yield words | of_case | of_metric | judged
 
 
 def _csv(cases: Iterable[Case]) -> str:
