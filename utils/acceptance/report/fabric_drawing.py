@@ -20,17 +20,20 @@ from acceptance.fabric.view import kinds
 
 
 class Trouble(Enum):
-    """What a link or switch is marked with: a letter beside the colour, and what it means."""
+    """What a link or switch is marked with.
 
-    LOST = "L", "lost"
-    DOWN = "D", "not in service"
-    NARROW = "N", "narrow: lanes are missing"
-    SLOW = "S", "slow: trained at a lower speed"
-    ERRING = "E", "errors that rise"
-    CHANGED = "C", "changed: another cable, port or device than accepted"
-    FEWER = "F", "fewer uplinks than its siblings"
-    AWAY = "A", "its node is known to be away"
-    STANDING = "e", "errors that were counted and do not rise"
+    A letter beside the colour, what it means, and the words after a number of them.
+    """
+
+    LOST = "L", "lost", "lost"
+    DOWN = "D", "not in service", "not in service"
+    NARROW = "N", "narrow: lanes are missing", "narrow"
+    SLOW = "S", "slow: trained at a lower speed", "slow"
+    ERRING = "E", "errors that rise", "with errors that rise"
+    CHANGED = "C", "changed: another cable, port or device than accepted", "changed"
+    FEWER = "F", "fewer uplinks than its siblings", "leaf with fewer uplinks"
+    AWAY = "A", "its node is known to be away", "of a node that is away"
+    STANDING = "e", "errors that were counted and do not rise", "with errors that stand"
 
     @property
     def letter(self) -> str:
@@ -41,6 +44,11 @@ class Trouble(Enum):
     def text(self) -> str:
         """Return what the letter means."""
         return self.value[1]
+
+    @property
+    def counted(self) -> str:
+        """Return what follows a number of them: `2 narrow`."""
+        return self.value[2]
 
     @property
     def key(self) -> str:

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
 from functools import cache
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -388,8 +388,8 @@ def html(plot: Plot, page: str) -> Markup:
 
     The table of a plot `on_demand` is made by the browser of the data that it has then.
     """
-    shown = list(islice(rows(plot), 0 if plot.on_demand else MOST_ROWS))
-    count = sum(1 for _ in rows(plot))
+    every = list(rows(plot))
+    shown, count = every[: 0 if plot.on_demand else MOST_ROWS], len(every)
     traces = [
         {"label": _label(trace), "origin": ORIGINS[trace.origin], "rows": list(entries)}
         for trace, entries in groupby(shown, key=lambda row: row.trace)
@@ -401,7 +401,7 @@ def html(plot: Plot, page: str) -> Markup:
             traces=traces,
             count=count,
             numbers=plural(count, "number"),
-            drawn=any(row.y is not None or row.low is not None for row in rows(plot)),
+            drawn=any(row.y is not None or row.low is not None for row in every),
             off_axis=_off_axis(plot),
             left_out=count - len(shown),
             matrix=any(trace.form is Form.CELLS for trace in plot.traces),
@@ -436,11 +436,16 @@ def _off_axis(plot: Plot) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    return environment().get_template("plot.html.j2")
+
+
+def environment(**options: Any) -> jinja2.Environment:
+    """Return what fills in the templates of the report, with `options` of its own."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        **options,
     )
-    return environment.get_template("plot.html.j2")

@@ -21,7 +21,6 @@ from acceptance.report.plot_model import Page, number_text
 
 #: What stands where there is no number.
 NONE = number_text(None)
-TEMPLATES = Path(__file__).with_name("templates")
 STATIC = Path(__file__).with_name("static")
 #: What a page may load: its own scripts and styles, nothing else. plotly.js adds two constant style
 #: elements, which are named by their hashes (the first one is empty); its style attributes are set
@@ -57,14 +56,7 @@ class Renderer:
 
     @cached_property
     def _environment(self) -> jinja2.Environment:
-        environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(TEMPLATES),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            finalize=_shown,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        environment = plot_model.environment(finalize=_shown)
         environment.filters |= {
             "exact": _exact_text,
             "number": number_text,

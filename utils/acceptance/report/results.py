@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from statistics import median
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from acceptance.core.words import is_measured, read_metric
 from acceptance.report.rendering import time_text
@@ -121,22 +121,14 @@ class Results:
             sweep.values.setdefault(size, metric)
 
 
-#: What was read of a source: several pages ask for it.
-_READ: "WeakKeyDictionary[Source, list[Results]]" = WeakKeyDictionary()
-
-
+# Several pages ask for it.
+@lru_cache(maxsize=1)
 def results(source: Source) -> list[Results]:
     """Return what the sessions of a report have of each partition, by their names.
 
     Of several runs of a case in a session the last one counts. Builds and other fixtures, and plain
     checks, are left out.
     """
-    if source not in _READ:
-        _READ[source] = _results(source)
-    return _READ[source]
-
-
-def _results(source: Source) -> list[Results]:
     made = {place.name: Results(place) for place in source.measured}
     for session in source.sessions:
         ordered = sorted(enumerate(session.cases), key=lambda entry: -entry[1].run_index)

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -90,7 +90,6 @@ def collect(source: Source) -> list[Page]:
     made += downloads.pages(source, made)
     # It tells what the others could not read.
     made += overview.pages(source)
-    made = [replace(page, group=_titled(page.group)) for page in made]
     made += _indexes(made)
     return sorted(made, key=lambda page: _rank(page.group))
 
@@ -101,11 +100,6 @@ def _modules() -> Iterator[ModuleType]:
     for found in pkgutil.iter_modules(modules.__path__, f"{modules.__name__}."):
         if found.name not in last:
             yield importlib.import_module(found.name)
-
-
-def _titled(group: str) -> str:
-    """Return the name of a group as the navigation writes it."""
-    return next((name for name in GROUPS if name.lower() == group.lower()), group)
 
 
 def _rank(group: str) -> int:

@@ -106,7 +106,7 @@ def summary(read: Reading, failing: list[Row]) -> str:
     if not read.looked:
         return " ".join([*words, "The newest look at this fabric failed: see the table."])
     counts = {each: sum(row.trouble is each for row in failing) for each in Trouble}
-    parts = [f"{count} {_WORDS[each]}" for each, count in counts.items() if count]
+    parts = [f"{count} {each.counted}" for each, count in counts.items() if count]
     if rest := len(failing) - sum(counts.values()):
         parts.append(f"{rest} of another kind")
     if parts:
@@ -116,19 +116,6 @@ def summary(read: Reading, failing: list[Row]) -> str:
     else:
         words.append("Nothing deviates.")
     return " ".join(words)
-
-
-_WORDS = {
-    Trouble.LOST: "lost",
-    Trouble.DOWN: "not in service",
-    Trouble.NARROW: "narrow",
-    Trouble.SLOW: "slow",
-    Trouble.ERRING: "with errors that rise",
-    Trouble.CHANGED: "changed",
-    Trouble.FEWER: "leaf with fewer uplinks",
-    Trouble.AWAY: "of a node that is away",
-    Trouble.STANDING: "with errors that stand",
-}
 
 
 def _many(word: str, count: int) -> str:

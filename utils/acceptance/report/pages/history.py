@@ -22,6 +22,7 @@ from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
+from acceptance.detection.changepoint import LevelChange
 from acceptance.regressions import Change, Judgement
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
 from acceptance.report import addresses, plot_model
@@ -53,11 +54,6 @@ class Known:
         return anchor(self.series)
 
     @property
-    def metric(self) -> str:
-        """Return its metric."""
-        return self.series.metric
-
-    @property
     def level(self) -> float | None:
         """Return the level that it has now; None where that is not known."""
         known = self.scan is not None and math.isfinite(self.scan.level)
@@ -69,26 +65,24 @@ class Known:
         return self.scan.needed if self.scan is not None else 0
 
     @property
+    def last(self) -> LevelChange | None:
+        """Return the last change of its level; None where it never changed."""
+        return self.scan.changes[-1] if self.scan and self.scan.changes else None
+
+    @property
     def since(self) -> float:
         """Return when its level changed last (s since the epoch), 0 where it never did."""
-        if self.scan is None or not self.scan.changes:
-            return 0.0
-        return self.series.samples[self.scan.changes[-1].start].time
+        return self.series.samples[self.last.start].time if self.last else 0.0
 
     @property
     def change(self) -> float | None:
         """Return by which fraction its level changed last; None where it never did."""
-        if self.scan is None or not self.scan.changes:
-            return None
-        last = self.scan.changes[-1]
-        return float(last.after / last.before - 1)
+        return float(self.last.after / self.last.before - 1) if self.last else None
 
     @property
     def way(self) -> str:
         """Return whether the last change was for the better or the worse; empty: nobody knows."""
-        if self.scan is None or not self.scan.changes:
-            return ""
-        return _way(self.series, self.scan.changes[-1].before, self.scan.changes[-1].after)
+        return _way(self.series, self.last) if self.last else ""
 
     @property
     def alerts(self) -> str:
@@ -199,7 +193,7 @@ def _series(
                 round(series.samples[change.detected].time),
                 _short(change.before),
                 _short(change.after),
-                _way(series, change.before, change.after),
+                _way(series, change),
             ]
             for change in one.scan.changes
         ]
@@ -218,10 +212,11 @@ def _software(software: Software) -> str:
     return software_text(software)
 
 
-def _way(series: Series, before: float, after: float) -> str:
+def _way(series: Series, change: LevelChange) -> str:
     if series.direction is None:
         return ""
-    return "better" if (after > before) == (series.direction == "higher") else "worse"
+    higher = change.after > change.before
+    return "better" if higher == (series.direction == "higher") else "worse"
 
 
 def _kind(alert: Alert) -> str:

@@ -74,7 +74,7 @@ def pages(source: Source) -> list[Page]:
     listed: list[Run] = []
     try:
         listed = runs(source)
-        standings = [_standing(source, place, listed) for place in _places(source)]
+        standings = [_standing(source, place, listed) for place in _places(source, measured=True)]
     except Fault as err:
         source.note(err)
         standings = []
@@ -90,7 +90,7 @@ def pages(source: Source) -> list[Page]:
         "verdict": verdict,
         "told": told(verdict),
         "standings": standings,
-        "others": _never_measured(source),
+        "others": [place.name for place in _places(source, measured=False)],
         "changes": _changes(listed),
         "before": _before(listed),
         "alerts": _alerts(source),
@@ -117,15 +117,10 @@ def _counting(source: Source, newest: Run | None) -> Verdict | None:
     return newest.verdict if newest else None
 
 
-def _places(source: Source) -> Iterable[Place]:
-    """Return the partitions of the systems that were measured."""
+def _places(source: Source, *, measured: bool) -> list[Place]:
+    """Return the partitions of the systems that were measured, or those of all others."""
     systems = {place.system for place in source.measured}
-    return (place for place in source.places if place.system in systems)
-
-
-def _never_measured(source: Source) -> list[str]:
-    systems = {place.system for place in source.measured}
-    return [place.name for place in source.places if place.system not in systems]
+    return [place for place in source.places if (place.system in systems) is measured]
 
 
 def _standing(source: Source, place: Place, listed: list[Run]) -> _Standing:

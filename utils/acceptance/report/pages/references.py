@@ -39,7 +39,7 @@ class Citations:
 
     def _add(self, rows: Iterable[Reference]) -> None:
         for row in rows:
-            self.rows.setdefault(_key(row.citation, row.benchmark, row.metric), []).append(row)
+            self.rows.setdefault((row.citation, row.benchmark, row.metric), []).append(row)
 
     def find(self, case: Case, metric: Metric) -> Reference | None:
         """Return the row that judged a metric; None: another thing did, or it is there no more."""
@@ -49,7 +49,7 @@ class Citations:
         fits = [
             row
             for name in dict.fromkeys((stem, metric.name))
-            for row in self.rows.get(_key(metric.judged_by, case.subject, name), ())
+            for row in self.rows.get((metric.judged_by, case.subject, name), ())
             if row.system == case.system and row.value == metric.reference
         ]
         exact = [row for row in fits if row.fits({**case.keys, **parameters})]
@@ -66,10 +66,6 @@ def _recorded(source: Source, library: Library, system: str) -> tuple[Reference,
     except ReferenceFault as err:
         source.note(err)
         return ()
-
-
-def _key(citation: str, benchmark: str, metric: str) -> tuple[str, ...]:
-    return citation, benchmark, metric
 
 
 @dataclass(frozen=True)
