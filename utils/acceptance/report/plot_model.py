@@ -236,30 +236,15 @@ class Row:
 def rows(plot: Plot) -> Iterator[Row]:
     """Return all numbers of a plot, trace by trace, in the order in which they are drawn."""
     for trace in plot.traces:
-        yield from _cells(trace) if trace.form is Form.CELLS else _points(trace)
-
-
-def _points(trace: Trace) -> Iterator[Row]:
-    for at, x in enumerate(trace.x):
-        yield Row(
-            trace,
-            x,
-            _finite(trace.y[at]) if trace.y else None,
-            low=_finite(trace.low[at]) if trace.low else None,
-            high=_finite(trace.high[at]) if trace.high else None,
-            note=trace.notes[at] if trace.notes else "",
-            link=trace.links[at] if trace.links else "",
-        )
-
-
-def _cells(trace: Trace) -> Iterator[Row]:
-    at = 0
-    for name, cells in zip(trace.rows, trace.cells, strict=True):
-        for x, value in zip(trace.x, cells, strict=True):
-            note = trace.notes[at] if trace.notes else ""
-            link = trace.links[at] if trace.links else ""
-            yield Row(trace, x, _finite(value), name, note=note, link=link)
-            at += 1
+        values = trace.y or (None,) * len(trace.x)
+        numbers = [(x, "", y) for x, y in zip(trace.x, values, strict=True)]
+        if trace.form is Form.CELLS:
+            numbers = [(x, name, value) for name, cells in zip(trace.rows, trace.cells, strict=True)
+                       for x, value in zip(trace.x, cells, strict=True)]  # fmt: skip
+        for at, (x, name, value) in enumerate(numbers):
+            low, high = (_finite(each[at]) if each else None for each in (trace.low, trace.high))
+            note, link = (each[at] if each else "" for each in (trace.notes, trace.links))
+            yield Row(trace, x, _finite(value), name, low, high, note, link)
 
 
 def _finite(value: float | None) -> float | None:

@@ -1,6 +1,5 @@
 """The fabric of a partition: what deviates, as a table first, and all of it as a tree."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from acceptance.core.text import natural, plural
@@ -37,35 +36,32 @@ NOT_ACCEPTED = (
 
 def pages(source: Source) -> list[Page]:
     """Return a page for each partition that was measured."""
-    read = readings(source)
-    made = []
+    read, made = readings(source), []
     for place in source.measured:
         own = read.get((place.system, place.partition))
-        if own is not None:
-            made.append(_page(place, own))
-            continue
         # One partition looks for all that share its fabric.
-        others = [name for name, one in read.items() if one.name == place.system == name[0]]
-        made.append(_without(place, others[0] if others else None))
+        others = (name for name, one in read.items() if one.name == place.system == name[0])
+        context = _without(place, next(others, None)) if own is None else _with(place, own)
+        path = addresses.of_partition("fabric", place.system, place.partition)
+        title = f"Fabric of {place.name}"
+        made.append(
+            Page(path, title, "fabric.html.j2", "Fabric", context, simulated=place.simulated)
+        )
     return made
 
 
-def _without(place: Place, other: tuple[str, str] | None) -> Page:
-    path = addresses.of_partition("fabric", place.system, place.partition)
-    link = addresses.relative(addresses.of_partition("fabric", *other), path) if other else ""
-    about = {"place": place, "read": None, "never": NEVER, "facts": place.facts is not None}
-    seen = {"other": ":".join(other) if other else "", "link": link}
-    return _made(place, {**about, **seen})
+def _without(place: Place, other: tuple[str, str] | None) -> dict[str, Any]:
+    return {
+        "place": place,
+        "read": None,
+        "never": NEVER,
+        "facts": place.facts is not None,
+        "other": ":".join(other) if other else "",
+        "link": addresses.of_partition("fabric", *other) if other else "",
+    }
 
 
-def _made(place: Place, context: Mapping[str, Any]) -> Page:
-    path = addresses.of_partition("fabric", place.system, place.partition)
-    title = f"Fabric of {place.name}"
-    return Page(path, title, "fabric.html.j2", "Fabric", context, simulated=place.simulated)
-
-
-def _page(place: Place, read: Reading) -> Page:
-    path = addresses.of_partition("fabric", place.system, place.partition)
+def _with(place: Place, read: Reading) -> dict[str, Any]:
     case = read.by.case
     rows = rows_of(case.findings, read.since)
     failing = [row for row in rows if row.seen.fails]
@@ -73,9 +69,7 @@ def _page(place: Place, read: Reading) -> Page:
         "place": place,
         "read": read,
         "uuid": read.by.session.uuid,
-        "session": addresses.relative(
-            addresses.session(read.by.session.uuid, read.by.number), path
-        ),
+        "session": addresses.session(read.by.session.uuid, read.by.number),
         "told": case.provenance.get("fabric", ""),
         "failing": failing,
         "notes": [row for row in rows if not row.seen.fails],
@@ -88,7 +82,7 @@ def _page(place: Place, read: Reading) -> Page:
         before = read.accepted.topology if read.accepted else None
         drawn = marked(read.topology, before, rows)
         context |= _drawn(drawn, draw(drawn), read.topology)
-    return _made(place, context)
+    return context
 
 
 def summary(read: Reading, failing: list[Row]) -> str:
