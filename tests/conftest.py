@@ -254,16 +254,20 @@ _which = shutil.which
 
 #: It lists the cases of a system of which nothing is here.
 _LISTING = "tests.reference_coverage.in_reframe"
-#: What a bare machine has, too, and starts no other program.
-_EVERYWHERE = ("git", "gcc", "cc")
+#: What a bare machine has, too, and starts no other program; ReFrame is told apart when it starts.
+_EVERYWHERE = ("git", "gcc", "cc", "reframe")
+#: What systems of the project look for wherever one of them is not the system that is used.
+_ELSEWHERE = ("hpcc", "smpirun", "smpicc")
 
 
 def _note_start(event, arguments):
     if event == "subprocess.Popen":
         command, environment = arguments[1], arguments[3]
         name = Path(os.fsdecode(command[0])).name
-        of_own_system = name in ("acceptance", "reframe") and _has_own_system(environment or {})
-        _looked[0] |= not (of_own_system or name in _EVERYWHERE or _LISTING in command)
+        if name in ("acceptance", "reframe"):
+            _looked[0] |= not _has_own_system(environment or {})
+        elif name not in _EVERYWHERE:
+            _looked[0] |= _LISTING not in command and started.__file__ not in command
     elif event in ("os.posix_spawn", "os.fork", "os.exec"):
         _looked[0] = True
 
@@ -274,8 +278,11 @@ def _has_own_system(environment):
 
 
 def _noted_which(name, *arguments, **others):
-    _looked[0] |= name not in _EVERYWHERE
-    return _which(name, *arguments, **others)
+    found = _which(name, *arguments, **others)
+    missing = found is None and name not in needs.PACKAGES  # then no package brings it
+    of_other_system = name in _ELSEWHERE and _has_own_system(os.environ)
+    _looked[0] |= not (missing or of_other_system or name in _EVERYWHERE)
+    return found
 
 
 @pytest.hookimpl(wrapper=True)
