@@ -143,20 +143,6 @@ def test_rows_get_their_old_numbers_when_all_come_back_at_once(path, work):
     ]  # fmt: skip
 
 
-def test_samples_are_a_table_for_other_programs(path, work):
-    limit = fill(path)
-    wanted = [
-        (uuid, case.name, metric.name, metric.value, metric.unit)
-        for uuid, _ in list(database.blobs(path))[:OLD]
-        for case in database.session(path, uuid).cases
-        for metric in case.metrics
-        if metric.name != "odd"
-    ]
-    (file,) = moved(work, limit).files
-    select = 'SELECT session, "check", metric, value, unit FROM read_parquet(?)'
-    assert duckdb.execute(select, [str(pack.samples_of(file))]).fetchall() == wanted
-
-
 STEPS = [
     (move, "back_up"), (pack, "_copy"), (pack, "_verify"), (pack, "write"),
     (move, "_ask"), (move, "_verify"),
@@ -188,9 +174,7 @@ def test_a_kill_loses_nothing_and_the_next_move_goes_on(path, work, monkeypatch,
     assert read(path) == before
     assert len(held(path)) == 1
     (file,) = files.files(path)
-    assert {each.name for each in file.parent.iterdir()} == {
-        file.name, pack.samples_of(file).name, "lock",
-    }  # fmt: skip
+    assert {each.name for each in file.parent.iterdir()} == {file.name, "lock"}
 
 
 def test_who_reads_while_sessions_are_moved_reads_all(path, work):

@@ -3,7 +3,7 @@
 Each holds sessions in the order in which they were stored, the files follow one another by their
 numbers, and none is ever altered. A row is a session, without loss: `uuid`, `start` and `end` (s
 since the epoch), `json` as ReFrame wrote it, `sum` (`rfm/checksums.py`), `row`, `report_file` and
-`testcases`: what the database had beside the JSON. `<file>.samples.parquet` is for other programs.
+`testcases`: what the database had beside the JSON.
 """
 
 import os

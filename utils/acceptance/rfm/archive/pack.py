@@ -1,11 +1,6 @@
-"""Sessions of a database written into a file of its archive, which is read back before it counts.
-
-Beside it are the samples as a table for other programs, `<file>.samples.parquet`: a row for each
-metric of each case. Nothing in here reads that again; it can be made anew from the sessions.
-"""
+"""Sessions of a database written into a file of its archive, and read back before they count."""
 
 import json
-import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,7 +12,6 @@ from acceptance.core import columns_database
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm import rows
 from acceptance.rfm.archive import files
-from acceptance.rfm.session_schema import StoredCase, as_table, as_text, decode, metric_name
 from acceptance.rfm.stored import Row
 
 if TYPE_CHECKING:
@@ -46,31 +40,10 @@ _SESSIONS = {
     "report_file": "VARCHAR",
     "testcases": f"STRUCT({', '.join(f'{name} {kind}' for name, kind in _CASE.items())})[]",
 }
-_SAMPLES = {
-    "session": "VARCHAR",
-    "time": "DOUBLE",
-    "system": "VARCHAR",
-    "partition": "VARCHAR",
-    "environment": "VARCHAR",
-    '"check"': "VARCHAR",
-    "benchmark": "VARCHAR",
-    "keys": "VARCHAR",
-    "nodes": "VARCHAR",
-    "result": "VARCHAR",
-    "metric": "VARCHAR",
-    "value": "DOUBLE",
-    "unit": "VARCHAR",
-    "provenance": "VARCHAR",
-}
 
 
 class ArchiveFault(StoredFault):
     """Sessions that cannot be archived: which, why; they are still in the database."""
-
-
-def samples_of(file: Path) -> Path:
-    """Return the file of the samples that belong to a file of sessions."""
-    return file.with_name(f"{file.stem}.samples.parquet")
 
 
 def parts(database: Path, found: Sequence[Row]) -> Iterator[list[Row]]:
@@ -100,28 +73,21 @@ def write(database: Path, part: Sequence[Row]) -> Path:
 
     try:
         sessions = list(_contents(database, part))
-        samples = [sample for session in sessions for sample in _samples(session[0], session[3])]
         file.parent.mkdir(exist_ok=True)
         with columns_database.connect(memory=files.MEMORY) as connection:
             connection.execute(f"CREATE TABLE sessions({_columns(_SESSIONS)})")
             values = f"?, ?, ?, ?, ?, ?, ?, from_json(?, '{json.dumps([_CASE])}')"
             connection.executemany(f"INSERT INTO sessions VALUES ({values})", sessions)
-            _copy(connection, "sessions", file)
-            connection.execute(f"CREATE TABLE samples({_columns(_SAMPLES)})")
-            _insert_samples(connection, samples)
-            _copy(connection, "samples", samples_of(file))
-        for path in (samples_of(file), file):
-            _verify(path, samples if path != file else sessions)
-        for path in (samples_of(file), file):
-            _part(path).replace(path)
+            _copy(connection, file)
+        _verify(file, sessions)
+        _part(file).replace(file)
         _sync(file.parent)
     except (duckdb.Error, OSError, TypeError) as err:
         text = f"{file}: cannot be written: {files.said(err)}; nothing was deleted"
         raise ArchiveFault(text) from None
     finally:
-        for path in (samples_of(file), file):
-            with suppress(OSError):
-                _part(path).unlink()
+        with suppress(OSError):
+            _part(file).unlink()
     return file
 
 
@@ -142,55 +108,10 @@ def _contents(database: Path, part: Sequence[Row]) -> Iterator[tuple[Any, ...]]:
             yield (*stored[:3], stored.blob, stored.sum, row.number, report, named)
 
 
-def _samples(uuid: str, blob: bytes) -> Iterator[tuple[Any, ...]]:
-    """Yield the metrics of a session, in the order of `_SAMPLES`; of one that is malformed none."""
-    try:
-        _, cases = decode(blob.decode())
-        for case in cases:
-            yield from _samples_of_case(uuid, case)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return  # one that was left out for good
-
-
-def _samples_of_case(uuid: str, case: StoredCase) -> Iterator[tuple[Any, ...]]:
-    nodes = case.job_nodelist if isinstance(case.job_nodelist, list) else []
-    fields = (
-        uuid,
-        case.job_completion_time_unix,
-        case.system,
-        case.partition,
-        case.environ,
-        case.display_name or case.name,
-        as_text(case.benchmark_name),
-        json.dumps(as_table(case.keys)),
-        ",".join(map(str, nodes)),
-        case.result or "",
-    )
-    provenance = json.dumps(as_table(case.provenance))
-    for key, metric in (case.perfvalues or {}).items():
-        value = metric.value
-        if isinstance(value, int | float) and math.isfinite(value):
-            yield (*fields, metric_name(key), float(value), metric.unit or "", provenance)
-
-
-def _insert_samples(connection: "DuckDBPyConnection", samples: Sequence[tuple[Any, ...]]) -> None:
-    import numpy as np
-
-    if samples:
-        kinds = [float if name == "value" else object for name in _SAMPLES]
-        columns = zip(*samples, strict=True)
-        arrays = {
-            f"c{place}": np.array(column, dtype=kind)
-            for place, (column, kind) in enumerate(zip(columns, kinds, strict=True))
-        }
-        connection.register("arrays", arrays)
-        connection.execute("INSERT INTO samples SELECT * FROM arrays")
-
-
-def _copy(connection: "DuckDBPyConnection", table: str, file: Path) -> None:
+def _copy(connection: "DuckDBPyConnection", file: Path) -> None:
     path = str(_part(file)).replace("'", "''")
     connection.execute(
-        f"COPY {table} TO '{path}' "
+        f"COPY sessions TO '{path}' "
         f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{files.KEY}: '{files.VERSION}'}})"
     )
 
@@ -200,25 +121,22 @@ def _part(file: Path) -> Path:
 
 
 def _verify(file: Path, written: Sequence[tuple[Any, ...]]) -> None:
-    """Read a file from the disk, and compare each session or sample; raises ArchiveFault."""
+    """Read a file from the disk, and compare each session; raises ArchiveFault."""
     with _part(file).open("rb") as opened:
         os.fsync(opened.fileno())
     read = files.content(_part(file))
     wrong = f"{file}: does not hold what was written"
     if len(read) != len(written):
-        raise ArchiveFault(f"{wrong}: {len(read)} of {len(written)} rows")
+        raise ArchiveFault(f"{wrong}: {len(read)} of {len(written)} sessions")
     for found, row in zip(read, written, strict=True):
-        if len(row) == len(_SAMPLES):
-            same = found == row
-        else:
-            cases = [tuple(case.values()) for case in found[-1]]
-            same = found[:-1] == row[:-1] and cases == [
-                tuple(case.values()) for case in json.loads(row[-1])
-            ]
-            names = [case["name"] for case in found[-1]]
-            uuid, start, end, blob, sum_ = found[:5]
-            same = same and files.session_sum(uuid, start, end, blob, names) == sum_
-        if not same:
+        cases = [tuple(case.values()) for case in found[-1]]
+        names = [case["name"] for case in found[-1]]
+        uuid, start, end, blob, sum_ = found[:5]
+        if not (
+            found[:-1] == row[:-1]
+            and cases == [tuple(case.values()) for case in json.loads(row[-1])]
+            and files.session_sum(uuid, start, end, blob, names) == sum_
+        ):
             raise ArchiveFault(f"{wrong}: session {row[0]}; nothing was deleted; try again")
 
 
