@@ -90,7 +90,7 @@ def modular(request, tmp_path_factory):
 def test_a_suite_of_modules_runs_and_its_provenance_has_them(modular):
     modular.use(modular.kind, "good")
     options = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:4")
-    done = modular.reframe("-C", modular.file, "-c", "checks/imb.py", "-r", *options)
+    done = modular.reframe("-c", "checks/imb.py", "-r", *options)
     status, verdict = modular.gate()
     assert (done.status, status) == (0, 0), (verdict, done.output, done.errors)
     assert verdict["passed"] == 1
@@ -128,7 +128,7 @@ def test_a_listing_has_the_same_lines_and_a_run_fails_with_them(modular):
         pytest.skip("the lines are those of Lmod")
     modular.use("lmod", *MODULES)
     options = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:4")
-    done = modular.reframe("-C", modular.file, "-c", "checks/imb.py", "-r", *options)
+    done = modular.reframe("-c", "checks/imb.py", "-r", *options)
     status, verdict = modular.gate()
     assert (done.status, status) == (1, 1)
     assert verdict["passed"] == 2, "with its build"
