@@ -108,6 +108,7 @@ def test_a_case_that_takes_more_nodes_than_it_is_pinned_to_is_left_out_and_says_
     assert (run.status, status, verdict["passed"], verdict["skipped"]) == (0, 0, 1, 1), run.output
     (note,) = [note for note in verdict["notes"] if note.startswith("skipped: ")]
     assert "[it takes 4 nodes, and is pinned to 2: node2, node4]" in note
+    assert "; 1 case skipped" in measured.site.acceptance("gate").output.splitlines()[-1]
 
 
 def test_a_slurm_that_cannot_be_asked_fails_the_case(four):

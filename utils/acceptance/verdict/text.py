@@ -97,6 +97,8 @@ def _last_line(verdict: Verdict, paint: Paint) -> str:
     words = [begin]
     if not verdict.judged:
         words.append("no reference exists that could judge what was measured")
+    if verdict.skipped:
+        words.append(f"{plural(verdict.skipped, 'case')} skipped")
     if left_out := len(verdict.files_not_run):
         words.append(f"{plural(left_out, 'check file')} not run")
     if away := sum(len(entry["not_up"]) for entry in verdict.nodes.values()):
