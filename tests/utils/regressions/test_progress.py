@@ -157,6 +157,32 @@ def test_a_file_of_another_form_under_the_same_version_begins_again(place):
         assert "cannot be used: it cannot be read" in note
 
 
+def test_a_bit_of_the_file_changes_nothing_or_is_told(place):
+    made = Made(11, 4, 20)
+    for night in range(18):
+        made.night(night)
+    judge(made.history, None, place)
+    good, version, told = place.read_bytes(), kept_files.version(), 0
+    with zipfile.ZipFile(place) as whole:
+        entries = [entry.header_offset for entry in whole.infolist()]
+        contents = {name: whole.read(name) for name in whole.namelist()}
+        headers = [at + byte for at in entries for byte in range(30)]
+        headers += range(whole.start_dir, len(good))
+    for at in headers:
+        for bit in (0, 3, 5):
+            place.write_bytes(good[:at] + bytes([good[at] ^ 1 << bit]) + good[at + 1 :])
+            try:
+                kept = records.Kept.read(place, version)
+                blocks = {f"records{begin}": block for begin, block in kept.blocks()}
+                for block in kept.families:
+                    blocks[f"states{block.number}"] = kept.states(block)
+            except records.DamagedError:
+                told += 1
+            else:
+                assert all(contents[name].endswith(each.tobytes()) for name, each in blocks.items())
+    assert told > len(headers)
+
+
 def test_an_earlier_session_is_judged_without_losing_what_is_known(place):
     made, earlier = Made(11, 5, 20), Made(11, 5, 20)
     for night in range(20):

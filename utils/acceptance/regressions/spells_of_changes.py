@@ -1,11 +1,7 @@
-"""Samples of different sets of nodes, made comparable before they are judged.
+"""The changes for the worse of series, their own and those of their families, and their spells.
 
-Changes that the members of a family share, as changes of the series that moved.
-
-Of a change of a series and one of its family that are the same event, the one stays that was
-decided first.
-
-The spells of what became worse.
+Samples of different sets of nodes are made comparable before. Of a change of a series and one of
+its family that are the same event, the one stays that was decided first.
 """
 
 import math

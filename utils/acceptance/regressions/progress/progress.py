@@ -4,13 +4,8 @@ Everything is decided when it was measured: by the threshold for as many series 
 by the nights before. So nothing is decided again when more is measured, and who goes on from what
 is kept decides as who begins with the first session, to the last bit.
 
-The nights of a partition: how far most of its cases moved on each.
-
-New samples of a block of series, taken into what is held of these.
-
-Where progress is kept from one night to the next: one file, written whole or not at all.
-
-It is derived: whatever is wrong with it, all begins again with the first session.
+What is known is kept in one file, written whole or not at all. It is derived: whatever is wrong
+with it, all begins again with the first session.
 """
 
 import hashlib

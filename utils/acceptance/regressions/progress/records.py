@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +53,6 @@ SERIES = np.dtype(
         ("spread", "f8"),
     ]
 )
-
-#: What reading raises of a file that is not what was written.
-_DAMAGE = (BadZipFile, KeyError, TypeError, ValueError, IndexError, EOFError, NotImplementedError)
 
 
 class Off(NamedTuple):
@@ -167,7 +164,7 @@ class Kept:
             # All of it is read, and its CRC compared, before anything is made of it.
             data = io.BytesIO(self.file.read(name))
             return np.asarray(np.lib.format.read_array(data, allow_pickle=False))
-        except _DAMAGE as err:
+        except Exception as err:  # of a damaged entry zipfile raises whatever its bytes ask for
             raise DamagedError(f"it is not what was written: {err}") from None
 
     def finish(self, version: str) -> None:
@@ -201,13 +198,14 @@ class Kept:
     @classmethod
     def read(cls, path: Path, version: str) -> "Kept | None":
         """Read what `finish` wrote; None for another version. Raises DamagedError, OSError."""
+        opened = path.open("rb")
         try:
-            kept = cls(file=ZipFile(path.open("rb")))
+            kept = cls(file=ZipFile(opened))
             head = json.loads(kept.file.read("head"))
             if head["version"] != version:
                 return None
             kept._take(head)
-        except _DAMAGE as err:
+        except Exception as err:
             raise DamagedError(f"it cannot be read: {err!r}") from None
         return kept
 
