@@ -7,6 +7,7 @@ look at the clock is all that they cost.
 
 import numbers
 import os
+import re
 import time
 from pathlib import Path
 
@@ -83,16 +84,14 @@ def tell_progress(run_all):
 def too_late() -> str:
     """Return why a case that would run now is left out; empty: it runs.
 
-    Raises ValueError where the environment variable is no number.
+    Raises ValueError where the environment variable is no number of minutes.
     """
     stated = os.environ.get(MINUTES)
     if not stated:
         return ""
-    try:
-        minutes = float(stated)
-    except ValueError:
-        raise ValueError(f"{MINUTES} is {stated!r}; it must be a number of minutes") from None
-    over = any(time.monotonic() - told.begin > 60 * minutes for told in _CURRENT)
+    if not re.fullmatch(r"\d+(\.\d+)?", stated):
+        raise ValueError(f"{MINUTES} is {stated!r}; it must be a number of minutes")
+    over = any(time.monotonic() - told.begin > 60 * float(stated) for told in _CURRENT)
     return f"the {stated} minutes of this run are over; give it more with {MINUTES}" if over else ""
 
 

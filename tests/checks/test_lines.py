@@ -49,10 +49,11 @@ def test_a_run_whose_time_is_over_begins_no_case_and_says_so(site):
     assert site.reframe(*CASE, ACCEPTANCE_MINUTES="60").status == 0
 
 
-def test_minutes_that_are_no_number_fail_each_case_with_what_they_must_be(site):
+@pytest.mark.parametrize("minutes", ["soon", "nan"])
+def test_minutes_that_are_no_number_fail_each_case_with_what_they_must_be(site, minutes):
     site.replay((DATA / "imb/IMB-MPI1_PingPong.impi.txt").read_text())
-    done = site.reframe(*CASE, ACCEPTANCE_MINUTES="soon")
-    assert "ACCEPTANCE_MINUTES is 'soon'; it must be a number of minutes" in done.output
+    done = site.reframe(*CASE, ACCEPTANCE_MINUTES=minutes)
+    assert f"ACCEPTANCE_MINUTES is {minutes!r}; it must be a number of minutes" in done.output
     assert done.status == 1
 
 

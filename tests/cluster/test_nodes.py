@@ -26,6 +26,14 @@ def four(measured):
     return measured
 
 
+def take_all(measured):
+    """Give the site one partition, of all nodes that are up."""
+    environment = measured.environment()
+    part = measured.partition("all", environment, access=[])
+    part["extras"]["nodes"] = "all"
+    measured.configure(environment, part)
+
+
 def measure(four, *options):
     """Run the case; return it and its pairs."""
     run = four.site.reframe(*PAIRS, *options)
@@ -54,10 +62,7 @@ def test_an_acceptance_measures_every_node_that_is_up(four):
 
 
 def test_all_nodes_are_those_that_are_up_and_the_others_are_told(measured):
-    environment = measured.environment()
-    part = measured.partition("all", environment, access=[])
-    part["extras"]["nodes"] = "all"
-    measured.configure(environment, part)
+    take_all(measured)
     names = "(LinkCheck|Barrier%np=3%placement=inter-node)"
     with measured.cluster.drained("node2"):
         run = measured.site.reframe(
@@ -97,10 +102,7 @@ def test_any_other_run_measures_as_many_nodes_as_the_site_says_or_those_it_is_pi
 
 
 def test_a_case_that_takes_more_nodes_than_it_is_pinned_to_is_left_out_and_says_so(measured):
-    environment = measured.environment()
-    part = measured.partition("all", environment, access=[])
-    part["extras"]["nodes"] = "all"
-    measured.configure(environment, part)
+    take_all(measured)
     names = "Barrier%np=[24]%placement=inter-node"
     pinned = ("-S", "pinned=all=node2,node4")
     run = measured.site.reframe("-c", "checks/imb.py", "-r", "-n", names, *TINY, SERIAL, *pinned)

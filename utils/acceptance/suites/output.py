@@ -6,6 +6,7 @@ output that is not consistent.
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
@@ -224,7 +225,7 @@ class Output:
         return self.tables[0]
 
 
-class TableReader(LineReader):
+class TableReader(LineReader, ABC):
     """Reads tables: a header, then a row for each message size, in columns that C pads.
 
     A parser reads titles and what stands between them, and hands the others to `read_header` and
@@ -301,9 +302,9 @@ class TableReader(LineReader):
                 raise self.error(f"{name} is zero")
         table.rows.append(TableRow(size, values, self.number))
 
+    @abstractmethod
     def check_rate(self, table: Table, size: int | None, values: dict[str, float]) -> None:
         """Compare the bandwidth with the other columns, and compute one that is printed as zero."""
-        raise NotImplementedError
 
     def _check_edges(self, columns: Sequence[str]) -> None:
         """Raise ParseError unless each number of a row ends where its column does in the header.
