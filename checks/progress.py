@@ -17,7 +17,7 @@ from reframe.utility.osext import expandvars
 
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.rfm import durations
+from acceptance.ledger import durations
 from acceptance.software import BUILD_TIME, Spack, externals, lines_on_builds
 
 from .partitions import mode_of

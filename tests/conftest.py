@@ -18,8 +18,8 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from acceptance.cli.main import main
-from acceptance.rfm import database as results
 from tests import needs, netns, started
+from tests import stored as results
 from tests.places import ROOT
 
 DATA = ROOT / "tests/data"

@@ -1,8 +1,8 @@
 """Nights of pairs of nodes, of which one becomes slow, or gets other software."""
 
-from acceptance.regressions.history.reader import load
 from acceptance.regressions.judge import judge
 from tests.made import SOFTWARE, Case, Database, noisy
+from tests.stored import load
 
 #: The first night of the change; three times as late where the pairs take turns.
 BAD = 70

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from acceptance.core.text import table
 from acceptance.launch.partition_size import usable_cores
-from acceptance.rfm import database
+from tests import stored as database
 from tests.places import ROOT, WHEELS
 
 PAIRS = 5

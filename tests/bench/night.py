@@ -17,6 +17,7 @@ from unittest import mock
 import numpy as np
 
 from acceptance.core.text import table
+from acceptance.ledger import Runs, Samples
 from acceptance.regressions.history import columns
 from acceptance.regressions.history.series import (
     CaseHistory,
@@ -27,7 +28,6 @@ from acceptance.regressions.history.series import (
     Series,
 )
 from acceptance.regressions.judge import judge
-from acceptance.store import Runs, Samples
 from tests.made import FIRST, NIGHT
 
 METRICS, SETS = 20, 4

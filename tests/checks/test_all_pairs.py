@@ -2,9 +2,9 @@
 
 import pytest
 
-from acceptance.rfm import database as results
 from acceptance.suites import all_pairs, check_of
 from tests import made_matrices, netns
+from tests import stored as results
 from tests.needs import skip_for
 
 FOUR = ("node1", "node2", "node3", "node4")

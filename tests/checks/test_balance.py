@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from acceptance.core.paths import ROOT
-from acceptance.rfm import database as results
+from tests import stored as results
 
 LATENCY = "osu/osu_latency.openmpi.txt"
 CHECKS = ("-c", "checks/osu.py", "-c", "checks/balance.py")

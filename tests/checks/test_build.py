@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.rfm import database as results
 from acceptance.software import Spack, externals
 from acceptance.suites import hpcc, npb
+from tests import stored as results
 from tests.conftest import MIRROR, Result, Site
 from tests.needs import requires, requires_cores
 from tests.places import HERE, ROOT

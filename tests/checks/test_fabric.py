@@ -10,7 +10,7 @@ import socket
 
 import pytest
 
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.places import ROOT
 from tests.sysfs import Sysfs
 

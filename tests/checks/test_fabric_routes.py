@@ -9,10 +9,10 @@ import pytest
 
 from acceptance.core import state_files
 from acceptance.fabric import Facts, view
-from acceptance.rfm import database as results
 from checks import whole_fabric
 from checks.fabric_routes import AFTER, BEFORE, ROUNDS, FabricRoutes
 from tests import ibsim, made_matrices, needs, netns
+from tests import stored as results
 from tests.needs import skip_for
 from tests.routed import Routed
 

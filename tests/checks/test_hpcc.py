@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from acceptance import references
-from acceptance.rfm import database as results
 from acceptance.suites import hpcc
+from tests import stored as results
 from tests.conftest import only_case, only_problem
 from tests.needs import requires
 from tests.places import REFERENCE

@@ -8,9 +8,9 @@ import pytest
 
 from acceptance.detection.constants import VANISHED_BEFORE
 from acceptance.launch.partition_size import process_counts, usable_cores
-from acceptance.rfm import database as results
 from acceptance.rfm import rows
 from acceptance.suites import imb
+from tests import stored as results
 from tests.conftest import needs_wheels
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from acceptance.rfm import database
 from acceptance.software import broken_promise, externals, prepared
 from acceptance.suites import SUITES
 from tests import module_systems
+from tests import stored as database
 from tests.checks.test_own_configuration import OwnSite
 from tests.conftest import BIN, needs_wheels
 from tests.needs import requires

@@ -8,9 +8,9 @@ from statistics import median
 import pytest
 
 from acceptance.launch import placement
-from acceptance.rfm import database as results
 from acceptance.suites import check_of, find
 from tests import netns
+from tests import stored as results
 from tests.checks.test_two_nodes import MPIS, mpi
 from tests.conftest import needs_wheels, only_problem
 from tests.needs import requires_cores, skip_for

@@ -9,10 +9,10 @@ from reframe.core.exceptions import LoggingError
 from reframe.core.logging import MultiFileHandler
 
 from acceptance.core.errors import MESSAGE, QUOTED, ParseError
-from acceptance.rfm import database as results
 from acceptance.rfm import run_log
 from checks.outputs import bound_message, bound_tail
 from checks.reframe_patches import let_stops_through, tell_lost_line
+from tests import stored as results
 from tests.conftest import DATA, Site
 
 #: A line of 8 MB on the standard error, which ends with what a terminal obeys; a table after which

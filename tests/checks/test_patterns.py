@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from acceptance.rfm import database as results
 from acceptance.software import externals
 from acceptance.suites import patterns
+from tests import stored as results
 from tests.conftest import Site
 from tests.needs import requires, requires_cores
 from tests.places import WHEELS

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from acceptance.core.paths import ROOT
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.conftest import BIN, Site, needs_wheels
 
 README = (ROOT / "checks/README.md").read_text()

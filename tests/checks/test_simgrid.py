@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from acceptance.rfm import database as results
 from acceptance.simulation import simgrid_version
 from acceptance.suites import SUITES, npb
+from tests import stored as results
 from tests.checks.test_balance import slower
 from tests.conftest import DATA, MIRROR, ROOT, Site
 from tests.needs import requires

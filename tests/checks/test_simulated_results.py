@@ -6,8 +6,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.references import recordings
-from acceptance.rfm import database
 from acceptance.simulation import simgrid_version
+from tests import stored as database
 from tests.conftest import DATA, ROOT, Site
 from tests.needs import requires
 

@@ -12,8 +12,8 @@ import reframe
 from reframe.core.schedulers import slurm
 
 from acceptance.core import machine
-from acceptance.rfm import database as results
 from checks import reframe_patches
+from tests import stored as results
 from tests.conftest import DATA
 
 CASE = ("-c", "checks", "-r", "-n", r"Barrier%np=2%placement=intra-node")

@@ -15,8 +15,8 @@ from acceptance.fabric import Facts
 from acceptance.fabric.counters import bytes_moved
 from acceptance.fabric.link_report import parse as read_links
 from acceptance.launch.placement import Layout, exported, family, misplaced, place, read_ranks
-from acceptance.rfm import database as results
 from acceptance.suites import imb
+from tests import stored as results
 from tests.conftest import needs_wheels, only_problem
 from tests.needs import NODES, requires_cores, skip_for, why_no_mpi
 from tests.netns import CONTROL, DEVICE, MEMORY, NAMES, Pair, why_not

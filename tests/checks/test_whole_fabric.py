@@ -9,8 +9,8 @@ import pytest
 from acceptance.campaigns.protocol import build, findings
 from acceptance.core.paths import Workspace
 from acceptance.fabric import view
-from acceptance.rfm import database as results
 from tests import ibsim
+from tests import stored as results
 from tests.conftest import Site
 from tests.places import ROOT
 from tests.utils.fabric.view import faults as those

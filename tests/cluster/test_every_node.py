@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from acceptance.rfm import database as results
+from tests import stored as results
 
 CASES = ("-n", "(Barrier|Allreduce)%np=2%placement=inter-node")
 NIGHT = ("nightly", "--no-alerts")

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from acceptance.rfm import database as results
+from tests import stored as results
 
 CASES = "(Barrier|Allreduce)%np=2%placement=inter-node"
 

@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.fabric import Facts, limit
 from acceptance.fabric.limits import SLACK
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.cluster.sites import SERIAL
 from tests.cluster.test_measured import LARGE
 from tests.conftest import needs_wheels

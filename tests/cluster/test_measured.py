@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from acceptance.launch.placement import Layout, exported, family, misplaced, place, read_ranks
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.checks.test_two_nodes import SWING
 from tests.cluster.sites import STARTS, programs_of
 from tests.conftest import needs_wheels

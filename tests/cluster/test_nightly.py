@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.config.test_nightly_files import here, scron
 from tests.conftest import BIN
 from tests.places import PATIENCE

@@ -3,9 +3,9 @@
 import pytest
 
 from acceptance.nodes import FAILING
-from acceptance.rfm import database as results
 from acceptance.suites import all_pairs
 from tests import patterns_program
+from tests import stored as results
 from tests.cluster.sites import SERIAL
 from tests.conftest import needs_wheels, only_problem
 

@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.launch.placement import read_ranks
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.checks.test_build import (
     SHA_OF_OSU,
     archive,

@@ -7,7 +7,7 @@ import runpy
 import pytest
 
 from acceptance.core.paths import ROOT
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.conftest import needs_wheels
 from tests.places import WHEELS
 

@@ -11,10 +11,10 @@ from acceptance.core import words
 from acceptance.core.text import one_line
 from acceptance.core.words import direction
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
+from acceptance.ledger import Case
 from acceptance.nodes import FAILING, PairFinding, finding_of
 from acceptance.nodes.culprits.model import CABLE, NOT_JUDGED
 from acceptance.references import source_of
-from acceptance.rfm import Case
 from acceptance.simulation import Injected
 from acceptance.verdict import Verdict
 

@@ -18,14 +18,16 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.words import is_simulated, model_of
 from acceptance.fabric import view
+from acceptance.ledger import Session
 from acceptance.regressions import new_baseline
 from acceptance.regressions.history import reader
-from acceptance.rfm import ReframeProcess, Session, database, reframe_environment, reframe_program
+from acceptance.rfm import ReframeProcess, reframe_environment, reframe_program
 from acceptance.simulation import DEFECTS, Injected
 from acceptance.simulation.defects import VARIABLE
 from acceptance.simulation.systems import BUILT, DERIVED, require
 from acceptance.suites.patterns import SOURCES
 from acceptance.verdict import Status, Verdict, conclude
+from tests import stored as database
 from tests.drills.outcome import Outcome, outcomes
 
 #: The check files that touch each fault, of few seconds: links, and all pairs of nodes.
@@ -36,7 +38,7 @@ HISTORY = 7
 MOST = 6
 #: Seconds that the build may take; what a healthy run leaves for the next one to compare with.
 _PATIENCE = 300.0
-_KEPT = ("results.db", "results.db.sums", "fabric")
+_KEPT = ("results.db", "ledger", "fabric")
 
 
 @dataclass(frozen=True)

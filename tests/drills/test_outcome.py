@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from acceptance.core.findings import Observation
+from acceptance.ledger import Case, Metric
 from acceptance.nodes import PairFinding
 from acceptance.nodes.culprits import Culprit
-from acceptance.rfm import Case, Metric
 from acceptance.simulation import Injected
 from acceptance.verdict import Status, Verdict
 from tests.drills.outcome import NONE, RIGHT, UNTOLD, WRONG, outcomes

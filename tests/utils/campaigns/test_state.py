@@ -21,9 +21,9 @@ from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT
 from acceptance.launch import SlurmFault, SlurmNode
+from acceptance.ledger import Session
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
-from acceptance.rfm import database
 from acceptance.rfm.environment import LINK_JOBS, reframe_environment
 from acceptance.verdict import CaseResult, Status, SuiteUse, Verdict
 from tests.places import HERE
@@ -397,7 +397,7 @@ def test_a_full_disk_is_reported_and_no_traceback(site, monkeypatch):
     )
 
 
-def test_what_a_later_attempt_has_again_counts_once(folder, monkeypatch):
+def test_what_a_later_attempt_has_again_counts_once(folder):
     def case(where, result):
         return SimpleNamespace(name="X", where=where, result=result)
 
@@ -406,14 +406,14 @@ def test_what_a_later_attempt_has_again_counts_once(folder, monkeypatch):
         # Of one test, all of which is repeated as long as a part of it is left.
         "second": [case("a", "pass"), case("b", "pass")],
     }
-    monkeypatch.setattr(
-        conclusion.database, "session",
-        lambda _, uuid: database.Session(uuid, 0, 0, "", "", "", 0, tuple(found[uuid])),
-    )  # fmt: skip
+
+    def session(uuid):
+        return Session(uuid, 0, 0, "", "", "", 0, tuple(found[uuid]))
+
     state = begin(folder)
     state.steps[0].state = campaign.DONE
     state.steps[0].attempts = [campaign.Attempt(uuid, "", session=uuid) for uuid in found]
-    (session,) = conclusion.stopped(state, folder / "results.db")
+    (session,) = conclusion.stopped(state, SimpleNamespace(session=session))
     assert [(one.where, one.result) for one in session.cases] == [("c", "fail")]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance import claims, references
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.made import Database
 from tests.utils.claims.made import copy_of_references, write
 from tests.utils.claims.made_world import DAY, NOW

@@ -5,7 +5,7 @@ import pytest
 from acceptance import claims, references
 from acceptance.claims import FAILS, HOLDS
 from acceptance.core.words import sized
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.made import Case, Database
 from tests.utils.claims.second_reading import REFERENCE
 

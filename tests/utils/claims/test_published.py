@@ -7,7 +7,7 @@ import pytest
 from acceptance import claims, references
 from acceptance.claims import FAILS, HOLDS
 from acceptance.references import PARAMETERS, RELATIONS
-from acceptance.rfm import database as results
+from tests import stored as results
 from tests.made import Database
 from tests.utils.claims import favour
 from tests.utils.claims.made_world import SIZES, store, world

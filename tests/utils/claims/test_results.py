@@ -1,15 +1,14 @@
-"""Claims out of the store: the same results as when all sessions are decoded."""
+"""Claims by the rows of the ledger: the same results as when all sessions are decoded."""
 
 import random
 
 import pytest
 
 from acceptance import claims, references
-from acceptance.rfm import SessionFault
-from acceptance.rfm import database as results
-from acceptance.rfm.archive import pack
-from acceptance.rfm.rows import listed
+from acceptance.claims import results
+from acceptance.ledger import Ledger, SessionFault
 from tests.made import Database
+from tests.stored import opened
 from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
 from tests.utils.claims.made_world import DAY, NOW
 
@@ -29,13 +28,8 @@ def library(tmp_path_factory):
     return references.load(folder)
 
 
-@pytest.fixture
-def store(tmp_path):
-    return tmp_path / "store/samples.duckdb"
-
-
 def night(rng, *, odd):
-    """Return the cases of a night; an odd one has what is in no store."""
+    """Return the cases of a night; an odd one has what no rows tell."""
     cases = []
     for benchmark in BENCHMARKS:
         for where in (OLD, NEW, "other:part"):
@@ -64,69 +58,51 @@ def made(path, seed, nights=6, odd=True):
     return database
 
 
-def said(library, path, store=None, window=30.0, system="mine"):
-    outcomes = claims.report.evaluate_database(library, path, [], system, window, store)
+def said(library, path, window=30.0):
+    outcomes = claims.report.evaluate_database(library, opened(path), [], "mine", window)
     return claims.report.as_data(outcomes)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_odd_sessions_give_the_same_results(library, store, tmp_path, seed):
+def test_odd_sessions_give_the_same_results(library, tmp_path, monkeypatch, seed):
     path = made(tmp_path / "db", seed).path
     states = set()
     for window in (0.5, 2.0, 30.0):
-        found = said(library, path, store, window)
-        assert found == said(library, path, None, window)
+        found = said(library, path, window)
+        with monkeypatch.context() as patched:
+            patched.setattr(results, "sessions", lambda past, _: past.sessions())
+            assert found == said(library, path, window)
         states |= {each["state"] for each in found["claims"]}
     assert {"holds", "fails"} & states
 
 
-def test_only_sessions_are_decoded_that_the_store_does_not_hold_whole(
-    library, store, tmp_path, monkeypatch
-):
+def test_only_sessions_are_decoded_that_the_rows_do_not_tell_whole(library, tmp_path, monkeypatch):
     database = made(tmp_path / "db", 1, odd=False)
-    expected = said(library, database.path, store)
     decoded = []
-    read = results._session
+    read = Ledger.session
     monkeypatch.setattr(
-        results, "_session", lambda *three: decoded.append(three[1]) or read(*three)
+        Ledger, "session", lambda past, uuid: decoded.append(uuid) or read(past, uuid)
     )
-    assert said(library, database.path, store) == expected
+    said(library, database.path)
     assert decoded == []
     rng = random.Random(9)
     cases = night(rng, odd=False)
     next(case for case in cases if case.system == "other").result = "fail"  # nobody asks for it
     database.add(cases)
-    said(library, database.path, store)
+    said(library, database.path)
     assert decoded == []
     cases = night(rng, odd=False)
     next(case for case in cases if case.system == "mine").result = "fail"
     uuid = database.add(cases)
-    said(library, database.path, store)
+    said(library, database.path)
     assert decoded == [uuid]
 
 
-def test_archived_sessions_count_with_the_store_and_without(library, store, tmp_path):
-    database = made(tmp_path / "db", 2)
-    expected = said(library, database.path)
-    assert expected["counts"]["not measured"] < len(expected["claims"])
-    rows = listed(database.path)[:4]
-    pack.write(database.path, rows)
-    database.connection.executemany(
-        "DELETE FROM sessions WHERE uuid = ?", [(row.uuid,) for row in rows]
-    )
-    database.connection.commit()
-    assert said(library, database.path) == expected
-    assert said(library, database.path, store) == expected
-
-
-def test_a_session_that_cannot_be_read_is_the_same_fault(library, store, tmp_path):
+def test_a_session_that_cannot_be_read_is_a_fault(library, tmp_path):
     database = made(tmp_path / "db", 3)
     database.connection.execute(
         "UPDATE sessions SET json_blob = substr(json_blob, 2) WHERE rowid = 2"
     )
     database.connection.commit()
-    with pytest.raises(SessionFault) as by_store:
-        said(library, database.path, store)
-    with pytest.raises(SessionFault) as without:
+    with pytest.raises(SessionFault, match="is malformed"):
         said(library, database.path)
-    assert str(by_store.value) == str(without.value)

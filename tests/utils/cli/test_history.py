@@ -10,10 +10,10 @@ import pytest
 from acceptance.cli.history import BLOCKS, PLAIN, fits, sparkline
 from acceptance.detection.constants import FEWEST
 from acceptance.regressions import judge
-from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import day
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
 from tests.places import ROOT
+from tests.stored import load, opened
 from tests.terminal import on_terminal
 
 
@@ -132,7 +132,7 @@ def test_whatever_the_gate_alarms_is_shown(path, run, tmp_path, monkeypatch, mad
     )
     monkeypatch.setenv("ACCEPTANCE_REFERENCE", str(reference))
     nights(path, **made)
-    gate = judge.for_gate(path, reference)
+    gate = judge.for_gate(opened(path), reference)
     alarmed = {
         (alert.id, name)
         for alert in gate.alerts

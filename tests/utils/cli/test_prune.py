@@ -2,14 +2,16 @@
 
 import json
 import re
+import sqlite3
+import time
 
 import pytest
 
-from acceptance.rfm import checksums, lost, rows
-from acceptance.rfm.archive import files
+from acceptance.ledger import results_db
+from acceptance.ledger.session_schema import decode
+from tests import made
 from tests.conftest import Site
 from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
-from tests.utils.rfm import test_archive
 
 READERS = (
     ("history", "--format", "json"),
@@ -19,6 +21,32 @@ READERS = (
     ("claims", "--system", "mine", "--format", "json"),
     ("gate", "--session", "00000001", "--format", "json"),
 )
+#: Sessions that ended more than 400 days ago, and all.
+AGED, COUNT = 5, 8
+
+
+def fill(path, aged=AGED, count=COUNT, more=None):
+    """Make a database as ReFrame does; `more` has cases by the number of their session."""
+    limit = time.time() - 400 * made.NIGHT
+    new = made.Database(path)
+    for night in range(count):
+        start = limit + (night - aged) * made.NIGHT
+        cases = [made.one_night(night, number, None, made.SIZES, 0.01) for number in range(2)]
+        if night == 1:
+            cases[0].metrics["odd"] = (float("nan"), "us")
+        new.add([*cases, *(more or {}).get(night, ())], start=start)
+    run = new.connection.execute
+    for uuid, blob in run("SELECT uuid, json_blob FROM sessions").fetchall():
+        for case in decode(blob)[1]:
+            row = (case.name, case.system, case.partition, case.environ)
+            end = case.job_completion_time_unix
+            run("INSERT INTO testcases VALUES(?,?,?,?,?,?,?)", (*row, end, uuid, f"{uuid}:0:0"))
+    new.connection.commit()
+    new.connection.close()
+
+
+def held(site):
+    return [row.uuid[:8] for row in results_db.sessions(site.database)]
 
 
 def answers(site):
@@ -36,24 +64,20 @@ def pruned(tmp_path_factory):
     folder = copy_of_references(site.folder)
     write(folder, {"value": "5"})
     site.environment["ACCEPTANCE_REFERENCE"] = str(folder)
-    results = {0: [result(OLD, 10.0)[1]], test_archive.COUNT - 1: [result(NEW, 8.0)[1]]}
-    test_archive.fill(site.database, more=results)
+    fill(site.database, more={0: [result(OLD, 10.0)[1]], COUNT - 1: [result(NEW, 8.0)[1]]})
     before = answers(site)
     dry = site.acceptance("sessions", "prune", "--keep", "400d", "--dry-run")
-    assert not files.folder(site.database).exists()
+    assert len(held(site)) == COUNT
     return site, before, dry, site.acceptance("sessions", "prune", "--keep", "400d")
 
 
-def test_reframe_has_deleted_what_was_moved_and_nobody_notices(pruned):
+def test_reframe_has_deleted_what_is_old_and_nobody_notices(pruned):
     site, before, dry, done = pruned
-    assert (dry.status, "5 sessions would be moved, of 2" in dry.output) == (0, True)
+    assert (dry.status, "5 sessions would be deleted, of 2" in dry.output) == (0, True)
     assert (done.status, done.errors) == (0, "")
-    backup, archive, moved = done.output.splitlines()
-    assert backup.startswith(f"backup {files.folder(site.database)}/results.db-2")
-    assert str(files.files(site.database)[0]) in archive
-    assert "5 sessions moved" in moved
-    assert "the database holds 3, the archive 5" in moved
-    assert len(rows.held(site.database)) == 3
+    assert "5 sessions deleted, of 2" in done.output
+    assert "the ledger has all 8" in done.output
+    assert held(site) == [f"{number:08x}" for number in range(5, 8)]
     log = "".join(path.read_text() for path in (site.var / "log").glob("*.log"))
     assert log.count("deleted successfully") == 5
     after = answers(site)
@@ -62,28 +86,41 @@ def test_reframe_has_deleted_what_was_moved_and_nobody_notices(pruned):
     assert claim["state"] == "holds"
 
 
-def test_an_archive_that_is_lost_is_no_deletion_of_reframe(site, pruned):
+def test_a_ledger_that_is_lost_then_is_told(site, pruned):
     site.take_over(pruned[0])
-    (file,) = files.files(site.database)
-    file.unlink()
-    missed = lost.lost_sessions(site.database)
-    assert len(missed) == 5
-    doctor = site.acceptance("doctor", "--format", "json").data
-    assert {row["state"] for row in doctor if row["what"] == "sessions"} == {"BROKEN"}
-    uuid = rows.held(site.database)[-1].uuid
-    kinds = {p["kind"] for p in site.gate("--session", uuid)[1]["problems"]}
-    assert "sessions-gone" in kinds
-    assert checksums.read(site.database).kind(missed[0]) == checksums.ARCHIVED
+    for file in (site.var / "ledger").glob("*.parquet"):
+        file.unlink()
+    done = site.acceptance("sessions")
+    assert "5 sessions before its first one were deleted, and nobody read them" in done.errors
 
 
-def test_what_is_put_back_is_in_the_database_and_counts_once(site, pruned):
-    site.take_over(pruned[0])
-    done = site.acceptance("sessions", "prune", "--restore", "00000001", "00000002")
-    assert (done.status, done.output.split(" put")[0]) == (0, "2 sessions")
-    assert len(rows.held(site.database)) == 5
-    assert answers(site)[:4] == pruned[1][:4]
-    done = site.acceptance("sessions", "prune", "--restore", "0000")
-    assert (done.status, "holds 5 sessions that begin with 0000" in done.errors) == (2, True)
+def test_what_cannot_be_read_and_what_changed_stays(site):
+    site.var.mkdir()
+    fill(site.database)
+    database = sqlite3.connect(site.database)
+    database.execute("UPDATE sessions SET json_blob = '{' WHERE rowid = 1")
+    database.commit()
+    assert site.acceptance("sessions").status == 1
+    database.execute("UPDATE sessions SET json_blob = json_blob || ' ' WHERE rowid = 2")
+    database.commit()
+    database.close()
+    done = site.acceptance("sessions", "prune", "--keep", "400d")
+    assert (done.status, "3 sessions deleted" in done.output) == (0, True)
+    assert "1 session as old stay, which the ledger has not: 00000000" in done.errors
+    assert "1 session as old stay, which changed since: 00000001" in done.errors
+    assert held(site)[:3] == ["00000000", "00000001", "00000005"]
+
+
+def test_a_run_under_way_is_waited_for(site):
+    site.var.mkdir()
+    fill(site.database)
+    begun = {"number": 1, "began": "2026-11-22T21:00:00", "arguments": ["-r"], "ended": 0}
+    there = {"host": "elsewhere", "boot": "other space", "process": 1, "ticks": "1"}
+    (site.var / "runs").mkdir()
+    (site.var / "runs/1.json").write_text(json.dumps({**begun, **there, "killed": False}))
+    done = site.acceptance("sessions", "prune", "--keep", "400d")
+    assert (done.status, "is under way; wait for it, or end it" in done.errors) == (2, True)
+    assert len(held(site)) == COUNT
 
 
 @pytest.mark.parametrize(
@@ -93,17 +130,16 @@ def test_what_is_put_back_is_in_the_database_and_counts_once(site, pruned):
         (("--keep", "30d"), "detection looks back 240 nights, a baseline takes 14; at least 240d"),
         (("--keep", "soon"), "write 400d"),
         (("--keep", "400d"), "results.db: no such file"),
-        ((), "one of the arguments --keep --restore is required"),
+        ((), "the following arguments are required: --keep"),
     ],
 )
 def test_what_cannot_be_is_refused(site, words, says):
     done = site.acceptance("sessions", "prune", *words)
     assert (done.status, says in done.errors) == (2, True)
-    assert not files.folder(site.database).exists()
 
 
 def test_nothing_old_is_said(site):
     site.var.mkdir()
-    test_archive.fill(site.database, old=0, count=1)
+    fill(site.database, aged=0, count=1)
     done = site.acceptance("sessions", "prune", "--keep", "2y")
-    assert (done.status, "no session is older than 730 days" in done.output) == (0, True)
+    assert (done.status, "0 sessions deleted" in done.output) == (0, True)

@@ -5,8 +5,8 @@ import pytest
 
 from acceptance.comparison import SideFault, Word, compare, read
 from acceptance.comparison.sides import find
-from acceptance.regressions.history import load
 from tests.made import SIZES, SOFTWARE, Case, Database, nights, noisy, one_night
+from tests.stored import load
 
 NIGHTS = 20
 

@@ -9,8 +9,8 @@ import pytest
 from acceptance import guidelines
 from acceptance.guidelines.evaluate import _RULES, FLOOR, FLOOR_SINGLE, evaluate
 from acceptance.guidelines.sweeps import collect, deviation, jumps, roughness
+from acceptance.ledger import Case, Metric, Session
 from acceptance.rfm import configuration as site
-from acceptance.rfm.records import Case, Metric, Session
 from acceptance.suites import imb, osu
 from tests.made import Case as MadeCase
 from tests.made import Database

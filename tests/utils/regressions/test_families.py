@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from acceptance.regressions.history.reader import load
 from acceptance.regressions.judge import judge
 from tests.made import nights, one_night
 from tests.made_pairs import BAD, judged_nights
+from tests.stored import load
 
 #: Ten sizes of a message.
 SIZES = tuple(2**power for power in range(3, 23, 2))

@@ -9,10 +9,9 @@ import pytest
 from acceptance import references
 from acceptance.core.paths import ROOT
 from acceptance.detection.constants import FEWEST, SERIES
-from acceptance.regressions.history.reader import load
+from acceptance.ledger import ResultsFault
 from acceptance.regressions.judge import for_gate, judge
 from acceptance.regressions.progress.families import threshold
-from acceptance.rfm.database import ResultsFault
 from tests.made import (
     COMMAND,
     FIRST,
@@ -26,6 +25,7 @@ from tests.made import (
     one_night,
 )
 from tests.places import REFERENCE
+from tests.stored import load, opened
 
 #: Night on which something happens; metrics of a case, and of all of them.
 BAD = 30
@@ -565,16 +565,16 @@ def test_another_problem_size_leaves_the_first_one_vanished(path):
 
 def test_the_gate_judges_as_of_its_session(path):
     nights(path, 45, from_night(BAD))
-    early = for_gate(path, REFERENCE, f"{BAD - 2:08x}-0000-4000-8000-000000000000")
+    early = for_gate(opened(path), REFERENCE, f"{BAD - 2:08x}-0000-4000-8000-000000000000")
     assert (early.alerts, early.judged) == ((), ALL)
-    assert len(for_gate(path, REFERENCE).alerts) == 1
+    assert len(for_gate(opened(path), REFERENCE).alerts) == 1
     with pytest.raises(ResultsFault, match="holds no session nobody"):
-        for_gate(path, REFERENCE, "nobody")
+        for_gate(opened(path), REFERENCE, "nobody")
 
 
 def test_the_gate_says_when_the_references_cannot_be_read(path, tmp_path, monkeypatch):
     nights(path, FEWEST, cases=2)
-    judgement = for_gate(path, tmp_path / "nothing")
+    judgement = for_gate(opened(path), tmp_path / "nothing")
     assert judgement.judged == 2 * EACH
     assert judgement.fault.startswith("no drift can be found: ")
 

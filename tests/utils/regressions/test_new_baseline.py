@@ -10,10 +10,10 @@ from acceptance import references
 from acceptance.core.paths import ROOT
 from acceptance.detection.constants import BASELINE_FEWEST
 from acceptance.regressions.changes import baseline_of
-from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import day, software_text
 from acceptance.regressions.new_baseline import BaselineFault, propose, select, write
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
+from tests.stored import load
 
 HEADER = "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note"
 

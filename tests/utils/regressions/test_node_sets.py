@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from acceptance.regressions.history import columns
-from acceptance.regressions.history.reader import load
 from acceptance.regressions.judge import judge
 from acceptance.regressions.progress import update
 from acceptance.regressions.spells_of_changes import on_same_nodes
 from tests.made import nights
+from tests.stored import load
 
 KINDS = 4
 

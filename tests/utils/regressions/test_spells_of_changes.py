@@ -1,11 +1,11 @@
 """What became worse, and when: the same from what is kept of the nights as from the first one."""
 
 from acceptance.regressions import spells_of_changes as module
-from acceptance.regressions.history.reader import load
 from acceptance.regressions.judge import judge
 from acceptance.regressions.spells_of_changes import shared
 from tests.made_pairs import BAD, judged_nights
 from tests.made_series import Made
+from tests.stored import load
 
 
 def worse(history, place):

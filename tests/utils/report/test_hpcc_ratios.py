@@ -3,8 +3,8 @@
 import pytest
 
 from acceptance import references
+from acceptance.ledger import Case, Metric, Session
 from acceptance.report.pages import hpcc
-from acceptance.rfm.records import Case, Metric, Session
 from acceptance.suites.hpcc import RATIOS
 from tests.places import REFERENCE
 

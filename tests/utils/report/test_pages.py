@@ -12,9 +12,9 @@ from acceptance.report import addresses
 from acceptance.report.rendering import NONE
 from acceptance.report.runs import Outcome, outcome, told
 from acceptance.report.source import Source
-from acceptance.rfm import database
 from acceptance.verdict import Problem, Status, Verdict, stored
 from tests import report_data
+from tests import stored as database
 from tests.browser import PHONE, axe, browser, open_page, overflow, page  # noqa: F401
 from tests.made import FIRST, NIGHT, Case, Database
 

@@ -7,10 +7,10 @@ import pytest
 from acceptance import references
 from acceptance.references import ReferenceFault, recordings
 from acceptance.regressions import BaselineFault, new_baseline
-from acceptance.regressions.history import load as history_of
 from acceptance.simulation import judging
 from tests import made
 from tests.places import ROOT
+from tests.stored import load as history_of
 
 MODEL = "simulated-koop2008"
 KEYS = {"np": "2", "nodes": "2", "placement": "inter-node", "buffers": "same"}

@@ -1,11 +1,11 @@
 """Counters of errors that stand, by what earlier sessions have read."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
 from acceptance.core.findings import Observation
-from acceptance.rfm import Case, Session, database
+from acceptance.ledger import Case, Session
 from acceptance.verdict.conclude import standing_counters
 
 DAY = 86400.0
@@ -28,13 +28,23 @@ def session(days, *cases):
     return Session(f"ago{days}", end - 60, end, "host", "reframe", "", 0, cases)
 
 
+@dataclass
+class Past:
+    """A ledger with some sessions, the newest first."""
+
+    before: tuple = ()
+
+    def sessions_of_check(self, check, before):
+        assert (check, before) == ("LinkCheck", NOW - 60)
+        return iter(self.before)
+
+
 @pytest.fixture
-def changes(monkeypatch, tmp_path):
+def changes():
     """Say what became of the counters of a session, given those before it, the newest first."""
 
     def change(*cases, before=()):
-        monkeypatch.setattr(database, "sessions_of_check", lambda *_: iter(before))
-        found = standing_counters(tmp_path / "results.db", session(0, *cases))
+        found = standing_counters(Past(before), session(0, *cases))
         return [counter.change for counter in found]
 
     return change
@@ -78,8 +88,7 @@ def test_each_counter_is_one_line(changes):
     ]  # fmt: skip
 
 
-def test_the_text_and_the_data_of_a_counter(monkeypatch, tmp_path):
-    monkeypatch.setattr(database, "sessions_of_check", lambda *_: iter(()))
-    (found,) = standing_counters(tmp_path, session(0, case(7)))
+def test_the_text_and_the_data_of_a_counter():
+    (found,) = standing_counters(Past(), session(0, case(7)))
     assert found.text == "node1 mlx5_0/1: link_downed stands at 7 (first reading)"
     assert replace(found, before=4, days=2.0).as_data()["before"] == 4

@@ -5,7 +5,7 @@ import pytest
 
 from acceptance.core.pairs import PairResult
 from acceptance.launch import SlurmNode
-from acceptance.rfm import Case, Metric, Session
+from acceptance.ledger import Case, Metric, Session
 from acceptance.rfm.configuration import Site
 from acceptance.verdict import (
     Nodes,

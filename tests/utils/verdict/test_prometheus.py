@@ -13,7 +13,7 @@ from acceptance.alerts import acknowledgements, notify
 from acceptance.core.findings import Observation
 from acceptance.core.paths import ROOT
 from acceptance.fabric.view import kinds
-from acceptance.rfm.records import Case, Metric, Session
+from acceptance.ledger import Case, Metric, Session
 from acceptance.verdict import prometheus as export
 from acceptance.verdict.model import Verdict
 from tests import made

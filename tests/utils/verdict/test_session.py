@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from acceptance.core.paths import ROOT
-from acceptance.rfm import Metric
+from acceptance.ledger import Metric
 from acceptance.rfm import check_files as checkfiles
 from acceptance.verdict import judge_cases
 from acceptance.verdict.model import Status, Verdict

@@ -11,10 +11,10 @@ from acceptance.alerts import messages
 from acceptance.alerts.messages import News
 from acceptance.core import words
 from acceptance.regressions import judge
-from acceptance.regressions.history import load
 from acceptance.verdict.model import Verdict
 from tests import made
 from tests.alerted import ALERT, NOW
+from tests.stored import load, opened
 
 BY = "SimGrid 3.32"
 REAL, MODEL = "koop2008", "simulated-koop2008"
@@ -42,7 +42,7 @@ def test_a_fault_of_one_makes_no_alert_of_the_other(tmp_path, faulty):
     of_one = "of_model" if faulty == MODEL else "of_real"
     path = both(tmp_path / "results.db", **{of_one: worse})
     for system in (REAL, MODEL):
-        found = judge.for_gate(path, tmp_path, simulated=system == MODEL)
+        found = judge.for_gate(opened(path), tmp_path, simulated=system == MODEL)
         assert found.systems == (system,)
         assert found.apart == (MODEL if system == REAL else REAL,)
         assert {alert.system for alert in found.alerts} == ({system} if system == faulty else set())
@@ -59,7 +59,7 @@ def test_a_real_system_is_judged_as_if_there_were_no_model(tmp_path):
             start=made.FIRST + made.NIGHT * night,
             uuid=f"{2 * night:08x}-0000-4000-8000-000000000000",
         )
-    beside, by_itself = (judge.for_gate(each, tmp_path) for each in (path, alone.path))
+    beside, by_itself = (judge.for_gate(opened(each), tmp_path) for each in (path, alone.path))
     assert (beside.judged, beside.waiting) == (by_itself.judged, by_itself.waiting)
     assert beside.alerts == by_itself.alerts
     assert beside.alerts

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from acceptance import verdict
+from acceptance import ledger, verdict
 from acceptance.campaigns import lock
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.nodes import asked_nodes, judge_links
@@ -21,17 +21,10 @@ from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, Progre
 from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS, NODES, NODES_AGAIN, OWN
 from acceptance.core.paths import Workspace
 from acceptance.launch import slurm_nodes
+from acceptance.ledger import Ledger, ResultsFault, Session
 from acceptance.nodes import partners
 from acceptance.references import ReferenceFault
-from acceptance.rfm import (
-    ResultsFault,
-    Session,
-    SiteFault,
-    configuration,
-    database,
-    last_run,
-    marks,
-)
+from acceptance.rfm import SiteFault, configuration, last_run, marks
 from acceptance.rfm.last_run import LastRun
 from acceptance.site import partition_size
 from acceptance.verdict import (
@@ -121,8 +114,9 @@ def last_measured(
 
     Raises ResultsFault and VerdictFault where it, or its session, cannot be read.
     """
-    for uuid in reversed(database.ids(workspace.results)):
-        session = database.session(workspace.results, uuid)
+    past = ledger.of(workspace)
+    for uuid in reversed(past.ids()):
+        session = past.session(uuid)
         if all(case.simulated for case in session.cases):
             continue
         if key := campaign.id_of(session.label):
@@ -242,10 +236,10 @@ def _judge_steps(
     given.campaign, given.system = state.id, state.asked.get("system", given.system)
     parts = []
     try:
-        for session in stopped(state, workspace.results):
+        for session in stopped(state, ledger.of(workspace)):
             parts.append(Verdict())
             judge_cases(parts[-1], session)
-            compare_with_guidelines(given, workspace.results, session, config_files)
+            compare_with_guidelines(given, ledger.of(workspace), session, config_files)
             compare_with_baselines(given, session, workspace.reference)
     except ResultsFault as err:
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
@@ -271,7 +265,7 @@ def _judge_nodes(
     try:
         site = configuration.load(config_files)
         known = asked_nodes(state, site)
-        measured = sessions(state, workspace.results)
+        measured = sessions(state, ledger.of(workspace))
     except (ResultsFault, SiteFault) as err:
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
         return
@@ -290,16 +284,16 @@ def _tell_once(given: Verdict, system: dict[str, Any]) -> None:
     given.notes = [note for note in given.notes if note not in told]
 
 
-def sessions(state: State, results: Path) -> list[Session]:
+def sessions(state: State, past: Ledger) -> list[Session]:
     """Return the sessions of a campaign: of those that were stopped, the cases that were over.
 
     Raises ResultsFault when one cannot be read.
     """
     last = [step.last.session for step in state.steps if step.last and step.last.session]
-    return [*stopped(state, results), *(database.session(results, uuid) for uuid in last)]
+    return [*stopped(state, past), *(past.session(uuid) for uuid in last)]
 
 
-def stopped(state: State, results: Path) -> list[Session]:
+def stopped(state: State, past: Ledger) -> list[Session]:
     """Return the sessions of steps that were stopped, each with the cases that count.
 
     That is, those that were over and that no later attempt of the step has again.
@@ -310,7 +304,7 @@ def stopped(state: State, results: Path) -> list[Session]:
         parts: list[Session] = []
         attempts = [*step.kept, *([step.last] if step.last else [])]
         for uuid in reversed([attempt.session for attempt in attempts if attempt.session]):
-            session = database.session(results, uuid)
+            session = past.session(uuid)
             kept = tuple(
                 case
                 for case in session.cases
@@ -399,7 +393,7 @@ def _pins(state: State, workspace: Workspace) -> dict[str, list[str]]:
     """Return suspects and good partners of each partition that has suspects."""
     tolerance = tolerance_of(workspace.reference / "tolerances.yaml")
     try:
-        comparisons = compare(sessions(state, workspace.results), (), tolerance)
+        comparisons = compare(sessions(state, ledger.of(workspace)), (), tolerance)
     except (ResultsFault, ReferenceFault):  # reported when the verdict is given
         return {}
     pinned: dict[str, list[str]] = {}

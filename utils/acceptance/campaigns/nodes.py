@@ -21,9 +21,9 @@ from acceptance.launch import (
     partition_nodes,
     slurm_nodes,
 )
-from acceptance.rfm import Case
+from acceptance.ledger import Case
+from acceptance.ledger.session_schema import node_of_case
 from acceptance.rfm.configuration import Site
-from acceptance.rfm.session_schema import node_of_case
 from acceptance.verdict import Nodes, Verdict, place_of, stated_nodes
 
 #: Names of nodes that a line shows.

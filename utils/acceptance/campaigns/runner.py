@@ -7,9 +7,9 @@ import hashlib
 import os
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import IO
 
+from acceptance import ledger
 from acceptance.campaigns import runner
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.state import (
@@ -26,16 +26,8 @@ from acceptance.campaigns.state import (
 from acceptance.campaigns.steps import LINKS
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text
-from acceptance.rfm import (
-    Case,
-    ReframeProcess,
-    ResultsFault,
-    leftovers,
-    reframe_environment,
-    reframe_program,
-    run_log,
-)
-from acceptance.rfm import database as results
+from acceptance.ledger import Case, ResultsFault
+from acceptance.rfm import ReframeProcess, leftovers, reframe_environment, reframe_program, run_log
 
 #: Characters of one pattern of names; Linux takes arguments of up to 128 KiB.
 _LONGEST = 60_000
@@ -111,7 +103,7 @@ class Runner:
         if step.attempts:
             label += f".{len(step.attempts) + 1}"
         try:
-            done = concluded(step, _database_of(step, self.workspace.logs))
+            done = concluded(step, self.workspace)
         except ResultsFault as err:
             self.say(f"=== {err}; {step.name} is run as a whole")
             done = []
@@ -166,28 +158,22 @@ def _clone(workspace: Workspace) -> str:
     return hashlib.sha256(str(workspace.var).encode()).hexdigest()[:6]
 
 
-def _database_of(step: Progress, logs: Path) -> Path | None:
-    labels = [attempt.run for attempt in reversed(step.attempts) if attempt.session]
-    runs = (run_log.newest(logs, label) for label in labels)
-    return next((run.database for run in runs if run is not None and run.database), None)
-
-
 def over(case: Case) -> bool:
     """Tell whether a case of a run that was stopped had come to its end, good or bad."""
     return case.result in ("pass", "fail")
 
 
-def concluded(step: Progress, database: Path | None) -> list[str]:
+def concluded(step: Progress, workspace: Workspace) -> list[str]:
     """Return the tests of a step of which nothing is left to do, by their display names.
 
     A test that was run on several partitions or environments is one of them when all were over.
     The link check on each node is repeated as a whole: ReFrame chooses before it distributes.
     """
-    if database is None or step.name == LINKS or "--exec-policy=serial" in step.arguments:
+    if not step.kept or step.name == LINKS or "--exec-policy=serial" in step.arguments:
         return []
     cases: dict[str, dict[str, bool]] = {}
     for attempt in step.kept:
-        for case in results.session(database, attempt.session).cases:
+        for case in ledger.of(workspace).session(attempt.session).cases:
             if not case.fixture:
                 of = cases.setdefault(case.name, {})
                 of[case.where] = of.get(case.where, False) or over(case)

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from acceptance import ledger
 from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT, Workspace
-from acceptance.rfm import SelectedCase, check_files, durations, select
+from acceptance.ledger import durations
+from acceptance.rfm import SelectedCase, check_files, select
 from acceptance.rfm import configuration as site
 from acceptance.site import why_no_case
 
@@ -239,7 +241,9 @@ def preview(
         if step.name in selected
     }
     wanted = {key for of_step in keys.values() for key in of_step}
-    known = durations.durations(workspace.results, wanted) if workspace.results.exists() else {}
+    known = {}
+    if workspace.results.exists():
+        known = durations.durations(ledger.of(workspace), wanted)
     previews = []
     for step in plan:
         if step.name not in selected:

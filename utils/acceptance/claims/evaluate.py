@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from acceptance.claims import comparisons, pairs, wording
 from acceptance.claims.pairs import Figure, Pair, SideResults
 from acceptance.claims.results import Places, Value, gather
+from acceptance.ledger import Session
 from acceptance.references import Claim, ReferenceFault, Tolerances
-from acceptance.rfm import Session
 
 #: Days that the two results of a pair may lie apart.
 WINDOW = 30.0

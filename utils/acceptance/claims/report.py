@@ -4,8 +4,7 @@ The claims of a real system, evaluated on the results of its model.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -28,10 +27,10 @@ from acceptance.claims.results import Value, Wanted
 from acceptance.claims.wording import described
 from acceptance.core.errors import Fault
 from acceptance.core.words import is_simulated, model_of, read_metric
+from acceptance.ledger import Ledger, Session, reading
 from acceptance.references import Claim, Library, Side, write_parameters
-from acceptance.rfm import Session, configuration, database
+from acceptance.rfm import configuration
 from acceptance.simulation import Beyond, beyond, is_input
-from acceptance.store import open_store, reading
 
 #: What `systems.csv` says of a partition that the model knows, too.
 _FABRIC = ("technology", "rate", "lanes", "pcie", "pcie_lanes")
@@ -116,17 +115,15 @@ class UnknownSystem(Fault):
 
 def evaluate_database(
     library: Library,
-    path: Path,
+    past: Ledger,
     files: Iterable[Path],
     system: str | None,
     window: float,
-    store: Path | None = None,
 ) -> list[ClaimResult]:
-    """Evaluate the claims of a library on a database.
+    """Evaluate the claims of a library on a ledger.
 
     Of a `system`, those that name it; of a simulated one, those of the system that it models.
-    `files` are ReFrame's configuration files; `store` is the file that keeps the samples, without
-    which all sessions are decoded. Claims of a site may name what is in systems.csv, in
+    `files` are ReFrame's configuration files. Claims of a site may name what is in systems.csv, in
     the configuration, and what results exist of: a partition that an upgrade has replaced is in no
     configuration any more. Raises UnknownSystem for a system that none of these knows, and the
     faults of what is read.
@@ -140,12 +137,15 @@ def evaluate_database(
             for claim in library.claims
             if system in (None, *(side.system for side in claim.sides))
         ]
-    measured: set[str] = set()
-    with _sessions(path, store, claims, measured) as sessions:
-        if simulated:
-            results = _evaluate_on_model(claims, sessions, library, window)
-        else:
-            results = evaluate(claims, sessions, library.tolerances, window)
+    for fault in past.faults:
+        raise fault
+    places = reading.places(past, reading.ALL, None)
+    measured = {f"{place.system}:{place.partition}" for place in places}
+    sessions = results.sessions(past, Wanted(claims))
+    if simulated:
+        found = _evaluate_on_model(claims, sessions, library, window)
+    else:
+        found = evaluate(claims, sessions, library.tolerances, window)
     known = {*library.partitions, *measured}
     systems = {name.partition(":")[0] for name in known}
     named = {
@@ -165,30 +165,7 @@ def evaluate_database(
     check_partitions(library.claims, known)
     if system is not None and system not in systems:
         raise UnknownSystem(f"no system {system!r}; there are {', '.join(sorted(systems))}")
-    return results
-
-
-@contextmanager
-def _sessions(
-    path: Path, store: Path | None, claims: Sequence[Claim], measured: set[str]
-) -> Iterator[Iterator[Session]]:
-    """Give the sessions of a database, and note their partitions in `measured`."""
-
-    def noted() -> Iterator[Session]:
-        for session in database.sessions(path):
-            measured.update(f"{case.system}:{case.partition}" for case in session.cases)
-            yield session
-
-    if store is None:
-        yield noted()
-        return
-    kept = open_store(path, store)
-    try:
-        places = reading.places(kept, reading.ALL, None)
-        measured.update(f"{place.system}:{place.partition}" for place in places)
-        yield results.sessions(kept, path, Wanted(claims))
-    finally:
-        kept.release()
+    return found
 
 
 def as_data(results: Sequence[ClaimResult]) -> dict[str, Any]:

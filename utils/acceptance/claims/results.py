@@ -1,22 +1,18 @@
 """What sessions have of the sides of claims, by partition and metric.
 
-What claims ask of all sessions, out of the store: only what it lacks is decoded.
-
-The store has what passed. Sessions are decoded in which something else became of a case that a
+What claims ask of all sessions is in the rows of the ledger, as far as it passed. Sessions are
+decoded in which something else became of a case that a
 claim may ask for: it failed, was measured twice or beside another run, or has impossible values.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import groupby
-from pathlib import Path
 
 from acceptance.core.words import is_measured, read_metric
+from acceptance.ledger import Case, Entry, Ledger, Metric, Session, last_first, reading
 from acceptance.references import Claim, with_derived
-from acceptance.rfm import Case, Metric, Session, database
-from acceptance.store import Store, reading
 
 #: They follow from the number of processes and the machine: two machines seldom agree in them, and
 #: a claim that requires them states them.
@@ -172,52 +168,43 @@ def gather(claims: Iterable[Claim], sessions: Iterable[Session]) -> Places:
     return places
 
 
-def sessions(kept: Store, path: Path, wanted: Wanted) -> Iterator[Session]:
-    """Yield what `database.sessions` does, in the same order, with the cases that are wanted.
+def sessions(ledger: Ledger, wanted: Wanted) -> Iterator[Session]:
+    """Yield what `ledger.sessions` does, in the same order, with the cases that are wanted.
 
     Raises ResultsFault as that does.
     """
-    rows = {row.uuid: row for row in reading.sessions(kept)}
-    cases = reading.cases(kept, reading.ALL, None)
-    chosen = {
-        row.number: row for row in cases if wanted.has(row.system, row.partition, row.benchmark)
-    }
+    cases = reading.cases(ledger, reading.ALL, None)
+    chosen = {row.id: row for row in cases if wanted.has(row.system, row.partition, row.benchmark)}
     names = [{row[1:5] for row in some} for some in (cases, chosen.values())]
     unwanted = names[0] - names[1]
-    lacking = reading.odd_sessions(kept)
-    for places in reading.without_sample(kept, reading.ALL, None).values():
+    lacking = {entry.number for entry in ledger.entries} & reading.with_impossible(ledger)
+    for places in reading.without_sample(ledger, reading.ALL, None).values():
         lacking |= {
             place.session
             for place in places
             if wanted.asks(place.system, place.partition) and place[1:] not in unwanted
         }
-    decoded = {row.uuid for row in rows.values() if row.place in lacking or row.twice or row.fault}
-    read = database.sessions(path, only=decoded) if decoded else iter(())
-    firsts = sorted(row.run for row in rows.values())
-    ends = dict(zip(firsts, [*firsts[1:], reading.ALL], strict=True))
-    for uuid in database.last_first(path):
-        if uuid in decoded:
-            yield next(read)
-        elif uuid in rows:
-            yield _session(kept, rows[uuid], ends[rows[uuid].run], chosen)
+    passed: dict[int, list[Case]] = {}
+    for each in reading.passed(ledger, chosen):
+        metrics = tuple(_metric(*metric) for metric in each.metrics)
+        passed.setdefault(each.session, []).append(_case(chosen[each.case], metrics))
+    for entry in last_first(ledger.entries):
+        if entry.number in lacking:
+            yield ledger.session(entry.uuid)
+        else:
+            yield _session(entry, passed.get(entry.number, []))
 
 
-def _session(
-    kept: Store, row: reading.SessionRow, end: int, chosen: Mapping[int, reading.CaseRow]
-) -> Session:
-    found = reading.passed(kept, row.run, end, [*chosen])
+def _session(entry: Entry, cases: Sequence[Case]) -> Session:
     return Session(
-        uuid=row.uuid,
-        start=row.start,
-        end=row.end,
-        host="",
-        command=row.command,
-        label="",
-        aborted=int(row.aborted),
-        cases=tuple(
-            _case(chosen[number], tuple(_metric(*each[2:]) for each in metrics))
-            for (_, number), metrics in groupby(found, key=lambda each: each[:2])
-        ),
+        uuid=entry.uuid,
+        start=entry.start,
+        end=entry.end,
+        host=entry.host,
+        command=entry.command,
+        label=entry.label,
+        aborted=int(entry.aborted),
+        cases=tuple(cases),
     )
 
 

@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from acceptance import ledger
 from acceptance.cli.output import warn
+from acceptance.ledger import ResultsFault
 from acceptance.regressions import Judgement, judge
 from acceptance.regressions.history import History, load
-from acceptance.rfm import ResultsFault, lost
 
 #: What the subcommands are added to.
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -143,10 +144,8 @@ def read(options: argparse.Namespace, *, whole: bool = False) -> History:
     be read, and when it has nothing of `--system`.
     """
     db = options.db or options.workspace.results
-    workspace = options.workspace
-    if gone := lost.why_gone(db):
-        raise ResultsFault(gone)
-    history = load(db, None if whole else options.system, store=workspace.store_of(db))
+    past = ledger.of(options.workspace, options.db)
+    history = load(past, None if whole else options.system)
     for fault in history.faults:
         warn(options, fault)
     systems = (series.case.key.system for series in history.series)

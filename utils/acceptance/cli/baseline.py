@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from functools import partial
 
-from acceptance import references
+from acceptance import ledger, references
 from acceptance.cli.arguments import (
     Commands,
     add_command,
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     system = options.system or _only_system(history)
     chosen = new_baseline.select(history, options.sessions or (), options.nights)
     if is_simulated(system):
-        new_baseline.refuse_faults(options.db or options.workspace.results, chosen)
+        new_baseline.refuse_faults(ledger.of(options.workspace, options.db), chosen)
     proposal = new_baseline.propose(history, system, chosen, library)
     emit(options, proposal.changes, _COLUMNS, _said(proposal), proposal)
     say = print if options.format == "table" else partial(warn, options)

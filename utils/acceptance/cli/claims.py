@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from acceptance import guidelines, references
+from acceptance import guidelines, ledger, references
 from acceptance.claims import (
     BEYOND_MODEL,
     FAILS,
@@ -20,7 +20,7 @@ from acceptance.cli.output import emit
 from acceptance.core.text import bytes_text
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 from acceptance.guidelines import Violation
-from acceptance.rfm import configuration, database
+from acceptance.rfm import configuration
 from acceptance.verdict import Status
 
 
@@ -55,15 +55,14 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what became of claims; the exit status is 1 when one that must hold fails."""
-    db = options.db or options.workspace.results
+    past = ledger.of(options.workspace, options.db)
     library = references.load(options.workspace.reference)
     results = report.evaluate_database(
         library,
-        db,
+        past,
         options.config_files,
         options.system,
         WINDOW,
-        options.workspace.store_of(db),
     )
     shown = [result for result in results if options.all or result.state in (HOLDS, FAILS)]
     emit(
@@ -117,10 +116,9 @@ def _counted(results: Sequence[ClaimResult], options: argparse.Namespace) -> Ite
 
 def _guidelines(options: argparse.Namespace) -> int:
     """Print the findings; the exit status is 1 when one of them fails the session."""
-    db = options.db or options.workspace.results
-    uuid = database.full_id(db, options.session) if options.session else None
-    session = database.session(db, uuid)
-    earlier = guidelines.earlier(db, session)
+    past = ledger.of(options.workspace, options.db)
+    session = past.session(past.full_id(options.session) if options.session else None)
+    earlier = guidelines.earlier(past, session)
     found, failing = guidelines.judge(session, configuration.load(options.config_files), earlier)
     facts = [
         ("session", session.uuid),

@@ -5,14 +5,15 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
+from acceptance import ledger
 from acceptance.alerts import notify
 from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_database, read
 from acceptance.cli.output import warn
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
+from acceptance.ledger import ResultsFault
 from acceptance.regressions import history
-from acceptance.rfm import ResultsFault
 from acceptance.verdict import Status, Verdict, VerdictFault, conclude, prometheus
 
 #: The file of all samples, in the folder where the command was called.
@@ -65,10 +66,10 @@ def run(options: argparse.Namespace) -> int:
         if verdicts[0].simulated and options.db is None:
             measured = conclusion.last_measured(workspace, config_files, now)
         if measured:  # no simulation takes its place
-            beside = [(verdicts[0], prometheus.sessions_of(verdicts[0], workspace.results))]
+            beside = [(verdicts[0], prometheus.sessions_of(verdicts[0], ledger.of(workspace)))]
             verdicts = [measured]
         status = verdicts[0].status
-        sessions = prometheus.sessions_of(verdicts[0], options.db or workspace.results)
+        sessions = prometheus.sessions_of(verdicts[0], ledger.of(workspace, options.db))
     except (ResultsFault, VerdictFault) as err:
         warn(options, err)
         status = Status.CANNOT_JUDGE

@@ -5,11 +5,11 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
+from acceptance import ledger
 from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_confirm, add_database, add_format
 from acceptance.cli.output import emit_page, painter
 from acceptance.core.errors import Fault
-from acceptance.rfm.database import full_id
 from acceptance.verdict import Repetition, Verdict, conclude, junit, verdict_text
 
 
@@ -67,11 +67,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _of_run(options: argparse.Namespace, database: Path | None, now: datetime) -> Verdict:
+    session = options.session
+    if database and session:
+        session = ledger.of(options.workspace, database).full_id(session)
     return conclude(
         options.workspace,
         options.run_id,
         database=database,
-        session=full_id(database, options.session) if database and options.session else None,
+        session=session if database else None,
         config_files=options.config_files,
         send=options.send,
         again=Repetition(options.confirm, sys.stderr) if options.confirm else None,

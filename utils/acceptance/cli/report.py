@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from acceptance import comparison
+from acceptance import comparison, ledger
 from acceptance.campaigns import conclusion, protocol
 from acceptance.cli.arguments import Commands, add_command, add_database, day_of
 from acceptance.cli.output import warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import one_line, plural
+from acceptance.ledger import ResultsFault
 from acceptance.report import Protocol, Selection, Source, write
-from acceptance.rfm import ResultsFault, database, lost
 from acceptance.verdict import Status, conclude
 
 #: Its folder in `var/`.
@@ -63,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
     workspace: Workspace = options.workspace
     results = options.db or workspace.results
     since = options.since and datetime.combine(options.since, datetime.min.time()).timestamp()
-    named = tuple(database.full_id(results, name) for name in options.session)
+    past = ledger.of(workspace, options.db)
+    named = tuple(past.full_id(name) for name in options.session)
     source = _source(workspace, results, options.config_files, options.db is not None)
     source.selection = Selection(options.system, since, named)
     source.comparisons = tuple((_side(a), _side(b)) for a, b in options.compare)
@@ -87,9 +88,7 @@ def _side(text: str) -> str:
 def _source(
     workspace: Workspace, results: Path, config_files: Sequence[Path], foreign: bool
 ) -> Source:
-    """Return what the report is made of; raises ResultsFault where results are gone."""
-    if gone := lost.why_gone(results):
-        raise ResultsFault(gone)
+    """Return what the report is made of."""
     now = datetime.now(timezone.utc)
     source = Source(workspace, results, now, config_files=config_files)
     if not foreign:

@@ -1,4 +1,4 @@
-"""`acceptance sessions`: what the results database holds, and what is moved into the archive."""
+"""`acceptance sessions`: what was stored, and what of it ReFrame's database need not hold."""
 
 import argparse
 import re
@@ -6,6 +6,7 @@ import time
 from datetime import datetime
 from typing import Any
 
+from acceptance import ledger
 from acceptance.campaigns import Busy, lock, state
 from acceptance.cli.arguments import (
     Commands,
@@ -19,8 +20,7 @@ from acceptance.cli.output import BUSY, emit, warn
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
 from acceptance.detection.constants import BASELINE_NIGHTS, REMEMBERED, WINDOWS
-from acceptance.rfm import Session, SessionFault, database, lost, rows
-from acceptance.rfm.archive import files, move, restore
+from acceptance.ledger import Session, prune
 from acceptance.verdict import Status
 
 #: Characters of an id that a table shows at least; as many as make it unique.
@@ -35,9 +35,9 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "sessions",
-        "List stored sessions, forget or trust one, or archive old ones.",
+        "List stored sessions, forget one, or delete old ones from ReFrame's database.",
         "The newest stands last. An id, or its beginning, names a session in other commands.",
-        failed="a session cannot be read, or is not what was stored",
+        failed="a session cannot be read",
     )
     command.add_argument("--system", help="only those with cases of this system")
     command.add_argument("--since", metavar="DATE", type=day_of, help="only those that ended since")
@@ -45,63 +45,51 @@ def add(commands: Commands) -> None:
         "--forget",
         nargs="+",
         metavar="ID",
-        help="leave sessions out for good that cannot be read, or are not what was stored; with "
-        f"`{lost.GONE}` miss none any more that the database lacks",
-    )
-    command.add_argument(
-        "--trust", nargs="+", metavar="ID", help="take sessions as they are in the database now"
+        help="leave sessions out for good, as those that cannot be read; with "
+        f"`{ledger.GONE}` miss none any more that the ledger lacks",
     )
     add_database(command)
     add_format(command, "table", "csv", "json")
     command.set_defaults(run=run)
-    prune = add_command(
+    old = add_command(
         add_verbs(command),
         "prune",
-        "Move old sessions out of the database into the archive, or put them back.",
-        "They are checked, backed up, written as Parquet, read back, then deleted by ReFrame. All "
-        "commands go on reading them.",
+        "Delete old sessions from ReFrame's database.",
+        "Each is compared with what the ledger has of it, and stays there: all commands go on "
+        "reading it.",
         others=f"{BUSY} a campaign runs",
     )
-    action = prune.add_mutually_exclusive_group(required=True)
-    action.add_argument(
+    old.add_argument(
         "--keep",
         metavar="TIME",
         type=_days,
+        required=True,
         help="how old sessions become that stay in the database: 400d, 60w, 2y",
     )
-    action.add_argument(
-        "--restore",
-        nargs="+",
-        metavar="ID",
-        help=f"put archived sessions back, `{restore.ALL}` of them; the archive keeps them, too",
-    )
-    prune.add_argument("--dry-run", action="store_true", help="say what --keep would move")
-    prune.set_defaults(run=_prune)
+    old.add_argument("--dry-run", action="store_true", help="say what would be deleted")
+    old.set_defaults(run=_prune)
 
 
 def run(options: argparse.Namespace) -> int:
     """List them; that there is none is said."""
-    path = options.db or options.workspace.results
-    for uuid in lost.forget(path, options.forget or ()):
-        warn(options, f"session {uuid} is left out, and not missed, from now on")
-    for uuid in lost.trust(path, options.trust or ()):
-        warn(options, f"session {uuid} counts as it is")
-    if options.forget or options.trust:
+    past = ledger.of(options.workspace, options.db)
+    for name in past.forget(options.forget or ()):
+        warn(options, f"session {name} is left out, and not missed, from now on")
+    if options.forget:
         return Status.PASSED
-    faults: list[SessionFault] = []
     found: list[dict[str, Any]] = []
-    for session in database.sessions(path, faults):
+    for session in past.sessions():
         if options.since and datetime.fromtimestamp(session.end).date() < options.since:
             break  # that which ended last comes first
         row = _row(session)
         if options.system in (None, *row["systems"]):
             found.insert(0, row)
-    for fault in faults:
-        warn(options, fault)
+    for told in (*past.notes, *past.faults):
+        warn(options, told)
     if not found:
         asked = " of these" if options.system or options.since else ""
-        warn(options, Fault(f"{path}: holds no session{asked}"))
-    ids = database.ids(path)
+        warn(options, Fault(f"{past.results}: holds no session{asked}"))
+    ids = past.ids()
     length = _SHORT
     while len({uuid[:length] for uuid in ids}) < len({*ids}):
         length += 1
@@ -117,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
             "command": lambda row: re.sub(r"^\S*/", "", row["command"]),
         },
     )
-    return Status.FAILED if faults else Status.PASSED
+    return Status.FAILED if past.faults else Status.PASSED
 
 
 def _row(session: Session) -> dict[str, Any]:
@@ -153,59 +141,23 @@ def _days(text: str) -> int:
 
 
 def _prune(options: argparse.Namespace) -> int:
-    """Move old sessions, or put them back."""
+    """Delete old sessions from ReFrame's database, which the ledger keeps."""
     workspace = options.workspace
-    database = workspace.results
-    rows.held(database)  # before anything is made beside it
-    if options.dry_run and options.restore:
-        raise Fault("--dry-run goes with --keep")
+    past = ledger.of(workspace)
+    limit = time.time() - 86400.0 * float(options.keep)
     try:
-        if options.dry_run:
-            _show(options)
-            return Status.PASSED
         with lock.locked(workspace.campaigns, "acceptance sessions prune"):
-            if options.restore:
-                put_back = restore.restore(database, options.restore)
-                print(f"{plural(len(put_back), 'session')} put back into {database}")
-            else:
-                _move(options)
+            chosen = prune.plan(past, limit)
+            if not options.dry_run:
+                prune.prune(workspace, past, chosen)
     except Busy as err:
         warn(options, err)
         return BUSY
-    return Status.PASSED
-
-
-def _limit(options: argparse.Namespace) -> float:
-    return time.time() - 86400.0 * float(options.keep)
-
-
-def _show(options: argparse.Namespace) -> None:
-    database = options.workspace.results
-    plan = move.plan(database, _limit(options))
-    print(f"{plural(len(plan.rows), 'session')} would be moved{_period(plan)}")
-    if plan.archived:
-        print(f"{len(plan.archived)} of them are in the archive already")
-    if plan.blocked:
-        warn(options, plan.blocked)
-
-
-def _period(plan: move.Plan) -> str:
-    ends = [datetime.fromtimestamp(row.end) for row in plan.rows if row.end]
-    return f", of {min(ends):%Y-%m-%d} to {max(ends):%Y-%m-%d}" if ends else ""
-
-
-def _move(options: argparse.Namespace) -> None:
-    database = options.workspace.results
-    limit = _limit(options)
-    plan = move.plan(database, limit)
-    if plan.blocked:
-        warn(options, plan.blocked)
-    moved = move.move(options.workspace, limit, print)
-    if not moved.sessions:
-        print(f"{database}: no session is older than {options.keep} days")
-        return
+    for kept in chosen.kept:
+        warn(options, kept)
+    deleted = "would be deleted" if options.dry_run else "deleted"
     print(
-        f"{plural(moved.sessions, 'session')} moved{_period(plan)}; the database holds "
-        f"{len(rows.held(database))}, the archive {len(files.listed(database))}; verified, the "
-        f"backup is gone; the file of the database keeps its size, and new runs fill it"
+        f"{past.results}: {plural(len(chosen.rows), 'session')} {deleted}{chosen.period}; the "
+        f"ledger has all {len(past.every)}; the file keeps its size, and new runs fill it"
     )
+    return Status.PASSED

@@ -111,11 +111,17 @@ class Workspace:
 
     def detection_of(self, database: Path) -> Path | None:
         """Return the folder of what detection goes on from; None for somebody else's database."""
-        return self.var / "store/detection" if self.keeps(database) else None
+        return self.var / "detection" if self.keeps(database) else None
 
-    def store_of(self, database: Path) -> Path | None:
-        """Return the file that keeps the samples of a database; None of one of somebody else."""
-        return self.var / "store/samples.duckdb" if self.keeps(database) else None
+    def ledger_of(self, database: Path) -> Path | None:
+        """Return the folder of the ledger of a database.
+
+        That of somebody else's, `FILE.ledger`, somebody has to make: with `sessions --forget`.
+        """
+        if self.keeps(database):
+            return self.var / "ledger"
+        beside = database.with_name(f"{database.name}.ledger")
+        return beside if beside.is_dir() else None
 
     @property
     def logs(self) -> Path:

@@ -36,15 +36,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 
 from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.core.text import bytes_text
 from acceptance.core.words import sized
 from acceptance.guidelines.sweeps import LEAST_VALUES, Collected, Group, Sweep, collect
-from acceptance.rfm import Session
+from acceptance.ledger import Ledger, Session
 from acceptance.rfm import configuration as site
-from acceptance.rfm import database as results
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
 
 
@@ -491,15 +489,14 @@ def _runs(compared: Sequence[Comparison]) -> list[list[Comparison]]:
     return runs
 
 
-def earlier(database: Path, session: Session) -> list[Session]:
+def earlier(ledger: Ledger, session: Session) -> list[Session]:
     """Return the sessions that ended before this one, the last ones first, `EARLIER` at most.
 
-    Malformed ones are left out: the history names them. Raises ResultsFault when the database
-    cannot be read.
+    Raises ResultsFault when the ledger cannot be read.
     """
     before = (
         other
-        for other in results.sessions(database, faults=[])
+        for other in ledger.sessions()
         if other.uuid != session.uuid and other.end <= session.end
     )
     return list(islice(before, EARLIER))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from acceptance.core.robust import MAD_TO_STD
 from acceptance.core.words import is_measured, split_metric
-from acceptance.rfm import Case, Session
+from acceptance.ledger import Case, Session
 from acceptance.suites import SUITES
 
 #: Stems of the metrics that are times of an operation.

@@ -29,12 +29,12 @@ from acceptance.detection.constants import (
     VANISHED_BEFORE,
     VANISHED_FORGOTTEN,
 )
+from acceptance.ledger.session_schema import node_of_case
 from acceptance.references import Library, Reference
 from acceptance.regressions.history import columns
 from acceptance.regressions.history.series import History, Nights, PastSession, Series
 from acceptance.regressions.progress import Progress
 from acceptance.regressions.progress.progress import levels, partition_of
-from acceptance.rfm.session_schema import node_of_case
 from acceptance.suites import SUITES
 
 

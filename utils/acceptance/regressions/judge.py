@@ -19,6 +19,7 @@ from acceptance.core.text import plural
 from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.constants import FEWEST, RECENT, SUSPICIOUS
 from acceptance.detection.spells import within
+from acceptance.ledger import Ledger, SessionFault
 from acceptance.references import Library, Reference
 from acceptance.regressions.changes import (
     Change,
@@ -43,7 +44,6 @@ from acceptance.regressions.history.series import (
 from acceptance.regressions.incidents import group
 from acceptance.regressions.progress import Progress, is_old, update
 from acceptance.regressions.spells_of_changes import Followed, Together, followed, shared, together
-from acceptance.rfm import SessionFault
 
 
 def impossible(cases: Iterable[CaseHistory]) -> Iterator[str]:
@@ -132,23 +132,22 @@ class Judgement:
 
 
 def for_gate(
-    database: Path,
+    ledger: Ledger,
     reference: Path,
     session: str | None = None,
     *,
     simulated: bool = False,
     kept: Path | None = None,
-    store: Path | None = None,
 ) -> Judgement:
-    """Judge a results database as of a session (UUID), else as of the newest one.
+    """Judge a ledger as of a session (UUID), else as of the newest one.
 
     Judged is what was measured, or what was `simulated`, never both.
 
     Baselines are those of `sites/` in the folder `reference`; where the references cannot be
-    read, the judgement says so. `kept` is the folder of what is known from one night to the next,
-    `store` the file that keeps the samples. Raises ResultsFault when the database cannot be read.
+    read, the judgement says so. `kept` is the folder of what is known from one night to the next.
+    Raises ResultsFault when the ledger cannot be read.
     """
-    history = load(database, until=session, store=store)
+    history = load(ledger, until=session)
     judgement = part_with_references(history, reference, kept, simulated=simulated)
     judgement.apart = part(history, simulated=not simulated).systems
     return judgement

@@ -33,6 +33,7 @@ from acceptance.detection.constants import (
     BASELINE_STRAYS,
     RECORDING_FEWEST,
 )
+from acceptance.ledger import Ledger
 from acceptance.references import (
     PARAMETERS,
     RECORDED,
@@ -53,14 +54,13 @@ from acceptance.regressions.history.series import (
     software_text,
 )
 from acceptance.regressions.progress import update
-from acceptance.rfm import database
 from acceptance.simulation import recorded_with
 
 
-def refuse_faults(path: Path, sessions: Iterable[PastSession]) -> None:
-    """Raise Fault for a session of a database that ran with a fault injected."""
+def refuse_faults(ledger: Ledger, sessions: Iterable[PastSession]) -> None:
+    """Raise Fault for a session that ran with a fault injected."""
     for session in sessions:
-        for case in database.session(path, session.uuid).cases:
+        for case in ledger.session(session.uuid).cases:
             if fault := case.provenance.get("fault"):
                 raise Fault(
                     f"session {session.uuid} ran with the fault {fault}: name others with --from"

@@ -19,10 +19,10 @@ from acceptance.detection.changepoint import Floats, LevelChange
 from acceptance.detection.constants import FAMILY_NEAR
 from acceptance.detection.node_sets import comparable_groups
 from acceptance.detection.spells import Spell, spells, undone_by
+from acceptance.ledger import Samples
 from acceptance.regressions.history import columns
 from acceptance.regressions.history.series import Series
 from acceptance.regressions.progress import Progress, Shared
-from acceptance.store import Samples
 
 
 def on_same_nodes(samples: Samples) -> Floats:

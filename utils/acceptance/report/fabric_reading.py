@@ -11,8 +11,8 @@ from acceptance.core.errors import Fault
 from acceptance.fabric import view
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.view import kinds
+from acceptance.ledger import Case, Session
 from acceptance.report.source import Source
-from acceptance.rfm import Case, Session, database
 
 #: The class of the check that looks at a whole fabric.
 CHECK = "FabricView"
@@ -53,7 +53,7 @@ def _sessions(source: Source, check: str) -> Iterator[Session]:
     yield from source.sessions
     if not source.selection.sessions and source.selection.since is None:
         shown = {each.uuid for each in source.sessions}
-        for each in database.sessions_of_check(source.database, check, float("inf")):
+        for each in source.ledger.sessions_of_check(check, float("inf")):
             if each.uuid not in shown:
                 yield each
 

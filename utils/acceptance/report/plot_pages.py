@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from acceptance import suites
+from acceptance.ledger import Case
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page, Plot
 from acceptance.report.results import Results, results
 from acceptance.report.source import Source
-from acceptance.rfm import Case
 
 TEMPLATE = "curves.html.j2"
 #: What a page says of its plots (empty: there is nothing to say), and the plots of each section.

@@ -7,9 +7,9 @@ from statistics import median
 from typing import NamedTuple
 
 from acceptance.core.words import is_measured, read_metric
+from acceptance.ledger import Case, Metric, Session
 from acceptance.report.rendering import time_text
 from acceptance.report.source import Place, Source
-from acceptance.rfm import Case, Metric, Session
 
 
 def count_of(keys: Mapping[str, str], key: str, default: int = 0) -> int:

@@ -7,8 +7,8 @@ from enum import Enum
 from functools import cached_property
 
 from acceptance.core.words import SIMULATED
+from acceptance.ledger import Case, Metric, Session
 from acceptance.report.source import Source
-from acceptance.rfm import Case, Metric, Session
 from acceptance.verdict import WORDS, Status, Verdict
 
 

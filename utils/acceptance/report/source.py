@@ -7,18 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from acceptance import references
+from acceptance import ledger, references
 from acceptance.alerts import Listing, notify
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, Facts, facts_of, limit
+from acceptance.ledger import Ledger, Session
 from acceptance.references import Library, ReferenceFault
 from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
 from acceptance.report import addresses
-from acceptance.rfm import Session, SessionFault, configuration, database
+from acceptance.rfm import configuration
 from acceptance.verdict import Verdict, VerdictFault, stored
 
 #: Sessions that have a page each, where nobody says since when: a week of nights.
@@ -113,7 +114,12 @@ class Source:
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """Return the UUIDs of all sessions that nobody has forgotten, in the order of storing."""
-        return tuple(uuid for uuid, _ in database.listing(self.database))
+        return tuple(self.ledger.ids())
+
+    @property
+    def ledger(self) -> Ledger:
+        """Return all that was measured."""
+        return ledger.of(self.workspace, self.database)
 
     @cached_property
     def sessions(self) -> tuple[Session, ...]:
@@ -121,9 +127,8 @@ class Source:
         return tuple(self._selected())
 
     def _selected(self) -> Iterator[Session]:
-        unreadable: list[SessionFault] = []
         chosen, count = self.selection, 0
-        for each in database.sessions(self.database, unreadable):
+        for each in self.ledger.sessions():
             if chosen.since is not None and each.end < chosen.since:
                 break
             if chosen.takes(each):
@@ -131,7 +136,8 @@ class Source:
                 count += 1
             if count == (len(chosen.sessions) or (SHOWN if chosen.since is None else -1)):
                 break
-        self.faults += [str(fault) for fault in unreadable if str(fault) not in self.faults]
+        for fault in self.ledger.faults:
+            self.note(fault)
 
     @cached_property
     def left_out(self) -> int:
@@ -144,7 +150,7 @@ class Source:
             if each.uuid == uuid:
                 return each
         try:
-            return database.session(self.database, uuid)
+            return self.ledger.session(uuid)
         except Fault as err:
             self.note(err)
             return None
@@ -160,8 +166,7 @@ class Source:
     @cached_property
     def history(self) -> History:
         """Return all series of the database, simulated ones too (`regressions.history.part`)."""
-        store = self.workspace.store_of(self.database)
-        loaded = history.load(self.database, self.selection.system, store=store)
+        loaded = history.load(self.ledger, self.selection.system)
         for fault in loaded.faults:
             self.note(fault)
         return loaded

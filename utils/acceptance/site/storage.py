@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from acceptance import ledger
 from acceptance.core.paths import Workspace
-from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
-from acceptance.rfm import ResultsFault, checksums, database, half_made, lost
+from acceptance.ledger import ResultsFault
+from acceptance.rfm import half_made
 
 
 class Place(NamedTuple):
@@ -40,29 +41,24 @@ def _results(workspace: Workspace) -> Iterator[Place]:
 
 
 def _sessions(workspace: Workspace, results: Path) -> Iterator[Place]:
-    """Tell which sessions are gone, cannot be read, or are not what was stored."""
-    restore = "restore the database from a backup; or miss them no more: acceptance sessions"
-    if gone := lost.why_gone(results):
-        yield Place("sessions", False, gone, f"{restore} --forget {lost.GONE}")
-        return
-    if not results.exists() or half_made.is_half_made(results):
+    """Tell which sessions are gone, or cannot be read."""
+    if half_made.is_half_made(results):
         return
     try:
-        missed = lost.lost_sessions(results)
-        faults = database.unreadable(results)
-        count, sums = len(database.ids(results)), checksums.read(results)
-    except (ResultsFault, StoredFault) as err:
-        yield Place("sessions", False, str(err), "restore the database from a backup")
+        past = ledger.of(workspace)
+    except ResultsFault as err:
+        if results.exists():
+            yield Place("sessions", False, str(err), "restore the database from a backup")
         return
-    deleted = lost.deleted(workspace.logs, sums, missed)
-    if missed := [uuid for uuid in missed if uuid not in deleted]:
-        found = f"{results}: no longer has {plural(len(missed), 'session')}, as {missed[-1]}"
-        yield Place("sessions", False, found, f"{restore} --forget {lost.GONE}")
-    for fault in faults:
+    if past.gone:
+        found = f"{past.folder}: {plural(len(past.gone), 'session')} that it held are gone"
+        restore = "restore the folder from a backup; or miss them no more: acceptance sessions"
+        yield Place("sessions", False, found, f"{restore} --forget {ledger.GONE}")
+    for fault in past.faults:
         remedy = f"acceptance gate tells what is left; acceptance sessions --forget {fault.uuid}"
         yield Place("sessions", False, str(fault), remedy)
-    if not (missed or faults):
-        yield Place("sessions", True, f"{count} stored, {len(sums.entries)} checksums")
+    if not (past.gone or past.faults):
+        yield Place("sessions", True, f"{len(past.entries)} in the ledger {past.folder}")
 
 
 def _writable(holds: str, path: Path, otherwise: str = "let ReFrame write there") -> Place:

@@ -10,8 +10,8 @@ from acceptance.core.words import is_measured
 from acceptance.fabric.link_check import STANDING
 from acceptance.fabric.view import kinds
 from acceptance.launch import slurm_jobs
+from acceptance.ledger import Case, Session
 from acceptance.nodes import FAILING
-from acceptance.rfm import Case, Session
 from acceptance.verdict.model import (
     ABORTED,
     COUNTED,

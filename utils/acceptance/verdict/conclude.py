@@ -13,17 +13,18 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from acceptance import guidelines, references
+from acceptance import guidelines, ledger, references
 from acceptance.core import state_files
 from acceptance.core.extras import ExtrasFault
 from acceptance.core.paths import Workspace
+from acceptance.core.text import plural
 from acceptance.core.words import is_measured, split_metric
 from acceptance.fabric.link_check import STANDING
+from acceptance.ledger import Case, Ledger, Metric, ResultsFault, Session
 from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.regressions import judge as regressions
-from acceptance.rfm import Case, Metric, ResultsFault, Session, SiteFault, configuration, database
-from acceptance.rfm import database as results
-from acceptance.verdict import remeasure, stored, stored_values
+from acceptance.rfm import SiteFault, configuration
+from acceptance.verdict import remeasure, stored
 from acceptance.verdict import session as gate
 from acceptance.verdict.coverage import judge_references, note_links
 from acceptance.verdict.model import Problem, Status, Verdict, merged
@@ -106,7 +107,6 @@ def conclude(
         session=session,
         config_files=config_files,
         again=again,
-        protect=keep,
     )
     now = now or datetime.now(timezone.utc)
     verdict.given = now.isoformat(timespec="seconds")
@@ -128,44 +128,39 @@ def examine(
     config_files: Sequence[Path] = (),
     again: Repetition | None = None,
     with_nodes: bool = True,
-    protect: bool = True,
 ) -> Verdict:
     """Judge the runs labelled so, in order (default: the last one), and their history.
 
     `database` and `session` are those of `session.judge`. Judged is the history of the systems of
     the runs; of a database without a session that of all its systems. What is suspected to be worse
     is measured `again` before it is judged. Nobody is sent anything, and nothing is acknowledged.
-    Without `with_nodes` the caller judges the nodes itself; without `protect` no checksum is
-    written.
+    Without `with_nodes` the caller judges the nodes itself.
     """
     ids: list[str | None] = [*run_ids] or [None]
-    held = Verdict()
-    if protect and database is None and session is None:
-        stored_values.protect(held, workspace)
     verdicts = [gate.judge(workspace, database, run_id=run_id, session=session) for run_id in ids]
     uuids = [given.session for given in verdicts if given.session]
-    verdict = merged([*verdicts, held])
-    if verdict.database:
-        stored_values.note_unprotected(verdict, workspace, Path(verdict.database))
+    verdict = merged(verdicts)
     if verdict.status == Status.CANNOT_JUDGE or not (verdict.database and uuids):
         return verdict
     newest = uuids[-1]
     place = Path(verdict.database)
     if database is None and session is None:
         if again:
-            _measure_again(workspace, verdict, place, newest, again)
+            _measure_again(workspace, verdict, ledger.of(workspace, place), newest, again)
         newest = _judge_repetitions(workspace, verdict, newest)
     systems = {verdict.system}
     sessions: list[Session] = []
     try:
+        past = ledger.of(workspace, place)
+        _tell_gone(verdict, past)
         for uuid in uuids:
-            judged = results.session(place, uuid)
+            judged = past.session(uuid)
             sessions.append(judged)
             systems.update(case.system for case in judged.cases)
-            compare_with_guidelines(verdict, place, judged, config_files)
+            compare_with_guidelines(verdict, past, judged, config_files)
             compare_with_baselines(verdict, judged, workspace.reference)
     except ResultsFault as err:
-        verdict.fail("unreadable-database", str(err), str(place))
+        return verdict.cannot_judge("unreadable-database", str(err), str(place))
     if with_nodes:
         known = Nodes(stated=_stated(config_files, sessions))
         tolerance = tolerance_of(workspace.reference / "tolerances.yaml")
@@ -175,8 +170,22 @@ def examine(
         cases = [case for session in sessions for case in session.cases]
         note_links(verdict, config_files, {(case.system, case.partition) for case in cases})
     whole = database is not None and session is None
-    _compare_with_history(workspace, verdict, place, newest, systems, whole)
+    _compare_with_history(workspace, verdict, past, newest, systems, whole)
     return verdict
+
+
+def _tell_gone(verdict: Verdict, past: Ledger) -> None:
+    """Fail for sessions that are nowhere any more."""
+    if past.gone:
+        first, last = past.gone[0], past.gone[-1]
+        numbers = f"number {first}" if first == last else f"numbers {first} to {last}"
+        verdict.fail(
+            "sessions-gone",
+            f"{past.folder}: {plural(len(past.gone), 'session')} that it held are gone, {numbers}: "
+            "restore the folder from a backup; if they were deleted on purpose: "
+            f"acceptance sessions --forget {ledger.GONE}",
+            str(past.folder),
+        )
 
 
 def _stated(config_files: Sequence[Path], sessions: Iterable[Session]) -> dict[str, int]:
@@ -189,17 +198,16 @@ def _stated(config_files: Sequence[Path], sessions: Iterable[Session]) -> dict[s
 
 
 def _measure_again(
-    workspace: Workspace, verdict: Verdict, database: Path, newest: str, how: Repetition
+    workspace: Workspace, verdict: Verdict, past: Ledger, newest: str, how: Repetition
 ) -> None:
     """Measure again what is suspected."""
     try:
         judgement = regressions.for_gate(
-            database,
+            past,
             workspace.reference,
             newest,
             simulated=verdict.simulated,
-            kept=workspace.detection_of(database),
-            store=workspace.store_of(database),
+            kept=workspace.detection_of(past.results),
         )
     except ResultsFault:  # reported when the history is judged
         return
@@ -228,15 +236,15 @@ def _judge_repetitions(workspace: Workspace, verdict: Verdict, newest: str) -> s
 
 
 def compare_with_guidelines(
-    verdict: Verdict, database: Path, session: Session, config_files: Sequence[Path]
+    verdict: Verdict, past: Ledger, session: Session, config_files: Sequence[Path]
 ) -> None:
-    """Add what comes of the guidelines in a session; `database` has the earlier ones."""
-    _note_counters(verdict, database, session)
+    """Add what comes of the guidelines in a session; `past` has the earlier ones."""
+    _note_counters(verdict, past, session)
     try:
-        earlier = guidelines.earlier(database, session)
+        earlier = guidelines.earlier(past, session)
         report, failing = guidelines.judge(session, configuration.load(config_files), earlier)
     except ResultsFault as err:
-        verdict.fail("unreadable-database", str(err), str(database))
+        verdict.fail("unreadable-database", str(err), str(past.results))
         return
     except (SiteFault, ExtrasFault) as err:
         verdict.fail("guidelines", str(err))
@@ -255,12 +263,12 @@ def compare_with_guidelines(
         verdict.fail("guideline", str(finding))
 
 
-def _note_counters(verdict: Verdict, database: Path, session: Session) -> None:
+def _note_counters(verdict: Verdict, past: Ledger, session: Session) -> None:
     """Add the counters of errors that stand above zero, which fail nothing."""
     try:
-        found = standing_counters(database, session)
+        found = standing_counters(past, session)
     except ResultsFault as err:
-        verdict.fail("unreadable-database", str(err), str(database))
+        verdict.fail("unreadable-database", str(err), str(past.results))
         return
     verdict.counters += [counter.as_data() for counter in found]
     verdict.notes += [f"links: {counter.text}" for counter in found]
@@ -269,7 +277,7 @@ def _note_counters(verdict: Verdict, database: Path, session: Session) -> None:
 def _compare_with_history(
     workspace: Workspace,
     verdict: Verdict,
-    database: Path,
+    past: Ledger,
     uuid: str,
     systems: set[str],
     whole: bool,
@@ -277,15 +285,14 @@ def _compare_with_history(
     """Add what became worse on these systems; `whole`: on all those of the database."""
     try:
         judgement = regressions.for_gate(
-            database,
+            past,
             workspace.reference,
             uuid,
             simulated=verdict.simulated,
-            kept=workspace.detection_of(database),
-            store=workspace.store_of(database),
+            kept=workspace.detection_of(past.results),
         )
     except ResultsFault as err:
-        verdict.cannot_judge("unreadable-database", str(err), str(database))
+        verdict.cannot_judge("unreadable-database", str(err), str(past.results))
         return
     verdict.notes += [f"history: {note}" for note in judgement.notes]
     for fault in judgement.faults:
@@ -323,8 +330,8 @@ def _compare_with_history(
         verdict.status = max(verdict.status, Status.FAILED)
 
 
-def standing_counters(results: Path, session: Session) -> list[StandingCounter]:
-    """Return the counters that stand in a session, compared with earlier ones of the database.
+def standing_counters(past: Ledger, session: Session) -> list[StandingCounter]:
+    """Return the counters that stand in a session, compared with earlier ones.
 
     Raises ResultsFault when that cannot be read.
     """
@@ -334,7 +341,7 @@ def standing_counters(results: Path, session: Session) -> list[StandingCounter]:
     last: dict[_Key, tuple[int, float]] = {}
     since: dict[_Key, float] = {}
     unsettled = set(current)
-    earlier = database.sessions_of_check(results, LINK_CHECK, session.start)
+    earlier = past.sessions_of_check(LINK_CHECK, session.start)
     for number, reading in enumerate(earlier):
         if number == _READINGS or not unsettled:
             break

@@ -7,8 +7,9 @@ from pathlib import Path
 from acceptance import references
 from acceptance.core.extras import node_count
 from acceptance.fabric import is_viewed, not_judged, not_viewed
-from acceptance.rfm import Case, LoggedRun, SiteFault, check_files, configuration
-from acceptance.rfm.session_schema import node_of_case
+from acceptance.ledger import Case
+from acceptance.ledger.session_schema import node_of_case
+from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
 from acceptance.site import in_words, unmet_rows, without_case
 from acceptance.software import NoCase, no_cases_line
 from acceptance.suites import SUITES

@@ -29,6 +29,7 @@ from acceptance.core.pairs import UNITS, PairResult
 from acceptance.core.text import shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.launch import SlurmNode
+from acceptance.ledger import Case, Session
 from acceptance.nodes import (
     FAILING,
     AllPairs,
@@ -39,7 +40,7 @@ from acceptance.nodes import (
     compared_pairs,
 )
 from acceptance.references import ReferenceFault, Tolerances
-from acceptance.rfm import Case, Session, SiteFault
+from acceptance.rfm import SiteFault
 from acceptance.rfm.configuration import Site
 from acceptance.verdict.model import Verdict
 

@@ -17,8 +17,7 @@ from acceptance.core import words
 from acceptance.core.text import printable
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view import kinds
-from acceptance.rfm import Case, Metric, Session
-from acceptance.rfm import database as results
+from acceptance.ledger import Case, Ledger, Metric, Session
 from acceptance.verdict.model import Verdict
 
 if TYPE_CHECKING:
@@ -228,10 +227,10 @@ def prometheus(
     return ""
 
 
-def sessions_of(verdict: Verdict, database: Path) -> list[Session]:
+def sessions_of(verdict: Verdict, past: Ledger) -> list[Session]:
     """Return the sessions that a verdict is on; of one on none the session that was stored last.
 
     Raises ResultsFault when they cannot be read.
     """
     uuids = verdict.session.split()
-    return [results.session(database, uuid) for uuid in uuids] or [results.session(database)]
+    return [past.session(uuid) for uuid in uuids] or [past.session()]

@@ -12,18 +12,21 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from acceptance import ledger
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.core.words import is_measured
 from acceptance.launch import slurm_jobs
-from acceptance.rfm import LoggedRun, ResultsFault, Session, last_run
-from acceptance.rfm import database as results
+from acceptance.ledger import ResultsFault, Session
+from acceptance.rfm import LoggedRun, half_made, last_run
 from acceptance.rfm.last_run import LastRun
-from acceptance.verdict import coverage, stored_values
+from acceptance.verdict import coverage
 from acceptance.verdict.cases import judge_cases, only_functional
 from acceptance.verdict.model import EXPECTED, LEFT_OUT, Verdict
 from acceptance.verdict.remeasure import is_repetition
 
+#: Seconds between the start of ReFrame and its first line in the log, at most.
+_START_OF_REFRAME = 5.0
 #: How ReFrame ends the line of a case that was skipped since another one was, or failed.
 _FOR_ANOTHER = ("[dependencies failed]", "[skipped due to skipped dependencies]")
 
@@ -62,7 +65,7 @@ def judge(
         return verdict
     verdict.database = str(database)
     try:
-        stored = results.session(database, session)
+        stored = ledger.of(workspace, database).session(session)
     except ResultsFault as err:
         verdict.cannot_judge("unreadable-database", str(err), str(database))
         return verdict
@@ -120,7 +123,7 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
             "make it writable" + (f"; only {run.database} has the results" if run.stored else ""),
         )
     verdict.notes += [f"ReFrame: {line}" for line in run.remarks]
-    verdict.notes += stored_values.set_aside(run)
+    verdict.notes += _set_aside(run)
     if run.ran is None:
         if any(problem.kind == "interrupted" for problem in verdict.problems):
             return
@@ -140,6 +143,17 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
         )
     if ran < selected:
         verdict.fail("fewer-cases", f"only {ran} of {selected} selected cases were run")
+
+
+def _set_aside(run: LoggedRun) -> list[str]:
+    """Tell of half-made databases that this run has set aside, just before it began to log."""
+    if run.database is None or not run.time:
+        return []
+    since = datetime.fromisoformat(run.time).timestamp() - _START_OF_REFRAME
+    return [
+        f"{run.database}: was {half_made.HALF_MADE}; this run has set it aside as {path.name}"
+        for path in half_made.since(run.database, since)
+    ]
 
 
 def _judge_session(verdict: Verdict, session: Session, unread: Collection[str]) -> None:

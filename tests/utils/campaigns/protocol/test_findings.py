@@ -13,8 +13,8 @@ from acceptance.core.findings import Observation, observations
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.node import deviation
 from acceptance.fabric.view.kinds import TABLE
+from acceptance.ledger import Case, Metric
 from acceptance.references import SOURCES, outside
-from acceptance.rfm.records import Case, Metric
 from acceptance.verdict.model import PROBLEMS, Problem, Unprovided, Verdict
 from tests.alerted import ALERT
 from tests.places import ROOT

@@ -1,5 +1,6 @@
-from acceptance.regressions.history import columns, load
+from acceptance.regressions.history import columns
 from tests.made import nights
+from tests.stored import load
 
 
 def shown(samples):

@@ -8,14 +8,13 @@ import time
 
 import pytest
 
-from acceptance.regressions.history.reader import load
+from acceptance.ledger import ResultsFault, results_db
+from acceptance.ledger.session_schema import PerfValue, decode
 from acceptance.regressions.history.series import selection
-from acceptance.rfm import database as results
-from acceptance.rfm import rows
-from acceptance.rfm.database import ResultsFault, blobs
-from acceptance.rfm.session_schema import PerfValue, decode
+from tests import stored as results
 from tests.conftest import Site
 from tests.made import COMMAND, FIRST, NIGHT, SOFTWARE, Case, Database
+from tests.stored import load
 
 BANDWIDTH = {"bandwidth_8": (10.0, "MB/s")}
 
@@ -271,7 +270,7 @@ def test_a_truncated_database(database):
 
 def test_a_locked_database(database, monkeypatch):
     database.add([measured(10.0)])
-    monkeypatch.setattr(rows, "TIMEOUT", 0.05)
+    monkeypatch.setattr(results_db, "TIMEOUT", 0.05)
     database.connection.execute("BEGIN EXCLUSIVE")
     with pytest.raises(ResultsFault, match="database is locked"):
         load(database.path)
@@ -282,7 +281,7 @@ def test_a_locked_database(database, monkeypatch):
 def test_a_run_can_write_while_the_database_is_read(database):
     for night in range(3):
         database.add([measured(10.0 + night)])
-    read = blobs(database.path)
+    read = results_db.contents(database.path, results_db.sessions(database.path))
     next(read)
     # Would fail at once if the reader held the database.
     database.connection.execute("PRAGMA busy_timeout = 0")
@@ -308,11 +307,11 @@ def test_a_database_with_a_write_ahead_log(database):
 def test_a_session_that_is_deleted_while_the_database_is_read(database):
     for night in range(3):
         database.add([measured(10.0 + night)])
-    read = blobs(database.path)
+    read = results_db.contents(database.path, results_db.sessions(database.path))
     next(read)
     database.connection.execute("DELETE FROM sessions WHERE rowid = 2")
     database.connection.commit()
-    assert [uuid[:8] for uuid, _ in read] == ["00000002"]
+    assert [row.uuid[:8] for row, _ in read] == ["00000002"]
 
 
 def test_nothing_is_written(database):

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from acceptance import claims, references
+from acceptance import claims, ledger, references
 from acceptance.campaigns import conclusion, nodes
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.protocol.conclusions import (
@@ -38,7 +38,7 @@ from acceptance.core import machine, state_files
 from acceptance.core.findings import CRITICAL, MAJOR, SHARED
 from acceptance.core.paths import Workspace
 from acceptance.fabric import view
-from acceptance.rfm import Case, ResultsFault, Session
+from acceptance.ledger import Case, ResultsFault, Session
 from acceptance.rfm import configuration as site
 from acceptance.verdict import Status, Verdict
 
@@ -76,7 +76,7 @@ def build(
 
     Raises ResultsFault and SiteFault when results or configuration cannot be read.
     """
-    sessions = conclusion.sessions(state, workspace.results)
+    sessions = conclusion.sessions(state, ledger.of(workspace))
     configuration = site.load(config_files)
     system = configuration.system(state.asked.get("system") or None)
     data: dict[str, Any] = {
@@ -206,11 +206,10 @@ def _claims(
         library = references.load(workspace.reference)
         outcomes = claims.report.evaluate_database(
             library,
-            workspace.results,
+            ledger.of(workspace),
             config_files,
             system,
             claims.WINDOW,
-            workspace.store_of(workspace.results),
         )
     except claims.UnknownSystem:
         return []

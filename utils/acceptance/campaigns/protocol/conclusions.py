@@ -27,8 +27,8 @@ from acceptance.core.extras import node_count
 from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
+from acceptance.ledger import Case, Metric, Session
 from acceptance.references import ReferenceFault
-from acceptance.rfm import Case, Metric, Session
 from acceptance.verdict import Nodes, Verdict, judge_nodes
 
 FORMAT = "interconnect acceptance protocol"

@@ -17,10 +17,10 @@ from acceptance.core.findings import MAJOR, MINOR, SEVERITIES, SHARED, Observati
 from acceptance.core.words import better
 from acceptance.fabric.link_check import STANDING
 from acceptance.fabric.view import kinds
+from acceptance.ledger import Case, Metric
 from acceptance.nodes import FAILING, PairFinding, finding_of
 from acceptance.nodes.culprits.model import CABLE
 from acceptance.references import outside, source_of, write_parameters
-from acceptance.rfm import Case, Metric
 from acceptance.verdict import (
     LEFT_OUT,
     Verdict,

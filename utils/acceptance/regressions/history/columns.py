@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from acceptance.ledger import Runs, Samples, reading
 from acceptance.regressions.history.series import History, Sample, Series, Software
-from acceptance.store import Runs, Samples, reading
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -44,30 +44,32 @@ def _columns(series: Sequence[Series], first: int | None, last: int | None = Non
     source = next((one.source for one in series if one.source), None)
     if source is None:
         return _of_objects(series, first or 0, last)
-    numbers = np.array(sorted(one.number for one in series), np.int32)
     if first is None:
-        found = reading.samples(source.store, 0, source.end, numbers)
+        ids = np.array([one.id for one in series], np.int64)
+        found = reading.samples(source.ledger, 0, source.end, ids)
     else:
-        end = source.end if last is None else source.first_run(last + 1)
-        found = reading.samples(source.store, source.first_run(first), end)
-    kept = np.isin(found.series, numbers)
-    session_of = np.array([-1 if one is None else one.number for one in source.sessions], np.int32)
-    texts = {text: json.loads(content) for text, content in found.texts}
-    sets = {text: tuple(texts[text]) for text in set(found.nodes.tolist())}
-    built = {text: tuple(texts[text].items()) for text in set(found.software.tolist())}
+        end = source.end if last is None else source.place_of(last + 1)
+        found = reading.samples(source.ledger, source.place_of(first), end)
+    number = source.numbers_of(found.series)
+    number[~np.isin(number, np.array([one.number for one in series], np.int32))] = -1
+    order = np.argsort(number, kind="stable")
+    order = order[np.searchsorted(number[order], 0) :]
+    session_of = {place: one.number for place, one in source.sessions.items()}
+    sets = {text: tuple(json.loads(text)) for text in {*found.nodes.tolist()}}
+    built = {text: tuple(json.loads(text).items()) for text in {*found.software.tolist()}}
     runs = Runs(
-        session_of[found.session],
+        np.array([session_of[place] for place in found.session.tolist()], np.int32),
         found.time,
         np.array([_code_of(sets[text]) for text in found.nodes.tolist()], np.uint32),
         np.array([_software_code(built[text]) for text in found.software.tolist()], np.uint32),
         {_code_of(nodes): nodes for nodes in sets.values()},
     )
-    run = np.searchsorted(found.run_id, found.run[kept])
-    return Samples(found.series[kept], run, found.value[kept], runs)
+    run = np.searchsorted(found.run_id, found.run)[order]
+    return Samples(number[order], run, found.value[order], runs)
 
 
 def _of_objects(series: Sequence[Series], first: int, last: int | None) -> Samples:
-    """Return samples of series that no store has."""
+    """Return samples of series that no ledger has."""
     runs: dict[int, int] = {}
     kept: list[Sample] = []
     rows: list[tuple[int, int, float]] = []

@@ -1,14 +1,14 @@
-"""The past of every metric: ReFrame's results database as series of samples.
+"""The past of every metric: what a ledger holds, as series of samples.
 
 A sample is what a passing case measured; what failed, and what passed only when it was repeated, is
-none. Anything that plain ReFrame writes will do. Sessions are decoded once, into the store.
+none. Anything that plain ReFrame writes will do.
 """
 
 import json
-from pathlib import Path
 
 from acceptance.core.text import plural
 from acceptance.detection.constants import CLOCK_SLACK
+from acceptance.ledger import REPEATED, SHARED_MACHINE, UNFIT, Ledger, ResultsFault, reading
 from acceptance.regressions.history.series import (
     CaseHistory,
     CaseKey,
@@ -18,49 +18,25 @@ from acceptance.regressions.history.series import (
     Source,
     day,
 )
-from acceptance.rfm import ResultsFault, SessionFault
-from acceptance.rfm import database as results
-from acceptance.store import (
-    REPEATED,
-    SHARED_MACHINE,
-    UNFIT,
-    Store,
-    open_store,
-    reading,
-)
 
 
-def load(
-    database: Path,
-    system: str | None = None,
-    until: str | None = None,
-    store: Path | None = None,
-) -> History:
-    """Read all series from a results database.
+def load(ledger: Ledger, system: str | None = None, until: str | None = None) -> History:
+    """Return all series of a ledger.
 
     With `system` only its series, with `until` (UUID) nothing that was stored after that session.
-    `store` is the file that keeps samples from one call to the next; values are read when they are
-    asked for. Raises ResultsFault when the database cannot be read or has no such session. A
-    session that is a duplicate, or stored out of order is reported in the notes, one that cannot be
-    read in `faults`.
+    Values are read when they are asked for. Raises ResultsFault when the ledger cannot be read or
+    has no such session. A session that was stored out of order is told in the notes, one that
+    cannot be read in `faults`.
     """
-    uuids = results.ids(database)
+    end = reading.ALL
     if until is not None:
-        if until not in uuids:
-            raise ResultsFault(f"{database}: holds no session {until}")
-        uuids = uuids[: uuids.index(until) + 1]
-    kept = open_store(database, store)
-    try:
-        return _read(kept, database, system, uuids)
-    finally:
-        kept.release()
-
-
-def _read(kept: Store, database: Path, system: str | None, uuids: list[str]) -> History:
-    rows, end = reading.end_of(reading.sessions(kept), set(uuids))
-    history = History(notes=[*kept.notes])
-    places = _add_sessions(history, database, rows)
-    source = history.source = Source(kept, rows, places, end)
+        if until not in ledger.ids():
+            raise ResultsFault(f"{ledger.results}: holds no session {until}")
+        end = ledger.numbers[until] + 1
+    faults = [fault for fault in ledger.faults if ledger.numbers[fault.uuid] < end]
+    history = History(notes=[*ledger.notes], faults=faults)
+    _add_sessions(history, ledger, end)
+    source = history.source = Source(ledger, history.sessions, end)
     repeated, left_out = _add_unfit(history, source, system)
     _add_series(history, source, system)
     history.notes += [
@@ -78,39 +54,31 @@ def _read(kept: Store, database: Path, system: str | None, uuids: list[str]) -> 
     return history
 
 
-def _add_sessions(
-    history: History, database: Path, rows: list[reading.SessionRow]
-) -> list[PastSession | None]:
-    """Add the sessions of the database; return them by their places in the store."""
-    places: list[PastSession | None] = []
+def _add_sessions(history: History, ledger: Ledger, end: int) -> None:
+    """Add the sessions of the ledger."""
     latest = 0.0
-    for row in rows:
-        places.append(None)
-        if row.fault:
-            history.faults.append(SessionFault(database, row.uuid, row.fault))
-        elif row.twice:
-            history.notes.append(f"session {row.uuid} is stored twice; the second one is left out")
-        else:
-            if row.end < latest - CLOCK_SLACK:
-                history.notes.append(
-                    f"session {row.uuid} ended {(latest - row.end) / 3600:.1f} hours before "
-                    "one that was stored before it: a clock went backwards; the order of storing "
-                    "counts"
-                )
-                latest = row.end  # a single session of the future is reported once
-            latest = max(latest, row.end)
-            session = PastSession(
-                number=len(history.sessions),
-                uuid=row.uuid,
-                start=row.start,
-                end=row.end,
-                command=row.command,
-                aborted=row.aborted,
-                mark=row.sum,
+    for entry in ledger.entries:
+        if entry.number >= end:
+            break
+        if entry.end < latest - CLOCK_SLACK:
+            history.notes.append(
+                f"session {entry.uuid} ended {(latest - entry.end) / 3600:.1f} hours before one "
+                "that was stored before it: a clock went backwards; the order of storing counts"
             )
-            history.sessions.append(session)
-            places[-1] = session
-    return places
+            latest = entry.end  # a single session of the future is reported once
+        latest = max(latest, entry.end)
+        history.sessions.append(
+            PastSession(
+                number=len(history.sessions),
+                uuid=entry.uuid,
+                start=entry.start,
+                end=entry.end,
+                command=entry.command,
+                aborted=entry.aborted,
+                place=entry.number,
+                mark=entry.sum,
+            )
+        )
 
 
 def _add_unfit(
@@ -121,38 +89,38 @@ def _add_unfit(
     Return how many cases of each session are repetitions, and the session of each case that was
     measured while another run used the machine.
     """
-    for place in reading.places(source.store, source.end, system):
-        source.session(place.session).partitions.add((place.system, place.partition))
-    for number, name, partition, most in reading.most_nodes(source.store, source.end, system):
-        source.session(number).most[name, partition] = most
-    found = reading.without_sample(source.store, source.end, system)
+    for place in reading.places(source.ledger, source.end, system):
+        source.sessions[place.session].partitions.add((place.system, place.partition))
+    for number, name, partition, most in reading.most_nodes(source.ledger, source.end, system):
+        source.sessions[number].most[name, partition] = most
+    found = reading.without_sample(source.ledger, source.end, system)
     for place in (*found[UNFIT], *found[SHARED_MACHINE]):
-        source.session(place.session).unfit.add((place.where, place.name))
+        source.sessions[place.session].unfit.add((place.where, place.name))
     repeated: dict[str, int] = {}
     for place in found[REPEATED]:
-        uuid = source.session(place.session).uuid
+        uuid = source.sessions[place.session].uuid
         repeated[uuid] = repeated.get(uuid, 0) + 1
-    return repeated, [source.session(place.session) for place in found[SHARED_MACHINE]]
+    return repeated, [source.sessions[place.session] for place in found[SHARED_MACHINE]]
 
 
 def _add_series(history: History, source: Source, system: str | None) -> None:
-    by_number: dict[int, CaseHistory] = {}
+    by_id: dict[int, CaseHistory] = {}
     keys: dict[str, tuple[tuple[str, str], ...]] = {}
-    for row in reading.cases(source.store, source.end, system):
+    for row in reading.cases(source.ledger, source.end, system):
         if row.keys not in keys:
             keys[row.keys] = tuple((name, value) for name, value in json.loads(row.keys))
         key = CaseKey(row.system, row.partition, row.environment, row.name, keys[row.keys])
-        case = CaseHistory(key, row.suite, row.benchmark, row.plain, number=row.number)
-        by_number[row.number] = case
+        case = CaseHistory(key, row.suite, row.benchmark, row.plain, id=row.id)
+        by_id[row.id] = case
         history.cases.append(case)
-    for each in reading.series(source.store, source.end):
-        if each.case in by_number:
-            case = by_number[each.case]
-            last = None if each.last is None else source.session(each.last)
+    for number, each in enumerate(reading.series(source.ledger, source.end)):
+        if each.case in by_id:
+            case = by_id[each.case]
+            last = None if each.last is None else source.sessions[each.last]
             case.series.append(
                 Series.stored_in(
                     source, case, each.metric, each.unit, each.direction, each.samples,
-                    each.impossible, last, each.number,
+                    each.impossible, last, number, each.id,
                 )
             )  # fmt: skip
     source.serve(history.cases)

@@ -7,7 +7,7 @@ What a command of ReFrame selects, whatever else it says.
 
 Nights: which sessions of a partition belong together.
 
-Values and samples of series, taken from the store when somebody asks for them.
+Values and samples of series, taken from the ledger when somebody asks for them.
 
 Those of cases that stand side by side are read at once; of several such blocks the one that was
 asked for longest ago is given up.
@@ -34,8 +34,7 @@ import numpy as np
 
 from acceptance.core.words import SIMULATED, Direction, is_simulated
 from acceptance.detection.constants import READ_BLOCK, READ_BLOCKS, READ_FEW
-from acceptance.rfm import SessionFault
-from acceptance.store import Store, parquet, reading
+from acceptance.ledger import Ints, Ledger, SessionFault, export, reading
 
 Software = tuple[tuple[str, str], ...]
 
@@ -73,10 +72,11 @@ class _SeriesKey(NamedTuple):
 class PastSession:
     """One run of ReFrame: times in s since the epoch, `number` in the order of storing.
 
-    `unfit` are the cases (where, name) that failed, were skipped or were repeated, `partitions` the
-    (system, partition) that had cases, `most` the largest number of nodes that any passed case of
-    one took. `mark` stands for what was taken of it: as long as the marks
-    of the sessions up to one are the same, their samples are.
+    `place` is its number in the ledger, which counts those that are left out, too. `unfit` are the
+    cases (where, name) that failed, were skipped or were repeated, `partitions` the (system,
+    partition) that had cases, `most` the largest number of nodes that any passed case of one took.
+    `mark` stands for what was stored of it: as long as the marks of the sessions up to one are the
+    same, their samples are.
     """
 
     number: int
@@ -87,6 +87,7 @@ class PastSession:
     partitions: set[tuple[str, str]] = field(default_factory=set)
     most: dict[tuple[str, str], int] = field(default_factory=dict)
     aborted: bool = False
+    place: int = 0
     unfit: set[tuple[str, str]] = field(default_factory=set)
     mark: str = ""
 
@@ -124,7 +125,7 @@ class CaseHistory:
     benchmark: str = ""
     plain: bool = False
     series: list["Series"] = field(default_factory=list)
-    number: int = -1
+    id: int = 0
 
     @property
     def subject(self) -> str:
@@ -137,7 +138,8 @@ class Series:
     """One metric of a case in one unit: `values[i]` was measured by `samples[i]`.
 
     `impossible` counts values that are no measurement: none, zero, negative, not finite. `last` is
-    the session in which the last of these stood. `number` names the series in its history.
+    the session in which the last of these stood. `number` names the series in its history,
+    `id` in the ledger.
     """
 
     case: CaseHistory
@@ -150,6 +152,7 @@ class Series:
     impossible: int = 0
     last: PastSession | None = None
     number: int = -1
+    id: int = 0
     #: Where `values` and `samples` are, as long as nobody has asked for them, and how many.
     source: "Source | None" = None
     stored: int = 0
@@ -166,9 +169,10 @@ class Series:
         impossible: int = 0,
         last: PastSession | None = None,
         number: int = -1,
+        id: int = 0,
     ) -> "Series":
         """Make a series whose values and samples are read when they are asked for."""
-        series = cls(case, metric, unit or "", direction, unit, number=number)
+        series = cls(case, metric, unit or "", direction, unit, number=number, id=id)
         series.impossible, series.last = impossible, last
         series.source, series.stored = source, count
         del series.values, series.samples
@@ -235,7 +239,7 @@ class History:
 
     The last session is the newest one. `faults` are the sessions that could not be read, or are not
     what was stored: they are not among these.
-    `left_out` says what passed and is no sample, `source` has what is in the store.
+    `left_out` says what passed and is no sample, `source` has what is in the ledger.
     """
 
     cases: list[CaseHistory] = field(default_factory=list)
@@ -355,17 +359,14 @@ def night(time: float) -> int:
 
 
 class Source:
-    """The store behind a history, as of some session."""
+    """The ledger behind a history, as of some session."""
 
-    def __init__(
-        self,
-        store: Store,
-        rows: list[reading.SessionRow],
-        sessions: list[PastSession | None],
-        end: int,
-    ) -> None:
-        """Serve runs below the number `end`; `sessions` are by their place in the store."""
-        self.store, self.rows, self.sessions, self.end = store, rows, sessions, end
+    def __init__(self, ledger: Ledger, sessions: Iterable[PastSession], end: int) -> None:
+        """Serve sessions whose number in the ledger is below `end`."""
+        self.ledger, self.end = ledger, end
+        self.sessions = {session.place: session for session in sessions}
+        #: Of all series that are served, in the order of their ids: these, and their numbers.
+        self.ids, self.numbers = np.empty(0, np.int64), np.empty(0, np.int32)
         self.blocks: list[list[CaseHistory]] = []
         self.block_of: dict[int, int] = {}
         self.loaded: OrderedDict[int, None] = OrderedDict()
@@ -373,7 +374,7 @@ class Source:
         self.software: dict[str, Software] = {}
 
     def serve(self, cases: list[CaseHistory]) -> None:
-        """Serve the series of cases, which are in the order of their numbers."""
+        """Serve the series of cases."""
         size = 0
         for case in cases:
             count = sum(series.stored for series in case.series)
@@ -381,37 +382,39 @@ class Source:
                 self.blocks.append([])
                 size = 0
             size += count
-            self.block_of[case.number] = len(self.blocks) - 1
+            self.block_of[id(case)] = len(self.blocks) - 1
             self.blocks[-1].append(case)
+        every = [series for case in cases for series in case.series]
+        ids = np.array([series.id for series in every], np.int64)
+        order = np.argsort(ids)
+        self.ids = ids[order]
+        self.numbers = np.array([series.number for series in every], np.int32)[order]
 
-    def first_run(self, number: int) -> int:
-        """Return the first run of the sessions from this number on."""
-        after = (
-            row.run
-            for row, session in zip(self.rows, self.sessions, strict=True)
-            if session is not None and session.number >= number
-        )
-        return next(after, self.end)
+    def numbers_of(self, ids: Ints) -> Ints:
+        """Return the numbers of series, -1 for those that are not served."""
+        if not len(self.ids):
+            return np.full(len(ids), -1, np.int32)
+        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return np.where(self.ids[places] == ids, self.numbers[places], -1)
+
+    def place_of(self, number: int) -> int:
+        """Return where in the ledger the sessions from this number on begin."""
+        places = (place for place, one in self.sessions.items() if one.number >= number)
+        return min(places, default=self.end)
 
     def read_few(self) -> None:
-        """Read all samples, where these are few: the store need not be opened again then."""
+        """Read all samples, where these are few."""
         cases = [case for block in self.blocks for case in block]
         if cases and sum(series.stored for case in cases for series in case.series) < READ_FEW:
             self.loaded[0] = None
             self._load(cases)
 
-    def session(self, place: int) -> PastSession:
-        """Return the session at a place of the store that has runs."""
-        session = self.sessions[place]
-        assert session is not None
-        return session
-
     def load(self, series: Series) -> None:
         """Give the series, and those of its block, their values and samples."""
-        if series.number < 0 or series.case.number not in self.block_of:
+        number = self.block_of.get(id(series.case))
+        if number is None:
             series.set(array("d"), [])
             return
-        number = self.block_of[series.case.number]
         while len(self.loaded) >= READ_BLOCKS:
             old, _ = self.loaded.popitem(last=False)
             for one in (one for case in self.blocks[old] for one in case.series):
@@ -421,18 +424,24 @@ class Source:
         self._load(self.blocks[number])
 
     def _load(self, cases: list[CaseHistory]) -> None:
-        found = reading.of_cases(self.store, cases[0].number, cases[-1].number, self.end)
-        samples = {row[0]: self._sample(*row[1:]) for row in found.runs}
-        before: tuple[bytes, list[Sample]] = (b"", [])
         every = [series for case in cases for series in case.series]
-        numbers = np.array([series.number for series in every], found.series.dtype)
-        begins, ends = (np.searchsorted(found.series, numbers, side) for side in ("left", "right"))
+        ids = np.array([series.id for series in every], np.int64)
+        of_cases = np.array([case.id for case in cases], np.int64)
+        samples = {
+            row[0]: self._sample(*row[1:])
+            for row in reading.runs_of(self.ledger, of_cases, self.end)
+        }
+        found, run, value = reading.values_of(self.ledger, ids, self.end)
+        order = np.argsort(found, kind="stable")
+        found, run, value = found[order], run[order], value[order]
+        before: tuple[bytes, list[Sample]] = (b"", [])
+        begins, ends = (np.searchsorted(found, ids, side) for side in ("left", "right"))
         for series, begin, end in zip(every, begins.tolist(), ends.tolist(), strict=True):
-            own = found.run[begin:end]
+            own = run[begin:end]
             # The metrics of a case were measured by the same runs, most of them.
             if own.tobytes() != before[0]:
-                before = own.tobytes(), [samples[run] for run in own.tolist()]
-            series.set(array("d", found.value[begin:end].tobytes()), before[1])
+                before = own.tobytes(), [samples[place] for place in own.tolist()]
+            series.set(array("d", value[begin:end].tobytes()), before[1])
 
     def _sample(
         self, session: int, time: float, software: str, nodes: str, findings: str
@@ -443,7 +452,7 @@ class Source:
             if text not in self.texts:
                 self.texts[text] = tuple(json.loads(text))
         return Sample(
-            self.session(session), time, self.software[software], self.texts[nodes],
+            self.sessions[session], time, self.software[software], self.texts[nodes],
             self.texts[findings],
         )  # fmt: skip
 
@@ -463,9 +472,9 @@ def part(history: History, *, simulated: bool) -> History:
 
 
 def to_parquet(history: History, file: Path) -> int:
-    """Write all samples to a Parquet file (`store/parquet.py`); return their number.
+    """Write all samples to a Parquet file (`ledger/export.py`); return their number.
 
     Raises duckdb.Error or OSError where it cannot be written.
     """
     assert history.source
-    return parquet.write(history.source.store, file, history.source.end)
+    return export.write(history.source.ledger, file, history.source.end)

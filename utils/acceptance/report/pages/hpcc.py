@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from acceptance.core.text import plural
+from acceptance.ledger import Session
 from acceptance.references import Library, Reference
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
@@ -30,7 +31,6 @@ from acceptance.report.plot_model import (
 from acceptance.report.plot_pages import Drawn, Kind
 from acceptance.report.results import Results, count_of
 from acceptance.report.source import Source
-from acceptance.rfm import Session
 from acceptance.suites.hpcc import COMPARABLE, RATIOS, depends_on_size, ratios_of
 
 #: What is compared.

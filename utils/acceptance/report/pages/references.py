@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acceptance.core import words
+from acceptance.ledger import Case, Metric
 from acceptance.references import Library, Reference, ReferenceFault, write_parameters
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
-from acceptance.rfm import Case, Metric
 
 
 @dataclass

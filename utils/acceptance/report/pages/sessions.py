@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.text import read_bounded
+from acceptance.ledger import Case, Metric, Session
 from acceptance.references import Reference
 from acceptance.report import addresses
 from acceptance.report.pages.references import Citations
 from acceptance.report.plot_model import Page, cell_text
 from acceptance.report.runs import SOFTWARE, Outcome, Ran, bounds, counts, outcome, told
 from acceptance.report.source import Source
-from acceptance.rfm import Case, Metric, Session
 from acceptance.verdict import Verdict
 
 #: Bytes of an output that are copied into the site: its begin and its end; and of all of them.

@@ -1,12 +1,13 @@
-"""`rfm/database.py`: the results of pairs that a case has stored."""
+"""`ledger/records.py`: the results of pairs that a case has stored."""
 
 import json
 
 import pytest
 
 from acceptance.core.pairs import PairResult
-from acceptance.rfm import database
+from acceptance.ledger import SessionFault
 from tests import made
+from tests import stored as database
 
 PAIRS = (
     PairResult("neighbours", ("node1", "node2"), 8, 12.5, 0.64),
@@ -29,5 +30,5 @@ def test_pairs_that_cannot_be_read_are_a_fault_of_their_session(tmp_path):
     data["runs"][0]["testcases"][0]["pairs"][1]["time"] = "soon"
     new.connection.execute("UPDATE sessions SET json_blob = ?", (json.dumps(data),))
     new.connection.commit()
-    with pytest.raises(database.SessionFault, match=r"malformed.*float.*\[1\]\.time"):
+    with pytest.raises(SessionFault, match=r"malformed.*float.*\[1\]\.time"):
         database.session(path)

@@ -1,11 +1,24 @@
-"""What a results database of ReFrame holds: sessions, their cases, and the metrics of these."""
+"""What a session holds: its cases, and the metrics of these."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from acceptance.core.findings import Observation
-from acceptance.core.pairs import PairResult
+from acceptance.core.errors import MESSAGE
+from acceptance.core.findings import Observation, observations
+from acceptance.core.pairs import PairResult, pair_results
+from acceptance.core.text import clipped
 from acceptance.core.words import SIMULATED, is_simulated
+from acceptance.ledger.session_schema import (
+    PerfValue,
+    SessionInfo,
+    StoredCase,
+    as_seconds,
+    as_table,
+    as_text,
+    as_words,
+    metric_name,
+)
 
 
 @dataclass(frozen=True)
@@ -104,3 +117,64 @@ class Session:
     def elapsed(self) -> float:
         """Return the session's duration in s."""
         return self.end - self.start
+
+
+def session_of(uuid: str, info: SessionInfo, cases: Iterable[StoredCase]) -> Session:
+    """Return a session by what is stored of it; raises what a malformed one makes Python raise."""
+    return Session(
+        uuid=uuid,
+        start=info.time_start_unix,
+        end=info.time_end_unix,
+        host=info.hostname,
+        command=info.cmdline,
+        label=info.run,
+        aborted=info.num_aborted or 0,
+        cases=tuple(map(_case, cases)),
+    )
+
+
+def _case(stored: StoredCase) -> Case:
+    judged_by = as_table(stored.judged_by)
+    return Case(
+        name=stored.display_name or stored.name,
+        system=stored.system,
+        partition=stored.partition,
+        environment=stored.environ,
+        filename=stored.filename,
+        suite=as_text(stored.suite),
+        run_index=stored.run_index,
+        result=stored.result or "",
+        fail_phase=stored.fail_phase or "",
+        fail_reason=clipped(stored.fail_reason or "", MESSAGE),
+        nodes=as_words(stored.job_nodelist),
+        fixture=bool(stored.fixture),
+        benchmark=as_text(stored.benchmark_name),
+        keys=as_table(stored.keys),
+        declared=as_table(stored.declared),
+        provenance=as_table(stored.provenance),
+        findings=observations(stored.findings),
+        metrics=tuple(
+            _metric(metric_name(key), value, judged_by)
+            for key, value in (stored.perfvalues or {}).items()
+            if value.value is not None
+        ),
+        pairs=pair_results(stored.pairs),
+        seconds=as_seconds(stored.time_total),
+        all_pairs=stored.all_pairs if isinstance(stored.all_pairs, dict) else {},
+        folder=as_text(stored.outputdir if stored.result == "pass" else stored.stagedir),
+        output=as_text(stored.job_stdout),
+    )
+
+
+def _metric(name: str, stored: PerfValue, judged_by: dict[str, str]) -> Metric:
+    judged = stored.lower is not None or stored.upper is not None
+    return Metric(
+        name=name,
+        value=stored.value,
+        unit=stored.unit or "",
+        reference=stored.reference if judged else None,
+        lower=stored.lower,
+        upper=stored.upper,
+        judged_by=judged_by.get(name, "a reference of the check" if judged else ""),
+        passed=stored.result == "pass",
+    )

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from acceptance.core.text import time_text
-from acceptance.rfm import database, rows
-from acceptance.rfm.session_schema import StoredCase, as_text, decode
+from acceptance.ledger import results_db
+from acceptance.ledger.ledger import Ledger
+from acceptance.ledger.session_schema import StoredCase, as_text, decode
 
 #: A case: its name, its `system:partition+environment`, and the mode of its run.
 CaseInMode: TypeAlias = tuple[str, str, str]
@@ -19,15 +20,17 @@ NEWEST, PATIENCE = 50, 1.0
 _SHOWN = 2
 
 
-def durations(results: Path, wanted: Collection[CaseInMode]) -> dict[CaseInMode, float]:
+def durations(ledger: Ledger, wanted: Collection[CaseInMode]) -> dict[CaseInMode, float]:
     """Return what each case added to the session that ran it last, in s; what never ran is missing.
 
     A session's time is shared among its cases by the times of their builds and jobs: they may have
     run side by side. A build (fixture) has no mode. Raises ResultsFault.
     """
     found: dict[CaseInMode, float] = {}
-    for _, blob in database.blobs(results):
-        found |= _shares(blob, wanted)
+    for _, text in ledger.contents(reversed(ledger.entries)):
+        found = _shares(text, wanted) | found
+        if len(found) == len({*wanted}):
+            break
     return found
 
 
@@ -37,9 +40,9 @@ def recent(
     """Return the same out of the newest sessions, looked at for so many s; raises ResultsFault."""
     end = time.monotonic() + patience
     found: dict[CaseInMode, float] = {}
-    newest = rows.listed(results)[: -NEWEST - 1 : -1]
-    for _, blob in rows.each(results, newest, []):
-        found = _shares(blob, wanted) | found
+    newest = results_db.sessions(results)[: -NEWEST - 1 : -1]
+    for _, blob in results_db.contents(results, newest):
+        found = _shares(blob.decode(errors="replace"), wanted) | found
         if len(found) == len(wanted) or time.monotonic() > end:
             break
     return found

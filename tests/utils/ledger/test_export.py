@@ -4,11 +4,11 @@ import re
 
 import duckdb
 
-from acceptance.regressions.history import load
-from acceptance.store.parquet import COLUMNS
+from acceptance.ledger.export import COLUMNS
 from tests.made import Database, nights
 from tests.made_history import odd
 from tests.places import ROOT
+from tests.stored import load
 
 
 def rows(path):

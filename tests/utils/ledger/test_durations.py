@@ -1,8 +1,9 @@
 """What a run tells of how far it has come."""
 
-from acceptance.rfm import durations
-from acceptance.rfm.durations import RunProgress
+from acceptance.ledger import durations
+from acceptance.ledger.durations import RunProgress
 from tests.made import Database, one_night
+from tests.stored import opened
 
 CASES = [(name, "local:default+gnu", "") for name in "abc"]
 
@@ -53,7 +54,7 @@ def test_the_newest_session_that_ran_a_case_tells(tmp_path, monkeypatch):
     keys = [(one_night(0, number).name, "made:compute+spack-openmpi", "") for number in range(2)]
     # A session is an hour, and shared among its cases.
     assert durations.recent(database.path, keys) == {keys[0]: 3600.0, keys[1]: 1800.0}
-    assert durations.recent(database.path, keys) == durations.durations(database.path, keys)
+    assert durations.recent(database.path, keys) == durations.durations(opened(database.path), keys)
     assert durations.recent(database.path, keys, patience=-1.0) == {keys[0]: 3600.0}
 
 

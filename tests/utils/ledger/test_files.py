@@ -3,15 +3,12 @@
 import subprocess
 import sys
 
-import pytest
-
-from acceptance.core import columns_database
+from acceptance.ledger import files
 from tests.places import ROOT
 
 #: As an interactive terminal would show it.
 SLOW = (
-    "import duckdb, sys; from acceptance.core import columns_database; "
-    "c = columns_database.connect(memory='200MB'); "
+    "import duckdb, sys; from acceptance.ledger import files; c = files.database(); "
     "print(c.execute(\"SELECT current_setting('enable_progress_bar')\").fetchone()[0])"
 )
 
@@ -21,10 +18,8 @@ def test_nothing_is_drawn_on_the_standard_output():
     assert done.stdout == "False\n"
 
 
-@pytest.mark.parametrize("in_file", [True, False])
-def test_memory_and_processors_are_bounded_and_nothing_is_fetched(tmp_path, in_file):
-    path = tmp_path / "a.duckdb" if in_file else None
-    with columns_database.connect(path, memory="200MB") as connection:
+def test_memory_and_processors_are_bounded_and_nothing_is_fetched():
+    with files.database().cursor() as connection:
         settings = dict(
             connection.execute(
                 "SELECT name, value FROM duckdb_settings() WHERE name IN ('threads', "
@@ -33,7 +28,7 @@ def test_memory_and_processors_are_bounded_and_nothing_is_fetched(tmp_path, in_f
         )
     assert settings == {
         "threads": "2",
-        "memory_limit": "190.7 MiB",
+        "memory_limit": "488.2 MiB",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
@@ -45,4 +40,4 @@ def test_only_one_module_opens_it():
         for path in (ROOT / "utils").rglob("*.py")
         if "duckdb.connect(" in path.read_text()
     ]
-    assert calls == ["utils/acceptance/core/columns_database.py"]
+    assert calls == ["utils/acceptance/ledger/files.py"]

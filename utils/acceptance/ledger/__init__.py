@@ -1,0 +1,36 @@
+"""What was measured: all that ReFrame ever stored, and the only code that reads its database."""
+
+from acceptance.ledger import durations, export, prune, reading, session_schema
+from acceptance.ledger.ledger import GONE, Entry, Ledger, last_first, of, of_file
+from acceptance.ledger.records import Case, Metric, Session
+from acceptance.ledger.results_db import ResultsFault, SessionFault
+from acceptance.ledger.rows import REPEATED, SHARED_MACHINE, UNFIT, software_of
+from acceptance.ledger.samples import Ints, Runs, Samples
+from acceptance.ledger.session_schema import node_of_case
+
+__all__ = [
+    "GONE",
+    "REPEATED",
+    "SHARED_MACHINE",
+    "UNFIT",
+    "Case",
+    "Entry",
+    "Ints",
+    "Ledger",
+    "Metric",
+    "ResultsFault",
+    "Runs",
+    "Samples",
+    "Session",
+    "SessionFault",
+    "durations",
+    "export",
+    "last_first",
+    "node_of_case",
+    "of",
+    "of_file",
+    "prune",
+    "reading",
+    "session_schema",
+    "software_of",
+]

@@ -1,0 +1,104 @@
+"""Old sessions deleted from ReFrame's database, once the ledger has them: ReFrame deletes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from hashlib import sha256
+
+from acceptance.core import machine
+from acceptance.core.errors import Fault
+from acceptance.core.paths import Workspace
+from acceptance.core.text import plural
+from acceptance.ledger import results_db
+from acceptance.ledger.ledger import Entry, Ledger
+from acceptance.ledger.results_db import Row
+from acceptance.rfm import marks, reframe_environment, reframe_program
+
+#: Seconds in which ReFrame deletes some sessions, and how many it is told at once.
+_TIMEOUT, _MANY = 600.0, 200
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The sessions that are to be deleted; `kept` says why others that are as old stay."""
+
+    rows: tuple[Row, ...]
+    kept: tuple[str, ...] = ()
+
+    @property
+    def period(self) -> str:
+        """Say from when they are."""
+        ends = [datetime.fromtimestamp(row.end) for row in self.rows]
+        return f", of {min(ends):%Y-%m-%d} to {max(ends):%Y-%m-%d}" if ends else ""
+
+
+def plan(ledger: Ledger, limit: float) -> Plan:
+    """Return which sessions that ended before a time (s) can be deleted; raises ResultsFault.
+
+    Each is read, and is what the ledger has. What could not be taken in stays.
+    """
+    known = {entry.uuid: entry for entry in ledger.every}
+    old = [row for row in results_db.sessions(ledger.results) if _ended(row) < limit]
+    unknown = [row.uuid for row in old if row.uuid not in known]
+    rows = [row for row in old if row.uuid in known]
+    others = _changed(ledger, rows, known)
+    kept = tuple(
+        f"{plural(len(uuids), 'session')} as old stay, which {why}: {uuids[0]}"
+        for why, uuids in (("the ledger has not", unknown), ("changed since", others))
+        if uuids
+    )
+    return Plan(tuple(row for row in rows if row.uuid not in others), kept)
+
+
+def _ended(row: Row) -> float:
+    return row.end if isinstance(row.end, int | float) else float("inf")
+
+
+def _changed(ledger: Ledger, rows: Sequence[Row], known: dict[str, Entry]) -> list[str]:
+    """Return the sessions that are not what the ledger has, each read on both sides."""
+    stored = results_db.contents(ledger.results, rows)
+    kept = ledger.contents([known[row.uuid] for row in rows])
+    return [
+        row.uuid
+        for (row, blob), (entry, _) in zip(stored, kept, strict=True)
+        if sha256(blob).hexdigest() != entry.sum
+    ]
+
+
+def prune(workspace: Workspace, ledger: Ledger, chosen: Plan) -> None:
+    """Let ReFrame delete the sessions of a plan; raises Fault where it cannot, or a run goes on."""
+    for mark in marks.read(workspace.var):
+        if not mark.ended and mark.lives is not False:
+            raise Fault(f"{mark}, is under way; wait for it, or end it")
+    rows = chosen.rows
+    for first in range(0, len(rows), _MANY):
+        _ask(workspace, _query(rows[first : first + _MANY]))
+    # One whose JSON has no name, or another one, is asked for by that of its row.
+    there = {row.uuid for row in results_db.sessions(ledger.results)}
+    for row in rows:
+        if row.uuid in there and (said := _ask(workspace, row.uuid)):
+            raise Fault(f"reframe --delete-stored-sessions={row.uuid}: {said}")
+
+
+def _query(part: Sequence[Row]) -> str:
+    """Return what selects just these sessions, whose JSON alone is decoded (ReFrame 4.8).
+
+    A period is in whole seconds; a session belongs to that in which it began.
+    """
+    begin, end = min(row.start for row in part), max(row.start for row in part)
+    period = ":".join(
+        datetime.fromtimestamp(int(time), timezone.utc).strftime("%Y%m%dT%H%M%S+0000")
+        for time in (begin, end + 1)
+    )
+    return f"{period}?uuid in { ({row.uuid for row in part})!r}"
+
+
+def _ask(workspace: Workspace, query: str) -> str:
+    """Let ReFrame delete what a query selects; return why it could not, empty where it did."""
+    done = machine.run(
+        [reframe_program(), f"--delete-stored-sessions={query}"],
+        _TIMEOUT,
+        env=reframe_environment(workspace),
+        folder=workspace.start,
+    )
+    return done.fault

@@ -1,0 +1,253 @@
+"""What a ledger holds up to a session, as rows and columns, for those who look at series.
+
+`end` is the number of the first session that does not count any more, `system` leaves out what is
+of others. A run of a case is known by `place`: its session's number and its own in there.
+"""
+
+from collections.abc import Collection, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acceptance.core.words import Direction
+from acceptance.ledger.ledger import Ledger
+from acceptance.ledger.rows import (
+    CASE,
+    NO_SERIES,
+    REPEATED,
+    SAMPLE,
+    SHARED_MACHINE,
+    UNFIT,
+)
+from acceptance.ledger.samples import Floats, Ints
+
+#: More than any number of a session.
+ALL = 2**31 - 1
+#: By how much the number of a session counts in a place.
+SHIFT = 2**32
+
+_PLACE = f"number::BIGINT * {SHIFT} + run"
+_ROW = f"number::BIGINT * {SHIFT} + row"
+_NAME = 'system, partition, environment, "check"'
+_UP_TO = "number < $1 AND ($2 IS NULL OR system = $2)"
+_MEASURED = f"kind = {SAMPLE} AND series <> {NO_SERIES}"
+
+
+class CaseRow(NamedTuple):
+    """A case; `keys` is JSON."""
+
+    id: int
+    system: str
+    partition: str
+    environment: str
+    name: str
+    keys: str
+    suite: str
+    benchmark: str
+    plain: bool
+
+
+class SeriesRow(NamedTuple):
+    """A series: how many samples it has, and how many values that are none (the last in `last`).
+
+    `last` is the number of a session.
+    """
+
+    id: int
+    case: int
+    metric: str
+    unit: str | None
+    direction: Direction | None
+    samples: int
+    impossible: int
+    last: int | None
+
+
+class Place(NamedTuple):
+    """Something of a session: of which, and where."""
+
+    session: int
+    system: str
+    partition: str
+    environment: str = ""
+    name: str = ""
+
+    @property
+    def where(self) -> str:
+        """Return `system:partition+environment`, as ReFrame writes it."""
+        return f"{self.system}:{self.partition}+{self.environment}"
+
+
+class SampleColumns(NamedTuple):
+    """Samples in the order of storing; and of each run, in their order, what it was.
+
+    `nodes` and `software` are JSON.
+    """
+
+    series: Ints
+    run: Ints
+    value: Floats
+    run_id: Ints
+    session: Ints
+    time: Floats
+    nodes: NDArray[np.object_]
+    software: NDArray[np.object_]
+
+
+class PassedCase(NamedTuple):
+    """A case that passed, and its metrics: (metric, unit, value)."""
+
+    session: int
+    case: int
+    metrics: list[tuple[str, str | None, float]]
+
+
+def places(ledger: Ledger, end: int, system: str | None) -> list[Place]:
+    """Return in which partitions each session had cases."""
+    return [
+        Place(*row)
+        for row in ledger.rows(
+            "SELECT DISTINCT number, system, partition FROM samples "
+            f"WHERE first >= {CASE} AND system IS NOT NULL AND {_UP_TO}",
+            end, system,
+        )
+    ]  # fmt: skip
+
+
+def most_nodes(ledger: Ledger, end: int, system: str | None) -> list[tuple[int, str, str, int]]:
+    """Return session, system, partition, and the most nodes that a passed case there took."""
+    return ledger.rows(
+        """SELECT number, system, partition, max(TRY_CAST(regexp_extract(keys, '"nodes", """
+        """"(\\d+)"', 1) AS INTEGER)) AS taken FROM samples """
+        f"WHERE first >= {CASE} AND kind = {SAMPLE} AND {_UP_TO} "
+        "GROUP BY number, system, partition HAVING taken IS NOT NULL",
+        end, system,
+    )  # fmt: skip
+
+
+def without_sample(ledger: Ledger, end: int, system: str | None) -> dict[int, list[Place]]:
+    """Return what each session has no sample of, in its order, by the kind of its runs."""
+    found: dict[int, list[Place]] = {UNFIT: [], SHARED_MACHINE: [], REPEATED: []}
+    for kind, *row in ledger.rows(
+        f"SELECT kind, number, {_NAME} FROM samples WHERE first >= {CASE} "
+        f"AND kind IN ({', '.join(map(str, found))}) AND {_UP_TO} ORDER BY number, run",
+        end, system,
+    ):  # fmt: skip
+        found[kind].append(Place(*row))
+    return found
+
+
+def cases(ledger: Ledger, end: int, system: str | None) -> list[CaseRow]:
+    """Return the cases that have a sample, or could have one, in the order of appearance."""
+    return [
+        CaseRow(*row)
+        for row in ledger.rows(
+            f"SELECT s.case_id, {_NAME}, keys, suite, benchmark, plain FROM samples s JOIN "
+            f"(SELECT case_id, min({_ROW}) AS place FROM samples WHERE first >= {CASE} "
+            f"AND kind = {SAMPLE} AND {_UP_TO} GROUP BY case_id) firsts "
+            f"ON s.case_id = firsts.case_id AND s.number = firsts.place // {SHIFT} "
+            f"AND s.row = firsts.place % {SHIFT} ORDER BY number, row",
+            end, system,
+        )
+    ]  # fmt: skip
+
+
+def series(ledger: Ledger, end: int) -> list[SeriesRow]:
+    """Return the series in the order of appearance."""
+    counted = ledger.columns(
+        f"SELECT series, min({_ROW}) AS place, count(value) AS samples, "
+        "count(*) - count(value) AS impossible, max(number) FILTER (value IS NULL) AS last, "
+        "min_by(direction, number) FILTER (direction IS NOT NULL) AS way "
+        f"FROM samples WHERE {_MEASURED} AND number < $1 GROUP BY series",
+        end,
+    )
+    series_id, place, *_ = counted
+    firsts = {"series": series_id, "number": place // SHIFT, "row": place % SHIFT}
+    named = ledger.rows(
+        "SELECT series, case_id, metric, unit FROM samples JOIN firsts USING (series, number, row) "
+        "ORDER BY number, row",
+        firsts=firsts,
+    )
+    # Where there is no number or text, `tolist` of a masked array has None.
+    counts = zip(*(column.tolist() for column in counted[2:]), strict=True)
+    of_series = dict(zip(series_id.tolist(), counts, strict=True))
+    return [
+        SeriesRow(number, case, metric, unit, way, samples, impossible, last)
+        for number, case, metric, unit in named
+        for samples, impossible, last, way in (of_series[number],)
+    ]
+
+
+def with_impossible(ledger: Ledger) -> set[int]:
+    """Return the numbers of the sessions that have values which are no measurement."""
+    found = ledger.rows(f"SELECT DISTINCT number FROM samples WHERE {_MEASURED} AND value IS NULL")
+    return {number for (number,) in found}
+
+
+def passed(ledger: Ledger, cases: Collection[int]) -> Iterator[PassedCase]:
+    """Yield each time that one of these cases passed, in the order of storing."""
+    cursor = ledger.ask(
+        f"SELECT number, run, case_id, metric, unit, value FROM samples WHERE {_MEASURED} "
+        "AND value IS NOT NULL AND case_id IN (SELECT id FROM asked) ORDER BY number, row",
+        asked={"id": np.array([*cases], np.int64)},
+    )
+    for (number, _, case), rows in groupby(_fetched(cursor), key=itemgetter(0, 1, 2)):
+        yield PassedCase(number, case, [row[3:] for row in rows])
+
+
+def _fetched(cursor: Any) -> Iterator[tuple[Any, ...]]:
+    while rows := cursor.fetchmany(10_000):
+        yield from rows
+
+
+def runs_of(
+    ledger: Ledger, cases: NDArray[np.int64], end: int
+) -> list[tuple[int, int, float, str, str, str]]:
+    """Return the runs of cases as rows of (place, session, time, software, nodes, findings)."""
+    return ledger.rows(
+        f"SELECT {_PLACE}, number, time, software, nodes, findings FROM samples "
+        f"WHERE first >= {CASE} AND kind = {SAMPLE} AND number < $1 "
+        "AND case_id IN (SELECT id FROM asked)",
+        end,
+        asked={"id": cases},
+    )
+
+
+def values_of(ledger: Ledger, series: NDArray[np.int64], end: int) -> tuple[Ints, Ints, Floats]:
+    """Return series, run and value of the samples of some series, in the order of storing."""
+    found = ledger.columns(
+        f"SELECT series, {_PLACE} AS run, value FROM samples WHERE {_MEASURED} "
+        "AND value IS NOT NULL AND number < $1 AND series IN (SELECT id FROM asked) "
+        "ORDER BY number, row",
+        end,
+        asked={"id": series},
+    )
+    return found[0], found[1], found[2]
+
+
+def samples(
+    ledger: Ledger, first: int, end: int, series: NDArray[np.int64] | None = None
+) -> SampleColumns:
+    """Return the samples of sessions from a number on; of these series, by default of all."""
+    tables: dict[str, Any] = {} if series is None else {"asked": {"id": series}}
+    bounds = f"kind = {SAMPLE} AND number >= {first} AND number < {end}"
+    chosen = "" if series is None else "AND series IN (SELECT id FROM asked)"
+    values = ledger.columns(
+        f"SELECT series, {_PLACE} AS run, value FROM samples WHERE {bounds} "
+        f"AND value IS NOT NULL AND series <> {NO_SERIES} {chosen} ORDER BY number, row",
+        **tables,
+    )
+    ran = f"SELECT {_PLACE} AS run, number, time, nodes, software FROM samples"
+    if series is None:
+        ran += f" WHERE {bounds} AND first >= {CASE}"
+    else:
+        # A case whose first metric is another one was run all the same.
+        ran += (
+            f" SEMI JOIN (SELECT DISTINCT {_PLACE} AS place FROM samples WHERE {bounds} {chosen}) "
+            f"those ON those.place = {_PLACE} WHERE {bounds} AND first >= {CASE}"
+        )
+    runs = ledger.columns(f"{ran} ORDER BY run", **tables)
+    return SampleColumns(*values, *runs)

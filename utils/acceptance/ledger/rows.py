@@ -1,0 +1,312 @@
+"""Sessions as ReFrame stores them, as rows of the ledger: one a metric of a case."""
+
+import hashlib
+import json
+import math
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acceptance.core.findings import SHARED, observations
+from acceptance.core.words import SIMULATED, better, is_measured
+from acceptance.ledger import files
+from acceptance.ledger.files import COLUMNS, File
+from acceptance.ledger.session_schema import (
+    PerfValue,
+    SessionInfo,
+    StoredCase,
+    as_table,
+    as_text,
+    as_words,
+    metric_name,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+#: What a run of a case is (`kind`): a sample, or why it is none. What passes when it is repeated
+#: has failed nevertheless; beside another run on the machine a value says nothing.
+SAMPLE, UNFIT, FIXTURE, SHARED_MACHINE, REPEATED = range(5)
+#: What begins with a row (`first`): a session, a case, or nothing.
+SESSION, CASE, METRIC = 2, 1, 0
+#: The series of a case that has no metric.
+NO_SERIES = 0
+#: What of a case's provenance says which software ran; the rest says how.
+SOFTWARE = (
+    *("spec", "hash", "mpi", "compiler", "target", "suite", "mpi_standard", "modules"),
+    SIMULATED,
+)
+_WAYS = {None: 0, "higher": 1, "lower": -1}
+#: What returns the cases and times of samples between two times (s since the epoch).
+Earlier = Callable[[float, float], set[tuple[int, float]]]
+
+#: The tables of what is written, from which the rows are joined.
+_TABLES = {
+    "sessions": (
+        *("number", "session", "session_start", "session_end", "host", "command"),
+        *("label", "aborted", "sum", "json"),
+    ),
+    "cases": (
+        *("number", "run", "system", "partition", "environment", "check", "keys", "suite"),
+        *("benchmark", "plain", "result", "kind", "time", "software", "nodes", "findings"),
+        "case_id",
+    ),
+    "metrics": ("series", "metric", "unit"),
+    "numbers": ("number", "run", "first", "series", "direction", "value", "row"),
+}
+_JOINED = """
+FROM numbers v JOIN sessions s ON s.number = v.number
+LEFT JOIN cases c ON c.number = v.number AND c.run = v.run
+LEFT JOIN metrics m ON m.series = v.series
+"""
+
+
+def software_of(provenance: Mapping[str, str], modules: object = None) -> dict[str, str]:
+    """Return what was built, by the provenance of a case and its modules."""
+    found = {name: str(provenance[name]) for name in SOFTWARE if provenance.get(name)}
+    if isinstance(modules, list) and modules:
+        found["modules"] = " ".join(map(str, modules))
+    return found
+
+
+def hash_of(*words: object) -> int:
+    """Return what stands for a case or a series wherever it is stored: 64 bits of its words."""
+    made = hashlib.blake2b("\0".join(map(str, words)).encode(), digest_size=8).digest()
+    return int.from_bytes(made, "little", signed=True) or 1
+
+
+@dataclass(slots=True)
+class _Layout:
+    """What a case measured last: its metrics, in which units, their series and directions."""
+
+    metrics: tuple[str, ...] = ()
+    units: list[str | None] = field(default_factory=list)
+    series: "array[int]" = field(default_factory=lambda: array("q"))
+    ways: "array[int]" = field(default_factory=lambda: array("b"))
+
+
+@dataclass
+class _Numbers:
+    """The rows of the metrics, as columns."""
+
+    run: "array[int]" = field(default_factory=lambda: array("i"))
+    first: "array[int]" = field(default_factory=lambda: array("b"))
+    series: "array[int]" = field(default_factory=lambda: array("q"))
+    direction: "array[int]" = field(default_factory=lambda: array("b"))
+    value: "array[float]" = field(default_factory=lambda: array("d"))
+
+    def add(self, run: int, first: int, layout: _Layout, values: Sequence[float]) -> None:
+        """Add the metrics of a case, or a row without one."""
+        count = len(values)
+        self.run.extend([run] * count)
+        self.first.extend([first] + [METRIC] * (count - 1))
+        self.series.extend(layout.series)
+        self.direction.extend(layout.ways)
+        self.value.fromlist([*values])
+
+
+class Batch:
+    """The rows of sessions that follow one another, until they are written."""
+
+    def __init__(self, earlier: Earlier, latest: float) -> None:
+        """`latest` is when the newest sample so far was measured, `earlier` finds older ones."""
+        self.earlier, self.latest = earlier, latest
+        #: Of what was measured once, as long as the same is measured again.
+        self.layouts: dict[int, _Layout] = {}
+        self.ways: dict[int, int] = {}
+        self.metrics: dict[int, tuple[str, str | None]] = {}
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin without rows."""
+        self.sessions: list[tuple[Any, ...]] = []
+        self.cases: list[tuple[Any, ...]] = []
+        self.numbers: list[tuple[int, _Numbers]] = []
+        self.times: set[tuple[int, float]] = set()
+        self.bytes = 0
+
+    @property
+    def rows(self) -> int:
+        """Count the rows."""
+        return sum(len(numbers.run) for _, numbers in self.numbers)
+
+    def add(
+        self, number: int, uuid: str, info: SessionInfo, cases: Iterable[StoredCase], blob: bytes
+    ) -> None:
+        """Add a session; raises what msgspec and Python do for one that is malformed.
+
+        Nothing of such a session is added.
+        """
+        f"{uuid} {info.hostname} {info.cmdline} {info.run}".encode()  # what is no text is malformed
+        numbers, times = _Numbers(), {*self.times}
+        taken = _Session(self, number, info, numbers, times).take([*cases])
+        self.times = times
+        self.cases += taken
+        self.numbers.append((number, numbers))
+        self.bytes += len(blob)
+        self.sessions.append(
+            (
+                *(number, uuid, info.time_start_unix, info.time_end_unix, info.hostname),
+                *(info.cmdline, info.run, bool(info.num_aborted)),
+                *(hashlib.sha256(blob).hexdigest(), blob),
+            )
+        )
+
+    def write(self, folder: Path) -> File:
+        """Write the sessions into a file of a ledger; raises duckdb.Error or OSError."""
+        with files.database().cursor() as connection:
+            self._fill(connection)
+            shown = {name: f'v."{name}"' for name in _TABLES["numbers"]}
+            shown["value"] = "nullif(v.value, 'nan'::DOUBLE)"
+            shown["direction"] = "CASE v.direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"
+            shown["json"] = f"CASE WHEN v.first = {SESSION} THEN s.json END"
+            for letter, table in (("s", "sessions"), ("c", "cases"), ("m", "metrics")):
+                shown |= {
+                    name: f'{letter}."{name}"' for name in _TABLES[table] if name not in shown
+                }
+            columns = ", ".join(f'{shown[name]}::{COLUMNS[name]} AS "{name}"' for name in COLUMNS)
+            first, last = self.sessions[0][0], self.sessions[-1][0]
+            try:
+                return files.write(connection, f"SELECT {columns} {_JOINED}", folder, first, last)
+            finally:
+                for table in _TABLES:
+                    connection.execute(f"DROP TABLE {table}")
+
+    def _fill(self, connection: "DuckDBPyConnection") -> None:
+        """Make the tables of what is written."""
+        for table, names in _TABLES.items():
+            # Directions are numbers until they are written.
+            types = COLUMNS | {"direction": "TINYINT"}
+            columns = ", ".join(f'"{name}" {types[name]}' for name in names)
+            connection.execute(f"CREATE TEMP TABLE {table}({columns})")
+        values = ", ".join("?" * len(_TABLES["sessions"]))
+        connection.executemany(f"INSERT INTO sessions VALUES({values})", self.sessions)
+        metrics = [(series, *words) for series, words in self.metrics.items()]
+        for table, found in (("cases", self.cases), ("metrics", metrics)):
+            if found:
+                arrays = [np.array(column, dtype=object) for column in zip(*found, strict=True)]
+                _insert(connection, table, arrays)
+        for number, each in self.numbers:
+            count = len(each.run)
+            own = (each.run, each.first, each.series, each.direction, each.value)
+            numbers = np.full(count, number, np.int32)
+            _insert(connection, "numbers", [numbers, *map(np.array, own), np.arange(count)])
+
+
+def _insert(connection: "DuckDBPyConnection", table: str, arrays: Sequence[Any]) -> None:
+    connection.register("new_rows", dict(zip(_TABLES[table], arrays, strict=True)))
+    connection.execute(f"INSERT INTO {table} SELECT * FROM new_rows")
+    connection.unregister("new_rows")
+
+
+class _Session:
+    """Makes the rows of one session."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        number: int,
+        info: SessionInfo,
+        numbers: _Numbers,
+        times: set[tuple[int, float]],
+    ) -> None:
+        self.batch, self.number, self.info = batch, number, info
+        self.numbers, self.times = numbers, times
+        self.unfit: set[tuple[str, str, str, str]] = set()
+        self.repeated: set[tuple[int, float]] = set()
+
+    def take(self, cases: Sequence[StoredCase]) -> list[tuple[Any, ...]]:
+        """Return the rows of the cases; what they measured goes into `numbers`."""
+        self.repeated = self._measured_before(cases)
+        found = [self._case(run, case) for run, case in enumerate(cases)]
+        if cases:
+            self.numbers.first[0] = SESSION
+        else:
+            self.numbers.add(-1, SESSION, _NOTHING, [math.nan])
+        return found
+
+    def _measured_before(self, cases: Iterable[StoredCase]) -> set[tuple[int, float]]:
+        """Return (case, time) of those samples of sessions before that may be here again."""
+        times = [
+            case.job_completion_time_unix
+            for case in cases
+            if case.result == "pass" and case.job_completion_time_unix is not None
+        ]
+        latest = self.batch.latest
+        self.batch.latest = max([latest, *times])
+        if not times or min(times) > latest:
+            return set()
+        return {*self.batch.earlier(min(times), max(times)), *self.times}
+
+    def _case(self, run: int, data: StoredCase) -> tuple[Any, ...]:
+        name = (data.system, data.partition, data.environ, data.display_name or data.name)
+        keys = json.dumps(sorted(as_table(data.keys).items()))
+        case_id = hash_of(*name, keys)
+        logged = data.job_completion_time_unix
+        time = self.info.time_end_unix if logged is None else logged
+        found = observations(data.findings)
+        kind = SAMPLE
+        if data.result != "pass" or name in self.unfit:
+            kind = UNFIT
+            self.unfit.add(name)
+        elif data.fixture:
+            kind = FIXTURE
+        elif any(each.kind == SHARED for each in found):
+            kind = SHARED_MACHINE
+            self.unfit.add(name)
+        elif logged is not None:
+            kind = REPEATED if (case_id, time) in self.repeated else SAMPLE
+            self.repeated.add((case_id, time))
+            self.times.add((case_id, time))
+        self._values(run, case_id, data.perfvalues or {})
+        words = (as_text(data.suite), as_text(data.benchmark_name))
+        f"{words} {data.result}".encode()
+        texts = (
+            software_of(as_table(data.provenance), data.modules),
+            as_words(data.job_nodelist),
+            [each.text for each in found if not each.fails],
+        )
+        return (
+            *(self.number, run, *name, keys, *words, data.plain, data.result, kind, time),
+            *(json.dumps(text) for text in texts),
+            case_id,
+        )
+
+    def _values(self, run: int, case_id: int, perfvalues: dict[str, PerfValue]) -> None:
+        """Add what a case measured, by `system:partition:metric`."""
+        # None: of a case that failed before its metrics were read.
+        there = {key: each for key, each in perfvalues.items() if each.value is not None}
+        layout = self._layout(case_id, there) if there else _NOTHING
+        values = [each.value for each in there.values()] or [math.nan]
+        if {*map(type, values)} != {float} or not (min(values) > 0 and sum(values) < math.inf):
+            values = [value if is_measured(value) else math.nan for value in values]
+        self.numbers.add(run, CASE, layout, values)
+
+    def _layout(self, case_id: int, perfvalues: dict[str, PerfValue]) -> _Layout:
+        """Return which series these are: mostly those of the case in the session before."""
+        known, units = self.batch.layouts.get(case_id), [each.unit for each in perfvalues.values()]
+        same = known and known.metrics == tuple(perfvalues) and known.units == units
+        # Once it is known which way is better of each, nothing of it changes.
+        if known and same and 0 not in known.ways:
+            return known
+        layout = _Layout(tuple(perfvalues), units)
+        for key, data in perfvalues.items():
+            metric = metric_name(key)
+            series = hash_of(case_id, metric, data.unit)
+            way = self.batch.ways.get(series, 0)
+            if not way:
+                way = _WAYS[better(data.unit or "", data.lower, data.upper)]
+                self.batch.ways[series] = way
+            layout.series.append(series)
+            layout.ways.append(way)
+            self.batch.metrics[series] = metric, data.unit
+        self.batch.layouts[case_id] = layout
+        return layout
+
+
+#: What a case without a metric, and a session without a case, have instead.
+_NOTHING = _Layout(series=array("q", [NO_SERIES]), ways=array("b", [0]))
