@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.ledger import Case
 from acceptance.software import Spack, externals
 from acceptance.suites import hpcc, npb
 from tests import stored as results
@@ -110,7 +111,7 @@ class ImbBuilt:
     #: The installed trees when the first build had been killed.
     left: list[Path]
     done: Result
-    cases: tuple[results.Case, ...]
+    cases: tuple[Case, ...]
     gate: int
 
 

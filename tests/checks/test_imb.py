@@ -8,7 +8,7 @@ import pytest
 
 from acceptance.detection.constants import VANISHED_BEFORE
 from acceptance.launch.partition_size import process_counts, usable_cores
-from acceptance.rfm import rows
+from acceptance.ledger import results_db
 from acceptance.suites import imb
 from tests import stored as results
 from tests.conftest import needs_wheels
@@ -129,7 +129,7 @@ def test_a_locked_database_fails_the_run_and_keeps_the_values(site, recorded, mo
     run_pingpong(site, recorded(PINGPONG))
     # ReFrame waits so many seconds in place of the configuration's 20, and the gate in place of 10.
     site.environment["RFM_SQLITE_CONN_TIMEOUT"] = "1"
-    monkeypatch.setattr(rows, "TIMEOUT", 1.0)
+    monkeypatch.setattr(results_db, "TIMEOUT", 1.0)
     lock = sqlite3.connect(site.database)
     lock.execute("BEGIN EXCLUSIVE")
     try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from acceptance import references
+from acceptance import ledger, references
 from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
@@ -27,7 +27,6 @@ from acceptance.simulation.defects import VARIABLE
 from acceptance.simulation.systems import BUILT, DERIVED, require
 from acceptance.suites.patterns import SOURCES
 from acceptance.verdict import Status, Verdict, conclude
-from tests import stored as database
 from tests.drills.outcome import Outcome, outcomes
 
 #: The check files that touch each fault, of few seconds: links, and all pairs of nodes.
@@ -181,7 +180,7 @@ class Drills:
         if not verdict.session:
             problems = "; ".join(each.message for each in verdict.problems)
             raise Fault(f"{name}: nothing was stored: {problems}; see {log}")
-        return database.session(workspace.results, verdict.session), verdict
+        return ledger.of(workspace).session(verdict.session), verdict
 
     def _build(self) -> str:
         """Build our own program once for all runs; return its folder, empty where that fails."""
@@ -201,7 +200,7 @@ class Drills:
 
     def _record(self) -> None:
         """Record what the healthy nights gave; that judges the next ones, exactly."""
-        history = reader.load(self._workspace("healthy").results)
+        history = reader.load(ledger.of(self._workspace("healthy")))
         library = references.load(self.reference)
         nights = new_baseline.select(history)
         new_baseline.write(

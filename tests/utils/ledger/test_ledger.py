@@ -151,6 +151,14 @@ def test_a_session_that_is_forgotten_counts_nowhere_and_stays_stored(made, folde
         past.forget(["nobody"])
 
 
+def test_a_session_with_any_name_can_be_forgotten(made, folder):
+    made.store("../../a b%", 1.0, 2.0, "{")
+    past = opened(made.path, folder)
+    assert past.forget(["../../a b%"]) == ["../../a b%"]
+    past = opened(made.path, folder)
+    assert (past.faults, past.gone, len(past.entries)) == ([], [], 6)
+
+
 def test_of_somebody_elses_database_a_ledger_is_kept_once_a_session_is_forgotten(made):
     workspace = Workspace.of({"ACCEPTANCE_VAR": str(made.path.parent / "var")})
     past = ledger.of(workspace, made.path)

@@ -17,6 +17,7 @@ from functools import cache
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -101,13 +102,14 @@ def forgotten(folder: Path) -> dict[int, str]:
     names = (
         [_FORGOTTEN.fullmatch(path.name) for path in folder.iterdir()] if folder.is_dir() else ()
     )
-    return {int(name[1]): name[2] or "" for name in names if name}
+    return {int(name[1]): unquote(name[2] or "") for name in names if name}
 
 
 def forget(folder: Path, number: int, uuid: str) -> None:
     """Write that a session counts nowhere; raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{number:07}{'-' * bool(uuid)}{uuid}.forgotten").touch()
+    # Whatever a fault has made of a UUID, it is no path.
+    (folder / f"{number:07}{'-' * bool(uuid)}{quote(uuid, safe='')}.forgotten").touch()
 
 
 def sum_of(path: Path) -> str:
