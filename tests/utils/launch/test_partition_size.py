@@ -89,8 +89,9 @@ def test_all_nodes_are_no_more_than_a_job_may_have(slurm):
 def test_of_a_partition_without_a_node_that_is_up_nobody_knows_the_size(slurm):
     slurm[2].update(dict.fromkeys(range(6), "DOWN"))
     for stated in (EVERY, PartitionExtras(nodes=4)):
-        unknown = size_of(stated, "slurm", [], PROCESSOR).unknown
-        assert unknown.startswith("none of its 6 nodes is up: node0 is down, ")
+        size = size_of(stated, "slurm", [], PROCESSOR)
+        assert size.unknown.startswith("none of its 6 nodes is up: node0 is down, ")
+        assert size.told == size.unknown, "what is told at load, for who judges the run later"
 
 
 def test_only_who_lists_nodes_can_be_asked_for_all():

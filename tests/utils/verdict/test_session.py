@@ -193,6 +193,24 @@ def test_row_4_a_name_that_matches_nothing(replay):
     assert "no case at all; -n PingPang may match nothing" in message(verdict, "no-cases")
 
 
+def test_where_no_node_was_up_the_names_that_were_asked_for_are_not_to_blame(replay):
+    replay.reframe("-c", "checks/imb.py", "-c", "checks/fabric.py", "-r", "-n", "PingPang")
+    log = next((replay.var / "log").glob("*.log"))
+    head, line, tail = log.read_text().partition("|info|[==========] Running 0 check(s)")
+    begin = head.rpartition("\n")[2]
+    away = "replay:default: none of its 2 nodes is up: node1 is down (no power)"
+    log.write_text(f"{head}|warning|WARNING: {away}\n{begin}{line}{tail}")
+    status, verdict = replay.gate()
+    assert (status, kinds(verdict)) == (1, ["no-cases"])
+    assert message(verdict, "no-cases") == f"ReFrame selected no case at all; {away}"
+    remedy = "see why Slurm gives them no jobs (sinfo -R), and resume them"
+    assert verdict["unprovided"] == [
+        {"check": "imb.py", "reason": away, "remedy": remedy, "partition": ""}
+    ]
+    # The links can be looked at on nodes that are not up, too.
+    assert verdict["not_selected"] == [{"check": "fabric.py", "options": "-n PingPang"}]
+
+
 def test_row_4_a_path_that_does_not_exist(replay):
     assert replay.reframe("-c", "cheks", "-r").status == 0, "plain ReFrame is green"
     status, verdict = replay.gate()

@@ -4,6 +4,7 @@ from acceptance.launch import placement, rounds, slurm_jobs, slurm_nodes
 from acceptance.launch.partition_size import (
     CACHE_SCRIPT,
     NODES,
+    NONE_UP,
     Size,
     last_level_cache,
     process_counts,

@@ -114,6 +114,8 @@ def _quota(sysfs: Path) -> int | None:
 NODES = 4
 #: Names of nodes that a line shows.
 _SHOWN = 8
+#: How it is said of a partition that none of its nodes is up.
+NONE_UP = "none of its "
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Size:
     `unknown` says why nobody knows nodes or cores; it then has one node without cores. Of a
     partition that states `all`, and where fewer nodes are up than jobs would take, `there` is how
     many these would be if all were up, and `told` says which take no part, and why; both are empty
-    of any other.
+    of any other. Where none is up `told` begins with `NONE_UP`, and is what `unknown` says.
     """
 
     nodes: int
@@ -182,7 +184,7 @@ def size_of(
         nodes = known.nodes or (0 if known.there else given)
     cores = cores or known.cores
     if not (nodes and cores):
-        return Size(1, 0, stated.memory, known.unknown, known.there)
+        return replace(known, nodes=1, cores=0, memory=stated.memory)
     memory = stated.memory or known.memory
     return replace(known, nodes=nodes, cores=cores, memory=memory, unknown="")
 
@@ -213,7 +215,8 @@ def _of_slurm(access: tuple[str, ...], stated: int | str) -> Size:
         return Size(0, 0, unknown=str(err))
     there, up, told = len(nodes), len(nodes) - len(away), shortened(away.values(), _SHOWN)
     if not up:
-        return Size(0, 0, unknown=f"none of its {there} nodes is up: {told}", there=there)
+        told = f"{NONE_UP}{there} nodes is up: {told}"
+        return Size(0, 0, unknown=told, there=there, told=told)
     if stated == ALL:
         nodes = [node for node in nodes if node.name not in away]
     most = stated if stated and isinstance(stated, int) else there if stated else min(NODES, there)

@@ -2,6 +2,7 @@
 
 from acceptance.software import externals
 from acceptance.software.missing import (
+    RESUME,
     NoCase,
     broken_promise,
     builds,

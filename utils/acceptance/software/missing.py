@@ -136,7 +136,8 @@ Environment = Mapping[str, Any]
 _SIZE = (
     'write "nodes" and "cores" into the `extras` of the partition; acceptance doctor has the lines'
 )
-_NONE_UP = "see why Slurm gives them no jobs (sinfo -R), and resume them"
+#: What to do where no node of a partition is up.
+RESUME = "see why Slurm gives them no jobs (sinfo -R), and resume them"
 
 
 @dataclass(frozen=True)
@@ -206,13 +207,15 @@ def no_case(
     names = ", ".join(each["name"] for each in having)
     reason, remedy, promised = _of_size(size), "", True
     if size.unknown:
-        remedy = _NONE_UP if size.there else _SIZE
+        remedy = RESUME if size.there else _SIZE
     elif not reason:
         reason, promised = _of_kind(check, suite, size, having, verified, names), False
     return NoCase(check, partition, reason, remedy, promised) if reason else None
 
 
 def _of_size(size: Size) -> str:
+    if size.there and size.unknown:
+        return size.unknown
     if size.unknown:
         return f"nobody knows how many nodes and cores it has: {size.unknown}"
     return "a message requires two processes, and it has one core" if size.processes < 2 else ""

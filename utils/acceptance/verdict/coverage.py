@@ -1,18 +1,19 @@
 """What a run left out: check files that gave no case, and nodes that nobody looked at."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 from acceptance import references
 from acceptance.core.extras import node_count
 from acceptance.fabric import is_viewed, not_judged, not_viewed
+from acceptance.launch import NONE_UP
 from acceptance.ledger import Case
 from acceptance.ledger.session_schema import node_of_case
 from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
 from acceptance.site import in_words, unmet_rows, without_case
-from acceptance.software import NoCase, no_cases_line
-from acceptance.suites import SUITES
+from acceptance.software import RESUME, NoCase, no_cases_line
+from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.model import Unprovided, Unselected, Verdict
 
 
@@ -27,16 +28,37 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
         places = given.setdefault(Path(case.filename).resolve(), set())
         places.add(f"{case.system}:{case.partition}")
     reasons: list[NoCase] = []
+    away = none_up(run)
     for path in check_files.check_files(run.check_path, recursive=run.recursive):
         places = given.get(path.resolve(), set())
         if not run.filters:
-            reasons += _judge_check_file(verdict, path, places, _why(path.stem, run))
+            reasons += _judge_check_file(verdict, path, places, _why(path.stem, run, away))
+        elif not cases and all(away.values()) and suite_of(path.stem):
+            text = "; ".join(f"{place}: {reason}" for place, reason in away.items())
+            verdict.unprovided.append(Unprovided(path.name, text, RESUME))
         elif not places:
             verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
     told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
     verdict.notes = [note for note in verdict.notes if note != told]
-    if verdict.unprovided and cases and not any(case.suite in SUITES for case in cases):
+    provided = any(each.promised for each in reasons) or any(c.suite in SUITES for c in cases)
+    if verdict.unprovided and cases and not provided:
         fail_without_suite(verdict)
+
+
+def none_up(run: LoggedRun) -> dict[str, str]:
+    """Return partition -> what was said at load if none of its nodes was up then, else nothing."""
+    try:
+        system = configuration.load(run.config_files).system(run.system)
+    except SiteFault:
+        return {run.system: ""}
+    chosen = _chosen_partition(run)
+    names = [part["name"] for part in system["partitions"] if chosen in ("", part["name"])]
+    away = dict.fromkeys((f"{system['name']}:{name}" for name in names), "")
+    for remark in run.remarks:
+        place, _, text = remark.partition(": ")
+        if place in away and text.startswith(NONE_UP):
+            away[place] = text
+    return away or {run.system: ""}
 
 
 def _judge_check_file(
@@ -109,13 +131,21 @@ def fail_without_suite(verdict: Verdict) -> None:
     verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
 
 
-def _why(check: str, run: LoggedRun) -> list[NoCase | None]:
-    """Say of each partition why a check file (its stem) needs to give no case there."""
+def _why(check: str, run: LoggedRun, away: Mapping[str, str]) -> list[NoCase | None]:
+    """Say of each partition why a check file (its stem) needs to give no case there.
+
+    Where all nodes were `away` (`none_up`) some may be back by now.
+    """
     try:
         site = configuration.load(run.config_files)
-        return without_case(check, site, site.system(run.system), _chosen_partition(run))
+        why = without_case(check, site, site.system(run.system), _chosen_partition(run))
     except SiteFault:
         return []
+    then = [
+        NoCase(check, place, reason, RESUME, True) if reason and suite_of(check) else None
+        for place, reason in away.items()
+    ]
+    return [now or before for now, before in zip(why, then, strict=False)]
 
 
 def _chosen_partition(run: LoggedRun) -> str:

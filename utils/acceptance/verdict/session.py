@@ -132,9 +132,8 @@ def _judge_run(verdict: Verdict, run: LoggedRun) -> None:
     ran, selected = run.ran
     verdict.notes += [f"skipped: {case}" for case in run.skipped if not case.endswith(_FOR_ANOTHER)]
     if selected == 0 and not run.skipped:
-        filters = " ".join(run.filters)
-        because = f"; {filters} may match nothing" if filters else ""
-        verdict.fail("no-cases", f"ReFrame selected no case at all{because}", *run.filters)
+        because, about = _why_no_case(run)
+        verdict.fail("no-cases", f"ReFrame selected no case at all{because}", *about)
     elif run.stored is None:
         verdict.fail(
             "not-stored",
@@ -154,6 +153,16 @@ def _set_aside(run: LoggedRun) -> list[str]:
         f"{run.database}: was {half_made.HALF_MADE}; this run has set it aside as {path.name}"
         for path in half_made.since(run.database, since)
     ]
+
+
+def _why_no_case(run: LoggedRun) -> tuple[str, list[str]]:
+    """Say why a run selected no case, and return the options of its command that may be why."""
+    away = coverage.none_up(run)
+    reasons = [f"{place}: {reason}" for place, reason in away.items() if reason]
+    filters = [] if all(away.values()) else run.filters
+    if filters:
+        reasons.append(f"{' '.join(filters)} may match nothing")
+    return "".join(f"; {reason}" for reason in reasons), filters
 
 
 def _judge_session(verdict: Verdict, session: Session, unread: Collection[str]) -> None:
