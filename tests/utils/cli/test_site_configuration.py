@@ -1,10 +1,16 @@
 """A site's own configuration: what its runs left is found where it says, and nothing else is."""
 
+import re
 import shutil
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
-from acceptance.core.paths import FRAGMENT
+from acceptance.alerts.messages import News, body
+from acceptance.cli.main import _parser
+from acceptance.core.paths import COMMANDS, FRAGMENT, Workspace, named
+from acceptance.verdict import CaseResult, Verdict, stored
 from tests.conftest import DATA, Site
 from tests.places import ROOT
 
@@ -126,6 +132,54 @@ def test_a_run_of_our_checks_without_the_fragment_is_never_an_older_one(own):
     assert (judged.status, problem["kind"]) == (2, "last-run")
     assert "has no line of run " in problem["message"]
     assert f"was started without {FRAGMENT}" in problem["message"]
+
+
+NOW = datetime(2026, 11, 25, tzinfo=timezone.utc)
+#: A command of ours that does not say which configuration it is to take.
+NAMELESS = re.compile(rf"\bacceptance (?:{'|'.join(COMMANDS)})\b")
+
+
+@pytest.mark.parametrize("found_by", ["problem", "fabric"])
+def test_all_that_an_alert_advises_names_the_configuration(tmp_path, found_by):
+    workspace = Workspace(ROOT, tmp_path, tmp_path, (), (Path("my site.py"), FRAGMENT))
+    given, how = Verdict(system="mine"), "; acceptance fabric accept --reason TEXT takes it over"
+    if found_by == "problem":
+        given.fail("references", f"nothing fits{how}")
+    else:
+        fabric = {"switch1": f"a new switch{how}"}
+        case = CaseResult("mine:a+b", "FabricView", "fail", "fabric", fabric=fabric)
+        given.cases.append(case)
+        given.fail("case-failed", f"{case.place}: fail{how}", case.place)
+    given.notes.append("no case of imb.py; acceptance doctor says why")
+    stored.settle(given, workspace, NOW)
+    (alert,), (problem,) = given.alerts, given.problems
+    sent = body(News((alert,), (), ()), NOW, workspace.named_by)
+    for text, command in (
+        (alert.text, "fabric accept --reason TEXT"),
+        (problem.message, "fabric accept --reason TEXT"),
+        (given.notes[0], "doctor says why"),
+        (sent, "fabric accept --reason TEXT"),
+        (sent, "gate"),
+        (sent, f"alerts ack {alert.id} --reason TEXT --until YYYY-MM-DD"),
+    ):
+        assert f"acceptance -C 'my site.py' -C {FRAGMENT} {command}" in text
+        assert not NAMELESS.search(text)
+
+
+def test_who_acknowledges_what_is_not_open_is_told_the_command_of_this_site(own):
+    until = f"{datetime.now() + timedelta(days=7):%Y-%m-%d}"
+    done = own.acceptance(
+        "alerts", "ack", *own.named, "0123", "--reason", "it is known", "--until", until
+    )
+    assert done.status == 2
+    assert f"`acceptance -C {own.named[1]} -C {FRAGMENT} gate --send` takes note" in done.errors
+
+
+def test_the_commands_of_sentences_are_those_that_there_are():
+    assert sorted(COMMANDS) == sorted(_parser()[1].choices)
+    assert named("acceptance gates an acceptance of nodes", " -C x") == (
+        "acceptance gates an acceptance of nodes"
+    )
 
 
 @pytest.mark.parametrize("command", ["gate", "nightly", "accept", "history", "doctor"])

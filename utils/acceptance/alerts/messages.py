@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from acceptance.alerts.alert import KINDS, Alert
+from acceptance.core.paths import named
 from acceptance.core.text import one_line
 
 #: Alerts that a message spells out; the command `acceptance alerts` lists all.
@@ -53,8 +54,8 @@ def body(news: News, now: datetime, named_by: str = "") -> str:
     lines = [f"Found on {stamp} by {socket.gethostname()}."]
     if _all_simulated(news):
         lines.append("All of this is SIMULATED: no machine was measured, and none is at fault.")
-    new = [_steps(alert, named_by) for alert in news.new]
-    lapsed = [(f"was {who}", *_steps(alert, named_by)) for alert, who in news.lapsed]
+    new = [_steps(alert) for alert in news.new]
+    lapsed = [(f"was {who}", *_steps(alert)) for alert, who in news.lapsed]
     for title, alerts, details in (
         ("New", news.new, new),
         ("Still open, no longer acknowledged", [alert for alert, _ in news.lapsed], lapsed),
@@ -62,9 +63,8 @@ def body(news: News, now: datetime, named_by: str = "") -> str:
     ):
         lines += _section(title, alerts, details)
         if len(alerts) > SHOWN:
-            more = f"acceptance alerts{named_by}"
-            lines += ["", f"... and {len(alerts) - SHOWN} more: {more}"]
-    return "\n".join(lines) + "\n"
+            lines += ["", f"... and {len(alerts) - SHOWN} more: acceptance alerts"]
+    return named("\n".join(lines), named_by) + "\n"
 
 
 def _all_simulated(news: News) -> bool:
@@ -82,8 +82,8 @@ def _section(
         yield from ("", f"* {one_line(alert.line)}", *(f"  {one_line(line)}" for line in more))
 
 
-def _steps(alert: Alert, named_by: str) -> tuple[str, ...]:
-    of_history = f"acceptance history{named_by} {shlex.quote(alert.metric)}"
-    more = of_history if alert.of_history else f"acceptance gate{named_by}"
-    words = f"acceptance alerts ack{named_by} {shlex.quote(alert.id)}"
+def _steps(alert: Alert) -> tuple[str, ...]:
+    of_history = f"acceptance history {shlex.quote(alert.metric)}"
+    more = of_history if alert.of_history else "acceptance gate"
+    words = f"acceptance alerts ack {shlex.quote(alert.id)}"
     return f"see more: {more}", f"acknowledge: {words} --reason TEXT --until YYYY-MM-DD"

@@ -11,7 +11,7 @@ from acceptance.alerts import Entry, acknowledgements, notify, targets
 from acceptance.cli.arguments import Commands, add_command, add_format, add_verbs
 from acceptance.cli.output import emit, emit_page, warn
 from acceptance.core.errors import Fault
-from acceptance.core.paths import ALERT_TARGETS
+from acceptance.core.paths import ALERT_TARGETS, named
 from acceptance.core.text import one_line, plural
 from acceptance.rfm import configuration
 from acceptance.verdict import Status
@@ -86,8 +86,9 @@ def _test(options: argparse.Namespace, now: datetime) -> int:
     of = f"{site}, by {socket.gethostname()}"
     body = (
         f"A test of {of}, sent on {now.strftime('%Y-%m-%d %H:%M UTC')}. Alerts will look like "
-        f"this; those that are open: acceptance alerts{options.workspace.named_by}\n"
+        "this; those that are open: acceptance alerts\n"
     )
+    body = named(body, options.workspace.named_by)
     for target in to.targets:
         why = targets.send(target, one_line(f"Test of the alerts of {of}"), body)
         failed += why is not None

@@ -1,6 +1,7 @@
 """Where the clone, or an installed copy of it, and ReFrame keep their things."""
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,20 @@ GET_SIMGRID = "Debian: libsimgrid-dev; or spack install simgrid, and its bin/ on
 CONFIGURED = "ReFrame's configuration" if INSTALLED else "config/systems/"
 #: The variable with the URLs that alerts are sent to. They are secret: no program inherits it.
 ALERT_TARGETS = "ACCEPTANCE_ALERTS"
+#: The commands (`cli/`), as sentences have them.
+COMMANDS = (
+    *("nightly", "accept", "fabric", "gate", "alerts", "claims", "history", "baseline", "compare"),
+    *("references", "sessions", "report", "export", "doctor", "init-site", "spack"),
+)
+_IN_SENTENCE = re.compile(rf"\bacceptance (?=(?:{'|'.join(COMMANDS)})\b)")
+
+
+def named(text: str, named_by: str) -> str:
+    """Return a text whose commands name their configuration, as `Workspace.named_by` does.
+
+    Those that do so already stay as they are.
+    """
+    return _IN_SENTENCE.sub(lambda found: f"acceptance{named_by} ", text)
 
 
 @dataclass(frozen=True)
@@ -77,7 +92,7 @@ class Workspace:
 
     @property
     def named_by(self) -> str:
-        """Return what a command needs after its name to know this configuration: ` -C FILE`.
+        """Return what `acceptance` needs before a command to know this configuration: ` -C FILE`.
 
         It is empty for that of the clone, which is known without.
         """

@@ -4,10 +4,12 @@ from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from acceptance.alerts import Alert, Notification, notify
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
-from acceptance.core.paths import Workspace
+from acceptance.core.paths import Workspace, named
 from acceptance.verdict.announce import announce, looked_at
 from acceptance.verdict.model import Problem, Status, Verdict
 
@@ -56,14 +58,17 @@ def settle(
     Unless it is to `tell`, only incidents of the history are alerts.
     """
     systems = {*systems, verdict.system}
-    folder = workspace.alerts
+    folder, named_by = workspace.alerts, workspace.named_by
+    verdict.problems = [
+        replace(problem, message=named(problem.message, named_by)) for problem in verdict.problems
+    ]
     try:
         known = [entry.alert for entry, _ in notify.listing(now, folder).entries]
     except state_files.StoredFault:  # reported when it is compared
         known = []
     if tell:
         announce(verdict, known)
-    alerts = _alerts(verdict)
+    alerts = [replace(each, text=named(each.text, named_by)) for each in _alerts(verdict)]
     looked = looked_at(verdict, systems)
 
     def judged(each: Alert) -> bool:
@@ -71,7 +76,7 @@ def settle(
 
     try:
         if send:
-            outcome = notify.update(alerts, now, folder, judged=judged, named_by=workspace.named_by)
+            outcome = notify.update(alerts, now, folder, judged=judged, named_by=named_by)
         else:
             outcome = notify.preview(alerts, now, folder, judged=judged)
     except state_files.StoredFault as err:
@@ -81,6 +86,7 @@ def settle(
     verdict.notes += [f"ended: {alert.line} [{alert.id}]" for alert in outcome.ended]
     verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]
     verdict.notes += [f"alerts: {text}" for text in outcome.faults]
+    verdict.notes = [named(note, named_by) for note in verdict.notes]
 
 
 def reconsider(verdict: Verdict, workspace: Workspace, now: datetime) -> None:
