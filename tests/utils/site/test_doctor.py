@@ -1,12 +1,14 @@
 """`site/doctor.py` and `software/missing.py` on made systems."""
 
+import sys
+
 import pytest
 
 from acceptance.core.paths import Workspace
 from acceptance.rfm import configuration
 from acceptance.site import BROKEN, MISSING, OK, examine
-from acceptance.software import Spack
-from acceptance.software.missing import not_provided
+from acceptance.software import Spack, externals
+from acceptance.software.missing import already_there, not_provided
 from acceptance.suites import SUITES
 from tests import fake_spack
 from tests.places import ROOT, workspace
@@ -116,12 +118,41 @@ def bare(tmp_path):
 
 def test_a_suite_that_is_nowhere_is_to_be_got(bare, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
+    here = []
+    monkeypatch.setattr(sys.modules[already_there.__module__], "already_there", lambda: here)
     row = bare("hpcc")
     assert (row.state, row.found) == (MISSING, "nothing provides HPC Challenge")
-    assert row.remedy == SUITES["hpcc"].how_to_get
+    assert row.remedy == (
+        "Debian: hpcc openmpi-bin; or an MPI and a BLAS (Debian: openmpi-bin libopenmpi-dev "
+        "libopenblas-dev), then make spack, then make run ACCEPTANCE_BUILD=hpcc; or name the "
+        "folder of hpcc in the `extras` of an environment in config/systems/"
+    )
     assert not_provided(SUITES["hpcc"]) == (
-        "nothing provides HPC Challenge here", f"get it with: {SUITES['hpcc'].how_to_get}",
+        "nothing provides HPC Challenge here", f"get it with: {row.remedy}",
     )  # fmt: skip
+    here += ["spack", "mpi"]
+    assert "or a BLAS (Debian: libopenblas-dev), then make run ACC" in bare("hpcc").remedy
+    assert bare("npb").remedy.startswith("gfortran (Debian: gfortran), then make run ACC")
+    here += ["gfortran"]
+    assert bare("npb").remedy.startswith("make run ACCEPTANCE_BUILD=npb; or name the folder")
+    here.remove("spack")
+    assert bare("osu").remedy.startswith("make spack, then make run ACCEPTANCE_BUILD=osu; or")
+
+
+def test_what_is_already_there_is_what_builds_suites_would_find(monkeypatch, tmp_path):
+    nothing = {"mpi_names": [], "has_openblas": False}
+    for name, found in nothing.items():
+        monkeypatch.setattr(externals, name, lambda found=found: found)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("SPACK_ROOT", raising=False)
+    monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path))
+    assert already_there() == []
+    monkeypatch.setenv("SPACK_ROOT", str(fake_spack.make(tmp_path)[0]))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/gfortran").touch(0o755)
+    monkeypatch.setattr(externals, "mpi_names", lambda: ["openmpi"])
+    assert already_there() == ["mpi", "gfortran", "spack"]
 
 
 def test_a_suite_that_is_installed_is_not_to_be_installed(bare, monkeypatch, tmp_path):

@@ -86,9 +86,9 @@ def _test(options: argparse.Namespace, now: datetime) -> int:
     of = f"{site}, by {socket.gethostname()}"
     body = (
         f"A test of {of}, sent on {now.strftime('%Y-%m-%d %H:%M UTC')}. Alerts will look like "
-        "this; those that are open: acceptance alerts\n"
+        "this; those that are open: acceptance alerts"
     )
-    body = named(body, options.workspace.named_by)
+    body = named(body, options.workspace.named_by) + "\n"
     for target in to.targets:
         why = targets.send(target, one_line(f"Test of the alerts of {of}"), body)
         failed += why is not None

@@ -29,6 +29,7 @@ from acceptance.software import (
     compiles,
     folder_of,
     launch_fault,
+    left_to_do,
     missing,
     not_simulated,
     prepared,
@@ -291,7 +292,7 @@ def _suite(
 def _provided(
     suite: Suite, environment: dict[str, Any], where: str, spack: Spack | None
 ) -> Examined:
-    remedy = f"correct the environment ({CONFIGURED}), or get the suite: {suite.how_to_get}"
+    remedy = f"correct the environment ({CONFIGURED}), or get the suite: {left_to_do(suite)}"
     if fault := broken_promise(environment, suite):
         return Examined(suite.title, BROKEN, f"{where}: {fault}", remedy)
     if builds(environment) and spack:

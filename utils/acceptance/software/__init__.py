@@ -12,6 +12,7 @@ from acceptance.software.missing import (
     find_sources,
     folder_of,
     launch_fault,
+    left_to_do,
     missing,
     no_case,
     no_cases_line,

@@ -154,14 +154,23 @@ def _gcc() -> dict[str, Any] | None:
     return gcc
 
 
+def has_openblas(root: Path = Path("/usr")) -> bool:
+    """Tell whether Debian's packages have put OpenBLAS into `root`."""
+    library, header = _folders_of_openblas(root)
+    return (library / "libopenblas.so").exists() and (header / "openblas_config.h").exists()
+
+
+def _folders_of_openblas(root: Path) -> tuple[Path, Path]:
+    place = Path(f"{platform.machine()}-linux-gnu/openblas-pthread")
+    return root / "lib" / place, root / "include" / place
+
+
 def _openblas(prefixes: Path, root: Path) -> dict[str, Any] | None:
-    triplet = f"{platform.machine()}-linux-gnu"
-    library = root / "lib" / triplet / "openblas-pthread"
-    header = root / "include" / triplet / "openblas-pthread"
-    config = header / "openblas_config.h"
-    if not (library / "libopenblas.so").exists() or not config.exists():
+    if not has_openblas(root):
         return None
-    line = re.search(r"OPENBLAS_VERSION \" OpenBLAS ([\d.]+)", config.read_text(errors="replace"))
+    library, header = _folders_of_openblas(root)
+    config = (header / "openblas_config.h").read_text(errors="replace")
+    line = re.search(r"OPENBLAS_VERSION \" OpenBLAS ([\d.]+)", config)
     version = line[1].rstrip(".") if line else "0.3"
     prefix = prefixes / "openblas"
     _make_links(prefix, {"lib": library, "include": header})

@@ -20,8 +20,9 @@ from typing import Any
 
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
 from acceptance.launch import PlacementFault, Size, placement
-from acceptance.software import mpis
+from acceptance.software import externals, mpis
 from acceptance.software.prepared import loads_modules, prepared
+from acceptance.software.spack import Spack
 from acceptance.suites import Suite, suite_of
 
 
@@ -260,12 +261,28 @@ def missing(suite: Suite) -> tuple[str, str]:
     """Return what there is of a suite that no environment provides, and what to do."""
     program = installed(suite)
     if program is None:
-        return f"nothing provides {suite.title}", suite.how_to_get
+        return f"nothing provides {suite.title}", left_to_do(suite)
     return (
         f"{program} is there, but no environment here names it",
         f'write "{suite.key}" into the `features` of the environment of the MPI that it was built '
         f'with, and "{suite.key}": "{program.parent}" into "suites" of its `extras` ({CONFIGURED})',
     )
+
+
+def left_to_do(suite: Suite) -> str:
+    """Return how an environment gets a suite on this machine, without what is here already."""
+    return suite.how_to_get(already_there())
+
+
+def already_there() -> list[str]:
+    """Return what this machine has of what builds suites, as `Suite.how_to_get` takes it."""
+    found = {
+        "mpi": externals.mpi_names(),
+        "gfortran": shutil.which("gfortran"),
+        "blas": externals.has_openblas(),
+        "spack": Spack.find(Workspace.of()),
+    }
+    return [name for name, what in found.items() if what]
 
 
 def installed(suite: Suite) -> Path | None:

@@ -33,7 +33,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from acceptance.suites.records import Benchmark, Column, Suite, by_spack
+from acceptance.suites.records import Benchmark, Column, Suite
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,9 @@ SUITE = Suite(
     "hpcc",
     "HPC Challenge",
     ("hpcc",),
-    "Debian: hpcc openmpi-bin; or "
-    + by_spack("hpcc", "an MPI and a BLAS (libopenblas-dev)", "hpcc"),
+    "Debian: hpcc openmpi-bin",
     {"hpcc": BENCHMARK},
+    built_with=("mpi", "blas"),
 )
 
 #: HPCC keeps N in a C int.

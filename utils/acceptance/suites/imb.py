@@ -57,7 +57,6 @@ from acceptance.suites.records import (
     Benchmark,
     Column,
     Suite,
-    in_a_folder,
 )
 
 # `latency` is the time of a message between two processes, `time` that of any other operation:
@@ -140,7 +139,7 @@ SUITE = Suite(
     "imb",
     "Intel MPI Benchmarks",
     ("IMB-MPI1",),
-    f"{WHEELS}, {in_a_folder('IMB-MPI1')}",
+    WHEELS,
     {f"imb.{name}": row for name, row in BENCHMARKS.items()},
     further={"nodes": {f"imb.{name}": row for name, row in PAIRS.items()}},
 )

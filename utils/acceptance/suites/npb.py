@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.output import HALF, INTEGER, SLACK, LineReader
-from acceptance.suites.records import Benchmark, Column, Suite, by_spack
+from acceptance.suites.records import Benchmark, Column, Suite
 
 NAMES = ("is", "ep", "cg", "mg", "ft", "bt", "sp", "lu")
 CLASSES = "SWABCDE"
@@ -54,10 +54,9 @@ SUITE = Suite(
     "npb",
     "NAS Parallel Benchmarks",
     (),
-    by_spack(
-        "npb", "an MPI and gfortran (Debian: openmpi-bin libopenmpi-dev gfortran)", "its programs"
-    ),
+    "",
     {f"npb.{name}": row for name, row in BENCHMARKS.items()},
+    built_with=("mpi", "gfortran"),
 )
 
 #: Seconds that a run must take to say something. The time is printed with two decimals, so that a

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from acceptance.suites.output import HALF, Output, Table, TableReader
-from acceptance.suites.records import Benchmark, Column, Suite, by_spack
+from acceptance.suites.records import Benchmark, Column, Suite
 
 # `latency` is the time of a message between two processes, `time` that of any other operation:
 # the average over the processes, as OMB prints it.
@@ -118,10 +118,11 @@ SUITE = Suite(
     "osu",
     "OSU Micro-Benchmarks",
     tuple(f"osu_{name}" for name in BENCHMARKS),
-    by_spack("osu", "an MPI (Debian: openmpi-bin libopenmpi-dev)", "its programs"),
+    "",
     {f"osu.{name}": row for name, row in BENCHMARKS.items()},
     {"balance": BALANCE},
     averages=True,
+    built_with=("mpi",),
 )
 
 

@@ -1,7 +1,7 @@
 """What is known of a suite and of each of its benchmarks: one record each."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,15 +14,12 @@ SIZE_OF_FLOAT = 4
 WHEELS = "pip install impi-rt (x86_64)" if INSTALLED else "make setup (Python wheels, x86_64)"
 
 
-def in_a_folder(programs: str) -> str:
-    """Return how an environment gets programs that are somewhere on the machine."""
-    return f"or name the folder of {programs} in the `extras` of an environment in {CONFIGURED}"
-
-
-def by_spack(suite: str, needs: str, programs: str) -> str:
-    """Return how an environment gets the programs of a suite that Spack builds with its MPI."""
-    then = f"{GET_SPACK}, then {'run them with' if INSTALLED else 'make run'}"
-    return f"{needs}, then {then} ACCEPTANCE_BUILD={suite}; {in_a_folder(programs)}"
+#: What Spack builds a suite with: its name -> what it is called, and Debian's packages of it.
+_NEEDS = {
+    "mpi": ("an MPI", "openmpi-bin libopenmpi-dev"),
+    "gfortran": ("gfortran", "gfortran"),
+    "blas": ("a BLAS", "libopenblas-dev"),
+}
 
 
 @dataclass(frozen=True)
@@ -131,7 +128,8 @@ class Suite:
     key: str
     title: str
     programs: tuple[str, ...]
-    how_to_get: str
+    #: How one gets it but by Spack; empty where Spack alone brings it.
+    without_spack: str
     #: Name in `reference/` -> benchmark.
     benchmarks: Mapping[str, Benchmark]
     derived: Mapping[str, Mapping[str, Benchmark]] = field(default_factory=dict)
@@ -141,6 +139,26 @@ class Suite:
     #: What compiles its sources, which this project has, on the PATH of an environment. Empty:
     #: they are upstream's, so that an environment has the suite, or Spack builds it.
     compiler: str = ""
+    #: What Spack builds it with, of `_NEEDS`; empty: it does not.
+    built_with: tuple[str, ...] = ()
+
+    def how_to_get(self, there: Collection[str] = ()) -> str:
+        """Return how an environment gets it, without what is `there`: of `built_with`, or spack."""
+        ways = [self.without_spack] if self.without_spack else []
+        if self.built_with:
+            lacking = [_NEEDS[name] for name in self.built_with if name not in there]
+            names = " and ".join(name for name, _ in lacking)
+            packages = " ".join(packages for _, packages in lacking)
+            steps = [f"{names} (Debian: {packages})"] if lacking else []
+            steps += [] if "spack" in there else [GET_SPACK]
+            start = "run them with" if INSTALLED else "make run"
+            ways.append(", then ".join([*steps, f"{start} ACCEPTANCE_BUILD={self.key}"]))
+        if not self.compiler:
+            programs = self.programs[0] if len(self.programs) == 1 else "its programs"
+            ways.append(
+                f"name the folder of {programs} in the `extras` of an environment in {CONFIGURED}"
+            )
+        return "; or ".join(ways)
 
     @property
     def checks(self) -> dict[str, Mapping[str, Benchmark]]:
