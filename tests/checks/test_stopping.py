@@ -3,13 +3,17 @@
 import contextlib
 import functools
 import importlib
+import inspect
 import os
 import signal
 from types import SimpleNamespace
 
 import pytest
 import reframe
+from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.schedulers import slurm
+from reframe.core.variables import VarSpace
+from reframe.utility import typecheck as typ
 
 from acceptance.core import machine
 from checks import reframe_patches
@@ -150,6 +154,38 @@ def test_each_patch_fits_the_reframe_of_the_lock_file(warnings):
         function = functools.reduce(getattr, path.split("."), importlib.import_module(module))
         assert function.patched
         assert patch.until
+
+
+def test_a_further_case_of_a_class_has_the_variables_that_reframe_gives_it(monkeypatch):
+    original, classes = inspect.unwrap(VarSpace.inject), []
+
+    def inject(space, case, check):
+        classes.append(check)
+        original(space, case, check)
+
+    monkeypatch.setattr(VarSpace, "inject", reframe_patches.inject_values(inject))
+
+    class Made(RegressionTestPlugin):
+        values = variable(typ.List[int], value=[1])
+        number = variable(int, value=2)
+        nowhere = variable(int)
+
+    class Other(Made):
+        values = [5]
+
+    first, second, other = Made(), Made(), Other()
+    first.values.append(2)
+    Made.number = 3  # as `-S` does
+    third, another = Made(), Other()
+    assert classes == [Made, Other]
+    assert (second.values, third.values, another.values) == ([1], [1], [5])
+    assert (second.number, third.number, other.number, another.number) == (2, 3, 2, 2)
+    with pytest.raises(TypeError, match="'number'"):
+        third.number = "three"
+    with pytest.raises(AttributeError):
+        third.nowhere  # noqa: B018
+    third.nowhere = 4
+    assert third.nowhere == 4
 
 
 def test_another_reframe_is_reported_with_what_to_do(warnings):
