@@ -269,12 +269,12 @@ def test_the_end_of_a_fault_is_told_once_when_a_later_night_has_looked(night, ht
     good = (held.folder / "site.py").read_text()
     mistrain(held)
     assert held.run("nightly").status == 1
-    (first,) = http.posts
+    (first,), (alert,) = http.posts, open_alerts(held)
     assert "1 faulty node on replay" in first["title"]
     assert "no InfiniBand adapter" in first["message"]
     config = f"-C {ROOT}/config/settings.py -C {held.folder}/site.py"
-    assert f"see more: acceptance gate {config}\n" in first["message"]
-    assert f"acknowledge: acceptance alerts ack {config} " in first["message"]
+    assert f"see more: acceptance {config} gate\n" in first["message"]
+    assert f"acknowledge: acceptance {config} alerts ack {alert['id']} " in first["message"]
     assert held.run("nightly").status == 1
     (alert,) = open_alerts(held)
     assert len(http.posts) == 1

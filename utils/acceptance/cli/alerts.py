@@ -171,9 +171,13 @@ def _ack(options: argparse.Namespace) -> int:
     if options.until is None:
         raise acknowledgements.AckFault("say until when: --until YYYY-MM-DD")
     there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
-    ack, covered = acknowledgements.add(
-        options.what, options.reason or "", options.until, there, now, folder
-    )
+    try:
+        ack, covered = acknowledgements.add(
+            options.what, options.reason or "", options.until, there, now, folder
+        )
+    except acknowledgements.AckFault as err:
+        text = named(str(err), options.workspace.named_by)
+        raise acknowledgements.AckFault(text) from None
     for alert in covered:
         print(f"{alert.id}  {alert.line}")
     if not covered:

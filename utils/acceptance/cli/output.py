@@ -11,7 +11,6 @@ from typing import Any, TextIO
 
 import msgspec
 
-from acceptance.core.paths import named
 from acceptance.core.text import printable, table
 from acceptance.verdict import Status
 
@@ -103,13 +102,8 @@ def painter() -> Callable[[Status, str], str]:
 
 
 def warn(options: argparse.Namespace, message: object) -> None:
-    """Show a line on the standard error, with the words of the subcommand.
-
-    The commands that it advises name the configuration in force, once that is known.
-    """
-    workspace = getattr(options, "workspace", None)
-    text = named(str(message), workspace.named_by if workspace else "")
-    print(f"acceptance {words(options)}: {text}", file=sys.stderr)
+    """Show a line on the standard error, with the words of the subcommand."""
+    print(f"acceptance {words(options)}: {message}", file=sys.stderr)
 
 
 def words(options: argparse.Namespace) -> str:
