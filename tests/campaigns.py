@@ -43,6 +43,14 @@ class Held:
             text = (DATA / f"imb/IMB-MPI1_{name}.impi.txt").read_text()
             (self.folder / f"{name}.txt").write_text(text)
 
+    @classmethod
+    def after(cls, other, site):
+        """Return the campaigns of a site that takes over what another one has by now."""
+        held = object.__new__(cls)
+        held.site, held.folder = site, site.folder
+        site.take_over(other.site)
+        return held
+
     @property
     def ran(self):
         """Return the benchmarks in the order in which they ran."""

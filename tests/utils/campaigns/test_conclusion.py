@@ -47,8 +47,8 @@ def nights(tmp_path_factory):
             prepare(made[name])
         done = made[name].run("nightly")
         assert done.status == (0 if name == "pass" else 1), done.output
-    made["killed"] = make_site(tmp_path_factory.mktemp("killed"))
-    assert made["killed"].run("nightly").status == 0
+    # It came after one that passed.
+    made["killed"] = Held.after(made["pass"], Site(tmp_path_factory.mktemp("killed")))
     (made["killed"].folder / "ran").unlink()
     (made["killed"].folder / "go").unlink()
     process = made["killed"].start("nightly")
@@ -62,13 +62,7 @@ def nights(tmp_path_factory):
 def night(nights, site):
     """Take over one of the nights, so that a test may change it."""
 
-    def take(name):
-        held = object.__new__(Held)
-        held.site, held.folder = site, site.folder
-        site.take_over(nights[name].site)
-        return held
-
-    return take
+    return lambda name: Held.after(nights[name], site)
 
 
 def verdict_file(held):
