@@ -62,8 +62,8 @@ def test_what_was_recorded_judges_exactly(folder):
     )
     lower, upper = found.thresholds
     assert references.outside(2601.9, 2601.9, lower, upper) == 0
-    assert references.outside(2601.8, 2601.9, lower, upper) == -1
-    assert references.outside(2602.0, 2601.9, lower, upper) == 1
+    assert references.outside(2601.89999, 2601.9, lower, upper) == -1
+    assert references.outside(2601.90001, 2601.9, lower, upper) == 1
 
 
 @pytest.mark.parametrize("other", [{"simulated": "SimGrid 4.0"}, {"suite": "OSU 7.4"}])

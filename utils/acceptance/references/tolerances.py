@@ -18,8 +18,8 @@ from acceptance.references.records import RELATIONS, ReferenceFault
 SOURCES = ("baseline", "published", "limit")
 #: What a simulated system gave before, which judges it exactly: it is deterministic.
 RECORDED = "recorded"
-#: What was recorded of a model is written with six digits; a fraction.
-_ROUNDING = 1e-5
+#: The rounding of a number that is written and read again, as a fraction.
+_ROUNDING = 1e-9
 #: Metrics of which a fraction of the limit says something; the other sources go by the unit.
 LIMITED = ("bandwidth_peak",)
 
