@@ -1,6 +1,6 @@
 """The cases that rows and claims of `reference/` judge: `make coverage`, or with `JUDGES=1`.
 
-No scheduler is asked and nothing is run; one system takes some ten seconds.
+No scheduler is asked and nothing is run; one system takes some ten seconds, one benchmark less.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main(words: Sequence[str]) -> None:
     known = {system["name"] for system in configuration.load(workspace.config_files).systems}
     # A simulated system runs the cases of the one that it models: they are listed once.
     models = {model_of(name) for name in known if is_simulated(name)}
-    cases = list_cases(workspace, systems & known)
+    cases = list_cases(workspace, systems & known, options.benchmark)
     covered = cover_rows(rows, library, cases, models)
     if options.format == "csv":
         csv.writer(sys.stdout, lineterminator="\n").writerows([_HEADER, *map(_cells, covered)])

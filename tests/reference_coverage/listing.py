@@ -15,6 +15,7 @@ from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.rfm import check_files, reframe_environment
+from acceptance.suites import suite_of
 
 #: Seconds that the listing of one system may take.
 TIMEOUT = 600.0
@@ -44,13 +45,18 @@ class ListedCase(msgspec.Struct, frozen=True):
     fault: str = ""
 
 
-def list_cases(workspace: Workspace, systems: Collection[str]) -> list[ListedCase]:
+def list_cases(
+    workspace: Workspace, systems: Collection[str], benchmark: str | None = None
+) -> list[ListedCase]:
     """Return the cases of systems, those of all modes, as the checks of this clone make them.
+
+    With a `benchmark`, or a suite, only those of the check files that run it.
 
     Raises ListingFault for a system that the configuration does not have, and for a check file that
     cannot be loaded.
     """
-    checks = [path.stem for path in check_files.check_files([workspace.checks], recursive=False)]
+    files = check_files.check_files([workspace.checks], recursive=False)
+    checks = [path.stem for path in files if benchmark is None or _runs(path.stem, benchmark)]
 
     def cases_of_one(system: str) -> list[ListedCase]:
         command = [sys.executable, "-m", "tests.reference_coverage.in_reframe", system, *checks]
@@ -61,6 +67,11 @@ def list_cases(workspace: Workspace, systems: Collection[str]) -> list[ListedCas
 
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         return [case for cases in pool.map(cases_of_one, sorted(systems)) for case in cases]
+
+
+def _runs(check: str, benchmark: str) -> bool:
+    suite = suite_of(check)
+    return suite is not None and benchmark in (suite.key, *suite.checks[check])
 
 
 #: The cases of each system that this process has listed: that costs some ten seconds.
