@@ -22,7 +22,9 @@ from urllib.parse import quote, unquote
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-#: Column -> type of DuckDB; documented in `config/README.md`. New columns come last.
+#: Column -> type of DuckDB. `number`: of the session, `run`: of the case in it, `row`: of the row in
+#: it; `first` and `kind` as in `rows.py`; `sum`: the SHA-256 of `json`. `keys`, `software`, `nodes`
+#: and `findings` are JSON; times are s since the epoch.
 COLUMNS = {
     "number": "INTEGER",
     "session": "VARCHAR",
