@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 
 BENCHES = (
-    "harness", "builds", "history", "night", "equality", "detection", "families", "culprits",
-    "cables", "fabric", "simulation", "cluster",
+    "harness", "builds", "history", "night", "equality", "detection", "alone", "families",
+    "culprits", "cables", "fabric", "simulation", "cluster",
 )  # fmt: skip
 
 
