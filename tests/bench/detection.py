@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.text import table
-from acceptance.detection import changepoint, common_mode, constants, node_sets
+from acceptance.detection import changepoint, common_mode, constants, evidence, node_sets
 
 Floats = NDArray[np.float64]
 NIGHTS = 365
@@ -416,20 +416,20 @@ def calibrate(count: int = 3_000) -> None:
     the offset is the largest that keeps the measured average run lengths above the requested ones
     for every family.
     """
-    evidence = (6.0, 7.0, 8.0, 9.0, 9.2)
+    strengths = (6.0, 7.0, 8.0, 9.0, 9.2)
     rows = []
     with mock.patch.multiple(evidence, SCORE_OFFSET=0.0, SCORE_SLOPE=1.0):
         for family in FAMILIES:
             values, _ = series(family, NIGHTS, count, 11)
             lengths = []
-            for threshold in evidence:
+            for threshold in strengths:
                 alarms = sum(map(len, ours(values, threshold)))
                 lengths.append(np.log(NIGHTS * count / alarms) if alarms else np.inf)
             rows.append(
-                [family, *(f"{one - by:.2f}" for one, by in zip(lengths, evidence, strict=True))]
+                [family, *(f"{one - by:.2f}" for one, by in zip(lengths, strengths, strict=True))]
             )
     print("ln(samples between false alarms) - evidence: what SCORE_OFFSET may be at most")
-    print(table(["noise", *(f"evidence {one:g}" for one in evidence)], rows))
+    print(table(["noise", *(f"evidence {one:g}" for one in strengths)], rows))
 
 
 def why_not() -> str:
