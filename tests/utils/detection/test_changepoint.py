@@ -45,6 +45,14 @@ def test_step_is_found_with_its_night_and_size() -> None:
         assert found.spread == pytest.approx(0.02, rel=0.4)
 
 
+def test_small_step_after_two_months_is_found_in_six_nights_by_most() -> None:
+    values = noisy(66, 1000, 31)
+    values[60:] *= 1.05
+    found = [any(one.worse and one.start >= 50 for one in each.changes) for each in latency(values)]
+    # 704 where the newest 8 samples teach nothing of the noise.
+    assert sum(found) >= 720
+
+
 def test_direction_decides_what_is_worse() -> None:
     up = noisy(120, 1, 2)[:, 0]
     down = up.copy()

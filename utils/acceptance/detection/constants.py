@@ -63,8 +63,9 @@ REMEMBERED = 180
 #: then at each tenth. [chosen] what it costs against how much a sample can still alter.
 LEARN_EACH, LEARN_FIFTH = 20, 60
 #: The newest samples do not teach the shape of the noise: a change would pass for correlation.
-#: [tuned] the AR(1) families.
-NOT_LEARNT = 8
+#: [tuned] the AR(1) families; Gaussian with a shift in night 60 to 90: more of them leave a young
+#: series too few samples to tell its noise from correlation.
+NOT_LEARNT = 4
 #: Samples of a new level before the shape of the noise is learnt from them alone, and before its
 #: centre and a wider bound are. [tuned] all families, the shifts that follow one another.
 RELEARN_AFTER, CENTRE_AFTER = 60, 4
@@ -304,6 +305,8 @@ POOL_COSTS = np.array([0.105, 3.0, 3.0])
 #: Evidence from which on the rows of a supposed change do not teach, and the longest such change.
 #: [tuned] all families; [chosen] as the longest of `WINDOWS`.
 FAMILY_DOUBTED, FAMILY_LONGEST = 2.0, 60
+#: The newest rows, which do not teach. [tuned] AR(1): longer than `NOT_LEARNT`, rows are many here.
+FAMILY_NOT_LEARNT = 8
 #: From evidence to scores. [tuned] Gaussian families; what has a tail or is
 #: correlated pays for it, below. By renewal theory (Siegmund, Sequential Analysis, 1985, ch. 10)
 #: sums of steps as large as these have 5 to 10 exp(h) rows between two crossings of h. Seeds that

@@ -48,11 +48,11 @@ from acceptance.detection.constants import (
     FAMILY_LONGEST,
     FAMILY_MEMBERS,
     FAMILY_MOVED,
+    FAMILY_NOT_LEARNT,
     FAMILY_OFFSET,
     FAMILY_PARTED,
     FAMILY_SKEWED,
     FAMILY_YOUNG,
-    NOT_LEARNT,
     POOL_COSTS,
     POOL_FLOOR,
     POOL_GAUSSIAN,
@@ -185,7 +185,7 @@ def learn(state: Records) -> None:
     """Learn levels, spreads and the density of the pools from the rows that are not in doubt."""
     values, age = _in_order(state), np.arange(FAMILY_HELD, 0, -1)[:, None]
     supposed = np.where(state["evidence"] > FAMILY_DOUBTED, state["age"], 0).max(axis=(1, 2, 3))
-    kept = (age <= state["count"]) & (age > np.maximum(supposed, NOT_LEARNT))
+    kept = (age <= state["count"]) & (age > np.maximum(supposed, FAMILY_NOT_LEARNT))
     members, families = values.shape[2], len(state)
     flat = values.reshape(FAMILY_HELD, -1)
     own = np.repeat(kept, members, axis=1) & np.isfinite(flat)
