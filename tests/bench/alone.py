@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from acceptance.core.text import table
 from acceptance.detection.changepoint import LevelChange
-from acceptance.regressions.history.reader import load
 from acceptance.regressions.judge import judge
 from tests.bench.detection import SHIFTS, Floats, delays, rate, shown
 from tests.made import FIRST, NIGHT, Case, Database
+from tests.stored import load
 
 PARTITIONS, ALL_NIGHTS, EARLIEST, LATEST = 120, 100, 60, 90
 
