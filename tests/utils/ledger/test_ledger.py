@@ -203,12 +203,31 @@ def test_a_bit_of_the_ledger_changes_nothing_or_is_told(made, folder):
     (file,) = folder.glob("*.parquet")
     data, chance = file.read_bytes(), random.Random(1)
     for _ in range(60):
-        for left in folder.iterdir():
+        for left in folder.glob("*.*"):
             left.unlink()
         place, bit = chance.randrange(len(data)), chance.randrange(8)
         file.write_bytes(data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :])
         found, said = of(made.path, folder)
         assert (found, len(said)) == (expected, 1), (place, bit)
+
+
+@pytest.mark.parametrize("fault", [cut, os.unlink])
+def test_the_json_of_a_session_that_the_ledger_lost_is_that_of_the_database(made, folder, fault):
+    uuid, *others = opened(made.path, folder).ids()
+    (file,) = (folder / "json").glob("*.parquet")
+    expected = opened(made.path, None).session(uuid)
+    fault(file)
+    past = opened(made.path, folder)
+    assert past.session(uuid) == expected
+    made.connection.execute("DELETE FROM sessions WHERE uuid = ?", (uuid,))
+    made.connection.execute("UPDATE sessions SET json_blob = json_blob || ' ' WHERE rowid = 2")
+    made.connection.commit()
+    past = opened(made.path, folder)
+    for lost in (uuid, others[0]):
+        ledgers._session.cache_clear()
+        with pytest.raises(ledger.SessionFault, match=r"is no longer in .*json"):
+            past.session(lost)
+    assert len(history.load(past).sessions) == 6
 
 
 def test_a_damaged_file_whose_turn_was_another_day_is_found_when_it_is_read(

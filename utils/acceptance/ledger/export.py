@@ -8,33 +8,33 @@ from pathlib import Path
 from acceptance.core.words import PREFIX
 from acceptance.ledger.ledger import Ledger
 from acceptance.ledger.reading import ALL
-from acceptance.ledger.rows import NO_SERIES, SAMPLE
+from acceptance.ledger.rows import CASE, NO_SERIES, SAMPLE, SESSION
 
 #: Column -> type of DuckDB, and what it is of the ledger; documented in `config/README.md`.
 COLUMNS = {
-    "time": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(time))"),
-    "session": ("VARCHAR", "session"),
-    "session_start": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(session_start))"),
-    "session_end": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(session_end))"),
-    "system": ("VARCHAR", "system"),
-    "partition": ("VARCHAR", "partition"),
-    "environment": ("VARCHAR", "environment"),
-    "check": ("VARCHAR", '"check"'),
-    "suite": ("VARCHAR", "suite"),
-    "benchmark": ("VARCHAR", "benchmark"),
+    "time": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(c.time))"),
+    "session": ("VARCHAR", "s.session"),
+    "session_start": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(s.session_start))"),
+    "session_end": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(s.session_end))"),
+    "system": ("VARCHAR", "c.system"),
+    "partition": ("VARCHAR", "c.partition"),
+    "environment": ("VARCHAR", "c.environment"),
+    "check": ("VARCHAR", 'c."check"'),
+    "suite": ("VARCHAR", "c.suite"),
+    "benchmark": ("VARCHAR", "c.benchmark"),
     "keys": (
         "MAP(VARCHAR, VARCHAR)",
-        "map_from_entries(list_transform(from_json(keys, '[[\"VARCHAR\"]]'), "
+        "map_from_entries(list_transform(from_json(c.keys, '[[\"VARCHAR\"]]'), "
         "lambda pair: {'key': pair[1], 'value': pair[2]}))",
     ),
-    "metric": ("VARCHAR", "metric"),
-    "unit": ("VARCHAR", "coalesce(unit, '')"),
-    "direction": ("VARCHAR", "min_by(direction, number) OVER (PARTITION BY series)"),
-    "value": ("DOUBLE", "value"),
-    "nodes": ("VARCHAR[]", "from_json(nodes, '[\"VARCHAR\"]')"),
-    "software": ("MAP(VARCHAR, VARCHAR)", "from_json(software, '\"MAP(VARCHAR, VARCHAR)\"')"),
-    "findings": ("VARCHAR[]", "from_json(findings, '[\"VARCHAR\"]')"),
-    "simulated": ("BOOLEAN", f"starts_with(system, '{PREFIX}')"),
+    "metric": ("VARCHAR", "v.metric"),
+    "unit": ("VARCHAR", "coalesce(v.unit, '')"),
+    "direction": ("VARCHAR", "min_by(v.direction, v.number) OVER (PARTITION BY v.series)"),
+    "value": ("DOUBLE", "v.value"),
+    "nodes": ("VARCHAR[]", "from_json(c.nodes, '[\"VARCHAR\"]')"),
+    "software": ("MAP(VARCHAR, VARCHAR)", "from_json(c.software, '\"MAP(VARCHAR, VARCHAR)\"')"),
+    "findings": ("VARCHAR[]", "from_json(c.findings, '[\"VARCHAR\"]')"),
+    "simulated": ("BOOLEAN", f"starts_with(c.system, '{PREFIX}')"),
 }
 
 
@@ -50,9 +50,11 @@ def write(ledger: Ledger, file: Path, end: int = ALL) -> int:
     quoted = str(part).replace("'", "''")
     try:
         copied = ledger.cursor().execute(
-            f"COPY (SELECT {values} FROM samples WHERE kind = {SAMPLE} AND value IS NOT NULL "
-            f"AND series <> {NO_SERIES} AND number < {end} ORDER BY number, row) TO '{quoted}' "
-            "(FORMAT parquet, COMPRESSION zstd)"
+            f"COPY (SELECT {values} FROM samples v JOIN samples c ON c.number = v.number "
+            f"AND c.run = v.run AND c.first >= {CASE} JOIN samples s ON s.number = v.number "
+            f"AND s.first = {SESSION} WHERE v.kind = {SAMPLE} AND v.value IS NOT NULL "
+            f"AND v.series <> {NO_SERIES} AND v.number < {end} ORDER BY v.number, v.row) "
+            f"TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)"
         )
         ((count,),) = copied.fetchall()
         part.replace(file)

@@ -1,9 +1,10 @@
 """The files of a ledger: Parquet, each with some sessions that follow one another, never altered.
 
 `0000012-0000015-<sum>.parquet` holds the sessions 12 to 15, numbered in the order of storing, and
-`sum` is the beginning of its SHA-256. A row is a metric of a case (`COLUMNS`); the first row of a
-session has its JSON as ReFrame wrote it. A file whose sessions another one has, too, was merged
-into that one. `0000007-<uuid>.forgotten` says that session 7 counts nowhere.
+`sum` is the beginning of its SHA-256. A row is a metric of a case (`COLUMNS`); what is of a session
+or of a case stands in its first row alone. A file whose sessions another one has, too, was merged
+into that one. In `json/` files named likewise have the JSON of each session (`JSON_COLUMNS`), which
+are never merged. `0000007-<uuid>.forgotten` says that session 7 counts nowhere.
 """
 
 import hashlib
@@ -22,8 +23,8 @@ from urllib.parse import quote, unquote
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-#: Column -> type of DuckDB. `number`: of the session, `run`: of the case in it, `row`: of the row in
-#: it; `first` and `kind` as in `rows.py`; `sum`: the SHA-256 of `json`. `keys`, `software`, `nodes`
+#: Column -> type of DuckDB. `number`: of the session, `run`: of the case in it, `row`: of the row
+#: in it; `first`, `kind`: as in `rows.py`; `sum`: of the JSON. `keys`, `software`, `nodes`
 #: and `findings` are JSON; times are s since the epoch.
 COLUMNS = {
     "number": "INTEGER",
@@ -35,7 +36,6 @@ COLUMNS = {
     "label": "VARCHAR",
     "aborted": "BOOLEAN",
     "sum": "VARCHAR",
-    "json": "BLOB",
     "row": "INTEGER",
     "run": "INTEGER",
     "first": "TINYINT",
@@ -60,9 +60,10 @@ COLUMNS = {
     "direction": "VARCHAR",
     "value": "DOUBLE",
 }
+JSON_COLUMNS = {"number": "INTEGER", "json": "BLOB"}
 
 #: Sessions of files that are smaller are merged once there are so many files, up to so many bytes.
-MANY, LARGE = 32, 64_000_000
+MANY, LARGE = 32, 16_000_000
 #: Seconds that a file stays which was merged into another one: somebody may be reading it.
 GRACE = 3600.0
 #: Bytes that are compared with their sums each time: all of a small ledger, else each day others.

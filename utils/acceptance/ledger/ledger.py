@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -311,25 +311,43 @@ class Ledger:
         The time is in s since the epoch.
         """
         found = self.rows(
-            'SELECT DISTINCT session FROM samples WHERE first >= 1 AND starts_with("check", ?) '
-            "AND session_start < ?",
-            check, before,
-        )  # fmt: skip
-        yield from self.sessions({uuid for (uuid,) in found})
+            "SELECT DISTINCT number FROM samples "
+            f'WHERE first >= {CASE} AND starts_with("check", ?)',
+            check,
+        )
+        of_check = {number for (number,) in found}
+        chosen = (each for each in self.entries if each.number in of_check and each.start < before)
+        yield from self._read(last_first(chosen))
 
     def contents(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
         """Yield the JSON of sessions; some that stand side by side are read at once."""
-        for file, group in groupby(entries, self._file_of):
+        folders = [folder / "json" for folder in (self.folder, self._aside) if folder]
+        stored, _ = files.listed(folders)
+
+        def file_of(entry: Entry) -> File | None:
+            around = (file for file in stored if file.first <= entry.number <= file.last)
+            return next(around, None)
+
+        for file, group in groupby(entries, file_of):
             while some := [*islice(group, _AT_ONCE)]:
-                blobs = _blobs(file, tuple(entry.number for entry in some))
+                blobs = _blobs(file, tuple(entry.number for entry in some)) if file else {}
                 for entry in some:
-                    yield entry, blobs[entry.number].decode()
+                    yield entry, self._checked(entry, blobs.get(entry.number, b"")).decode()
+
+    def _checked(self, entry: Entry, blob: bytes) -> bytes:
+        """Return the JSON of a session, which the database may still have where the ledger lost it.
+
+        Raises SessionFault where nobody has it as it was stored.
+        """
+        rows = (row for row in results_db.sessions(self.results) if row.uuid == entry.uuid)
+        others = (other for _, other in results_db.contents(self.results, rows))
+        for found in chain([blob], others if self.results.exists() else ()):
+            if hashlib.sha256(found).hexdigest() == entry.sum:
+                return found
+        raise SessionFault(self.results, entry.uuid, f"is no longer in {self.folder}/json")
 
     def _named(self, uuids: Collection[str]) -> list[Entry]:
         return [entry for entry in self.entries if entry.uuid in uuids]
-
-    def _file_of(self, entry: Entry) -> File:
-        return next(file for file in self.files if file.first <= entry.number <= file.last)
 
     def _read(self, entries: Iterable[Entry]) -> Iterator[Session]:
         for entry, text in self.contents(entries):
@@ -445,35 +463,20 @@ def _entries(file: File) -> tuple[Entry, ...]:
 
 @lru_cache(maxsize=2)
 def _blobs(file: File, numbers: tuple[int, ...]) -> dict[int, bytes]:
-    """Return the JSON of sessions of a file; raises ResultsFault for what is not what was kept."""
+    """Return the JSON of sessions, as far as a file has them."""
     import duckdb
 
     wanted = ", ".join(map(str, numbers))
-    select = (
-        f'SELECT number, json, "sum" FROM {files.source([file])} '
-        f"WHERE first = {SESSION} AND number IN ({wanted})"
-    )
     try:
-        found = files.rows(select)
-    except duckdb.Error as err:
+        return dict(files.rows(f"SELECT * FROM {files.source([file])} WHERE number IN ({wanted})"))
+    except duckdb.Error:
         files.database.cache_clear()
-        raise _unreadable(file, _first_line(err)) from None
-    for number, blob, sum_ in found:
-        if hashlib.sha256(blob).hexdigest() != sum_:
-            raise _unreadable(file, f"session {number} is not what was stored")
-    return {number: blob for number, blob, _ in found}
+        return {}
 
 
 @lru_cache(maxsize=2)
 def _session(uuid: str, text: str) -> Session:
     return session_of(uuid, *decode(text))
-
-
-def _unreadable(file: File, why: str) -> ResultsFault:
-    return ResultsFault(
-        f"{file.path}: cannot be read: {why}; restore it from a backup, or remove it: what ReFrame "
-        "still holds of it is read again"
-    )
 
 
 def _is_sound(file: File) -> bool:

@@ -120,7 +120,7 @@ def places(ledger: Ledger, end: int, system: str | None) -> list[Place]:
 def most_nodes(ledger: Ledger, end: int, system: str | None) -> list[tuple[int, str, str, int]]:
     """Return session, system, partition, and the most nodes that a passed case there took."""
     return ledger.rows(
-        """SELECT number, system, partition, max(TRY_CAST(regexp_extract(keys, '"nodes", """
+        """SELECT number, system, partition, max(TRY_CAST(regexp_extract(keys, '"nodes","""
         """"(\\d+)"', 1) AS INTEGER)) AS taken FROM samples """
         f"WHERE first >= {CASE} AND kind = {SAMPLE} AND {_UP_TO} "
         "GROUP BY number, system, partition HAVING taken IS NOT NULL",

@@ -1,7 +1,6 @@
 """Sessions as ReFrame stores them, as rows of the ledger: one a metric of a case."""
 
 import hashlib
-import json
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from acceptance.core.findings import SHARED, observations
 from acceptance.core.words import SIMULATED, better, is_measured
 from acceptance.ledger import files
-from acceptance.ledger.files import COLUMNS, File
+from acceptance.ledger.files import COLUMNS, JSON_COLUMNS, File
 from acceptance.ledger.session_schema import (
     PerfValue,
     SessionInfo,
@@ -44,23 +44,26 @@ _WAYS = {None: 0, "higher": 1, "lower": -1}
 #: What returns the cases and times of samples between two times (s since the epoch).
 Earlier = Callable[[float, float], set[tuple[int, float]]]
 
-#: The tables of what is written, from which the rows are joined.
+#: The tables of what is written, from which the rows are joined: what is of a session, or of a
+#: case, stands in its first row alone.
 _TABLES = {
     "sessions": (
         *("number", "session", "session_start", "session_end", "host", "command"),
-        *("label", "aborted", "sum", "json"),
+        *("label", "aborted", "sum"),
     ),
     "cases": (
         *("number", "run", "system", "partition", "environment", "check", "keys", "suite"),
-        *("benchmark", "plain", "result", "kind", "time", "software", "nodes", "findings"),
-        "case_id",
+        *("benchmark", "plain", "result", "time", "software", "nodes", "findings"),
     ),
     "metrics": ("series", "metric", "unit"),
-    "numbers": ("number", "run", "first", "series", "direction", "value", "row"),
+    "blobs": (*JSON_COLUMNS,),
+    "numbers": (
+        *("number", "row", "run", "first", "kind", "case_id", "series", "direction", "value"),
+    ),
 }
-_JOINED = """
-FROM numbers v JOIN sessions s ON s.number = v.number
-LEFT JOIN cases c ON c.number = v.number AND c.run = v.run
+_JOINED = f"""
+FROM numbers v LEFT JOIN sessions s ON s.number = v.number AND v.first = {SESSION}
+LEFT JOIN cases c ON c.number = v.number AND c.run = v.run AND v.first >= {CASE}
 LEFT JOIN metrics m ON m.series = v.series
 """
 
@@ -71,6 +74,10 @@ def software_of(provenance: Mapping[str, str], modules: object = None) -> dict[s
     if isinstance(modules, list) and modules:
         found["modules"] = " ".join(map(str, modules))
     return found
+
+
+def _text(data: object) -> str:
+    return msgspec.json.encode(data).decode()
 
 
 def hash_of(*words: object) -> int:
@@ -89,24 +96,41 @@ class _Layout:
     ways: "array[int]" = field(default_factory=lambda: array("b"))
 
 
-@dataclass
 class _Numbers:
-    """The rows of the metrics, as columns."""
+    """The rows of the metrics of a session, as columns."""
 
-    run: "array[int]" = field(default_factory=lambda: array("i"))
-    first: "array[int]" = field(default_factory=lambda: array("b"))
-    series: "array[int]" = field(default_factory=lambda: array("q"))
-    direction: "array[int]" = field(default_factory=lambda: array("b"))
-    value: "array[float]" = field(default_factory=lambda: array("d"))
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.run, self.first, self.kind = array("i"), array("b"), array("b")
+        self.case_id, self.series = array("q"), array("q")
+        self.direction, self.value = array("b"), array("d")
 
-    def add(self, run: int, first: int, layout: _Layout, values: Sequence[float]) -> None:
+    def add(
+        self,
+        run: int,
+        first: int,
+        kind: int,
+        case_id: int,
+        layout: _Layout,
+        values: Sequence[float],
+    ) -> None:
         """Add the metrics of a case, or a row without one."""
         count = len(values)
         self.run.extend([run] * count)
         self.first.extend([first] + [METRIC] * (count - 1))
+        self.kind.extend([kind] * count)
+        self.case_id.extend([case_id] * count)
         self.series.extend(layout.series)
         self.direction.extend(layout.ways)
         self.value.fromlist([*values])
+
+    @property
+    def columns(self) -> list[Any]:
+        """Return the columns of `_TABLES`."""
+        count = len(self.run)
+        own = (self.run, self.first, self.kind, self.case_id, self.series, self.direction)
+        number, row = np.full(count, self.number, np.int32), np.arange(count, dtype=np.int32)
+        return [number, row, *map(np.array, own), np.array(self.value)]
 
 
 class Batch:
@@ -124,15 +148,16 @@ class Batch:
     def clear(self) -> None:
         """Begin without rows."""
         self.sessions: list[tuple[Any, ...]] = []
+        self.blobs: list[tuple[int, bytes]] = []
         self.cases: list[tuple[Any, ...]] = []
-        self.numbers: list[tuple[int, _Numbers]] = []
+        self.numbers: list[_Numbers] = []
         self.times: set[tuple[int, float]] = set()
         self.bytes = 0
 
     @property
     def rows(self) -> int:
         """Count the rows."""
-        return sum(len(numbers.run) for _, numbers in self.numbers)
+        return sum(len(numbers.run) for numbers in self.numbers)
 
     def add(
         self, number: int, uuid: str, info: SessionInfo, cases: Iterable[StoredCase], blob: bytes
@@ -142,17 +167,18 @@ class Batch:
         Nothing of such a session is added.
         """
         f"{uuid} {info.hostname} {info.cmdline} {info.run}".encode()  # what is no text is malformed
-        numbers, times = _Numbers(), {*self.times}
-        taken = _Session(self, number, info, numbers, times).take([*cases])
+        numbers, times = _Numbers(number), {*self.times}
+        taken = _Session(self, info, numbers, times).take([*cases])
         self.times = times
         self.cases += taken
-        self.numbers.append((number, numbers))
+        self.numbers.append(numbers)
         self.bytes += len(blob)
+        self.blobs.append((number, blob))
         self.sessions.append(
             (
                 *(number, uuid, info.time_start_unix, info.time_end_unix, info.hostname),
                 *(info.cmdline, info.run, bool(info.num_aborted)),
-                *(hashlib.sha256(blob).hexdigest(), blob),
+                hashlib.sha256(blob).hexdigest(),
             )
         )
 
@@ -163,7 +189,6 @@ class Batch:
             shown = {name: f'v."{name}"' for name in _TABLES["numbers"]}
             shown["value"] = "nullif(v.value, 'nan'::DOUBLE)"
             shown["direction"] = "CASE v.direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"
-            shown["json"] = f"CASE WHEN v.first = {SESSION} THEN s.json END"
             for letter, table in (("s", "sessions"), ("c", "cases"), ("m", "metrics")):
                 shown |= {
                     name: f'{letter}."{name}"' for name in _TABLES[table] if name not in shown
@@ -171,6 +196,8 @@ class Batch:
             columns = ", ".join(f'{shown[name]}::{COLUMNS[name]} AS "{name}"' for name in COLUMNS)
             first, last = self.sessions[0][0], self.sessions[-1][0]
             try:
+                # What has rows has its JSON.
+                files.write(connection, "SELECT * FROM blobs", folder / "json", first, last)
                 return files.write(connection, f"SELECT {columns} {_JOINED}", folder, first, last)
             finally:
                 for table in _TABLES:
@@ -180,21 +207,18 @@ class Batch:
         """Make the tables of what is written."""
         for table, names in _TABLES.items():
             # Directions are numbers until they are written.
-            types = COLUMNS | {"direction": "TINYINT"}
+            types = COLUMNS | JSON_COLUMNS | {"direction": "TINYINT"}
             columns = ", ".join(f'"{name}" {types[name]}' for name in names)
             connection.execute(f"CREATE TEMP TABLE {table}({columns})")
-        values = ", ".join("?" * len(_TABLES["sessions"]))
-        connection.executemany(f"INSERT INTO sessions VALUES({values})", self.sessions)
+        connection.executemany("INSERT INTO blobs VALUES(?, ?)", self.blobs)
         metrics = [(series, *words) for series, words in self.metrics.items()]
-        for table, found in (("cases", self.cases), ("metrics", metrics)):
+        of_tables = {"sessions": self.sessions, "cases": self.cases, "metrics": metrics}
+        for table, found in of_tables.items():
             if found:
                 arrays = [np.array(column, dtype=object) for column in zip(*found, strict=True)]
                 _insert(connection, table, arrays)
-        for number, each in self.numbers:
-            count = len(each.run)
-            own = (each.run, each.first, each.series, each.direction, each.value)
-            numbers = np.full(count, number, np.int32)
-            _insert(connection, "numbers", [numbers, *map(np.array, own), np.arange(count)])
+        numbers = zip(*(each.columns for each in self.numbers), strict=True)
+        _insert(connection, "numbers", [np.concatenate(column) for column in numbers])
 
 
 def _insert(connection: "DuckDBPyConnection", table: str, arrays: Sequence[Any]) -> None:
@@ -209,12 +233,11 @@ class _Session:
     def __init__(
         self,
         batch: Batch,
-        number: int,
         info: SessionInfo,
         numbers: _Numbers,
         times: set[tuple[int, float]],
     ) -> None:
-        self.batch, self.number, self.info = batch, number, info
+        self.batch, self.info = batch, info
         self.numbers, self.times = numbers, times
         self.unfit: set[tuple[str, str, str, str]] = set()
         self.repeated: set[tuple[int, float]] = set()
@@ -226,7 +249,7 @@ class _Session:
         if cases:
             self.numbers.first[0] = SESSION
         else:
-            self.numbers.add(-1, SESSION, _NOTHING, [math.nan])
+            self.numbers.add(-1, SESSION, FIXTURE, NO_SERIES, _NOTHING, [math.nan])
         return found
 
     def _measured_before(self, cases: Iterable[StoredCase]) -> set[tuple[int, float]]:
@@ -244,7 +267,7 @@ class _Session:
 
     def _case(self, run: int, data: StoredCase) -> tuple[Any, ...]:
         name = (data.system, data.partition, data.environ, data.display_name or data.name)
-        keys = json.dumps(sorted(as_table(data.keys).items()))
+        keys = _text(sorted(as_table(data.keys).items()))
         case_id = hash_of(*name, keys)
         logged = data.job_completion_time_unix
         time = self.info.time_end_unix if logged is None else logged
@@ -262,7 +285,7 @@ class _Session:
             kind = REPEATED if (case_id, time) in self.repeated else SAMPLE
             self.repeated.add((case_id, time))
             self.times.add((case_id, time))
-        self._values(run, case_id, data.perfvalues or {})
+        self._values(run, kind, case_id, data.perfvalues or {})
         words = (as_text(data.suite), as_text(data.benchmark_name))
         f"{words} {data.result}".encode()
         texts = (
@@ -271,12 +294,11 @@ class _Session:
             [each.text for each in found if not each.fails],
         )
         return (
-            *(self.number, run, *name, keys, *words, data.plain, data.result, kind, time),
-            *(json.dumps(text) for text in texts),
-            case_id,
+            *(self.numbers.number, run, *name, keys, *words, data.plain, data.result, time),
+            *map(_text, texts),
         )
 
-    def _values(self, run: int, case_id: int, perfvalues: dict[str, PerfValue]) -> None:
+    def _values(self, run: int, kind: int, case_id: int, perfvalues: dict[str, PerfValue]) -> None:
         """Add what a case measured, by `system:partition:metric`."""
         # None: of a case that failed before its metrics were read.
         there = {key: each for key, each in perfvalues.items() if each.value is not None}
@@ -284,7 +306,7 @@ class _Session:
         values = [each.value for each in there.values()] or [math.nan]
         if {*map(type, values)} != {float} or not (min(values) > 0 and sum(values) < math.inf):
             values = [value if is_measured(value) else math.nan for value in values]
-        self.numbers.add(run, CASE, layout, values)
+        self.numbers.add(run, CASE, kind, case_id, layout, values)
 
     def _layout(self, case_id: int, perfvalues: dict[str, PerfValue]) -> _Layout:
         """Return which series these are: mostly those of the case in the session before."""
