@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from acceptance.alerts import acknowledgements
+from acceptance.ledger import Runs, Samples
 from acceptance.regressions.history.series import (
     CaseHistory,
     CaseKey,
@@ -15,6 +16,8 @@ from acceptance.regressions.history.series import (
     PastSession,
     Sample,
     Series,
+    code_of,
+    code_of_nodes,
 )
 from acceptance.regressions.judge import judge
 from tests.bench.detection import FAMILIES, series
@@ -33,6 +36,33 @@ class Session:
     software: str
     values: np.ndarray
     mark: str = ""
+
+
+class MadeSource:
+    """Gives the samples that series hold themselves, as that of a ledger does."""
+
+    def samples(self, series, first=None, last=None):
+        runs, kept, rows = {}, [], []
+        for one in sorted(series, key=lambda one: one.number):
+            end = None if last is None else one.index_of(last + 1)
+            some = slice(one.index_of(first or 0), end)
+            for sample, value in zip(one.samples[some], one.values[some], strict=True):
+                if id(sample) not in runs:
+                    runs[id(sample)] = len(kept)
+                    kept.append(sample)
+                rows.append((one.number, runs[id(sample)], value))
+        return Samples(
+            np.array([number for number, _, _ in rows], np.int32),
+            np.array([run for _, run, _ in rows], np.int64),
+            np.array([value for _, _, value in rows], np.float64),
+            Runs(
+                np.array([each.session.number for each in kept], np.int32),
+                np.array([each.time for each in kept], np.float64),
+                np.array([code_of_nodes(each.nodes) for each in kept], np.uint32),
+                np.array([code_of(each.software) for each in kept], np.uint32),
+                {code_of_nodes(each.nodes): each.nodes for each in kept},
+            ),
+        )
 
 
 @dataclass
@@ -68,11 +98,11 @@ class Made:
 
     def forget(self):
         """Make the history anew, of the sessions that there are."""
-        self.history = History()
+        self.history = History(source=MadeSource())
         for number in range(-(-self.count // METRICS)):
             keys = (("np", str(number)),)
             where = CaseKey("made", f"part{number % 2}", "gnu", f"Osu %n={number}", keys)
-            self.history.cases.append(CaseHistory(where, "osu", "osu.bw"))
+            self.history.cases.append(CaseHistory(where, "osu", "osu.bw", id=number + 1))
         for session in self.sessions:
             self._add(session)
 
@@ -114,7 +144,9 @@ class Made:
             if one.number == number:
                 return _Adding(one)
         way = "lower" if number % 2 else "higher"
-        case.series.append(Series(case, f"latency_{number}", "us", way, "us", number=number))
+        case.series.append(
+            Series(case, f"latency_{number}", "us", way, "us", number=number, id=number + 1)
+        )
         case.series.sort(key=lambda each: each.number)
         return self._series(case, number)
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from array import array
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -18,7 +18,6 @@ import numpy as np
 
 from acceptance.core.text import table
 from acceptance.ledger import Runs, Samples
-from acceptance.regressions.history import columns
 from acceptance.regressions.history.series import (
     CaseHistory,
     CaseKey,
@@ -51,10 +50,12 @@ def site(series: int, nights: int) -> History:
     history = History(sessions=sessions(nights))
     sample = Sample(history.sessions[0], FIRST, (), (), ())
     for number in range(series // METRICS):
-        case = CaseHistory(CaseKey("made", "compute", "gnu", f"Osu %n={number}"), "osu", "osu.bw")
+        key = CaseKey("made", "compute", "gnu", f"Osu %n={number}")
+        case = CaseHistory(key, "osu", "osu.bw", id=number + 1)
         for metric in range(METRICS):
             which = number * METRICS + metric
             one = Series(case, f"bandwidth_{2**metric}", "MB/s", "higher", "MB/s", number=which)
+            one.id = which + 1
             one.values, one.samples = array("d", [1.0]), [sample]
             case.series.append(one)
         history.cases.append(case)
@@ -82,13 +83,15 @@ def child(series: int, nights: int, kept: Path) -> None:
     """Judge, and print what it took and how large what is kept is."""
     history = site(series, nights)
 
-    def of(some: Iterable[Series]) -> Samples:
-        every = made(history, 0, nights - 1)
+    def samples(
+        _: History, some: Sequence[Series], first: int | None = None, last: int | None = None
+    ) -> Samples:
+        every = made(history, first or 0, nights - 1 if last is None else last)
         own = np.isin(every.series, [one.number for one in some])
         return Samples(every.series[own], every.run[own], every.value[own], every.runs)
 
     start, began = time.perf_counter(), time.process_time()
-    with mock.patch.object(columns, "since", made), mock.patch.object(columns, "of", of):
+    with mock.patch.object(History, "samples", samples):
         judged = judge(history, None, kept).judged
     wall, cpu = time.perf_counter() - start, time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -5,7 +5,6 @@ import random
 import numpy as np
 import pytest
 
-from acceptance.regressions.history import columns
 from acceptance.regressions.judge import judge
 from acceptance.regressions.progress import update
 from acceptance.regressions.spells_of_changes import on_same_nodes
@@ -49,14 +48,15 @@ def test_a_drop_of_all_nodes_is_an_incident_of_its_night(path):
 
 def test_values_of_one_set_of_nodes_and_of_none_are_what_was_measured(path):
     nights(path, 30)
-    samples = columns.of(load(path).series)
+    history = load(path)
+    samples = history.samples(history.series)
     assert (on_same_nodes(samples) == samples.value).all()
 
 
 def test_values_are_drawn_together_and_are_those_that_detection_goes_on_from(path):
     nights(path, 60, differing, change=turns)
     history = load(path)
-    samples = columns.of(history.series)
+    samples = history.samples(history.series)
     values = on_same_nodes(samples)
     recent = update(history, None, []).recent(history.series)
     for one in history.series:

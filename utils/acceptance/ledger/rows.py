@@ -195,13 +195,9 @@ class Batch:
                 }
             columns = ", ".join(f'{shown[name]}::{COLUMNS[name]} AS "{name}"' for name in COLUMNS)
             first, last = self.sessions[0][0], self.sessions[-1][0]
-            try:
-                # What has rows has its JSON.
-                files.write(connection, "SELECT * FROM blobs", folder / "json", first, last)
-                return files.write(connection, f"SELECT {columns} {_JOINED}", folder, first, last)
-            finally:
-                for table in _TABLES:
-                    connection.execute(f"DROP TABLE {table}")
+            # What has rows has its JSON.
+            files.write(connection, "SELECT * FROM blobs", folder / "json", first, last)
+            return files.write(connection, f"SELECT {columns} {_JOINED}", folder, first, last)
 
     def _fill(self, connection: "DuckDBPyConnection") -> None:
         """Make the tables of what is written."""

@@ -31,7 +31,6 @@ from acceptance.detection.constants import (
 )
 from acceptance.ledger.session_schema import node_of_case
 from acceptance.references import Library, Reference
-from acceptance.regressions.history import columns
 from acceptance.regressions.history.series import History, Nights, PastSession, Series
 from acceptance.regressions.progress import Progress
 from acceptance.regressions.progress.progress import levels, partition_of
@@ -142,7 +141,7 @@ def drifted(
     sessions = {session.number: session for session in progress.history.sessions}
     drifts: dict[int, list[Change]] = {}
     for some in _portions(bounds):
-        samples = columns.of(bound.series for bound in some)
+        samples = progress.history.samples([bound.series for bound in some])
         medians = _rolling(samples.value)
         for bound in some:
             first, last = np.searchsorted(

@@ -20,7 +20,6 @@ from acceptance.detection.constants import FAMILY_NEAR
 from acceptance.detection.node_sets import comparable_groups
 from acceptance.detection.spells import Spell, spells, undone_by
 from acceptance.ledger import Samples
-from acceptance.regressions.history import columns
 from acceptance.regressions.history.series import Series
 from acceptance.regressions.progress import Progress, Shared
 
@@ -229,7 +228,7 @@ def followed(
     """
     if not series:
         return {}
-    samples = columns.of(series)
+    samples = progress.history.samples(series)
     values = on_same_nodes(samples)
     found: dict[int, list[Followed]] = {}
     for one in series:

@@ -1,4 +1,3 @@
-from acceptance.regressions.history import columns
 from tests.made import nights
 from tests.stored import load
 
@@ -23,12 +22,12 @@ def test_columns_hold_what_the_series_hold(tmp_path):
     )  # fmt: skip
     history = load(tmp_path / "db")
     series = history.series
-    assert shown(columns.of(series)) == expected(series, lambda one: 0)
-    assert shown(columns.of(series[3:5])) == expected(series[3:5], lambda one: 0)
+    assert shown(history.samples(series)) == expected(series, lambda one: 0)
+    assert shown(history.samples(series[3:5])) == expected(series[3:5], lambda one: 0)
     since = expected(series, lambda one: one.index_of(6))
     assert {session for _, session, *_ in since} == {6, 7, 8}
-    assert shown(columns.since(history, 6)) == since
-    samples = columns.since(history, 8)
+    assert shown(history.samples(series, 6)) == since
+    samples = history.samples(series, 8)
     for one, run in zip(samples.series, samples.run, strict=True):
         same = {other for other, at in zip(samples.series, samples.run, strict=True) if at == run}
         assert same == {other.number for other in series[one].case.series}

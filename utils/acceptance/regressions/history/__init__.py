@@ -1,6 +1,5 @@
 """Series of samples, read from ReFrame's database."""
 
-from acceptance.regressions.history import columns
 from acceptance.regressions.history.reader import load
 from acceptance.regressions.history.series import (
     CaseHistory,

@@ -20,10 +20,11 @@ All samples of a history handed to other programs.
 import json
 import re
 import shlex
+import zlib
 from array import array
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -34,7 +35,7 @@ import numpy as np
 
 from acceptance.core.words import SIMULATED, Direction, is_simulated
 from acceptance.detection.constants import READ_BLOCK, READ_BLOCKS, READ_FEW
-from acceptance.ledger import Ints, Ledger, SessionFault, export, reading
+from acceptance.ledger import Ints, Ledger, Runs, Samples, SessionFault, export, reading
 
 Software = tuple[tuple[str, str], ...]
 
@@ -259,6 +260,13 @@ class History:
         """Return every series that has a sample."""
         return [one for case in self.cases for one in case.series if one.count]
 
+    def samples(
+        self, series: Sequence[Series], first: int | None = None, last: int | None = None
+    ) -> Samples:
+        """Return all samples of some series; with `first` and `last` those of these sessions."""
+        assert self.source
+        return self.source.samples(series, first, last)
+
 
 def software_text(software: Software) -> str:
     """Name what was built in a few words; the hash short, as Spack does."""
@@ -358,6 +366,18 @@ def night(time: float) -> int:
     return (datetime.fromtimestamp(time).astimezone() - timedelta(hours=12)).toordinal()
 
 
+@cache
+def code_of_nodes(nodes: tuple[str, ...]) -> int:
+    """Return what stands for a set of nodes in every history."""
+    return zlib.crc32(" ".join(sorted(set(nodes))).encode())
+
+
+@cache
+def code_of(software: Software) -> int:
+    """Return what stands for software in every history, 0 where none is known."""
+    return zlib.crc32(repr(sorted(software)).encode()) if software else 0
+
+
 class Source:
     """The ledger behind a history, as of some session."""
 
@@ -422,6 +442,33 @@ class Source:
                 one.__dict__.pop("samples", None)
         self.loaded[number] = None
         self._load(self.blocks[number])
+
+    def samples(
+        self, series: Sequence[Series], first: int | None = None, last: int | None = None
+    ) -> Samples:
+        """Return samples of some series as columns; with `first` and `last` of those sessions."""
+        if first is None:
+            ids = np.array([one.id for one in series], np.int64)
+            found = reading.samples(self.ledger, 0, self.end, ids)
+        else:
+            end = self.end if last is None else self.place_of(last + 1)
+            found = reading.samples(self.ledger, self.place_of(first), end)
+        number = self.numbers_of(found.series)
+        number[~np.isin(number, np.array([one.number for one in series], np.int32))] = -1
+        order = np.argsort(number, kind="stable")
+        order = order[np.searchsorted(number[order], 0) :]
+        session_of = {place: one.number for place, one in self.sessions.items()}
+        sets = {text: tuple(json.loads(text)) for text in {*found.nodes.tolist()}}
+        built = {text: tuple(json.loads(text).items()) for text in {*found.software.tolist()}}
+        runs = Runs(
+            np.array([session_of[place] for place in found.session.tolist()], np.int32),
+            found.time,
+            np.array([code_of_nodes(sets[text]) for text in found.nodes.tolist()], np.uint32),
+            np.array([code_of(built[text]) for text in found.software.tolist()], np.uint32),
+            {code_of_nodes(nodes): nodes for nodes in sets.values()},
+        )
+        run = np.searchsorted(found.run_id, found.run)[order]
+        return Samples(number[order], run, found.value[order], runs)
 
     def _load(self, cases: list[CaseHistory]) -> None:
         every = [series for case in cases for series in case.series]

@@ -42,7 +42,6 @@ from acceptance.detection.constants import (
 )
 from acceptance.detection.node_sets import HELD_OF_SETS, Before, comparable_groups
 from acceptance.detection.state import HELD, Detected, State
-from acceptance.regressions.history import columns
 from acceptance.regressions.history.series import History, Nights, PastSession, Series
 from acceptance.regressions.progress import families
 from acceptance.regressions.progress.families import threshold
@@ -62,7 +61,7 @@ from acceptance.regressions.progress.records import (
 
 def _with_nights(
     kept: dict[Partition, NightLevels],
-    new: Iterable[tuple[Partition, Off, NDArray[np.uint64]]],
+    new: Iterable[tuple[Partition, Off, NDArray[np.int64]]],
     nights: Nights,
 ) -> dict[Partition, NightLevels]:
     """Return the nights of all partitions with more samples, in the order of their sessions."""
@@ -76,7 +75,7 @@ def _with_nights(
 
 
 def _closed(
-    kept: NightLevels, night: NDArray[np.int64], cases: NDArray[np.uint64], off: Floats
+    kept: NightLevels, night: NDArray[np.int64], cases: NDArray[np.int64], off: Floats
 ) -> NightLevels:
     """Close the nights that are over; what is stored of one of them later comes too late."""
     night = np.concatenate([np.full(len(kept.cases), kept.night, np.int64), night])
@@ -95,7 +94,7 @@ def levels(kept: NightLevels) -> common_mode.Levels:
     return common_mode.Levels(table[:, 0].astype(np.int64), table[:, 1], table[:, 2])
 
 
-def _table(night: NDArray[np.int64], cases: NDArray[np.uint64], off: Floats) -> Floats:
+def _table(night: NDArray[np.int64], cases: NDArray[np.int64], off: Floats) -> Floats:
     """Return night, spreads and relative change of the nights on which there was enough."""
     numbers = np.unique(cases, return_inverse=True)[1].astype(np.int64)
     found = common_mode.levels(night, numbers, off[:, 0], off[:, 1])
@@ -229,7 +228,7 @@ class Progress:
         self.place: Path | None = None
         self.all = history.series
         slots = {name: slot for slot, name in enumerate(kept.series["name"].tolist())}
-        names = [*_names(self.all)]
+        names = [one.id for one in self.all]
         new = [name for name in names if name not in slots]
         slots.update((name, slot) for slot, name in enumerate(new, len(kept.series)))
         self.known = len(kept.series)
@@ -290,7 +289,7 @@ class Progress:
 
     def _new(self, sessions: Sequence[PastSession], counts: list[int]) -> New:
         """Return the samples of new sessions, and count the series that are watched at each."""
-        samples = columns.since(self.history, sessions[0].number, sessions[-1].number)
+        samples = self.history.samples(self.all, sessions[0].number, sessions[-1].number)
         slot_of = np.zeros(max((one.number for one in self.all), default=0) + 1, np.intp)
         slot_of[[one.number for one in self.all]] = [self.slots[id(one)] for one in self.all]
         slot = slot_of[samples.series]
@@ -346,18 +345,15 @@ class Progress:
         chosen[directed[order]] = rank % np.repeat(-(-sizes // CASE_METRICS), sizes) == 0
         return chosen
 
-    def _off(self, entries: Sequence[Off]) -> Iterator[tuple[Partition, Off, NDArray[np.uint64]]]:
+    def _off(self, entries: Sequence[Off]) -> Iterator[tuple[Partition, Off, NDArray[np.int64]]]:
         """Yield what lies off by its partition, in the order of the sessions, and of which case."""
         places = {name: number for number, name in enumerate(map(partition_of, self.all))}
         place = np.full(len(self.series), -1)
-        case = np.zeros(len(self.series), np.uint64)
-        names: dict[int, int] = {}
+        case = np.zeros(len(self.series), np.int64)
         for one in self.all:
             slot = self.slots[id(one)]
             place[slot] = places[partition_of(one)]
-            if id(one.case) not in names:
-                names[id(one.case)] = _hash(repr(one.case.key))
-            case[slot] = names[id(one.case)]
+            case[slot] = one.case.id
         off = Off.of(entries)
         for name, number in places.items():
             (those,) = np.nonzero(place[off.slot] == number)
@@ -448,18 +444,6 @@ def is_old(usual: float, last: float, now: float) -> bool:
 def partition_of(series: Series) -> Partition:
     """Return system and partition of a series."""
     return series.case.key.system, series.case.key.partition
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def _names(series: Iterable[Series]) -> Iterator[int]:
-    """Yield what stands for each series from one night to the next."""
-    keys: dict[int, str] = {}
-    for one in series:
-        key = keys.get(id(one.case)) or keys.setdefault(id(one.case), repr(one.case.key))
-        yield _hash(f"{key} {one.metric} {one.stored_unit}")
 
 
 def update(history: History, place: Path | None, notes: list[str]) -> Progress:

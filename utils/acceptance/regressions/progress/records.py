@@ -36,12 +36,12 @@ RECORD = np.dtype(
     ]
 )
 
-#: What of a series everybody asks for, and is in memory for all of them. `name` is a hash of what
-#: it is a series of, `way` 1 where higher is better, -1 where lower is, 0 where nobody says;
+#: What of a series everybody asks for, and is in memory for all of them. `name` is its id in
+#: the ledger, `way` 1 where higher is better, -1 where lower is, 0 where nobody says;
 #: `software` stands for that of the newest sample.
 SERIES = np.dtype(
     [
-        ("name", "u8"),
+        ("name", "i8"),
         ("way", "i1"),
         ("count", "i8"),
         ("begun", "f8"),
@@ -89,7 +89,7 @@ class NightLevels:
 
     table: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
     night: int = -1
-    cases: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    cases: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     off: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2)))
 
 
