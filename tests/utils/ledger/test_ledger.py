@@ -381,7 +381,7 @@ def forked(function):
 
 def main(path, folder):
     """Write a ledger, killed at each write in turn; return how many writes there were."""
-    ledgers.ROWS, files.MANY = 1, 3
+    ledgers.ROWS, files.MANY = 1, 2
     writes = 0
     places = [(os, "fsync"), (type(path), "replace"), (type(path), "mkdir"), (files, "sum_of")]
     real = [getattr(*place) for place in places]
@@ -414,7 +414,7 @@ def main(path, folder):
 
 def test_a_kill_at_any_write(tmp_path, folder):
     """In processes that are forked before DuckDB has threads."""
-    made = nights(tmp_path / "db", 5, cases=2)
+    made = nights(tmp_path / "db", 3, cases=1)
     code = (
         "import sys; from pathlib import Path; from tests.utils.ledger import test_ledger; "
         "print(test_ledger.main(*map(Path, sys.argv[1:])))"
