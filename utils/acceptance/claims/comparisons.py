@@ -1,8 +1,7 @@
 """What results say of a claim: its pairs, curves or groups of machines, and their figures.
 
-Curves: the results of one side along a key, and of several machines beside each other.
-
-The rules are documented in `reference/README.md`, "Kinds of relation".
+A curve is the results of one side along a key, or of several machines beside each other. The rules
+are documented in `reference/README.md`, "Kinds of relation".
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

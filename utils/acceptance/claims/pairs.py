@@ -1,11 +1,8 @@
 """Results that can be compared with each other: what fits the sides of a claim, and which pairs.
 
-The rules are documented in `reference/README.md`, "How a claim is evaluated".
-
-What a claim compares: the figure of two results, and whether it is as claimed.
-
-Units and relations are those of `reference/README.md`, "A claim". Nothing here knows where results
-come from: values go in, figures come out.
+The figure of two results, and whether it is as claimed, is decided here, too: values go in, figures
+come out. The rules are documented in `reference/README.md`, "How a claim is evaluated"; units and
+relations in "A claim".
 """
 
 import math

@@ -6,7 +6,7 @@ whatever their dependence: the smallest probabilities p(1) <= p(2) <= ... of m a
 as long as p(k) <= CHANCE / (m - k + 1). With r of them so, each row is judged at the one level
 CHANCE / (m - r), and its noise is shown at that level.
 
-Which metric of one side belongs to which of the other, and what may differ between them.
+Which metric of one side belongs to which of the other is decided by `match`.
 """
 
 import math

@@ -4,7 +4,7 @@ Values are logarithms, because noise is proportional to the level. What is learn
 `detection.noise`: samples are bounded (Huber) where outliers would carry the spread away, the
 kurtosis takes degrees of freedom off, and consecutive samples may be correlated.
 
-Student's t distribution: how probable a difference is by chance, and how large it may be.
+How probable a difference is by chance, and how large it may be, Student's t distribution tells.
 """
 
 import math

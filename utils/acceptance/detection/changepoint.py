@@ -22,9 +22,7 @@ Scores are natural logarithms of average run lengths; `python -m tests.bench.det
 measures the line that turns evidence into scores (`SCORE_OFFSET` and `SCORE_SLOPE` in
 `detection/constants.py`, where all numbers are).
 
-The watch over many series at once: what each new sample says for a change of level.
-
-How it judges: see `detection/changepoint.py`. Sums are over the rows of arrays whose columns are
+Many series are watched at once. Sums are over the rows of arrays whose columns are
 series, at least two of them, for numpy adds up a single one in another order: so the results of a
 series depend on its own samples alone, to the last bit.
 """

@@ -5,9 +5,8 @@ care for, or what a format or a memory allows; no measurement can tell. `[tuned]
 it; it trades false alarms against nights until a change is found. Named are the families of
 `tests/bench/detection.py` in which it shows; who alters it runs that bench before and after.
 
-The numbers by which series that move together are found, as in `constants.py`.
-
-`[tuned]` are they on the kinds of noise of `tests/bench/families.py`.
+Those by which series that move together are found are `[tuned]` on the kinds of noise of
+`tests/bench/families.py`.
 """
 
 import math

@@ -1,8 +1,7 @@
 """What the newest samples of many series say for a change, of every window at once.
 
-The shape of the noise of series, learnt robustly from their histories.
-
-Gross changes of young series: a link at half its rate needs no weeks of history to be seen.
+The shape of the noise is learnt robustly from the history of a series. A link at half its rate
+needs no weeks of history to be seen, though.
 
 Of a young series the noise is not known, and so nothing about it is assumed: some samples in a row
 are a gross change when a gap lies between them and all samples of the level before them, many times

@@ -20,10 +20,6 @@ model are judged, of which the first one after a change has all of it and the ne
 other software a change is expected, and `FAMILY_EXPECTED` less evidence is asked for it.
 
 Scores are as in `changepoint.py`; `python -m tests.bench.families` measures them.
-
-Families of series put together to pools, and all that is known of each: it is bounded.
-
-What a pool is, and how it is judged: see `detection/families.py`.
 """
 
 import math

@@ -12,12 +12,11 @@ Each sample is made comparable from those before it, so that decisions of the pa
 newest `SET_PAST` of them, so that what is held is bounded. More tell hardly more: where each of 50
 sets takes its turn, these are five samples of a set, and no set of a year ago is what it was. The
 level may change: a set is compared with the mean over the sets that were measured around the same
-time (`set_effects.py`).
+time.
 
-The effects of sets of nodes, learnt for many groups of series at once (see `node_sets.py`).
-
-A set is named by the row of its first sample, so that no sum depends on names. What a group has
-none of counts as 0 in its sums, which changes no bit of them: each series counts alone.
+Effects are learnt for many groups of series at once. A set is named by the row of its first sample,
+so that no sum depends on names. What a group has none of counts as 0 in its sums, which changes no
+bit of them: each series counts alone.
 """
 
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ What its extras state counts. Else cores are those of ReFrame's own processor in
 asked which nodes are up, for no job gets more than these, and for what nobody states; that may take
 as long as its controller does. Where jobs run on this machine it is looked at.
 
-What a process may use of this machine, cores and memory, and how many processes jobs have.
+What a process may use of this machine follows, and how many processes jobs have.
 """
 
 import functools

@@ -6,7 +6,7 @@ stand, `acceptance.launch.rank_report` reads.
 Sources: mpirun(1) of Open MPI 4.1, `mpiexec -help` of MPICH 4.0 (Hydra), the developer reference
 of Intel MPI 2021 (I_MPI_PIN_*, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT), srun(1) of Slurm 22.05.
 
-Where the ranks of a job stood, as they, or SimGrid, said it, compared with what was asked.
+Where the ranks stood, as they or SimGrid said it, is compared with what was asked.
 """
 
 import re

@@ -3,8 +3,7 @@
 Sources: what `slurmstepd` of Slurm 22.05 writes to a job's standard error
 (`src/slurmd/slurmstepd/req.c`), the job states of sacct(1), and `scontrol show job`.
 
-What a program said last before it failed, without what MPI and the launcher add to it.
-
+What a program said last before it failed is told without what MPI and the launcher add to it.
 Sources: what Open MPI 4.1, MPICH 4.0 with UCX 1.13, Intel MPI 2021 and Slurm 22.05 print when a
 program calls MPI_Abort, exits with a status, or is ended by a signal.
 """

@@ -1,6 +1,6 @@
 """Which cable is behind the slow pairs of a matrix, by the routes of the minute it was measured.
 
-The cable behind slow pairs: the link that their routes share, and the routes of good ones avoid.
+That cable is the link which their routes share, and the routes of good pairs avoid.
 
 Each pair is worth what its slowest link lets through, times noise. A link that is slow makes all
 pairs slow whose routes take it; one that good pairs take is good. So for each direction of a link

@@ -9,9 +9,7 @@ In the round `halves` the partners are far from each other, and in a healthy fat
 may share a link of the upper switches. So it shows what a node can do; but what is slow in it
 blames neither node nor way, only the round.
 
-What the pairs of a run measured, as a value of each pair, and the best one of each node.
-
-Suspects measured again, with partners that were good: what is confirmed, and what is not.
+Suspects are measured again with partners that were good: that confirms them, or does not.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -3,9 +3,7 @@
 The columns, keys and words are documented in `reference/README.md`. Nothing is half-loaded: a
 malformed row anywhere is a `ReferenceFault` with its file and line.
 
-Reference values as tables and CSV.
-
-Values that lie outside what their references allow, and how far.
+Here is also told which values lie outside what their references allow, and how far.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,10 +1,7 @@
 """The records of `reference/`: of what a number and a claim consist, how parameters are written.
 
-The keys are documented in `reference/README.md`.
-
-Kinds of relation: what a claim may say, in which form, and of which results it is said.
-
-Their meanings are the table "Kinds of relation" of `reference/README.md`.
+A kind of relation is what a claim may say, in which form, and of which results. Keys and kinds are
+documented in `reference/README.md`.
 """
 
 import math

@@ -1,10 +1,7 @@
 """What changed in one series, and on one night of a partition, and the alerts of these.
 
-Drift: what has moved away from the site's baseline, however slowly it did.
-
-Metrics that are no longer measured, or in another unit, though the same was selected.
-
-The nights on which a whole partition was slow, and what was slow in them.
+Besides changes of level these are drifts, away from the site's baseline however slowly, and metrics
+that are no longer measured, or in another unit, though the same was selected.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

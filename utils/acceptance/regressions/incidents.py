@@ -5,12 +5,10 @@ incident whose anchor, the session with which it began, is no more than a night 
 beginnings can be off; a drift joins one that was still going on. So the anchor never changes,
 whatever joins later, and the incident's identity is that of its anchor.
 
-What the series of an incident have in common, and the others on the partition have not.
-
-What became worse together with an incident, without enough evidence to be one by itself.
-
-A site watches thousands of series on every night, and so each needs much evidence. Of the series of
-one partition, at the one time when something did happen there, less tells that they moved, too.
+An alert says what the series of an incident have in common and others on the partition have not,
+and what became worse with them without enough evidence to be an incident by itself. A site watches
+thousands of series on every night, and so each needs much evidence. Of the series of one partition,
+at the one time when something did happen there, less tells that they moved, too.
 """
 
 import hashlib

@@ -3,8 +3,6 @@
 What was found in the past was decided from what there was at that time (`progress/`), and is not
 decided again: so an incident keeps its identity. The samples of the past are read only of series
 that became worse, that have a baseline, or that an open incident asks about.
-
-What is worth a note about series that are judged only in part, or not at all.
 """
 
 import math

@@ -3,10 +3,9 @@
 What judges every coming night must be steady itself: too few samples, samples that differ by as
 much as the baseline tolerates, and samples with a change among them are refused, with the reason.
 
-What a simulated system gave, as the row that judges it from then on, exactly.
-
-A simulation is deterministic: two samples with the same simulator and suite that differ are no
-recording, and neither is a single one, which cannot show that.
+What a simulated system gave is the row that judges it from then on, exactly. A simulation is
+deterministic: two samples with the same simulator and suite that differ are no recording, and
+neither is a single one, which cannot show that.
 """
 
 import os

@@ -3,7 +3,7 @@
 Levels are rows, the highest at the top; each leaf has its nodes below it, a square each. Links that
 are as they should be are one faint path; each other one is a line of its own with its letters.
 
-What is wrong in a fabric, as rows of a table, and the links and switches that it marks.
+What is wrong is a row of a table, and marks links and switches.
 """
 
 from collections import defaultdict

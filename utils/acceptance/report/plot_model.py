@@ -3,10 +3,7 @@
 A `Plot` is all that a page says of a picture. `plot_files` writes it as data for the browser, as
 a table, as CSV and as JSON, so that the four always show the same numbers.
 
-A plot as data for the browser, as HTML with its table, as CSV and as JSON.
-
-All four are made of the rows of `rows`, or of the same `Plot`: they show the same numbers. The
-browser's part is `static/plots.js`, which asks for the data when a plot comes into view.
+The browser's part is `static/plots.js`, which asks for the data when a plot comes into view.
 
 It draws with plotly.js 4.1, chosen by trying it and BokehJS 3.9, the other library whose script
 comes in a wheel, in Chromium under the policy of the pages. plotly.js: 4.8 MB, no error of the

@@ -3,11 +3,10 @@
 The link check reads it through its own script, as it reads the tree of any node. The form is that
 of Linux, Documentation/ABI: sysfs-class-infiniband, sysfs-class-net, sysfs-bus-pci.
 
-What the programs of infiniband-diags would print of a simulated fabric: its switches and cables.
-
-Each program is a script that prints a text in the form of the real one; `fabric.sh` runs them, and
-`fabric/topology/` reads what they leave, as of any fabric. A host's GUID goes with its name, a port
-with its place. The version that is kept with the reading says that it is simulated.
+Each program of infiniband-diags is a script that prints a text in the form of the real one;
+`fabric.sh` runs them, and `fabric/topology/` reads what they leave, as of any fabric. A host's GUID
+goes with its name, a port with its place. The version that is kept with the reading says that it is
+simulated.
 """
 
 import os

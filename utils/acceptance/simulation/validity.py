@@ -4,7 +4,7 @@ SimGrid's SMPI is a fluid model of latencies and bandwidths: it has no limit of 
 memory, nothing inside of a node, and no time of computation; several pairs share a link without any
 loss. What follows from that is the simulator's, and tells nothing of the system that is modelled.
 
-By what the results of a simulated system are judged: published peaks, else what was recorded.
+Its results are judged by published peaks, else by what was recorded.
 """
 
 from collections.abc import Mapping

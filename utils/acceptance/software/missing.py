@@ -1,9 +1,6 @@
-"""Programs of a suite below the folder that holds it.
+"""Why a check file gives no case on a partition, and what of a suite is not there, in one place.
 
-Sources of suites that are built for SimGrid: what somebody names, or what Spack has kept.
-
-Why a check file gives no case on a partition, and what of a suite is not there, in one place.
-
+Sources of suites that are built for SimGrid are those that somebody names, or that Spack has kept.
 Environments are dictionaries as ReFrame's configuration has them: `name`, `features`, `extras`,
 `modules`, `env_vars`; with what `acceptance.software.prepared` takes of system and partition.
 """

@@ -1,14 +1,14 @@
 """The MPIs of a machine: of its modules, on PATH, of Debian, of Spack; one of each kind.
 
-How MPIs tell their names and versions, and how module systems list modules.
+They tell their names and versions like this::
 
-Open MPI v4.1.4                                   ompi_info --version
-mpirun (Open MPI) 4.1.6                           mpirun --version, of Open MPI
-MPICH Version:          4.0.2                     mpichversion
-MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022     mpiname -a
-Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307   mpirun --version, of Intel's
+    Open MPI v4.1.4                                   ompi_info --version
+    mpirun (Open MPI) 4.1.6                           mpirun --version, of Open MPI
+    MPICH Version:          4.0.2                     mpichversion
+    MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022     mpiname -a
+    Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307   mpirun --version, of Intel's
 
-Modules of this machine, and MPIs among them: Lmod, or Environment Modules (Tcl).
+Modules, and MPIs among them, are those of Lmod, or of Environment Modules (Tcl).
 """
 
 import os

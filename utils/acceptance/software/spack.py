@@ -2,9 +2,8 @@
 
 Facts about Spack in this package were established with 1.1 and 1.2 and packages v2026.03.0.
 
-Where Spack and sources come from: a clone of Spack, and mirrors for sites without a network.
-
-The Spack environments that build the suites: made of files, and read back from their locks.
+Spack and sources come from a clone, and from mirrors for sites without a network. The environments
+that build the suites are made of files, and read back from their locks.
 """
 
 import contextlib

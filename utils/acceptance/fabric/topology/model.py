@@ -1,8 +1,7 @@
 """Switches, hosts and the links between them, as one reading of a fabric showed them.
 
-On which level of a tree each switch stands, and what a link is by the kind of its two ends.
-
-Several fabrics: put together from readings of several adapters, and taken apart again.
+A topology knows on which level of a tree each switch stands, and what a link is by the kind of its
+two ends. Readings of several adapters are put together to one, or to several fabrics.
 """
 
 import math

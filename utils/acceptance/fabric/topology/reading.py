@@ -2,7 +2,7 @@
 
 Nothing is raised for a folder that is there: what could not be read is a fault, in a line each.
 
-Hosts of a fabric joined with the scheduler's nodes, by the GUIDs that sysfs of the nodes has.
+Hosts get the names of the scheduler's nodes by the GUIDs that sysfs of these has.
 """
 
 import gzip

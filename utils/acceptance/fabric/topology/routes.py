@@ -4,11 +4,10 @@
 subnet manager may change these tables whenever it sweeps: they belong to the minute in which they
 were read.
 
-A few pairs of hosts that together cross every link, in rounds in which no two share one.
-
-All N (N - 1) pairs take hours on a large fabric; to see each link only O(N) of them are needed:
-each direction of each link on the routes of `CROSSINGS` pairs, chosen so that these have no other
-link in common where that can be, since else nobody could tell which of the two is slow.
+A few pairs of hosts cross every link together, in rounds in which no two pairs share a link. All N
+(N - 1) pairs take hours on a large fabric; to see each link only O(N) of them are needed: each
+direction of each link on the routes of `CROSSINGS` pairs, chosen so that these have no other link
+in common where that can be, since else nobody could tell which of the two is slow.
 """
 
 import re

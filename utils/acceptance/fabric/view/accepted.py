@@ -3,7 +3,7 @@
 That of a simulated system is in `reference/simulated/`. `reference/README.md` says what each key
 means, and has an example.
 
-The build of a fabric: leaves with fewer uplinks than their siblings, and what hangs on one.
+Leaves with fewer uplinks than their siblings, and what hangs on one cable, are found here, too.
 """
 
 import hashlib

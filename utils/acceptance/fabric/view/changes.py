@@ -2,9 +2,8 @@
 
 Each change is reported once, by what it is: a replaced switch is no 36 lost and 36 new links.
 
-Whether links run as wide and as fast as they should: by facts, or as their kind does elsewhere.
-
-A host's link is compared with the facts of its partition. All others are compared with the median
+Whether links run as wide and as fast as they should is told by facts, or by others of their kind. A
+host's link is compared with the facts of its partition. All others are compared with the median
 of their kind in this fabric, which needs no reference: links between two switches are of a kind
 where the switches stand on the same levels, those of hosts where no facts are known.
 """

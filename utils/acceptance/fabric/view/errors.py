@@ -2,12 +2,11 @@
 
 Nothing is reset here. Counters stop at their highest value; whoever has the right resets them.
 
-What is kept of a fabric between two readings, in `var/fabric/`: counters, and since when.
-
-`<name>.json`: time of the last reading (s since the epoch), counters above 0 by `GUID[port]`, and
-of each deviation since when it has been seen (ISO 8601). `<name>.fabric`: the fabric as it was
-read last (`accepted.Kept`), which `acceptance fabric accept` takes over. `nodes/<node>.json`: the
-GUIDs of a node's adapters, as the link check found them.
+Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: time of
+the last reading (s since the epoch), counters above 0 by `GUID[port]`, and of each deviation since
+when it has been seen (ISO 8601). `<name>.fabric`: the fabric as it was read last (`accepted.Kept`),
+which `acceptance fabric accept` takes over. `nodes/<node>.json`: the GUIDs of a node's adapters, as
+the link check found them.
 """
 
 import math

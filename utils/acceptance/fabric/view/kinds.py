@@ -1,8 +1,7 @@
 """Kinds of what is seen of a fabric, as observations that a case stores: stable words.
 
-How bad each is, and what to do about it, is in one table, by its kind.
-
-Where something is in a fabric: both ends of a link by name and port, and the node at one end.
+How bad each is, and what to do about it, is in one table, by its kind. A place names both ends of a
+link by name and port, and the node at one end.
 """
 
 from collections.abc import Iterable

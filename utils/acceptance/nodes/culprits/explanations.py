@@ -3,9 +3,8 @@
 Three forms: a matrix in two parts that are good inside; slow nodes that are good with each other;
 and a block of senders and receivers, which is what static routes make of one slow cable.
 
-Nodes that are slow with whatever partner: in what they send, in what they receive, in both.
-
-Single pairs that are slow while both of their nodes are good: the path between them.
+Nodes may be slow with whatever partner: in what they send, in what they receive, in both. Of single
+pairs that are slow while both of their nodes are good the path between them is the culprit.
 
 One value proves nothing where noise has heavy tails. So the evidence of a pair is that of all its
 measurements: of each the share of all pairs that are as slow or slower, multiplied (Fisher's

@@ -4,11 +4,8 @@ The loss of each pair is compared with the median of its round and distance. Wha
 have in common is the node's; what is left of single pairs is their path's. A culprit is confirmed,
 or is not, by what its pairs measured again with nothing else busy.
 
-Pairs that have no value because they failed or hung: the node that they share, or each pair.
-
-Pairs that were measured again with nothing else busy, compared with good ones measured so.
-
-What a search leaves: slow pairs that no culprit explains, and what could not be judged.
+Pairs that have no value because they failed or hung are told by the node that they share, or each
+by itself. A search leaves slow pairs that no culprit explains, and what could not be judged.
 
 By chance a pair is slow both times, while all are busy and alone, with the share of all pairs that
 are that slow. More such pairs than that share of those measured again (a Poisson count) are no

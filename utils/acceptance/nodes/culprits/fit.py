@@ -3,11 +3,10 @@
 The logarithmic loss of a pair is fitted as level(round, distance) + sender + receiver by medians in
 turns (Tukey's median polish): half of the pairs of a round, or of a node, may be anything.
 
-The numbers by which culprits are found, each with its provenance.
-
-`[derived]`: it follows from the formula that is named. `[chosen]`: what operators care for; no
-measurement can tell. `[tuned]`: no formula gives it. Named is the family of `tests/bench/culprits`
-in which it shows; who alters it runs that bench before and after.
+The numbers by which culprits are found stand here, each with its provenance. `[derived]`: it
+follows from the formula that is named. `[chosen]`: what operators care for; no measurement can
+tell. `[tuned]`: no formula gives it. Named is the family of `tests/bench/culprits` in which it
+shows; who alters it runs that bench before and after.
 """
 
 import math

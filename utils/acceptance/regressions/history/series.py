@@ -3,18 +3,9 @@
 Values stand in arrays, and what the metrics of a case share stands in one `Sample`: a site has
 thousands of metrics a night.
 
-What a command of ReFrame selects, whatever else it says.
-
-Nights: which sessions of a partition belong together.
-
-Values and samples of series, taken from the ledger when somebody asks for them.
-
-Those of cases that stand side by side are read at once; of several such blocks the one that was
-asked for longest ago is given up.
-
-What was simulated and what was measured, apart: neither tells anything of the other.
-
-All samples of a history handed to other programs.
+Values and samples are taken from the ledger when somebody asks for them. Those of cases that stand
+side by side are read at once; of several such blocks the one that was asked for longest ago is
+given up. What was simulated and what was measured stay apart: neither tells anything of the other.
 """
 
 import json

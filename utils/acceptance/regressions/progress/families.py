@@ -1,20 +1,15 @@
 """Families of series, and their states from one session to the next.
 
-Which series are a family: see `members.py`.
-
-How much evidence a change needs among so many series.
-
 The whole site is watched for about one false alarm a year. A threshold of `changepoint` is the
 natural logarithm of the mean number of samples between two false alarms of one series; its default
 serves `SERIES` series that are sampled every night. With m of them the union would raise m / SERIES
 times as many, so ln(m / SERIES) is added. m is rounded up to a power of two.
 
-Which series are watched together: of a metric, of an environment, of a partition, of a node.
-
-The series of a family began in the same session, and so nobody joins it later: the sizes of one
-metric of a case; metrics of all the cases of an environment on a partition, and of all its
-environments. A node's are those that ran on it, alone or as one of a pair, in the first session in
-which there were enough of them.
+Watched together are the series of a metric, of an environment, of a partition, of a node. Those of
+a family began in the same session, and so nobody joins it later: the sizes of one metric of a case;
+metrics of all the cases of an environment on a partition, and of all its environments. A node's are
+those that ran on it, alone or as one of a pair, in the first session in which there were enough of
+them.
 """
 
 import math

@@ -1,10 +1,9 @@
 """Histories: an index of all series, those with alerts and changes first, each with its plot.
 
-Series as the page of histories has them: a line each, and their samples in few small files.
-
-A file is a script that hands data to `plots.js`, as those of plots are, for some cases. Times are
-written as differences (s), values with five digits, sessions by their number in a list; software
-and nodes only where they change. `static/history.js` makes a plot of it.
+Each series is a line, and the samples are in few small files. A file is a script that hands data to
+`plots.js`, as those of plots are, for some cases. Times are written as differences (s), values with
+five digits, sessions by their number in a list; software and nodes only where they change.
+`static/history.js` makes a plot of it.
 """
 
 import hashlib
