@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 import time
 
@@ -86,12 +87,31 @@ def test_reframe_has_deleted_what_is_old_and_nobody_notices(pruned):
     assert claim["state"] == "holds"
 
 
-def test_a_ledger_that_is_lost_then_is_told(site, pruned):
+def test_a_ledger_that_is_lost_then_fails_the_gate(site, pruned):
     site.take_over(pruned[0])
-    for file in (site.var / "ledger").glob("*.parquet"):
-        file.unlink()
-    done = site.acceptance("sessions")
-    assert "5 sessions before its first one were deleted, and nobody read them" in done.errors
+    shutil.rmtree(site.var / "ledger")
+    for _ in range(2):
+        uuid = site.acceptance("sessions", "--format", "json").data[-1]["session"]
+        status, verdict = site.gate("--session", uuid)
+        problems = {each["kind"]: each["message"] for each in verdict["problems"]}
+        assert status == 1
+        assert "lacks 5 sessions, of the numbers 1 to 5" in problems["sessions-gone"]
+
+
+def test_what_the_ledger_has_lost_is_not_deleted(site):
+    site.var.mkdir()
+    fill(site.database)
+    assert site.acceptance("sessions").status == 0
+    shutil.rmtree(site.var / "ledger/json")
+    # The database has it still: whoever reads goes on.
+    assert site.acceptance("sessions").status == 0
+    doctor = site.acceptance("doctor", "--format", "json").data
+    (row,) = (row for row in doctor if row["what"] == "sessions")
+    assert (row["state"], "has 8 sessions not whole" in row["found"]) == ("BROKEN", True)
+    done = site.acceptance("sessions", "prune", "--keep", "400d")
+    assert (done.status, "0 sessions deleted" in done.output) == (0, True)
+    assert "5 sessions as old stay, which the ledger has not whole: 00000000" in done.errors
+    assert len(held(site)) == COUNT
 
 
 def test_what_cannot_be_read_and_what_changed_stays(site):
@@ -106,7 +126,7 @@ def test_what_cannot_be_read_and_what_changed_stays(site):
     database.close()
     done = site.acceptance("sessions", "prune", "--keep", "400d")
     assert (done.status, "3 sessions deleted" in done.output) == (0, True)
-    assert "1 session as old stay, which the ledger has not: 00000000" in done.errors
+    assert "1 session as old stay, which the ledger has not whole: 00000000" in done.errors
     assert "1 session as old stay, which changed since: 00000001" in done.errors
     assert held(site)[:3] == ["00000000", "00000001", "00000005"]
 

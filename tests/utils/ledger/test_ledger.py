@@ -1,5 +1,6 @@
 """The ledger: the same history whatever happens to the database, to a file, or to who writes."""
 
+import errno
 import os
 import random
 import shlex
@@ -224,9 +225,14 @@ def test_the_json_of_a_session_that_the_ledger_lost_is_that_of_the_database(made
     made.connection.commit()
     past = opened(made.path, folder)
     for lost in (uuid, others[0]):
-        ledgers._session.cache_clear()
         with pytest.raises(ledger.SessionFault, match=r"is no longer in .*json"):
             past.session(lost)
+    faults = []
+    assert len(list(past.sessions(faults))) == 4
+    assert {fault.uuid for fault in faults} == {uuid, others[0]}
+    # Whoever goes without them says so.
+    assert len(past.notes) == 2
+    assert past.holds(past.entries) == set()
     assert len(history.load(past).sessions) == 6
 
 
@@ -235,11 +241,14 @@ def test_a_damaged_file_whose_turn_was_another_day_is_found_when_it_is_read(
 ):
     expected = of(made.path, folder)[0]
     (file,) = folder.glob("*.parquet")
-    data = bytearray(file.read_bytes())
-    data[4:4000] = bytes(3996)
-    file.write_bytes(data)
+    whole = file.read_bytes()
     monkeypatch.setattr(files, "in_turn", lambda *_: [])
-    assert of(made.path, folder)[0] == expected
+    for begin in range(4, 4004, 500):
+        for left in folder.glob("*.*"):
+            left.unlink()
+        file.write_bytes(whole[:begin] + bytes(500) + whole[begin + 500 :])
+        ledgers._entries.cache_clear()
+        assert of(made.path, folder)[0] == expected, begin
 
 
 def test_in_some_days_each_file_is_compared_with_its_sum(folder, monkeypatch):
@@ -271,11 +280,55 @@ def test_what_is_nowhere_is_missed_until_somebody_says_otherwise(made, folder):
     assert (past.gone, len(past.entries)) == ([], 1)
 
 
-def test_a_ledger_that_begins_behind_the_first_session_says_so(made, folder):
+def test_a_ledger_that_begins_behind_the_first_session_lacks_those_before_it(made, folder):
     made.connection.execute("DELETE FROM sessions WHERE rowid <= 2")
     made.connection.commit()
-    (said,) = opened(made.path, folder).notes
-    assert "2 sessions before its first one were deleted" in said
+    for _ in range(2):
+        past = opened(made.path, folder)
+        assert (past.gone, [entry.number for entry in past.entries]) == ([1, 2], [3, 4, 5, 6])
+    assert opened(made.path, None).gone == []
+    past.forget([ledger.GONE])
+    assert opened(made.path, folder).gone == []
+    with pytest.raises(ResultsFault, match="no session is gone"):
+        opened(made.path, folder).forget([ledger.GONE])
+
+
+def test_a_number_that_a_fault_made_of_the_first_row_is_no_loss(made, folder):
+    made.connection.execute("UPDATE sessions SET rowid = rowid + 2000000000000")
+    made.connection.commit()
+    assert opened(made.path, folder).gone == []
+
+
+def test_the_last_session_that_is_stored_twice_is_none(made, folder):
+    uuid = made.add([one_night(6, 0)])
+    ((blob,),) = made.connection.execute("SELECT json_blob FROM sessions WHERE uuid = ?", (uuid,))
+    made.store("again", 1.0, 2.0, blob)
+    assert opened(made.path, folder).session().uuid == uuid
+
+
+def test_where_small_files_cannot_be_merged_all_is_there_and_it_is_told(
+    tmp_path, folder, monkeypatch
+):
+    made = Database(tmp_path / "db")
+    monkeypatch.setattr(files, "MANY", 3)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files, "_groups", full)
+    for night in range(3):
+        made.add([one_night(night, 0)])
+        past = opened(made.path, folder)
+    (said,) = past.notes
+    assert "its small files cannot be merged: [Errno 28]" in said
+    assert (len(past.entries), len(names(folder))) == (3, 3)
+
+
+def test_a_run_that_writes_a_write_ahead_log_is_seen_by_the_same_process(made, folder):
+    made.connection.execute("PRAGMA journal_mode = WAL")
+    before = len(ledger.of_file(made.path, folder).entries)
+    made.add([one_night(6, 0)])
+    assert len(ledger.of_file(made.path, folder).entries) == before + 1
 
 
 def test_small_files_are_merged_and_stay_a_while(tmp_path, folder, monkeypatch):

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import islice
 
 from acceptance.core.words import is_measured, read_metric
 from acceptance.ledger import Case, Entry, Ledger, Metric, Session, last_first, reading
@@ -17,6 +18,10 @@ from acceptance.references import Claim, with_derived
 #: They follow from the number of processes and the machine: two machines seldom agree in them, and
 #: a claim that requires them states them.
 FOLLOWING = ("nodes", "order")
+
+
+#: Sessions whose rows are read at once.
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -184,15 +189,15 @@ def sessions(ledger: Ledger, wanted: Wanted) -> Iterator[Session]:
             for place in places
             if wanted.asks(place.system, place.partition) and place[1:] not in unwanted
         }
-    passed: dict[int, list[Case]] = {}
-    for each in reading.passed(ledger, chosen):
-        metrics = tuple(_metric(*metric) for metric in each.metrics)
-        passed.setdefault(each.session, []).append(_case(chosen[each.case], metrics))
-    for entry in last_first(ledger.entries):
-        if entry.number in lacking:
-            yield ledger.session(entry.uuid)
-        else:
-            yield _session(entry, passed.get(entry.number, []))
+    entries = iter(last_first(ledger.entries))
+    while some := [*islice(entries, _AT_ONCE)]:
+        passed = reading.passed(ledger, chosen, [entry.number for entry in some])
+        for entry in some:
+            if entry.number in lacking:
+                yield ledger.session(entry.uuid)
+            else:
+                cases_of = passed.get(entry.number, [])
+                yield _session(entry, [_case(chosen[each.case], each.metrics) for each in cases_of])
 
 
 def _session(entry: Entry, cases: Sequence[Case]) -> Session:
@@ -208,12 +213,13 @@ def _session(entry: Entry, cases: Sequence[Case]) -> Session:
     )
 
 
-def _case(row: reading.CaseRow, metrics: tuple[Metric, ...]) -> Case:
+def _case(row: reading.CaseRow, metrics: Sequence[tuple[str, str | None, float]]) -> Case:
     return Case(
         name=row.name, system=row.system, partition=row.partition, environment=row.environment,
         filename="", suite=row.suite, run_index=0, result="pass", fail_phase="", fail_reason="",
         nodes=(), fixture=False, benchmark=row.benchmark, keys=dict(json.loads(row.keys)),
-        declared={}, provenance={}, findings=(), metrics=metrics,
+        declared={}, provenance={}, findings=(),
+        metrics=tuple(_metric(*metric) for metric in metrics),
     )  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from acceptance.cli.output import warn
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
 from acceptance.ledger import ResultsFault
-from acceptance.regressions import history
 from acceptance.verdict import Status, Verdict, VerdictFault, conclude, prometheus
 
 #: The file of all samples, in the folder where the command was called.
@@ -91,7 +90,7 @@ def _samples(options: argparse.Namespace) -> int:
     past = read(options)
     file = options.output or SAMPLES
     try:
-        count = history.to_parquet(past, file)
+        count = ledger.export.write(ledger.of(options.workspace, options.db), file)
     except (duckdb.Error, OSError) as err:
         raise Fault(str(err).splitlines()[0], where=str(file)) from None
     for note in past.notes:

@@ -37,14 +37,15 @@ def write_text(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as err:
         with suppress(OSError):
             part.unlink()  # a full disk needs the place
         raise StoredFault(f"{path}: cannot be written: {err.strerror or err}") from None
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Let the disk have what was renamed in a folder; raises OSError."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

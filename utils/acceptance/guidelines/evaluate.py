@@ -492,11 +492,11 @@ def _runs(compared: Sequence[Comparison]) -> list[list[Comparison]]:
 def earlier(ledger: Ledger, session: Session) -> list[Session]:
     """Return the sessions that ended before this one, the last ones first, `EARLIER` at most.
 
-    Raises ResultsFault when the ledger cannot be read.
+    One that cannot be read is left out. Raises ResultsFault when the ledger cannot be read.
     """
     before = (
         other
-        for other in ledger.sessions()
+        for other in ledger.sessions([])
         if other.uuid != session.uuid and other.end <= session.end
     )
     return list(islice(before, EARLIER))

@@ -27,7 +27,7 @@ def durations(ledger: Ledger, wanted: Collection[CaseInMode]) -> dict[CaseInMode
     run side by side. A build (fixture) has no mode. Raises ResultsFault.
     """
     found: dict[CaseInMode, float] = {}
-    for _, text in ledger.contents(reversed(ledger.entries)):
+    for _, text in ledger.contents(reversed(ledger.entries), []):
         found = _shares(text, wanted) | found
         if len(found) == len({*wanted}):
             break

@@ -6,6 +6,7 @@
 from pathlib import Path
 
 from acceptance.core.words import PREFIX
+from acceptance.ledger.files import literal
 from acceptance.ledger.ledger import Ledger
 from acceptance.ledger.reading import ALL
 from acceptance.ledger.rows import CASE, NO_SERIES, SAMPLE, SESSION
@@ -47,14 +48,13 @@ def write(ledger: Ledger, file: Path, end: int = ALL) -> int:
         f'CAST({what} AS {kind}) AS "{name}"' for name, (kind, what) in COLUMNS.items()
     )
     part = file.with_name(f".{file.name}.part")
-    quoted = str(part).replace("'", "''")
     try:
         copied = ledger.cursor().execute(
             f"COPY (SELECT {values} FROM samples v JOIN samples c ON c.number = v.number "
             f"AND c.run = v.run AND c.first >= {CASE} JOIN samples s ON s.number = v.number "
             f"AND s.first = {SESSION} WHERE v.kind = {SAMPLE} AND v.value IS NOT NULL "
             f"AND v.series <> {NO_SERIES} AND v.number < {end} ORDER BY v.number, v.row) "
-            f"TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)"
+            f"TO {literal(part)} (FORMAT parquet, COMPRESSION zstd)"
         )
         ((count,),) = copied.fetchall()
         part.replace(file)

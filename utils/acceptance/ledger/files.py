@@ -10,8 +10,8 @@ are never merged. `0000007-<uuid>.forgotten` says that session 7 counts nowhere.
 import hashlib
 import os
 import re
-import tempfile
 import time
+import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -19,6 +19,8 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
+
+from acceptance.core import state_files
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -108,11 +110,12 @@ def forgotten(folder: Path) -> dict[int, str]:
     return {int(name[1]): unquote(name[2] or "") for name in names if name}
 
 
-def forget(folder: Path, number: int, uuid: str) -> None:
+def forget(folder: Path, number: int, session: str) -> None:
     """Write that a session counts nowhere; raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     # Whatever a fault has made of a UUID, it is no path.
-    (folder / f"{number:07}{'-' * bool(uuid)}{quote(uuid, safe='')}.forgotten").touch()
+    name = f"-{quote(session, safe='')}" if session else ""
+    (folder / f"{number:07}{name}.forgotten").touch()
 
 
 def sum_of(path: Path) -> str:
@@ -155,12 +158,12 @@ def source(files: Sequence[File]) -> str:
     if not files:
         columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in COLUMNS.items())
         return f"(SELECT {columns} WHERE false)"
-    return f"read_parquet([{', '.join(map(quoted, (file.path for file in files)))}])"
+    return f"read_parquet([{', '.join(literal(escape(str(file.path))) for file in files)}])"
 
 
-def quoted(path: Path) -> str:
-    """Return a path as text of a query, in which nothing is a pattern."""
-    return "'" + escape(str(path)).replace("'", "''") + "'"
+def literal(text: object) -> str:
+    """Return a text, as a path, for a query."""
+    return "'" + str(text).replace("'", "''") + "'"
 
 
 def write(
@@ -171,38 +174,22 @@ def write(
     It is there as a whole or not at all. Raises duckdb.Error or OSError.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(".part", f"{first:07}-", folder)
-    part = Path(name)
+    part = folder / f"{first:07}-{uuid.uuid4().hex}.part"
     try:
-        target = "'" + name.replace("'", "''") + "'"
         connection.execute(
-            f"COPY ({select}) TO {target} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
+            f"COPY ({select}) TO {literal(part)} "
+            "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
         )
-        os.fsync(handle)
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
         sum_ = sum_of(part)
         path = folder / f"{first:07}-{last:07}-{sum_}.parquet"
-        part.chmod(0o666 & ~_mask())
         part.replace(path)
-        _sync(folder)
+        state_files.sync_folder(folder)
     finally:
-        os.close(handle)
         with suppress(OSError):
             part.unlink()
     return File(first, last, sum_, path)
-
-
-def _mask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def merge(folder: Path) -> None:
@@ -213,7 +200,7 @@ def merge(folder: Path) -> None:
         holders = (file for file in files if file.first <= old.first and old.last <= file.last)
         if any(file.path.stat().st_mtime < now - GRACE for file in holders):
             old.path.unlink(missing_ok=True)
-    for path in folder.glob("*.part"):
+    for path in folder.rglob("*.part"):
         if path.stat().st_mtime < now - GRACE:
             path.unlink(missing_ok=True)
     if sum(file.path.stat().st_size < LARGE for file in files) < MANY:

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date
 from functools import lru_cache
@@ -38,6 +38,8 @@ GONE = "gone"
 ROWS, BYTES = 150_000, 16_000_000
 #: Sessions whose JSON is read at once.
 _AT_ONCE = 8
+#: More sessions than a database has had when its ledger begins.
+_MOST = 1_000_000
 #: Seconds to wait for another process that writes.
 _PATIENCE = 20.0
 
@@ -59,10 +61,9 @@ class Entry(NamedTuple):
 class Ledger:
     """What a results database has held, as it was when this was opened.
 
-    `entries` are the sessions in the order of storing, without those that somebody left out, which
-    are in `every`;
-    `faults` those of the database that cannot be read, `gone` the numbers of those that are
-    nowhere, `notes` say what else was odd.
+    `entries` are the sessions in the order of storing; in `every` are those that somebody left out,
+    too. `faults` are those of the database that cannot be read, `gone` the numbers of those that
+    are nowhere; `notes` say what else was odd.
     """
 
     def __init__(self, results: Path, folder: Path | None) -> None:
@@ -103,7 +104,7 @@ class Ledger:
     def _set_aside(self, file: File) -> None:
         """Go without a damaged file; what the database still holds of it is taken in again."""
         self.files.remove(file)
-        self.notes.append(
+        self._note(
             f"{file.path}: is damaged, and set aside as {file.path.name}.damaged; what "
             f"{self.results} still holds of its {plural(file.last - file.first + 1, 'session')} is "
             "taken from there"
@@ -113,6 +114,10 @@ class Ledger:
         except OSError:
             self._damaged.add(file.path)
 
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
     # What is new.
 
     def _take_in(self) -> None:
@@ -120,15 +125,13 @@ class Ledger:
         rows = self._stored()
         known = self._known
         taken = {*known.values()} | self._forgotten.keys()
-        new = numbered(rows, known, taken)
+        # A ledger that begins behind the first session has lost those before it.
+        before = rows[0].number - 1 if rows and self.folder and not taken else 0
+        new = numbered(rows, known, taken, before if 0 <= before < _MOST else 0)
         #: The number of each session that is known, or stands in the database.
         self.numbers = known | new
-        self.gone = sorted({*range(1, max(taken, default=0) + 1)} - taken - {*new.values()})
-        if not known and rows and rows[0].number > 1:
-            before = plural(rows[0].number - 1, "session")
-            self.notes.append(
-                f"{self.results}: {before} before its first one were deleted, and nobody read them"
-            )
+        there = taken | {*new.values()}
+        self.gone = sorted({*range(1, max(there, default=0) + 1)} - there)
         if not new:
             return
         wanted = [row for row in rows if row.uuid in new]
@@ -136,8 +139,7 @@ class Ledger:
             self._write(wanted, self.folder)
         except OSError as err:
             if self.folder:
-                said = f"{self.folder}: {_first_line(err)}; what is new was read without it"
-                self.notes.append(said)
+                self._note(f"{self.folder}: {_first_line(err)}; what is new was read without it")
             self._aside = Path(tempfile.mkdtemp(prefix="acceptance-ledger-"))
             weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
             try:
@@ -150,7 +152,7 @@ class Ledger:
         if not self.every or self.results.exists():
             return results_db.sessions(self.results)
         held = plural(len(self.every), "session")
-        self.notes.append(f"{self.results}: is gone; the {held} that it held are in the ledger")
+        self._note(f"{self.results}: is gone; the {held} that it held are in the ledger")
         return []
 
     @property
@@ -174,13 +176,24 @@ class Ledger:
             known = self._known
             try:
                 self._write_batches([row for row in new if row.uuid not in known], folder)
-                if folder == self.folder:
-                    files.merge(folder)
             except duckdb.Error as err:
                 files.database.cache_clear()
                 raise OSError(_first_line(err)) from None
             finally:
                 self._list()
+            if folder == self.folder:
+                self._merge(folder)
+
+    def _merge(self, folder: Path) -> None:
+        """Merge small files; where that cannot be all is there as it was."""
+        import duckdb
+
+        try:
+            files.merge(folder)
+        except (duckdb.Error, OSError) as err:
+            files.database.cache_clear()
+            self._note(f"{folder}: its small files cannot be merged: {_first_line(err)}")
+        self._list()
 
     def _write_batches(self, new: Sequence[Row], folder: Path) -> None:
         ((latest,),) = self.rows(f"SELECT max(time) FROM samples WHERE kind = {SAMPLE}")
@@ -196,8 +209,8 @@ class Ledger:
             try:
                 info, decoded = decode(blob.decode())
                 if info.uuid in own:
-                    twice = f"session {row.uuid} is stored twice; the second one is left out"
-                    self.notes.append(twice)
+                    self._note(f"session {row.uuid} is stored twice; the second one is left out")
+                    del self.numbers[row.uuid]
                     continue
                 cases = [*decoded]
                 batch.add(number, row.uuid, info, cases, blob)
@@ -220,17 +233,18 @@ class Ledger:
     # What is asked for.
 
     def rows(self, select: str, *values: Any, **tables: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, as `ask`."""
-        return list(self.ask(select, *values, **tables).fetchall())
+        """Return the rows of a query, as `_ask`."""
+        found: list[tuple[Any, ...]] = self._ask("fetchall", select, values, tables)
+        return found
 
     def columns(self, select: str, *values: Any, **tables: Any) -> list[Any]:
-        """Return the columns of a query as arrays, as `ask`."""
+        """Return the columns of a query as arrays, as `_ask`."""
         import numpy as np
 
-        found = self.ask(select, *values, **tables).fetchnumpy()
+        found = self._ask("fetchnumpy", select, values, tables)
         return [np.asanyarray(column) for column in found.values()]
 
-    def ask(self, select: str, *values: Any, **tables: Any) -> Any:
+    def _ask(self, fetch: str, select: str, values: Sequence[Any], tables: dict[str, Any]) -> Any:
         """Return DuckDB's answer to a query over the view `samples`, and `tables` of arrays.
 
         Raises ResultsFault where a file cannot be read.
@@ -239,7 +253,7 @@ class Ledger:
 
         for again in (True, False):
             try:
-                return self.cursor(**tables).execute(select, list(values))
+                return getattr(self.cursor(**tables).execute(select, [*values]), fetch)()
             except duckdb.Error as err:
                 # Such an error may have ended the connection of everybody.
                 files.database.cache_clear()
@@ -292,23 +306,22 @@ class Ledger:
                 raise fault
         if wanted in self._forgotten.values():
             raise SessionFault(self.results, wanted, "was left out")
-        for session in self._read(self._named([wanted])):
+        for session in self._read(entry for entry in self.entries if entry.uuid == wanted):
             return session
         missing = "holds no session yet" if uuid is None else f"holds no session {uuid}"
         raise ResultsFault(f"{self.results}: {missing}")
 
-    def sessions(self, only: Collection[str] | None = None) -> Iterator[Session]:
+    def sessions(self, faults: list[SessionFault] | None = None) -> Iterator[Session]:
         """Yield the sessions, that which ended last first, each read when it is asked for.
 
-        With `only` none but these (UUID). Raises ResultsFault where a file cannot be read.
+        With `faults` one that cannot be read is told there and left out, else it is raised.
         """
-        found = self.entries if only is None else self._named(only)
-        yield from self._read(last_first(found))
+        yield from self._read(last_first(self.entries), faults)
 
     def sessions_of_check(self, check: str, before: float) -> Iterator[Session]:
-        """Yield, as `sessions`, those with cases of a check (its class) that began before a time.
+        """Yield those with cases of a check (its class) that began before a time (s).
 
-        The time is in s since the epoch.
+        That which ended last comes first; one that cannot be read is left out.
         """
         found = self.rows(
             "SELECT DISTINCT number FROM samples "
@@ -317,10 +330,38 @@ class Ledger:
         )
         of_check = {number for (number,) in found}
         chosen = (each for each in self.entries if each.number in of_check and each.start < before)
-        yield from self._read(last_first(chosen))
+        yield from self._read(last_first(chosen), [])
 
-    def contents(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
-        """Yield the JSON of sessions; some that stand side by side are read at once."""
+    def contents(
+        self, entries: Iterable[Entry], faults: list[SessionFault] | None = None
+    ) -> Iterator[tuple[Entry, str]]:
+        """Yield the JSON of sessions, which the database may still have where the ledger lost it.
+
+        One that nobody has as it was stored is told in `faults`, else it is raised.
+        """
+        for entry, blob in self._blobs_of(entries):
+            found = blob if _sum_of(blob) == entry.sum else self._stored_json(entry)
+            if _sum_of(found) == entry.sum:
+                yield entry, found.decode()
+                continue
+            fault = SessionFault(self.results, entry.uuid, f"is no longer in {self.folder}/json")
+            if faults is None:
+                raise fault
+            self._note(str(fault))
+            faults.append(fault)
+
+    def holds(self, entries: Iterable[Entry]) -> set[str]:
+        """Return those of some sessions (UUID) of which the ledger itself has all, as stored."""
+        sound = [file for file in self.files if _is_sound(file)]
+        return {
+            entry.uuid
+            for entry, blob in self._blobs_of(entries)
+            if _sum_of(blob) == entry.sum
+            and any(file.first <= entry.number <= file.last for file in sound)
+        }
+
+    def _blobs_of(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
+        """Yield what the ledger has as the JSON of sessions; some that adjoin are read at once."""
         folders = [folder / "json" for folder in (self.folder, self._aside) if folder]
         stored, _ = files.listed(folders)
 
@@ -332,34 +373,23 @@ class Ledger:
             while some := [*islice(group, _AT_ONCE)]:
                 blobs = _blobs(file, tuple(entry.number for entry in some)) if file else {}
                 for entry in some:
-                    yield entry, self._checked(entry, blobs.get(entry.number, b"")).decode()
+                    yield entry, blobs.get(entry.number, b"")
 
-    def _checked(self, entry: Entry, blob: bytes) -> bytes:
-        """Return the JSON of a session, which the database may still have where the ledger lost it.
+    def _stored_json(self, entry: Entry) -> bytes:
+        """Return what the database has of a session now; empty where it has none."""
+        if not self.results.exists():
+            return b""
+        rows = [row for row in results_db.sessions(self.results) if row.uuid == entry.uuid]
+        return next((blob for _, blob in results_db.contents(self.results, rows)), b"")
 
-        Raises SessionFault where nobody has it as it was stored.
-        """
-        found = blob
-        if hashlib.sha256(found).hexdigest() != entry.sum and self.results.exists():
-            rows = [row for row in results_db.sessions(self.results) if row.uuid == entry.uuid]
-            found = next((other for _, other in results_db.contents(self.results, rows)), b"")
-        if hashlib.sha256(found).hexdigest() == entry.sum:
-            return found
-        raise SessionFault(self.results, entry.uuid, f"is no longer in {self.folder}/json")
-
-    def _named(self, uuids: Collection[str]) -> list[Entry]:
-        return [entry for entry in self.entries if entry.uuid in uuids]
-
-    def _read(self, entries: Iterable[Entry]) -> Iterator[Session]:
-        for entry, text in self.contents(entries):
-            try:
-                if self._newest and self._newest[0] == entry.uuid:
-                    yield session_of(*self._newest)
-                else:
-                    yield _session(entry.uuid, text)
-            except (ValueError, KeyError, TypeError, AttributeError) as err:
-                malformed = f"is malformed: {err!r}"
-                raise SessionFault(self.results, entry.uuid, malformed) from None
+    def _read(
+        self, entries: Iterable[Entry], faults: list[SessionFault] | None = None
+    ) -> Iterator[Session]:
+        for entry, text in self.contents(entries, faults):
+            if self._newest and self._newest[0] == entry.uuid:
+                yield session_of(*self._newest)
+            else:
+                yield _session(entry.uuid, text)
 
     # What somebody decides.
 
@@ -374,6 +404,8 @@ class Ledger:
         found: list[tuple[int, str]] = []
         for name in names:
             if name == GONE:
+                if not self.gone:
+                    raise ResultsFault(f"{self.results}: no session is gone")
                 found += [(number, "") for number in self.gone]
                 continue
             named = [uuid for uuid in uuids if uuid.startswith(name)]
@@ -389,16 +421,19 @@ class Ledger:
         return [uuid or f"number {number}" for number, uuid in found]
 
 
-def numbered(rows: Sequence[Row], known: dict[str, int], taken: set[int]) -> dict[str, int]:
+def numbered(
+    rows: Sequence[Row], known: dict[str, int], taken: set[int], before: int = 0
+) -> dict[str, int]:
     """Return the number of each session of a database that is not known yet.
 
     One that was stored after all that are known follows them; one between two gets the number that
-    is free there, as one has whose file was lost; another one counts as the newest.
+    is free there, as one has whose file was lost; another one counts as the newest. Where none is
+    taken the first one follows the number `before`.
     """
     places = [place for place, row in enumerate(rows) if row.uuid in known]
     last = places[-1] if places else -1
     found: dict[str, int] = {}
-    newest = max(taken, default=0)
+    newest = max(taken, default=before)
     for row in rows[last + 1 :]:
         newest += 1
         found[row.uuid] = newest
@@ -420,8 +455,9 @@ def last_first(entries: Iterable[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda entry: -entry.end)
 
 
-#: Folder and database -> what they were like, and the ledger that was opened then.
+#: Ledgers that a process keeps open.
 _KEPT = 8
+#: Database and folder -> what they were like, and the ledger that was opened then.
 _known_ledgers: dict[tuple[Path, Path | None], tuple[object, Ledger]] = {}
 
 
@@ -448,11 +484,14 @@ def of_file(results: Path, folder: Path | None = None) -> Ledger:
 
 
 def _state(results: Path, folder: Path | None) -> object:
-    names = sorted(os.listdir(folder)) if folder and folder.is_dir() else ()
-    with suppress(OSError):
-        found = results.stat()
-        return found.st_ino, found.st_size, found.st_mtime_ns, [*names]
-    return [*names]
+    """Return what is another one when a database or the folder of its ledger changed."""
+    state: list[object] = [*sorted(os.listdir(folder))] if folder and folder.is_dir() else []
+    # With a write-ahead log the database itself stays as it is for a while.
+    for path in (results, results.with_name(f"{results.name}-wal")):
+        with suppress(OSError):
+            found = path.stat()
+            state += [found.st_ino, found.st_size, found.st_mtime_ns]
+    return state
 
 
 @lru_cache(maxsize=10_000)
@@ -478,6 +517,10 @@ def _blobs(file: File, numbers: tuple[int, ...]) -> dict[int, bytes]:
 @lru_cache(maxsize=2)
 def _session(uuid: str, text: str) -> Session:
     return session_of(uuid, *decode(text))
+
+
+def _sum_of(blob: bytes) -> str:
+    return hashlib.sha256(blob).hexdigest()
 
 
 def _is_sound(file: File) -> bool:

@@ -10,7 +10,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.ledger import results_db
-from acceptance.ledger.ledger import Entry, Ledger
+from acceptance.ledger.ledger import Ledger
 from acceptance.ledger.results_db import Row
 from acceptance.rfm import marks, reframe_environment, reframe_program
 
@@ -39,30 +39,23 @@ def plan(ledger: Ledger, limit: float) -> Plan:
     """
     known = {entry.uuid: entry for entry in ledger.every}
     old = [row for row in results_db.sessions(ledger.results) if _ended(row) < limit]
-    unknown = [row.uuid for row in old if row.uuid not in known]
-    rows = [row for row in old if row.uuid in known]
-    others = _changed(ledger, rows, known)
+    held = ledger.holds(known[row.uuid] for row in old if row.uuid in known)
+    rows: list[Row] = []
+    changed: list[Row] = []
+    for row, blob in results_db.contents(ledger.results, [row for row in old if row.uuid in held]):
+        same = sha256(blob).hexdigest() == known[row.uuid].sum
+        (rows if same else changed).append(row)
+    lacking = [row for row in old if row.uuid not in held]
     kept = tuple(
-        f"{plural(len(uuids), 'session')} as old stay, which {why}: {uuids[0]}"
-        for why, uuids in (("the ledger has not", unknown), ("changed since", others))
-        if uuids
+        f"{plural(len(others), 'session')} as old stay, which {why}: {others[0].uuid}"
+        for why, others in (("the ledger has not whole", lacking), ("changed since", changed))
+        if others
     )
-    return Plan(tuple(row for row in rows if row.uuid not in others), kept)
+    return Plan(tuple(rows), kept)
 
 
 def _ended(row: Row) -> float:
     return row.end if isinstance(row.end, int | float) else float("inf")
-
-
-def _changed(ledger: Ledger, rows: Sequence[Row], known: dict[str, Entry]) -> list[str]:
-    """Return the sessions that are not what the ledger has, each read on both sides."""
-    stored = results_db.contents(ledger.results, rows)
-    kept = ledger.contents([known[row.uuid] for row in rows])
-    return [
-        row.uuid
-        for (row, blob), (entry, _) in zip(stored, kept, strict=True)
-        if sha256(blob).hexdigest() != entry.sum
-    ]
 
 
 def prune(workspace: Workspace, ledger: Ledger, chosen: Plan) -> None:

@@ -4,7 +4,7 @@
 of others. A run of a case is known by `place`: its session's number and its own in there.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -100,7 +100,6 @@ class SampleColumns(NamedTuple):
 class PassedCase(NamedTuple):
     """A case that passed, and its metrics: (metric, unit, value)."""
 
-    session: int
     case: int
     metrics: list[tuple[str, str | None, float]]
 
@@ -187,20 +186,21 @@ def with_impossible(ledger: Ledger) -> set[int]:
     return {number for (number,) in found}
 
 
-def passed(ledger: Ledger, cases: Collection[int]) -> Iterator[PassedCase]:
-    """Yield each time that one of these cases passed, in the order of storing."""
-    cursor = ledger.ask(
+def passed(
+    ledger: Ledger, cases: Collection[int], sessions: Collection[int]
+) -> dict[int, list[PassedCase]]:
+    """Return session -> each of these cases that passed in it, in the order of storing."""
+    rows = ledger.rows(
         f"SELECT number, run, case_id, metric, unit, value FROM samples WHERE {_MEASURED} "
-        "AND value IS NOT NULL AND case_id IN (SELECT id FROM asked) ORDER BY number, row",
-        asked={"id": np.array([*cases], np.int64)},
+        "AND value IS NOT NULL AND case_id IN (SELECT id FROM cases) "
+        "AND number IN (SELECT id FROM sessions) ORDER BY number, row",
+        cases={"id": np.array([*cases], np.int64)},
+        sessions={"id": np.array([*sessions], np.int64)},
     )
-    for (number, _, case), rows in groupby(_fetched(cursor), key=itemgetter(0, 1, 2)):
-        yield PassedCase(number, case, [row[3:] for row in rows])
-
-
-def _fetched(cursor: Any) -> Iterator[tuple[Any, ...]]:
-    while rows := cursor.fetchmany(10_000):
-        yield from rows
+    found: dict[int, list[PassedCase]] = {}
+    for (number, _, case), some in groupby(rows, key=itemgetter(0, 1, 2)):
+        found.setdefault(number, []).append(PassedCase(case, [row[3:] for row in some]))
+    return found
 
 
 def runs_of(

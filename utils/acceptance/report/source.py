@@ -128,7 +128,8 @@ class Source:
 
     def _selected(self) -> Iterator[Session]:
         chosen, count = self.selection, 0
-        for each in self.ledger.sessions():
+        faults = [*self.ledger.faults]
+        for each in self.ledger.sessions(faults):
             if chosen.since is not None and each.end < chosen.since:
                 break
             if chosen.takes(each):
@@ -136,7 +137,7 @@ class Source:
                 count += 1
             if count == (len(chosen.sessions) or (SHOWN if chosen.since is None else -1)):
                 break
-        for fault in self.ledger.faults:
+        for fault in faults:
             self.note(fault)
 
     @cached_property

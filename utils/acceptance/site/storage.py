@@ -51,13 +51,17 @@ def _sessions(workspace: Workspace, results: Path) -> Iterator[Place]:
             yield Place("sessions", False, str(err), "restore the database from a backup")
         return
     if past.gone:
-        found = f"{past.folder}: {plural(len(past.gone), 'session')} that it held are gone"
+        found = f"{past.folder}: lacks {plural(len(past.gone), 'session')}"
         restore = "restore the folder from a backup; or miss them no more: acceptance sessions"
         yield Place("sessions", False, found, f"{restore} --forget {ledger.GONE}")
+    held = past.holds(past.every)
+    if lost := [entry.uuid for entry in past.every if entry.uuid not in held]:
+        found = f"{past.folder}: has {plural(len(lost), 'session')} not whole, as {lost[0]}"
+        yield Place("sessions", False, found, "restore the folder from a backup")
     for fault in past.faults:
         remedy = f"acceptance gate tells what is left; acceptance sessions --forget {fault.uuid}"
         yield Place("sessions", False, str(fault), remedy)
-    if not (past.gone or past.faults):
+    if not (past.gone or past.faults or lost):
         yield Place("sessions", True, f"{len(past.entries)} in the ledger {past.folder}")
 
 

@@ -178,11 +178,11 @@ def _tell_gone(verdict: Verdict, past: Ledger) -> None:
     """Fail for sessions that are nowhere any more."""
     if past.gone:
         first, last = past.gone[0], past.gone[-1]
-        numbers = f"number {first}" if first == last else f"numbers {first} to {last}"
+        numbers = f"number {first}" if first == last else f"of the numbers {first} to {last}"
         verdict.fail(
             "sessions-gone",
-            f"{past.folder}: {plural(len(past.gone), 'session')} that it held are gone, {numbers}: "
-            "restore the folder from a backup; if they were deleted on purpose: "
+            f"{past.folder}: lacks {plural(len(past.gone), 'session')}, {numbers}: restore the "
+            "folder from a backup; if they were deleted on purpose: "
             f"acceptance sessions --forget {ledger.GONE}",
             str(past.folder),
         )

@@ -1,7 +1,7 @@
 """What a run left out: check files that gave no case, and nodes that nobody looked at."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 
 from acceptance import references
@@ -145,7 +145,7 @@ def _why(check: str, run: LoggedRun, away: Mapping[str, str]) -> list[NoCase | N
         NoCase(check, place, reason, RESUME, True) if reason and suite_of(check) else None
         for place, reason in away.items()
     ]
-    return [now or before for now, before in zip(why, then, strict=False)]
+    return [now or before for now, before in zip_longest(why, then)]
 
 
 def _chosen_partition(run: LoggedRun) -> str:

@@ -12,5 +12,4 @@ from acceptance.regressions.history.series import (
     day,
     night,
     software_text,
-    to_parquet,
 )

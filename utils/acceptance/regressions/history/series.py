@@ -19,14 +19,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from acceptance.core.words import SIMULATED, Direction, is_simulated
 from acceptance.detection.constants import READ_BLOCK, READ_BLOCKS, READ_FEW
-from acceptance.ledger import Ints, Ledger, Runs, Samples, SessionFault, export, reading
+from acceptance.ledger import Ints, Ledger, Runs, Samples, SessionFault, reading
 
 Software = tuple[tuple[str, str], ...]
 
@@ -507,12 +506,3 @@ def part(history: History, *, simulated: bool) -> History:
         if simulated in {is_simulated(name) for name in session.systems or ("",)}
     ]
     return replace(history, cases=cases, sessions=sessions)
-
-
-def to_parquet(history: History, file: Path) -> int:
-    """Write all samples to a Parquet file (`ledger/export.py`); return their number.
-
-    Raises duckdb.Error or OSError where it cannot be written.
-    """
-    assert history.source
-    return export.write(history.source.ledger, file, history.source.end)
