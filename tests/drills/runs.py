@@ -26,7 +26,7 @@ from acceptance.simulation import DEFECTS, Injected
 from acceptance.simulation.defects import VARIABLE
 from acceptance.simulation.systems import BUILT, DERIVED, require
 from acceptance.suites.patterns import SOURCES
-from acceptance.verdict import Status, Verdict, conclude
+from acceptance.verdict import Status, Verdict, by_hand, conclude
 from tests.drills.outcome import Outcome, outcomes
 
 #: The check files that touch each fault, of few seconds: links, and all pairs of nodes.
@@ -176,7 +176,9 @@ class Drills:
             self.child.run(command, cwd=workspace.root, env=environment, output=output)
         self.child.check()
         self.seconds[f"{name}, {text}"] = time.monotonic() - began
-        verdict = conclude(workspace, label, config_files=workspace.config_files)
+        verdict = conclude(
+            workspace, by_hand(workspace, label), config_files=workspace.config_files
+        )
         if not verdict.session:
             problems = "; ".join(each.message for each in verdict.problems)
             raise Fault(f"{name}: nothing was stored: {problems}; see {log}")

@@ -180,7 +180,7 @@ def test_a_state_that_cannot_be_read_is_no_older_verdict(night):
     status, verdict = held.site.gate()
     assert (status, verdict["problems"][0]["kind"]) == (2, "campaign")
     assert "state.json: no state of a campaign" in verdict["problems"][0]["message"]
-    assert exported(held) == (2, {"": 2})
+    assert exported(held) == (2, {"nightly": 2})
 
 
 def test_a_run_by_hand_after_a_red_night_hides_it_from_nobody_who_watches(night):

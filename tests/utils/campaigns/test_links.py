@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.campaigns.nodes import judge_links
 from acceptance.core.findings import Observation
 from acceptance.launch import SlurmNode
 from acceptance.verdict import Nodes, Verdict
+from acceptance.verdict.coverage import judge_links
 
 PLACE = "made:ten"
 
@@ -36,7 +36,8 @@ def judged():
         verdict = Verdict()
         for problem in before:
             verdict.fail(*problem)
-        judge_links(verdict, Nodes(known={PLACE: known}, **more), cases)
+        nodes = Nodes(known={PLACE: known}, **more)
+        judge_links(verdict, SimpleNamespace(nodes=nodes, cases=cases, site=None))
         return {problem.kind: problem.message for problem in verdict.problems}, verdict.notes
 
     return judge

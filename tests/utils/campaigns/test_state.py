@@ -25,7 +25,8 @@ from acceptance.ledger import Session
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm.environment import LINK_JOBS, reframe_environment
-from acceptance.verdict import CaseResult, Status, SuiteUse, Verdict
+from acceptance.verdict import CaseResult, Run, Status, SuiteUse, Verdict
+from acceptance.verdict.conclude import judge_whole
 from tests.places import HERE
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
@@ -427,28 +428,20 @@ def test_what_a_later_attempt_has_again_counts_once(folder):
         ((), ("fabric", "imb"), ["no-cases"]),
     ],
 )
-def test_a_suite_without_a_case_is_no_problem_where_options_chose_from_another(
-    folder, options, suites, left
-):
-    state = begin(folder)
-    for step in state.steps:
-        step.state, step.attempts = campaign.DONE, [campaign.Attempt(step.name, "")]
+def test_options_that_chose_from_a_suite_may_leave_out_another(options, suites, left):
     given = Verdict(suites=[SuiteUse(suite, (), (), 1) for suite in suites])
     given.fail("no-cases", "ReFrame selected no case at all; or so", *options)
-    conclusion._judge_whole(given, state)
+    judge_whole(given, Run())
     assert [problem.kind for problem in given.problems] == left
     assert given.status == (Status.FAILED if left else Status.PASSED)
 
 
 @pytest.mark.parametrize(("measured", "left"), [(["imb"], []), (["osu"], ["nothing-measured"])])
-def test_what_one_step_did_not_measure_another_one_may(folder, measured, left):
-    state = begin(folder)
-    for step in state.steps:
-        step.state, step.attempts = campaign.DONE, [campaign.Attempt(step.name, "")]
+def test_what_one_step_did_not_measure_another_one_may(measured, left):
     cases = [CaseResult("made:ten+gcc", name, "pass", name, measured=True) for name in measured]
     given = Verdict(cases=cases)
     given.fail("nothing-measured", "no case of imb measured anything", "imb")
-    conclusion._judge_whole(given, state)
+    judge_whole(given, Run())
     assert [problem.kind for problem in given.problems] == left
 
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as xml
 
 import pytest
 
-from acceptance.verdict import judge, junit, verdict_text
+from acceptance.verdict import conclude, junit, verdict_text
 from tests.made import Case, Database
 from tests.places import workspace
 
@@ -19,7 +19,7 @@ def judged(tmp_path):
     def verdict(*cases):
         made = Database(tmp_path / "results.db")
         made.add(cases)
-        return judge(workspace(tmp_path), made.path)
+        return conclude(workspace(tmp_path), database=made.path)
 
     return verdict
 

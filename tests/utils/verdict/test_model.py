@@ -1,12 +1,15 @@
-"""`verdict/model.py`: verdicts as data, and one verdict on several runs."""
+"""`verdict/model.py`: verdicts as data, and how what several runs did adds up."""
 
 import json
 
 import msgspec
 import pytest
 
-from acceptance.verdict import Problem, Status, SuiteUse, Unprovided, Verdict, merged
+from acceptance.verdict import Problem, Run, Status, SuiteUse, Unprovided, Verdict, judge_cases
+from acceptance.verdict.conclude import judge_whole
 from acceptance.verdict.model import Unselected
+from tests import stored
+from tests.made import Case, Database
 
 
 def test_a_verdict_is_plain_data():
@@ -43,41 +46,47 @@ def test_what_cannot_be_judged_stays_so():
     assert verdict.as_data()["verdict"] == "cannot-judge"
 
 
-def test_several_runs_have_the_worst_verdict_and_the_sum_of_what_they_did():
-    first, second, third = (
-        Verdict(session=name, passed=1, not_run=1, judged={"baseline": 3}, recorded=1)
-        for name in ("a", "b", "c")
-    )
-    first.suites = [SuiteUse("imb", ("s:p+x",), ("IMB 2021.11",), 2)]
-    second.suites = [SuiteUse("imb", ("s:p+y",), ("IMB 2021.11",), 1), SuiteUse("osu", (), (), 1)]
-    second.system, third.system = "made", "other"
-    second.fail("lost", "a warning")
-    third.fail("lost", "a warning")
-    third.unprovided.append(Unprovided("npb.py", "r"))
-    whole = merged([first, second, third])
-    assert (whole.status, whole.session, whole.system) == (Status.FAILED, "a b c", "made")
-    assert (whole.selected, whole.passed, whole.judged, whole.recorded) == (
-        6,
-        3,
-        {"baseline": 9},
-        3,
-    )
-    assert whole.suites == [
-        SuiteUse("imb", ("s:p+x", "s:p+y"), ("IMB 2021.11",), 3),
-        SuiteUse("osu", (), (), 1),
+def test_what_several_sessions_did_adds_up(tmp_path):
+    def case(name, environment, suite="imb", **more):
+        metrics = {"bandwidth_8": (100.0, "MB/s")}
+        return Case(name, metrics, environment=environment, suite=suite, **more)
+
+    database = Database(tmp_path / "results.db")
+    database.add([case("A", "x"), case("B", "x", result="abort")], uuid="a")
+    database.add([case("A", "y"), case("C", "y", suite="osu")], uuid="b")
+    whole = Verdict()
+    for session in reversed(stored.sessions(database.path)):
+        judge_cases(whole, session)
+    assert (whole.session, whole.system) == ("a b", "made")
+    assert (whole.selected, whole.passed, whole.not_run, whole.recorded) == (4, 3, 1, 3)
+    assert [(use.suite, use.environments, use.cases) for use in whole.suites] == [
+        ("imb", ("made:compute+x", "made:compute+y"), 3),
+        ("osu", ("made:compute+y",), 1),
     ]
-    # What all of them say is said once.
+
+
+def test_what_several_runs_say_is_said_once_and_the_worst_counts():
+    whole = Verdict(notes=["a note", "a note"])
+    for _ in range(2):
+        whole.fail("lost", "a warning")
+    judge_whole(whole, Run())
+    assert (whole.status, whole.notes) == (Status.FAILED, ["a note"])
     assert whole.problems == [Problem("lost", "a warning")]
-    assert whole.unprovided == [Unprovided("npb.py", "r")]
 
 
 def test_a_check_file_is_left_out_only_if_no_run_has_it():
-    links = Verdict(check_files=["fabric.py"])
+    whole = Verdict(check_files=["fabric.py", "imb.py"])
+    whole.unprovided = [Unprovided("npb.py", "no compiler")]
     names = ("imb.py", "npb.py", "osu.py")
-    links.not_selected = [Unselected(name, "--mode=maintenance") for name in names]
-    suite = Verdict(check_files=["imb.py"])
-    suite.not_selected = [Unselected("osu.py", "-n PingPong")]
-    whole = merged([links, suite, Verdict(unprovided=[Unprovided("npb.py", "no compiler")])])
-    assert whole.check_files == ["fabric.py", "imb.py"]
+    whole.not_selected = [Unselected(name, "--mode=maintenance") for name in names]
+    whole.not_selected.append(Unselected("osu.py", "-n PingPong"))
+    judge_whole(whole, Run())
     assert whole.not_selected == [Unselected("osu.py", "--mode=maintenance")]
     assert whole.files_not_run == ["npb.py", "osu.py"]
+
+
+def test_what_no_step_ran_is_no_green_campaign():
+    whole = Verdict()
+    judge_whole(whole, Run(id="nightly", not_run={"imb": "interrupted"}, without_suite=True))
+    assert whole.status == Status.FAILED
+    assert [problem.kind for problem in whole.problems] == ["no-suite", "step-not-run"]

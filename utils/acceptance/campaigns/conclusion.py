@@ -1,47 +1,40 @@
 """The verdict that counts, whoever asks: on the campaign that ended last, unless a run by hand did.
 
-That is decided by the marks of runs and the campaigns' states.
-The verdict on a campaign is that on its steps, on what a stopped step left, and on what is missing;
-before it is given, nodes that were slow are measured again with others that were not.
+That is decided by the marks that both leave. The verdict on a campaign is that on its steps, on
+what a stopped step left, and on what is missing; before it is given, nodes that were slow are
+measured again with others that were not.
 """
 
+import contextlib
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from textwrap import shorten
-from typing import Any
 
 from acceptance import ledger, verdict
 from acceptance.campaigns import lock
 from acceptance.campaigns import state as campaign
-from acceptance.campaigns.nodes import asked_nodes, judge_links
+from acceptance.campaigns.nodes import asked_nodes
 from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, Progress, State
-from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS, NODES, NODES_AGAIN, OWN
+from acceptance.campaigns.steps import ALL_PAIRS, LINKS, NODES, NODES_AGAIN, OWN
+from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.launch import slurm_nodes
 from acceptance.ledger import Ledger, ResultsFault, Session
 from acceptance.nodes import partners
 from acceptance.references import ReferenceFault
-from acceptance.rfm import SiteFault, configuration, last_run, marks
-from acceptance.rfm.last_run import LastRun
-from acceptance.site import partition_size
+from acceptance.rfm import marks
 from acceptance.verdict import (
     WORDS,
     Repetition,
-    Status,
+    Run,
     Unprovided,
     Verdict,
     VerdictFault,
     compare,
-    compare_with_baselines,
-    compare_with_guidelines,
-    fail_without_suite,
-    is_repetition,
-    judge_cases,
-    judge_nodes,
-    merged,
     stored,
     tolerance_of,
 )
@@ -60,40 +53,77 @@ def conclude(
     send: bool = False,
     again: Repetition | None = None,
 ) -> Verdict:
-    """Judge a campaign whose steps are over; `send` and `again` as for a run.
+    """Judge a campaign whose steps are over; `send` and `again` as for a run by hand.
 
     An acceptance has a protocol, and no alerts but the incidents of the history. Raises Interrupted
     when this process is told to stop while it measures again.
     """
-    given = _judge_steps(state, workspace, config_files, again)
-    now = campaign.now()
-    given.given = campaign.stamp(now)
-    stored.settle(given, workspace, now, send=send, tell=state.kind != ACCEPT)
-    return given
+    return verdict.conclude(
+        workspace,
+        _run_of(state, workspace),
+        config_files=config_files,
+        send=send,
+        again=again,
+        keep=False,
+        tell=state.kind != ACCEPT,
+    )
 
 
 def current(
-    workspace: Workspace, run_id: str | None, config_files: Sequence[Path], now: datetime
-) -> tuple[Verdict | None, str]:
-    """Return the verdict on the campaign that is asked for, and what to note beside it.
+    workspace: Workspace,
+    run_id: str | None,
+    config_files: Sequence[Path],
+    now: datetime,
+    *,
+    send: bool = False,
+    again: Repetition | None = None,
+    keep: bool = False,
+) -> Verdict:
+    """Return the verdict on the campaign or run `run_id`, or without one on what ended last.
 
-    That is the campaign `run_id`, or without one that which ended last. None where a run by hand is
-    asked for, or has ended later: it is judged by itself.
+    A campaign has given its own; a run by hand is judged by `again`, and its verdict kept, as
+    `verdict.conclude` does it. Raises Fault for what is not possible for a campaign.
     """
-    if run_id is not None:
-        if campaign.id_of(run_id) != run_id:
-            return None, ""
-        return _asked(workspace, run_id, config_files, now), ""
-    last = last_run.find(workspace, _is_by_hand)
-    if last.fault:
-        return Verdict().cannot_judge("last-run", last.fault), ""
-    try:
-        state = _newest(workspace)
-    except CampaignFault as err:
-        return Verdict().cannot_judge("campaign", str(err)), ""
-    if state is not None and not _is_before(workspace, state, last):
-        return of_campaign(state, workspace, config_files, now), ""
-    return None, "" if state is None or state.ended else unfinished(state)
+    last = None
+    if run_id is None:
+        last = verdict.by_hand(workspace)
+        mark = last.runs[0].mark
+        key = campaign.id_of(mark.label) if mark else ""
+    else:
+        key = run_id if campaign.id_of(run_id) == run_id else ""
+    if not key:
+        given = verdict.conclude(
+            workspace,
+            last or verdict.by_hand(workspace, run_id),
+            config_files=config_files,
+            send=send,
+            again=again,
+            keep=keep,
+            now=now,
+        )
+        if last and not last.runs[0].fault:
+            given.notes += _unfinished_before(workspace)
+        return given
+    given = _asked(workspace, key, config_files, now)
+    if again:
+        raise Fault(f"--confirm is for a run by hand; {key} ended last")
+    if send:
+        if run_id:
+            raise Fault("--send is for the campaign that ended last: without --run")
+        if given.sort == ACCEPT:
+            raise Fault(f"{key} sends no alerts: an acceptance has a protocol")
+        stored.settle(given, workspace, now, send=True)
+    return given
+
+
+def _unfinished_before(workspace: Workspace) -> list[str]:
+    """Note of the newest campaign beside a later run by hand that it did not come to its end."""
+    keys = [campaign.id_of(mark.label) for mark in marks.read(workspace.var)]
+    for key in [key for key in reversed(keys) if key][:1]:
+        with contextlib.suppress(CampaignFault):
+            state = campaign.load(workspace.campaigns / key / "state.json")
+            return [] if state.ended else [unfinished(state)]
+    return []
 
 
 def nights(workspace: Workspace, config_files: Sequence[Path], now: datetime) -> Iterator[Verdict]:
@@ -129,16 +159,6 @@ def last_measured(
             workspace, database=where, session=uuid, config_files=files, keep=False, now=now
         )
     return None
-
-
-def send(given: Verdict, workspace: Workspace, now: datetime) -> None:
-    """Send what is new of the alerts of a campaign, as it would have done itself.
-
-    Raises CampaignFault for an acceptance, which has a protocol instead.
-    """
-    if given.sort == ACCEPT:
-        raise CampaignFault(f"{given.campaign} sends no alerts: an acceptance has a protocol")
-    stored.settle(given, workspace, now, send=True)
 
 
 def of_campaign(
@@ -192,96 +212,30 @@ def _asked(workspace: Workspace, key: str, config_files: Sequence[Path], now: da
     return of_campaign(state, workspace, config_files, now)
 
 
-def _is_by_hand(label: str) -> bool:
-    return not is_repetition(label) and not campaign.id_of(label)
-
-
-def _newest(workspace: Workspace) -> State | None:
-    """Return the campaign that began a run last; by their clocks where that cannot be told."""
-    newest = campaign.newest(workspace.campaigns)
-    ids = [campaign.id_of(mark.label) for mark in marks.read(workspace.var)]
-    ids = [id for id in ids if (workspace.campaigns / id / "state.json").exists() and id]
-    if newest is None or not ids or newest.id not in ids[:-1]:
-        return newest
-    return campaign.load(workspace.campaigns / ids[-1] / "state.json")
-
-
-def _is_before(workspace: Workspace, state: State, last: LastRun) -> bool:
-    """Tell whether a campaign ended before the last run by hand."""
-    if last.mark is None:
-        return False
-    of_campaign = [m for m in marks.read(workspace.var) if campaign.id_of(m.label) == state.id]
-    if not of_campaign:  # it ran nothing: no order is known but that of the clock
-        return state.last_change < datetime.fromisoformat(last.mark.began)
-    # A run that has no end may have ended last.
-    return not last.mark.ended or last.mark.ended > max(mark.ended for mark in of_campaign)
-
-
-def _judge_steps(
-    state: State,
-    workspace: Workspace,
-    config_files: Sequence[Path],
-    again: Repetition | None = None,
-) -> Verdict:
-    """Judge all steps together; `again` is as in `acceptance.verdict.examine`.
-
-    Raises Interrupted when this process is told to stop while it measures again.
-    """
-    runs = [step.last.run for step in state.steps if step.last]
-    given = Verdict()
-    if runs:
-        given = verdict.examine(
-            workspace, runs, config_files=config_files, again=again, with_nodes=False
-        )
-    given.campaign, given.system = state.id, state.asked.get("system", given.system)
-    parts = []
-    try:
-        for session in stopped(state, ledger.of(workspace)):
-            parts.append(Verdict())
-            judge_cases(parts[-1], session)
-            compare_with_guidelines(given, ledger.of(workspace), session, config_files)
-            compare_with_baselines(given, session, workspace.reference)
-    except ResultsFault as err:
-        given.cannot_judge("unreadable-database", str(err), str(workspace.results))
-    missing = Verdict(
+def _run_of(state: State, workspace: Workspace) -> Run:
+    """Return what a campaign has run, as what is judged together."""
+    labels = [step.last.run for step in state.steps if step.last]
+    suites = [step for step in state.steps if step.name not in (LINKS, ALL_PAIRS, OWN)]
+    of_pairs = [step for step in state.steps if step.name == ALL_PAIRS]
+    return Run(
+        runs=[run for label in labels for run in verdict.by_hand(workspace, label).runs],
+        id=state.id,
+        system=state.asked.get("system", ""),
+        stopped=functools.partial(stopped, state),
+        nodes=functools.partial(asked_nodes, state),
+        not_run={
+            step.name: step.state for step in state.steps if step.state not in (DONE, NOT_PROVIDED)
+        },
         unprovided=[
             Unprovided(Path(path).name, step.reason, step.remedy)
             for step in state.steps
             if step.state == NOT_PROVIDED
             for path in step.files
-        ]
+        ],
+        without_suite=bool(suites)
+        and not any(step.last or step.kept for step in (*suites, *of_pairs)),
+        notes=state.notes,
     )
-    given = merged([given, *parts, missing])
-    _judge_nodes(given, state, workspace, config_files)
-    given.notes += state.notes
-    _judge_whole(given, state)
-    return given
-
-
-def _judge_nodes(
-    given: Verdict, state: State, workspace: Workspace, config_files: Sequence[Path]
-) -> None:
-    """Add which nodes all steps together have benchmarked, and those that are slow."""
-    try:
-        site = configuration.load(config_files)
-        known = asked_nodes(state, site)
-        measured = sessions(state, ledger.of(workspace))
-    except (ResultsFault, SiteFault) as err:
-        given.cannot_judge("unreadable-database", str(err), str(workspace.results))
-        return
-    judge_nodes(given, measured, known, tolerance_of(workspace.reference / "tolerances.yaml"))
-    judge_links(given, known, [case for session in measured for case in session.cases])
-    _tell_once(given, site.system(state.asked.get("system") or None))
-
-
-def _tell_once(given: Verdict, system: dict[str, Any]) -> None:
-    """Leave out which nodes are not up where the checks said it at load: it has its own line."""
-    told = {
-        f"ReFrame: {system['name']}:{part['name']}: {size.told}"
-        for part in system["partitions"]
-        if (size := partition_size(part))
-    }
-    given.notes = [note for note in given.notes if note not in told]
 
 
 def sessions(state: State, past: Ledger) -> list[Session]:
@@ -315,35 +269,6 @@ def stopped(state: State, past: Ledger) -> list[Session]:
                 parts.append(replace(session, cases=kept))
         sessions += reversed(parts)
     return sessions
-
-
-def _judge_whole(given: Verdict, state: State) -> None:
-    """Take back, and add, what only all steps together show."""
-    suites = [step for step in state.steps if step.name not in (LINKS, ALL_PAIRS, OWN)]
-    if any(use.suite != LINK_SUITE for use in given.suites):
-        # The extra options of the campaign left out all of one suite, not of every one.
-        given.problems = [
-            problem
-            for problem in given.problems
-            if not (problem.kind == "no-cases" and problem.about)
-        ]
-    # What one step measured nothing of may be measured by another one.
-    measured = {case.suite for case in given.cases if case.measured}
-    given.problems = [
-        problem
-        for problem in given.problems
-        if not (
-            problem.kind == "nothing-measured" and problem.about and measured >= {*problem.about}
-        )
-    ]
-    of_pairs = [step for step in state.steps if step.name == ALL_PAIRS]
-    if suites and not any(step.last or step.kept for step in (*suites, *of_pairs)):
-        fail_without_suite(given)
-    for step in state.steps:
-        if step.state not in (DONE, NOT_PROVIDED):
-            given.fail("step-not-run", f"the step {step.name} is {step.state}", step.name)
-    if given.status != Status.CANNOT_JUDGE:
-        given.status = Status.FAILED if given.problems else Status.PASSED
 
 
 def summary(state: State, given: Verdict) -> str:

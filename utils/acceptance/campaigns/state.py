@@ -174,28 +174,6 @@ def given_up(besides: State) -> Iterator[tuple[State, Progress]]:
             yield from ((state, step) for step in state.steps if step.state == RUNNING)
 
 
-def newest(campaigns: Path) -> State | None:
-    """Return the campaign that ended, or did anything, last; None where there is none.
-
-    Raises CampaignFault when that one cannot be read.
-    """
-    newest: State | None = None
-    faults: list[tuple[float, CampaignFault]] = []
-    for path in campaigns.glob("*/state.json"):
-        try:
-            state = load(path)
-        except CampaignFault as err:
-            faults.append((path.stat().st_mtime, err))
-            continue
-        key = state.last_change, len(state.id), state.id
-        if newest is None or key > (newest.last_change, len(newest.id), newest.id):
-            newest = state
-    for changed, fault in faults:
-        if newest is None or changed > newest.last_change.timestamp():
-            raise fault
-    return newest
-
-
 def readable(campaigns: Path, pattern: str = "*") -> Iterator[State]:
     """Yield the campaigns whose state can be read."""
     for path in campaigns.glob(f"{pattern}/state.json"):

@@ -1,6 +1,7 @@
 """`acceptance nightly` and `acceptance accept`."""
 
 import argparse
+import contextlib
 import shlex
 import signal
 import sys
@@ -38,7 +39,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text, wrapped
 from acceptance.launch import SlurmNode, slurm_nodes
-from acceptance.rfm import Interrupted
+from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
 from acceptance.verdict import Repetition, Status, Verdict, stored, verdict_text
@@ -228,7 +229,10 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
     output = getattr(options, "output", None)
     if output:
         protocol.check_folder(output)
-    with lock.locked(workspace.campaigns, f"acceptance {kind}") as held:
+    with (
+        lock.locked(workspace.campaigns, f"acceptance {kind}") as held,
+        contextlib.ExitStack() as marked,
+    ):
         longest = campaign.SAME_NIGHT if night else None
         state = None if options.new else campaign.unfinished(
             workspace.campaigns, kind, plan.asked, campaign.now(), longest
@@ -250,6 +254,7 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
             runner.say(f"=== {note}")
         if not started:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
+        marked.enter_context(marks.of_campaign(workspace.var, state.id))
         try:
             runner.run()
             if conclusion.add_step(state, workspace):

@@ -53,10 +53,9 @@ def run(options: argparse.Namespace) -> int:
     others: list[Verdict] = []
     if options.db is None:
         workspace.require_records()
-        given, _ = conclusion.current(workspace, None, config_files, now)
-        verdicts = [given] if given else []
+        verdicts = [conclusion.current(workspace, None, config_files, now)]
         others = list(conclusion.nights(workspace, config_files, now))
-    if not verdicts:
+    else:
         verdicts = [
             conclude(workspace, database=options.db, config_files=config_files, keep=False, now=now)
         ]

@@ -3,14 +3,13 @@
 import argparse
 import sys
 from datetime import datetime, timezone
-from pathlib import Path
 
 from acceptance import ledger
 from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import Commands, add_command, add_confirm, add_database, add_format
 from acceptance.cli.output import emit_page, painter
 from acceptance.core.errors import Fault
-from acceptance.verdict import Repetition, Verdict, conclude, junit, verdict_text
+from acceptance.verdict import Repetition, conclude, junit, verdict_text
 
 
 def add(commands: Commands) -> None:
@@ -44,39 +43,29 @@ def run(options: argparse.Namespace) -> int:
     if options.session and not database:
         database = options.workspace.results
     now = datetime.now(timezone.utc)
-    given, note = None, ""
     if database is None:
         options.workspace.require_records()
-        given, note = conclusion.current(
-            options.workspace, options.run_id, options.config_files, now
+        given = conclusion.current(
+            options.workspace,
+            options.run_id,
+            options.config_files,
+            now,
+            send=options.send,
+            again=Repetition(options.confirm, sys.stderr) if options.confirm else None,
+            keep=True,
         )
-    if given is None:
-        given = _of_run(options, database, now)
-    elif options.confirm:
-        raise Fault(f"--confirm is for a run by hand; {given.campaign or 'a campaign'} ended last")
-    elif options.send and options.run_id:
-        raise Fault("--send is for the campaign that ended last: without --run")
-    elif options.send:
-        conclusion.send(given, options.workspace, now)
-    given.notes += [note] if note else []
+    else:
+        session = options.session
+        given = conclude(
+            options.workspace,
+            database=database,
+            session=session and ledger.of(options.workspace, database).full_id(session),
+            config_files=options.config_files,
+            send=options.send,
+            now=now,
+        )
     if options.format == "junit":
         print(junit(given))
     else:
         emit_page(options, given.as_data, lambda: verdict_text(given, painter()))
     return given.status
-
-
-def _of_run(options: argparse.Namespace, database: Path | None, now: datetime) -> Verdict:
-    session = options.session
-    if database and session:
-        session = ledger.of(options.workspace, database).full_id(session)
-    return conclude(
-        options.workspace,
-        options.run_id,
-        database=database,
-        session=session if database else None,
-        config_files=options.config_files,
-        send=options.send,
-        again=Repetition(options.confirm, sys.stderr) if options.confirm else None,
-        now=now,
-    )

@@ -16,7 +16,7 @@ from acceptance.core.paths import Workspace
 from acceptance.core.text import one_line, plural
 from acceptance.ledger import ResultsFault
 from acceptance.report import Protocol, Selection, Source, write
-from acceptance.verdict import Status, conclude
+from acceptance.verdict import Status
 
 #: Its folder in `var/`.
 FOLDER = "report"
@@ -93,11 +93,7 @@ def _source(
     source = Source(workspace, results, now, config_files=config_files)
     if not foreign:
         # What `acceptance gate` tells.
-        given, note = conclusion.current(workspace, None, config_files, now)
-        source.current = given or conclude(
-            workspace, config_files=config_files, keep=False, now=now
-        )
-        source.faults += [note] if note else []
+        source.current = conclusion.current(workspace, None, config_files, now)
         files = sorted(workspace.campaigns.glob(f"{conclusion.ACCEPT}-*/protocol.json"))
         _add_protocols(source, reversed(files))
     return source

@@ -22,13 +22,15 @@ _START, _ROUNDING = timedelta(hours=1), timedelta(seconds=1)
 class LastRun:
     """The run that ended last: what the log has of it, and its mark; None where there is neither.
 
-    `fault` says why nobody can tell which run that is; `killed` that it never ended.
+    `fault` says why nobody can tell which run that is; `killed` that it never ended. `label` is the
+    one that was asked for, if one was.
     """
 
     run: LoggedRun | None = None
     mark: Mark | None = None
     fault: str = ""
     killed: str = ""
+    label: str = ""
 
 
 def find(workspace: Workspace, wanted: Callable[[str], bool]) -> LastRun:

@@ -13,7 +13,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Mark(Struct, forbid_unknown_fields=True):
 
     One without a number was started, and had not come to write its mark.
 
+    `campaign`: it is no run of ReFrame but a whole campaign of this id, with the marks of its runs
+    between its beginning and its end.
     `killed`: its process was gone without an end when the next run began or ended. `process` has
     the number of the process, `ticks` when it began after the start of the machine; `boot` is that
     start and the namespace of process numbers. `began` is when that was in local time (ISO 8601):
@@ -49,11 +51,12 @@ class Mark(Struct, forbid_unknown_fields=True):
     ticks: str
     ended: int = 0
     killed: bool = False
+    campaign: str = ""
 
     @property
     def label(self) -> str:
         """Return the label of the run; empty where it has none."""
-        return label_of(self.arguments)
+        return self.campaign or label_of(self.arguments)
 
     @property
     def file(self) -> str:
@@ -71,7 +74,7 @@ class Mark(Struct, forbid_unknown_fields=True):
 
     def __str__(self) -> str:
         """Return the run for a message."""
-        command = shlex.join(["reframe", *self.arguments])
+        command = self.campaign or shlex.join(["reframe", *self.arguments])
         name = f"run {self.number}" if self.number else "a run"
         return f"{name} ({command}), which began at {self.began[:19]} on {self.host}"
 
@@ -107,25 +110,40 @@ def begin(var: Path, arguments: Sequence[str]) -> int:
         if not runs_checks(arguments):
             _remove_own(started)
             return _own
-        folder = var / "runs"
-        with state_files.locked(folder / "lock", _PATIENCE):
-            marks = _close_killed(folder)
-            mark = Mark(
-                _next(folder, marks),
-                _began().astimezone().isoformat(timespec="seconds"),
-                [*arguments],
-                socket.gethostname(),
-                machine.boot(),
-                os.getpid(),
-                machine.ticks(os.getpid()),
-            )
-            _write(folder, mark)
-            _remove_own(started)
-            for old in [mark for mark in marks if mark.ended][:-KEPT]:
-                _path(folder, old).unlink(missing_ok=True)
+        mark = _begun(var / "runs", _began(), arguments)
+        _remove_own(started)
         _own = mark.number
-        atexit.register(_end, folder, mark)
+        atexit.register(_end, var / "runs", mark)
     return _own
+
+
+@contextmanager
+def of_campaign(var: Path, key: str) -> Iterator[None]:
+    """Leave the mark of a campaign, and write its end at the end; raises StoredFault."""
+    mark = _begun(var / "runs", datetime.now(timezone.utc), (), key)
+    try:
+        yield
+    finally:
+        _end(var / "runs", mark)
+
+
+def _begun(folder: Path, when: datetime, arguments: Sequence[str], campaign: str = "") -> Mark:
+    with state_files.locked(folder / "lock", _PATIENCE):
+        marks = _close_killed(folder)
+        mark = Mark(
+            _next(folder, marks),
+            when.astimezone().isoformat(timespec="seconds"),
+            [*arguments],
+            socket.gethostname(),
+            machine.boot(),
+            os.getpid(),
+            machine.ticks(os.getpid()),
+            campaign=campaign,
+        )
+        _write(folder, mark)
+        for old in [mark for mark in marks if mark.ended][:-KEPT]:
+            _path(folder, old).unlink(missing_ok=True)
+    return mark
 
 
 def _end(folder: Path, mark: Mark) -> None:

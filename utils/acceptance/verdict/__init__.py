@@ -2,13 +2,9 @@
 
 from acceptance.verdict import prometheus, stored
 from acceptance.verdict.cases import judge_cases, of_culprits
-from acceptance.verdict.conclude import (
-    compare_with_baselines,
-    compare_with_guidelines,
-    conclude,
-    examine,
-)
-from acceptance.verdict.coverage import fail_without_suite
+from acceptance.verdict.conclude import by_hand, conclude
+from acceptance.verdict.coverage import looked_at
+from acceptance.verdict.evidence import Evidence, Run
 from acceptance.verdict.junit import junit
 from acceptance.verdict.model import (
     LEFT_OUT,
@@ -18,7 +14,6 @@ from acceptance.verdict.model import (
     SuiteUse,
     Unprovided,
     Verdict,
-    merged,
 )
 from acceptance.verdict.nodes import (
     Nodes,
@@ -33,7 +28,6 @@ from acceptance.verdict.nodes import (
     stated_nodes,
     tolerance_of,
 )
-from acceptance.verdict.remeasure import Repetition, is_repetition
-from acceptance.verdict.session import judge
+from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.stored import VerdictFault
 from acceptance.verdict.text import WORDS, verdict_text

@@ -12,6 +12,7 @@ from acceptance.fabric.view import kinds
 from acceptance.launch import slurm_jobs
 from acceptance.ledger import Case, Session
 from acceptance.nodes import FAILING
+from acceptance.rfm import LoggedRun
 from acceptance.verdict.model import (
     ABORTED,
     COUNTED,
@@ -27,19 +28,25 @@ from acceptance.verdict.model import (
 _BEFORE_RUN = ("setup", "compile", "compile_wait")
 
 
-def judge_cases(verdict: Verdict, session: Session, unread: Collection[str] = ()) -> None:
+def judge_cases(verdict: Verdict, session: Session, run: LoggedRun | None = None) -> None:
     """Judge every case of a session, and count them; a case that failed once has failed.
 
-    `unread` are cases of which ReFrame's log says that it could not evaluate what they measure.
+    `run` is what ReFrame's log has of it: of which cases it could not evaluate what they measure,
+    and why it skipped others.
     """
-    verdict.session, verdict.host, verdict.elapsed = session.uuid, session.host, session.elapsed
+    unread = run.unread if run else ()
+    verdict.session = f"{verdict.session} {session.uuid}".strip()
+    verdict.host = verdict.host or session.host
+    verdict.elapsed += session.elapsed
     tests = [case for case in session.cases if not case.fixture]
     verdict.system = verdict.system or ", ".join(sorted({case.system for case in tests}))
     _count(verdict, session.cases)
-    verdict.check_files = sorted({Path(case.filename).name for case in tests if case.filename})
+    files = (Path(case.filename).name for case in tests if case.filename)
+    verdict.check_files = sorted({*verdict.check_files, *files})
     passed_later = {_place(case) for case in tests if case.run_index and case.passed}
-    verdict.cases += map(_result, session.cases)
-    verdict.simulators = sorted({case.simulated for case in tests if case.simulated})
+    verdict.cases += (_result(case, run) for case in session.cases)
+    simulators = (case.simulated for case in tests if case.simulated)
+    verdict.simulators = sorted({*verdict.simulators, *simulators})
     for case in session.cases:
         if case.result == EXPECTED:
             _note_expected(verdict, case)
@@ -56,7 +63,7 @@ def judge_cases(verdict: Verdict, session: Session, unread: Collection[str] = ()
     _note_fabric(verdict, tests)
     _note_shared(verdict, tests)
     _note_recorded_otherwise(verdict, tests)
-    verdict.suites = _suites(tests)
+    verdict.suites = _suites(verdict.suites, tests)
 
 
 def _count(verdict: Verdict, cases: Sequence[Case]) -> None:
@@ -68,7 +75,7 @@ def _count(verdict: Verdict, cases: Sequence[Case]) -> None:
             counted[_place(case)] = field
     for field in counted.values():
         setattr(verdict, field, getattr(verdict, field) + 1)
-    verdict.builds = len({_place(case) for case in cases if case.fixture})
+    verdict.builds += len({_place(case) for case in cases if case.fixture})
 
 
 def _place(case: Case) -> str:
@@ -87,7 +94,7 @@ def only_functional(cases: Iterable[Case], unread: Collection[str]) -> bool:
     return functional and any(case.result in ("pass", "fail") for case in tests)
 
 
-def _result(case: Case) -> CaseResult:
+def _result(case: Case, run: LoggedRun | None) -> CaseResult:
     faults: dict[str, str] = {}
     fabric: dict[str, str] = {}
     for finding in case.findings:
@@ -102,7 +109,7 @@ def _result(case: Case) -> CaseResult:
         result=case.result,
         suite=case.suite,
         benchmark=case.benchmark,
-        reason="" if case.passed else " ".join(case.fail_reason.split()),
+        reason="" if case.passed else _skip_reason(case, run) or " ".join(case.fail_reason.split()),
         seconds=case.seconds,
         nodes=case.nodes,
         faults=faults,
@@ -110,6 +117,15 @@ def _result(case: Case) -> CaseResult:
         measured=any(is_measured(metric.value) for metric in case.metrics),
         culprits=of_culprits(case),
     )
+
+
+def _skip_reason(case: Case, run: LoggedRun | None) -> str:
+    """Say why a case was skipped, which only the log has: `NAME /HASH @WHERE [REASON]`."""
+    where = f"@{case.where} ["
+    for line in run.skipped if run and case.result == "skip" else ():
+        if line.startswith(f"{case.name} /") and where in line:
+            return line.partition(where)[2].removesuffix("]")
+    return ""
 
 
 def of_culprits(case: Case) -> bool:
@@ -248,24 +264,20 @@ def _note_recorded_otherwise(verdict: Verdict, cases: Iterable[Case]) -> None:
         )
 
 
-def _suites(cases: Iterable[Case]) -> list[SuiteUse]:
-    """Return the environments in which cases of each suite ran, in the order of the suites."""
-    by_suite: dict[str, list[Case]] = {}
+def _suites(known: Sequence[SuiteUse], cases: Iterable[Case]) -> list[SuiteUse]:
+    """Return known uses of suites with those of these cases, in the order of the suites."""
+    uses = {use.suite: use for use in known}
     for case in cases:
-        by_suite.setdefault(case.suite or Path(case.filename).stem, []).append(case)
-    return [
-        SuiteUse(
+        suite = case.suite or Path(case.filename).stem
+        use = uses.get(suite, SuiteUse(suite, (), (), 0))
+        version = case.provenance.get("suite")
+        uses[suite] = SuiteUse(
             suite,
-            tuple(dict.fromkeys(case.where for case in members if _began(case))),
-            tuple(
-                dict.fromkeys(
-                    case.provenance["suite"] for case in members if "suite" in case.provenance
-                )
-            ),
-            sum(case.run_index == 0 for case in members),
+            tuple(dict.fromkeys((*use.environments, *([case.where] if _began(case) else ())))),
+            tuple(dict.fromkeys((*use.versions, *([version] if version else ())))),
+            use.cases + (case.run_index == 0),
         )
-        for suite, members in by_suite.items()
-    ]
+    return [*uses.values()]
 
 
 def _began(case: Case) -> bool:

@@ -3,18 +3,28 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from pathlib import Path
+from typing import Any
 
 from acceptance import references
 from acceptance.core.extras import node_count
+from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
+from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.launch import NONE_UP
 from acceptance.ledger import Case
 from acceptance.ledger.session_schema import node_of_case
 from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
-from acceptance.site import in_words, unmet_rows, without_case
+from acceptance.site import in_words, partition_size, unmet_rows, without_case
 from acceptance.software import RESUME, NoCase, no_cases_line
 from acceptance.suites import SUITES, suite_of
+from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Unprovided, Unselected, Verdict
+from acceptance.verdict.nodes import place_of
+
+#: What gives the cases of the link check.
+_LINKS = "fabric"
+#: Names of nodes that a line shows.
+_SHOWN = 8
 
 
 def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
@@ -23,6 +33,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
     Its partitions are looked at one by one, unless options of the command chose among the cases.
     """
     cases = list(cases)
+    unprovided: list[Unprovided] = []
     given: dict[Path, set[str]] = {}
     for case in cases:
         places = given.setdefault(Path(case.filename).resolve(), set())
@@ -32,17 +43,19 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
     for path in check_files.check_files(run.check_path, recursive=run.recursive):
         places = given.get(path.resolve(), set())
         if not run.filters:
-            reasons += _judge_check_file(verdict, path, places, _why(path.stem, run, away))
+            why = _why(path.stem, run, away)
+            reasons += _judge_check_file(verdict, unprovided, path, places, why)
         elif not cases and all(away.values()) and suite_of(path.stem):
             text = "; ".join(f"{place}: {reason}" for place, reason in away.items())
-            verdict.unprovided.append(Unprovided(path.name, text, RESUME))
+            unprovided.append(Unprovided(path.name, text, RESUME))
         elif not places:
             verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
     told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
     verdict.notes = [note for note in verdict.notes if note != told]
     provided = any(each.promised for each in reasons) or any(c.suite in SUITES for c in cases)
-    if verdict.unprovided and cases and not provided:
+    if unprovided and cases and not provided:
         fail_without_suite(verdict)
+    verdict.unprovided += [each for each in unprovided if each not in verdict.unprovided]
 
 
 def none_up(run: LoggedRun) -> dict[str, str]:
@@ -62,11 +75,15 @@ def none_up(run: LoggedRun) -> dict[str, str]:
 
 
 def _judge_check_file(
-    verdict: Verdict, path: Path, places: Collection[str], why: Sequence[NoCase | None]
+    verdict: Verdict,
+    unprovided: list[Unprovided],
+    path: Path,
+    places: Collection[str],
+    why: Sequence[NoCase | None],
 ) -> list[NoCase]:
     """Judge a check file that gave cases in these places; `why` it gave none has each partition.
 
-    Return the reasons that hold.
+    Return the reasons that hold; those of what needs no case are `unprovided`, too.
     """
     reasons = [each for each in why if each and each.partition not in places]
     promised = [each for each in reasons if each.promised]
@@ -77,7 +94,7 @@ def _judge_check_file(
             str(path),
         )
     elif not places and not promised:
-        verdict.unprovided.append(Unprovided(path.name, *in_words(reasons)))
+        unprovided.append(Unprovided(path.name, *in_words(reasons)))
     else:
         for each in reasons:
             if each.promised:
@@ -85,36 +102,32 @@ def _judge_check_file(
                 text = f"{path}: gave no case on {each.partition}: {each.reason}{todo}"
                 verdict.fail("check-without-case", text, str(path), each.partition)
             else:
-                verdict.unprovided.append(
-                    Unprovided(path.name, each.reason, each.remedy, each.partition)
-                )
+                unprovided.append(Unprovided(path.name, each.reason, each.remedy, each.partition))
     return reasons
 
 
-def judge_references(
-    verdict: Verdict, folder: Path, config_files: Iterable[Path], systems: Collection[str]
-) -> None:
+def judge_references(verdict: Verdict, evidence: Evidence) -> None:
     """Fail for the rows of these systems' sites that judge nothing: a check is switched off."""
+    if evidence.foreign or evidence.site is None:
+        return
     try:
-        unmet = unmet_rows(references.load(folder), configuration.load(config_files), systems)
+        library = references.load(evidence.workspace.reference)
+        unmet = unmet_rows(library, evidence.site, evidence.systems)
     except (references.ReferenceFault, SiteFault):  # told where history and guidelines are judged
         return
     for rows in unmet:
         verdict.fail("reference-unmet", str(rows), rows.path, rows.reason)
 
 
-def note_links(
-    verdict: Verdict, config_files: Iterable[Path], partitions: Collection[tuple[str, str]]
-) -> None:
-    """Note of which of these partitions (system, name) nobody judges the links, or sees the fabric.
+def note_links(verdict: Verdict, evidence: Evidence) -> None:
+    """Note of which partitions that were measured nobody judges the links, or sees the fabric.
 
     One that looks at the fabric of a system does so for all partitions of it.
     """
-    try:
-        site = configuration.load(config_files)
-    except SiteFault:  # told where the guidelines are judged
+    partitions = {(case.system, case.partition) for case in evidence.cases}
+    if evidence.foreign or evidence.site is None:
         return
-    for system in site.systems:
+    for system in evidence.site.systems:
         viewed = any(is_viewed(part.get("extras", {})) for part in system["partitions"])
         for part in system["partitions"]:
             place, extras = f"{system['name']}:{part['name']}", part.get("extras", {})
@@ -159,7 +172,7 @@ def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None
     """Fail for nodes that `--distribute` left out: without `=all` those in some state."""
     seen: dict[str, set[str]] = {}
     for case in cases:
-        if (node := node_of_case(case.name)) and case.suite == "fabric":
+        if (node := node_of_case(case.name)) and case.suite == _LINKS:
             seen.setdefault(case.partition, set()).add(node)
     if not seen or any(word.startswith(("-J", "--job-option")) for word in run.arguments):
         return
@@ -177,3 +190,60 @@ def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None
                 "take no jobs, --distribute=all none",
                 partition,
             )
+
+
+def judge_links(verdict: Verdict, evidence: Evidence) -> None:
+    """Fail for the nodes that Slurm has, that are up, and whose links nobody looked at.
+
+    Where `every` node counts, one that is not up fails, too: in an acceptance. Elsewhere the line
+    of the nodes tells it. Of a partition that the operator has limited to some nodes only these are
+    judged.
+    """
+    nodes, cases = evidence.nodes, evidence.cases
+    known = {place.partition(":")[2] for place in nodes.known}
+    verdict.problems = [
+        problem
+        for problem in verdict.problems
+        if not (problem.kind == "nodes-left-out" and known.issuperset(problem.about))
+    ]
+    for place, slurm in nodes.known.items():
+        if (count := nodes.stated.get(place, 0)) > len(slurm):
+            verdict.fail(
+                "nodes-unknown", f"{place} states {count} nodes, Slurm has {len(slurm)}", place
+            )
+        limited = nodes.limited.get(place, ())
+        asked = [node for node in slurm if not limited or node.name in limited]
+        up = [node.name for node in asked if node.up]
+        seen = looked_at(case for case in cases if place_of(case) == place)
+        if missing := [name for name in up if name not in seen]:
+            verdict.fail(
+                "nodes-not-looked-at",
+                f"{place}: the links of {len(up) - len(missing)} of {len(up)} nodes that are up "
+                f"were looked at; not: {shortened(missing, _SHOWN)}",
+                place,
+            )
+        for node in (node for node in asked if nodes.every and not node.up):
+            verdict.fail("node-not-up", f"{place}: {node.text}", place, node.name)
+    if nodes.known and evidence.site:
+        _tell_once(verdict, evidence.site.system(evidence.system or None))
+
+
+def _tell_once(verdict: Verdict, system: Mapping[str, Any]) -> None:
+    """Leave out which nodes are not up where the checks said it at load: it has its own line."""
+    told = {
+        f"ReFrame: {system['name']}:{part['name']}: {size.told}"
+        for part in system["partitions"]
+        if (size := partition_size(part))
+    }
+    verdict.notes = [note for note in verdict.notes if note not in told]
+
+
+def looked_at(cases: Iterable[Case]) -> set[str]:
+    """Return the nodes whose links cases have looked at, good or bad."""
+    return {
+        node
+        for case in cases
+        if case.suite == _LINKS and case.benchmark != VIEW
+        if case.metrics or any(finding.node for finding in case.findings)
+        for node in (*case.nodes, node_of_case(case.name))
+    }

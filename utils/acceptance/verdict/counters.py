@@ -1,0 +1,131 @@
+"""Counters of errors that stand above zero: since when, and how they go on, tell earlier sessions.
+
+They fail nothing: what a link loses during the cases of a run fails these.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from acceptance.fabric.link_check import STANDING
+from acceptance.ledger import Case, Ledger, ResultsFault, Session
+from acceptance.verdict.evidence import Evidence
+from acceptance.verdict.model import Verdict
+
+#: System and partition of a counter, its node, device and name.
+_Key = tuple[str, str, str, str, str]
+_DAY = 86400.0
+#: Earlier readings that are looked at for when a counter last grew.
+_READINGS = 200
+#: The class of the link check, as ReFrame names its cases.
+LINK_CHECK = "LinkCheck"
+
+
+@dataclass(frozen=True)
+class StandingCounter:
+    """A counter of errors above zero. Times are in s since the epoch.
+
+    `before` is what it was at the last reading, `days` before this one; both are None where there
+    was none. `since` is the time of the earliest reading that had the same value; 0 where it is
+    another one than before.
+    """
+
+    system: str
+    partition: str
+    node: str
+    device: str
+    counter: str
+    value: int
+    before: int | None = None
+    days: float | None = None
+    since: float = 0.0
+
+    @property
+    def change(self) -> str:
+        """Say what became of it since the last reading."""
+        if self.before is None or self.days is None:
+            return "first reading"
+        ago = f"{self.days:.1f} days"
+        if self.value < self.before:
+            return f"counter was reset: {self.before} before, in {ago}"
+        if self.value > self.before:
+            return f"+{self.value - self.before} in {ago}"
+        return f"no more since {datetime.fromtimestamp(self.since).astimezone():%Y-%m-%d}"
+
+    @property
+    def text(self) -> str:
+        """Return a line: `node1 mlx5_0/1: link_downed stands at 7 (+3 in 2.0 days)`."""
+        place = f"{self.node} {self.device}"
+        return f"{place}: {self.counter} stands at {self.value} ({self.change})"
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the counter as plain data, with its text."""
+        return {**asdict(self), "text": self.text}
+
+
+def note_counters(verdict: Verdict, evidence: Evidence) -> None:
+    """Add the counters of errors that stand above zero."""
+    try:
+        found = [
+            counter
+            for session in evidence.sessions
+            for counter in standing_counters(evidence.past, session)
+        ]
+    except ResultsFault as err:
+        verdict.fail("unreadable-database", str(err), str(evidence.past.results))
+        return
+    verdict.counters += [counter.as_data() for counter in found]
+    verdict.notes += [f"links: {counter.text}" for counter in found]
+
+
+def standing_counters(past: Ledger, session: Session) -> list[StandingCounter]:
+    """Return the counters that stand in a session, compared with earlier ones.
+
+    Raises ResultsFault when that cannot be read.
+    """
+    current = {key: value for case in session.cases for key, value in _standing(case)}
+    if not current:
+        return []
+    last: dict[_Key, tuple[int, float]] = {}
+    since: dict[_Key, float] = {}
+    unsettled = set(current)
+    earlier = past.sessions_of_check(LINK_CHECK, session.start)
+    for number, reading in enumerate(earlier):
+        if number == _READINGS or not unsettled:
+            break
+        values = {key: value for case in reading.cases for key, value in _standing(case)}
+        looked_at = {place for case in reading.cases for place in _looked_at(case)}
+        for key in [key for key in unsettled if key[:3] in looked_at]:
+            value = values.get(key, 0)
+            last.setdefault(key, (value, reading.end))
+            if value == current[key]:
+                since[key] = reading.end
+            else:
+                unsettled.remove(key)
+    return [
+        _counter(key, value, last.get(key), session.end, since.get(key, 0.0))
+        for key, value in current.items()
+    ]
+
+
+def _counter(
+    key: _Key, value: int, last: tuple[int, float] | None, now: float, since: float
+) -> StandingCounter:
+    if last is None:
+        return StandingCounter(*key, value)
+    before, time = last
+    return StandingCounter(*key, value, before, (now - time) / _DAY, since)
+
+
+def _standing(case: Case) -> Iterator[tuple[_Key, int]]:
+    for seen in case.findings:
+        if seen.kind == STANDING:
+            place = case.system, case.partition, seen.node, seen.device, seen.what
+            yield place, int(seen.found)
+
+
+def _looked_at(case: Case) -> Iterable[tuple[str, str, str]]:
+    """Return the nodes whose counters a case has read; older releases read none."""
+    names = filter(None, case.provenance.get("counters", "").split(","))
+    return [(case.system, case.partition, node) for node in names]

@@ -1,0 +1,65 @@
+"""What is judged as one, and what it is judged by: all of it read once, and handed to each rule."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acceptance.core.paths import Workspace
+from acceptance.ledger import Case, Ledger, Session
+from acceptance.rfm.configuration import Site
+from acceptance.rfm.last_run import LastRun
+from acceptance.verdict.model import Unprovided
+from acceptance.verdict.nodes import Nodes
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is judged as one: all steps of a campaign, or a run by hand, which is one step.
+
+    `runs` are those of ReFrame that came to their end, in order. Of a campaign, whose id is `id`,
+    `stopped` returns the sessions of steps that were stopped, with the cases that count, and
+    `nodes` what is known of the nodes; both raise as the ledger and the site do. `not_run` has the
+    state of each step that did not come to its end, `unprovided` the check files of those that this
+    system has nothing for; `without_suite`: no step with a benchmark ran.
+    """
+
+    runs: Sequence[LastRun] = ()
+    id: str = ""
+    system: str = ""
+    stopped: Callable[[Ledger], Sequence[Session]] = lambda _: ()
+    nodes: Callable[[Site], Nodes] | None = None
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    unprovided: Sequence[Unprovided] = ()
+    without_suite: bool = False
+    notes: Sequence[str] = ()
+
+
+@dataclass
+class Evidence:
+    """The sessions that are judged, in order, and what judges them.
+
+    `newest` is the session up to which the history counts, empty without one. `site` is None where
+    the configuration cannot be read. `foreign`: the database is none of this clone's. `whole`: no
+    session of it is asked for.
+    """
+
+    workspace: Workspace
+    config_files: Sequence[Path]
+    past: Ledger
+    sessions: Sequence[Session]
+    newest: str
+    site: Site | None
+    nodes: Nodes
+    system: str
+    foreign: bool = False
+    whole: bool = False
+
+    @property
+    def cases(self) -> list[Case]:
+        """Return the cases of all sessions."""
+        return [case for session in self.sessions for case in session.cases]
+
+    @property
+    def systems(self) -> set[str]:
+        """Return the names of the systems that are judged."""
+        return {self.system, *(case.system for case in self.cases)}
