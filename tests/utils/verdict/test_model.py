@@ -55,7 +55,7 @@ def test_what_several_sessions_did_adds_up(tmp_path):
     database.add([case("A", "x"), case("B", "x", result="abort")], uuid="a")
     database.add([case("A", "y"), case("C", "y", suite="osu")], uuid="b")
     whole = Verdict()
-    for session in reversed(stored.sessions(database.path)):
+    for session in reversed([*stored.sessions(database.path)]):
         judge_cases(whole, session)
     assert (whole.session, whole.system) == ("a b", "made")
     assert (whole.selected, whole.passed, whole.not_run, whole.recorded) == (4, 3, 1, 3)
