@@ -31,8 +31,8 @@ import sys
 import time
 from pathlib import Path
 
-from acceptance.launch.partition_size import usable_memory
-from acceptance.software import externals
+from acceptance.machine import externals
+from acceptance.machine.partition_size import usable_memory
 from tests import needs
 from tests.places import PATIENCE, WHEELS
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from reframe.utility.cpuinfo import cpuinfo
 
 from acceptance.core.paths import Workspace
-from acceptance.launch import usable_cores, usable_memory
-from acceptance.software import Spack, externals, features_on_local
+from acceptance.machine import Spack, externals, features_on_local, usable_cores, usable_memory
 
 WORKSPACE = Workspace.of()
 PREFIXES = WORKSPACE.spack / "prefix"

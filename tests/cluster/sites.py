@@ -3,7 +3,7 @@
 import re
 import runpy
 
-from acceptance.software import externals
+from acceptance.machine import externals
 from tests import netns
 from tests.places import ROOT, WHEELS
 

@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.campaigns.nodes import judge_links
 from acceptance.core.findings import Observation
-from acceptance.launch import SlurmNode
+from acceptance.machine import SlurmNode
 from acceptance.verdict import Nodes, Verdict
 
 PLACE = "made:ten"

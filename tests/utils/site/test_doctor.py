@@ -1,14 +1,14 @@
-"""`site/doctor.py` and `software/missing.py` on made systems."""
+"""`site/doctor.py` and `machine/missing.py` on made systems."""
 
 import sys
 
 import pytest
 
 from acceptance.core.paths import Workspace
+from acceptance.machine import Spack, externals
+from acceptance.machine.missing import already_there, not_provided
 from acceptance.rfm import configuration
 from acceptance.site import BROKEN, MISSING, OK, examine
-from acceptance.software import Spack, externals
-from acceptance.software.missing import already_there, not_provided
 from acceptance.suites import SUITES
 from tests import fake_spack
 from tests.places import ROOT, workspace

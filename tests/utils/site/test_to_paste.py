@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from acceptance.launch import partition_size, slurm_nodes
+from acceptance.machine import partition_size, slurm_nodes
 from acceptance.rfm.configuration import Site
 from acceptance.site.to_paste import to_paste
 from tests.places import workspace

@@ -20,8 +20,8 @@ from acceptance.campaigns.runner import over
 from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, Progress, State
 from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS, NODES, NODES_AGAIN, OWN
 from acceptance.core.paths import Workspace
-from acceptance.launch import slurm_nodes
 from acceptance.ledger import Ledger, ResultsFault, Session
+from acceptance.machine import slurm_nodes
 from acceptance.nodes import partners
 from acceptance.references import ReferenceFault
 from acceptance.rfm import SiteFault, configuration, last_run, marks

@@ -12,7 +12,9 @@ from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, NODES_AGAIN
 from acceptance.core.errors import Fault
 from acceptance.core.text import shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.launch import (
+from acceptance.ledger import Case
+from acceptance.ledger.session_schema import node_of_case
+from acceptance.machine import (
     SLURM,
     SlurmFault,
     SlurmNode,
@@ -21,8 +23,6 @@ from acceptance.launch import (
     partition_nodes,
     slurm_nodes,
 )
-from acceptance.ledger import Case
-from acceptance.ledger.session_schema import node_of_case
 from acceptance.rfm.configuration import Site
 from acceptance.verdict import Nodes, Verdict, place_of, stated_nodes
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
-from acceptance.launch import SLURM
+from acceptance.machine import SLURM
 
 #: The system of ReFrame's own configuration, which any host matches.
 _BUILTIN = "generic"

@@ -15,13 +15,9 @@ from acceptance.core.errors import Fault
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
 from acceptance.fabric import FabricFault, facts_of
-from acceptance.launch import MPIS, SLURM, slurm_jobs, stated_of, usable_cores
-from acceptance.rfm import configuration
-from acceptance.site.storage import places
-from acceptance.site.to_paste import to_paste
-from acceptance.site.unmet import unmet_rows
-from acceptance.site.unprovided import partition_size
-from acceptance.software import (
+from acceptance.machine import (
+    MPIS,
+    SLURM,
     Spack,
     broken_promise,
     builds,
@@ -34,9 +30,17 @@ from acceptance.software import (
     not_simulated,
     prepared,
     program_of,
+    slurm_jobs,
     software_of,
     source_of,
+    stated_of,
+    usable_cores,
 )
+from acceptance.rfm import configuration
+from acceptance.site.storage import places
+from acceptance.site.to_paste import to_paste
+from acceptance.site.unmet import unmet_rows
+from acceptance.site.unprovided import partition_size
 from acceptance.suites import SUITES, Suite
 
 OK, MISSING, BROKEN = "ok", "missing", "BROKEN"

@@ -13,20 +13,23 @@ from typing import Any
 
 from acceptance.core.errors import ParseError
 from acceptance.core.paths import Workspace
-from acceptance.launch import SLURM, SlurmFault, node_records, partition_option
-from acceptance.rfm.configuration import Site
-from acceptance.site.init import fabric_of_node, node_kinds, probe, system_file
-from acceptance.site.init.fabric_of_node import Fabric
-from acceptance.site.unprovided import partition_size
-from acceptance.software import (
+from acceptance.machine import (
+    SLURM,
     Prepared,
+    SlurmFault,
     builds,
     compiles,
     externals,
     folder_of,
+    node_records,
+    partition_option,
     prepared,
     source_of,
 )
+from acceptance.rfm.configuration import Site
+from acceptance.site.init import fabric_of_node, node_kinds, probe, system_file
+from acceptance.site.init.fabric_of_node import Fabric
+from acceptance.site.unprovided import partition_size
 from acceptance.suites import SUITES
 
 _NODE = "acceptance doctor --ask-nodes looks at a node with a short job"

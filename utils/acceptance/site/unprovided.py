@@ -3,9 +3,8 @@
 from typing import Any
 
 from acceptance.core.extras import ExtrasFault
-from acceptance.launch import Size, size_of, stated_of
+from acceptance.machine import NoCase, Size, no_case, size_of, stated_of
 from acceptance.rfm.configuration import Site
-from acceptance.software import NoCase, no_case
 
 
 def without_case(

@@ -7,12 +7,11 @@ from pathlib import Path
 from acceptance import references
 from acceptance.core.extras import node_count
 from acceptance.fabric import is_viewed, not_judged, not_viewed
-from acceptance.launch import NONE_UP
 from acceptance.ledger import Case
 from acceptance.ledger.session_schema import node_of_case
+from acceptance.machine import NONE_UP, RESUME, NoCase, no_cases_line
 from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
 from acceptance.site import in_words, unmet_rows, without_case
-from acceptance.software import RESUME, NoCase, no_cases_line
 from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.model import Unprovided, Unselected, Verdict
 

@@ -28,8 +28,8 @@ from acceptance.core.extras import node_count
 from acceptance.core.pairs import UNITS, PairResult
 from acceptance.core.text import shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.launch import SlurmNode
 from acceptance.ledger import Case, Session
+from acceptance.machine import SlurmNode
 from acceptance.nodes import (
     FAILING,
     AllPairs,

@@ -14,13 +14,13 @@ import yaml
 from acceptance.cli import main as cli
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.fabric import Facts
-from acceptance.site.init import prepare
-from acceptance.software import (
+from acceptance.machine import (
     Spack,
     SpackFault,
     compose_environment,
     externals,
 )
+from acceptance.site.init import prepare
 from tests.places import workspace
 
 RUFF = shutil.which("ruff", path=str(Path(sys.executable).parent))

@@ -6,8 +6,8 @@ import shutil
 from dataclasses import dataclass
 
 from acceptance.core import machine
-from acceptance.launch import slurm_jobs, slurm_nodes
-from acceptance.launch.slurm_nodes import NodeRecord, PartitionRecord, SlurmFault
+from acceptance.machine import slurm_jobs, slurm_nodes
+from acceptance.machine.slurm_nodes import NodeRecord, PartitionRecord, SlurmFault
 
 #: Seconds that a look at a node may wait until it starts; by then another user has the node.
 PATIENCE = 20

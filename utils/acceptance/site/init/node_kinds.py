@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
 from acceptance.core.text import legal_name
-from acceptance.launch.slurm_nodes import NodeRecord, PartitionRecord
+from acceptance.machine.slurm_nodes import NodeRecord, PartitionRecord
 from acceptance.site.init import cluster, probe
 from acceptance.site.init.fabric_of_node import Fabric, fabric
 from acceptance.site.init.probe import Probe

@@ -22,12 +22,11 @@ from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.paths import INSTALLED, ROOT, Workspace
 from acceptance.fabric import FabricFault, Facts
-from acceptance.launch import SlurmFault
+from acceptance.machine import InstalledMpi, MpiSearch, SlurmFault, Spack, externals, find_mpis
 from acceptance.site.init import cluster as slurm
 from acceptance.site.init import fabric_of_node, probe, system_file
 from acceptance.site.init.node_kinds import Kind, Look, kinds_of
 from acceptance.site.init.system_file import Plan
-from acceptance.software import InstalledMpi, MpiSearch, Spack, externals, find_mpis
 
 #: Nodes of a partition that the checks use, unless the caller says another number: enough for a
 #: first verdict that does not wait long.

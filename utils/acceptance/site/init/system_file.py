@@ -11,10 +11,10 @@ from pathlib import Path
 import jinja2
 
 from acceptance.core.text import WIDTH, plural, shortened
-from acceptance.launch.slurm_nodes import NodeRecord
+from acceptance.machine import InstalledMpi, MpiSearch, plugin
+from acceptance.machine.slurm_nodes import NodeRecord
 from acceptance.site.init.cluster import Cluster
 from acceptance.site.init.node_kinds import Kind
-from acceptance.software import InstalledMpi, MpiSearch, plugin
 
 _TEMPLATE = Path(__file__).with_name("system.py.j2")
 #: Of a long list of names, how many are written.

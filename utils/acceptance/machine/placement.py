@@ -1,7 +1,7 @@
 """Where the ranks of a job shall stand: the launch options that put them there.
 
 One table for all suites: what a launcher and an MPI must be told. Where they came to
-stand, `acceptance.launch.rank_report` reads.
+stand, `acceptance.machine.rank_report` reads.
 
 Sources: mpirun(1) of Open MPI 4.1, `mpiexec -help` of MPICH 4.0 (Hydra), the developer reference
 of Intel MPI 2021 (I_MPI_PIN_*, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT), srun(1) of Slurm 22.05.
@@ -293,7 +293,7 @@ def is_line(line: str) -> bool:
 
 
 def read_ranks(text: str, source: str = "stderr") -> list[Rank]:
-    """Read the lines of `launch/rank.sh`, or of `smpirun -map`, among others; sorted by rank.
+    """Read the lines of `machine/rank.sh`, or of `smpirun -map`, among others; sorted by rank.
 
     A simulated node has no sockets, and each rank of it a core of its own. Raises ParseError, with
     file and line, for a line that is cut or garbled, or has no rank.

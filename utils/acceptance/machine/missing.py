@@ -2,7 +2,7 @@
 
 Sources of suites that are built for SimGrid are those that somebody names, or that Spack has kept.
 Environments are dictionaries as ReFrame's configuration has them: `name`, `features`, `extras`,
-`modules`, `env_vars`; with what `acceptance.software.prepared` takes of system and partition.
+`modules`, `env_vars`; with what `acceptance.machine.prepared` takes of system and partition.
 """
 
 import functools
@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
-from acceptance.launch import PlacementFault, Size, placement
-from acceptance.software import externals, mpis
-from acceptance.software.prepared import loads_modules, prepared
-from acceptance.software.spack import Spack
+from acceptance.machine import externals, mpis, placement
+from acceptance.machine.partition_size import Size
+from acceptance.machine.placement import PlacementFault
+from acceptance.machine.prepared import loads_modules, prepared
+from acceptance.machine.spack import Spack
 from acceptance.suites import Suite, suite_of
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from acceptance.core import machine
 from acceptance.core.text import clipped, one_line
-from acceptance.software import mpis
-from acceptance.software.mpis import MpiOnPath, mpi_on_path
+from acceptance.machine import mpis
+from acceptance.machine.mpis import MpiOnPath, mpi_on_path
 
 #: Characters of what a module system says of a failure.
 _SAID = 300

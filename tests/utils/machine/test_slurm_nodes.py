@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.launch import PinFault, SlurmFault, partition_nodes, slurm_nodes
+from acceptance.machine import PinFault, SlurmFault, partition_nodes, slurm_nodes
 
 LINE = (
     "NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUEfctv=2 CPUTot=2 ActiveFeatures={features} "

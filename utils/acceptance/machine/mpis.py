@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.core import machine
-from acceptance.software import externals
-from acceptance.software.spack import Spack
+from acceptance.machine import externals
+from acceptance.machine.spack import Spack
 
 #: Beginning of a line -> MPI, as `extras["mpi"]` names it. A version follows.
 _LINES = (

@@ -17,9 +17,9 @@ from pathlib import Path
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
 from acceptance.core.text import shortened
 from acceptance.core.words import mismatch
-from acceptance.launch import slurm_nodes
-from acceptance.launch.slurm_jobs import SLURM
-from acceptance.launch.slurm_nodes import SlurmFault, node_records, nodes_of
+from acceptance.machine import slurm_nodes
+from acceptance.machine.slurm_jobs import SLURM
+from acceptance.machine.slurm_nodes import SlurmFault, node_records, nodes_of
 
 #: Prints what the caches of a node are.
 CACHE_SCRIPT = Path(__file__).with_name("cache.sh")
@@ -60,7 +60,7 @@ _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def last_level_cache(text: str, source: str = "cache.out") -> int:
-    """Return the bytes of all last-level caches of a node, from what `launch/cache.sh` said.
+    """Return the bytes of all last-level caches of a node, from what `machine/cache.sh` said.
 
     Source of the form: Linux, `cache/index*/{level,size,shared_cpu_list}`. Raises ValueError, with
     the line, when the text is cut or garbled, and when the node reports no cache.

@@ -28,7 +28,7 @@ from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.core.text import plural, time_text
-from acceptance.software import externals
+from acceptance.machine import externals
 
 #: A line of a build's log that Spack takes for an error, and how a broken line goes on.
 _MARKED, _GOES_ON = re.compile(r"  >> \d+ +(?P<text>.*)"), re.compile(" {12}")

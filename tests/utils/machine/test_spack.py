@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from acceptance.core.paths import ROOT
-from acceptance.software import (
+from acceptance.machine import (
     Spack,
     SpackFault,
     clone_spack,
