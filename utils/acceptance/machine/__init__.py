@@ -44,7 +44,6 @@ from acceptance.machine.slurm_nodes import (
     SlurmNode,
     excluded_nodes,
     listed_nodes,
-    node_records,
     partition_nodes,
     partition_option,
 )

@@ -19,7 +19,7 @@ from acceptance.core.text import shortened
 from acceptance.core.words import mismatch
 from acceptance.machine import slurm_nodes
 from acceptance.machine.slurm_jobs import SLURM
-from acceptance.machine.slurm_nodes import SlurmFault, node_records, nodes_of
+from acceptance.machine.slurm_nodes import SlurmFault, partition_nodes
 
 #: Prints what the caches of a node are.
 CACHE_SCRIPT = Path(__file__).with_name("cache.sh")
@@ -207,10 +207,10 @@ def _of_slurm(access: tuple[str, ...], stated: int | str) -> Size:
     up.
     """
     try:
-        nodes = node_records(access)
+        nodes = partition_nodes(access)
         names = frozenset.intersection(*(node.partitions for node in nodes))
         limits = [p.most_nodes for p in slurm_nodes.all_partitions() if p.name in names]
-        away = {node.name: node.text for node in nodes_of(nodes, access) if not node.up}
+        away = {node.name: node.text for node in nodes if not node.up}
     except SlurmFault as err:
         return Size(0, 0, unknown=str(err))
     there, up, told = len(nodes), len(nodes) - len(away), shortened(away.values(), _SHOWN)

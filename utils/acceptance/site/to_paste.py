@@ -21,7 +21,7 @@ from acceptance.machine import (
     compiles,
     externals,
     folder_of,
-    node_records,
+    partition_nodes,
     partition_option,
     prepared,
     source_of,
@@ -119,7 +119,7 @@ def _of_partition(partition: dict[str, Any], ask_nodes: bool) -> _Draft:
         draft.add("max_jobs", 1, "jobs side by side would measure each other; ReFrame has 8")
     if scheduler in SLURM and not partition.get("processor"):
         with contextlib.suppress(SlurmFault):
-            node = node_records(partition.get("access", ()))[0]
+            node = partition_nodes(partition.get("access", ()))[0]
             draft.add("processor", system_file.processor(node), f"Slurm, of {node.name}")
     source = "this machine" if scheduler == "local" else "Slurm" if scheduler in SLURM else ""
     size = partition_size({**partition, "extras": {}})
@@ -149,7 +149,7 @@ def _look(partition: dict[str, Any], scheduler: str, ask_nodes: bool) -> Fabric:
         if scheduler not in SLURM or not ask_nodes:
             return Fabric(todo=(_NODE if scheduler in SLURM else "config/README.md has the keys",))
         access = partition.get("access", ())
-        look = node_kinds.look_at_one(partition_option(access), node_records(access), [])
+        look = node_kinds.look_at_one(partition_option(access), partition_nodes(access), [])
         return look.fabric if look.probe else Fabric(todo=(f"no node looked: {look.fault}",))
     except (ParseError, OSError, SlurmFault) as err:
         return Fabric(todo=(str(err),))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from acceptance.core import machine
 from acceptance.machine import slurm_jobs, slurm_nodes
-from acceptance.machine.slurm_nodes import NodeRecord, PartitionRecord, SlurmFault
+from acceptance.machine.slurm_nodes import PartitionRecord, SlurmFault, SlurmNode
 
 #: Seconds that a look at a node may wait until it starts; by then another user has the node.
 PATIENCE = 20
@@ -30,7 +30,7 @@ class Cluster:
     name: str
     version: str
     controllers: tuple[str, ...]
-    nodes: tuple[NodeRecord, ...]
+    nodes: tuple[SlurmNode, ...]
     partitions: tuple[PartitionRecord, ...]
     plugins: tuple[str, ...]
     #: Why sacct does not answer; empty where it does.
@@ -47,9 +47,9 @@ class Cluster:
         """Return ReFrame's scheduler that works here."""
         return "squeue" if self.no_accounting else "slurm"
 
-    def usable(self, partition: PartitionRecord) -> list[NodeRecord]:
+    def usable(self, partition: PartitionRecord) -> list[SlurmNode]:
         """Return the nodes of a partition that take jobs."""
-        return [n for n in self.nodes if partition.name in n.partitions and n.usable]
+        return [n for n in self.nodes if partition.name in n.partitions and n.up]
 
 
 def is_here() -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from acceptance.core.errors import ParseError
 from acceptance.core.text import legal_name
-from acceptance.machine.slurm_nodes import NodeRecord, PartitionRecord
+from acceptance.machine.slurm_nodes import PartitionRecord, SlurmNode
 from acceptance.site.init import cluster, probe
 from acceptance.site.init.fabric_of_node import Fabric, fabric
 from acceptance.site.init.probe import Probe
@@ -22,7 +22,7 @@ MAX_LOOKS = 8
 class Look:
     """What a look at a node gave; `fault` is why there was none, and then nothing is known."""
 
-    node: NodeRecord
+    node: SlurmNode
     probe: Probe | None = None
     fabric: Fabric = field(default_factory=Fabric)
     fault: str = ""
@@ -39,7 +39,7 @@ class Kind:
 
     name: str
     partition: str
-    nodes: tuple[NodeRecord, ...]
+    nodes: tuple[SlurmNode, ...]
     looked: Look
     access: tuple[str, ...]
     taken: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Kind:
 Hardware = tuple[str, int, int, int, int]
 
 
-def hardware(node: NodeRecord) -> Hardware:
+def hardware(node: SlurmNode) -> Hardware:
     """Return what tells the processors of nodes apart."""
     return node.arch, node.sockets, node.cores_per_socket, node.threads, node.cores
 
@@ -70,17 +70,17 @@ class _Group:
     """Nodes of a kind while they are sorted; `taken` are like the node that was looked at."""
 
     look: Look
-    nodes: list[NodeRecord] = field(default_factory=list)
+    nodes: list[SlurmNode] = field(default_factory=list)
     taken: list[str] = field(default_factory=list)
 
 
-def kinds_of(partition: PartitionRecord, nodes: list[NodeRecord], paths: list[str]) -> list[Kind]:
+def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str]) -> list[Kind]:
     """Look at nodes of a partition, and sort all of them by what they are.
 
     `nodes` take jobs; `paths` are looked for on the nodes. Raises cluster.Refused when Slurm takes
     no job for any of them.
     """
-    classes: dict[tuple[Hardware, frozenset[str]], list[NodeRecord]] = {}
+    classes: dict[tuple[Hardware, frozenset[str]], list[SlurmNode]] = {}
     for node in nodes:
         classes.setdefault((hardware(node), node.features), []).append(node)
     ordered = sorted(classes.values(), key=len, reverse=True)
@@ -107,12 +107,12 @@ def kinds_of(partition: PartitionRecord, nodes: list[NodeRecord], paths: list[st
     return list(_named(partition, [*groups.values()]))
 
 
-def _key(node: NodeRecord, facts: Fabric) -> object:
+def _key(node: SlurmNode, facts: Fabric) -> object:
     # Two that say different things are two kinds, even where neither is a fact.
     return hardware(node), tuple(sorted(facts.facts.items())), facts.link
 
 
-def look_at_one(partition: str, alike: list[NodeRecord], paths: list[str]) -> Look:
+def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Look:
     """Look at a node of a partition, of these alike, through a short job."""
     ready = [n for n in alike if n.idle] or [n for n in alike if n.shared]
     if not ready:
@@ -144,7 +144,7 @@ def _named(partition: PartitionRecord, groups: list[_Group]) -> Iterator[Kind]:
 
 
 def _selection(
-    group: _Group, everyone: list[NodeRecord], number: int
+    group: _Group, everyone: list[SlurmNode], number: int
 ) -> tuple[str, tuple[str, ...]]:
     """Return what tells a group from the others: a part of its name, and the options of a job.
 

@@ -12,7 +12,7 @@ import jinja2
 
 from acceptance.core.text import WIDTH, plural, shortened
 from acceptance.machine import InstalledMpi, MpiSearch, plugin
-from acceptance.machine.slurm_nodes import NodeRecord
+from acceptance.machine.slurm_nodes import SlurmNode
 from acceptance.site.init.cluster import Cluster
 from acceptance.site.init.node_kinds import Kind
 
@@ -164,7 +164,7 @@ def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
     return _comments(notes, 4) + "\n" + line
 
 
-def processor(node: NodeRecord) -> dict[str, int]:
+def processor(node: SlurmNode) -> dict[str, int]:
     """Return ReFrame's entry of the processors of a node."""
     return {
         "num_cpus": node.sockets * node.cores_per_socket * node.threads,
