@@ -21,12 +21,11 @@ from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, Progre
 from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS, NODES, NODES_AGAIN, OWN
 from acceptance.core.paths import Workspace
 from acceptance.ledger import Ledger, ResultsFault, Session
-from acceptance.machine import slurm_nodes
+from acceptance.machine import configured_size, slurm_nodes
 from acceptance.nodes import partners
 from acceptance.references import ReferenceFault
 from acceptance.rfm import SiteFault, configuration, last_run, marks
 from acceptance.rfm.last_run import LastRun
-from acceptance.site import partition_size
 from acceptance.verdict import (
     WORDS,
     Repetition,
@@ -279,7 +278,7 @@ def _tell_once(given: Verdict, system: dict[str, Any]) -> None:
     told = {
         f"ReFrame: {system['name']}:{part['name']}: {size.told}"
         for part in system["partitions"]
-        if (size := partition_size(part))
+        if (size := configured_size(part))
     }
     given.notes = [note for note in given.notes if note not in told]
 

@@ -28,6 +28,7 @@ from acceptance.machine.partition_size import (
     NODES,
     NONE_UP,
     Size,
+    configured_size,
     last_level_cache,
     process_counts,
     size_of,

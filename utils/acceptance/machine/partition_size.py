@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
 from acceptance.core.text import shortened
@@ -187,6 +188,19 @@ def size_of(
         return replace(known, nodes=1, cores=0, memory=stated.memory)
     memory = stated.memory or known.memory
     return replace(known, nodes=nodes, cores=cores, memory=memory, unknown="")
+
+
+def configured_size(partition: Mapping[str, Any]) -> Size | None:
+    """Return how many nodes and cores of a partition of the configuration jobs take.
+
+    None where its extras are wrong, which is told by itself: every check refuses them.
+    """
+    scheduler = partition.get("scheduler", "")
+    try:
+        stated = stated_of(partition.get("extras", {}), scheduler)
+    except ExtrasFault:
+        return None
+    return size_of(stated, scheduler, partition.get("access", ()), partition.get("processor"))
 
 
 def _cores(processor: Mapping[str, object]) -> int:

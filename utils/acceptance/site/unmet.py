@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from acceptance.machine import configured_size
 from acceptance.references import Claim, Library, Reference
 from acceptance.rfm import SiteFault, configuration
-from acceptance.site.unprovided import partition_size
 from acceptance.suites import SUITES, find, has_check
 
 
@@ -125,7 +125,7 @@ def _of_environment(
 def _of_place(
     part: dict[str, Any], name: str, benchmark: str, keys: Mapping[str, str]
 ) -> Iterator[str]:
-    size, processor = partition_size(part), part.get("processor", {})
+    size, processor = configured_size(part), part.get("processor", {})
     if size is None or size.unknown:  # told by itself
         return
     # Of `all` nodes those that are not up will be.

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from acceptance.core.extras import ExtrasFault
-from acceptance.machine import NoCase, Size, no_case, size_of, stated_of
+from acceptance.machine import NoCase, Size, configured_size, no_case
 from acceptance.rfm.configuration import Site
 
 
@@ -18,7 +17,7 @@ def without_case(
         no_case(
             check,
             f"{system['name']}:{partition['name']}",
-            partition_size(partition) or Size(1, 2),
+            configured_size(partition) or Size(1, 2),
             site.environments_of(partition, system),
             bool(partition.get("extras", {}).get("verify_placement", True)),
             "simulated" in partition.get("extras", {}),
@@ -51,21 +50,3 @@ def in_words(found: list[NoCase]) -> tuple[str, str]:
     }
     remedies = dict.fromkeys(each.remedy for each in found if each.remedy)
     return "; ".join(f"{names[reason]}: {reason}" for reason in reasons), "; ".join(remedies)
-
-
-def partition_size(partition: dict[str, Any]) -> Size | None:
-    """Return how many nodes and cores of a partition of the configuration jobs take.
-
-    None where its extras are wrong, which is told by itself: every check refuses them.
-    """
-    scheduler = partition.get("scheduler", "")
-    try:
-        stated = stated_of(partition.get("extras", {}), scheduler)
-    except ExtrasFault:
-        return None
-    return size_of(
-        stated,
-        scheduler,
-        partition.get("access", ()),
-        partition.get("processor"),
-    )
