@@ -4,5 +4,6 @@ from acceptance.site import init
 from acceptance.site.doctor import examine, refuse_wrong
 from acceptance.site.examined import BROKEN, MISSING, OK, Examined
 from acceptance.site.fabric_limits import PartitionLimit, partition_limits
+from acceptance.site.fabric_of_node import Fabric
 from acceptance.site.unmet import Unmet, unmet_rows
 from acceptance.site.unprovided import in_words, why_no_case, without_case

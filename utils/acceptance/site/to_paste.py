@@ -28,9 +28,9 @@ from acceptance.machine import (
     source_of,
 )
 from acceptance.rfm.configuration import Site
+from acceptance.site import cluster, fabric_of_node, system_file
 from acceptance.site.examined import MISSING, Examined
-from acceptance.site.init import fabric_of_node, node_kinds, probe, system_file
-from acceptance.site.init.fabric_of_node import Fabric
+from acceptance.site.fabric_of_node import Fabric
 from acceptance.suites import SUITES
 
 _NODE = "acceptance doctor --ask-nodes looks at a node with a short job"
@@ -140,14 +140,14 @@ def _look(partition: dict[str, Any], scheduler: str, ask_nodes: bool) -> Fabric:
     """Look at the links of this machine, or of a node of Slurm; nothing where it has none."""
     try:
         if scheduler == "local":
-            return fabric_of_node.fabric(probe.here([]), own=True)
+            return fabric_of_node.fabric(fabric_of_node.here([]), own=True)
         if scheduler not in SLURM or not ask_nodes:
-            return Fabric(todo=(_NODE if scheduler in SLURM else "config/README.md has the keys",))
+            return Fabric(todo=[_NODE if scheduler in SLURM else "config/README.md has the keys"])
         access = partition.get("access", ())
-        look = node_kinds.look_at_one(partition_option(access), partition_nodes(access), [])
-        return look.fabric if look.probe else Fabric(todo=(f"no node looked: {look.fault}",))
+        look = cluster.look_at_one(partition_option(access), partition_nodes(access), [])
+        return look.fabric if look.probe else Fabric(todo=[f"no node looked: {look.fault}"])
     except (ParseError, OSError, SlurmFault) as err:
-        return Fabric(todo=(str(err),))
+        return Fabric(todo=[str(err)])
 
 
 def _of_environment(environment: dict[str, Any], named: Collection[str]) -> _Draft:

@@ -1,14 +1,26 @@
-"""What Slurm says of this cluster, and a look at one of its nodes through a short job."""
+"""What Slurm says of this cluster, and the kinds of node in its partitions.
+
+Those alike in hardware and fabric are one partition of ReFrame's. Slurm knows processors and
+features of every node; a look at one node of each kind, through a short job, tells the rest.
+"""
 
 import grp
 import os
+import re
 import shutil
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from acceptance.core import machine
+from acceptance.core.errors import ParseError
+from acceptance.core.text import legal_name
 from acceptance.machine import slurm_jobs, slurm_nodes
 from acceptance.machine.slurm_nodes import PartitionRecord, SlurmFault, SlurmNode
+from acceptance.site import fabric_of_node
+from acceptance.site.fabric_of_node import Fabric, Probe
 
+#: How many nodes of a partition are looked at; sites with a feature for each rack have many kinds.
+MAX_LOOKS = 8
 #: Seconds that a look at a node may wait until it starts; by then another user has the node.
 PATIENCE = 20
 #: Words with which srun says that a job would have to wait, not that it may not run.
@@ -17,10 +29,6 @@ _BUSY = ("busy", "Immediate execution", "temporarily", "timed out", "Zero Bytes"
 
 class Refused(SlurmFault):
     """A job that Slurm did not take."""
-
-
-class Busy(SlurmFault):
-    """A job that would have to wait."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +145,7 @@ def _why_not(cluster: Cluster, partition: PartitionRecord, mine: frozenset[str])
 def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
     """Run a shell script on a node as a job of one task; return what it printed.
 
-    Raises Busy when it would have to wait, Refused when Slurm does not take it.
+    Raises Refused when Slurm does not take it, SlurmFault when it would have to wait.
     """
     command = [
         "srun", "--quiet", "--nodes=1", "--ntasks=1", "--mpi=none", "--time=2", "--chdir=/tmp",
@@ -147,7 +155,7 @@ def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
     ]  # fmt: skip
     done = machine.run(command, PATIENCE + 60, env=_outside_jobs(), text=script)
     if done.late:
-        raise Busy(f"no answer from {node} within {PATIENCE + 60} s")
+        raise SlurmFault(f"no answer from {node} within {PATIENCE + 60} s")
     if not done.fault:
         return done.out
     # The first line may be of a plugin; the last one often says only that all is over.
@@ -156,7 +164,7 @@ def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
     reasons = [line for line in lines if "Unable to" in line] or lines[:1]
     message = reasons[0] if reasons else done.fault
     if any(word in message for word in _BUSY):
-        raise Busy(message)
+        raise SlurmFault(message)
     if "account" in message.lower():
         message += "; to name an account: export SLURM_ACCOUNT=..."
     raise Refused(message)
@@ -168,13 +176,11 @@ def _account() -> str:
 
 def _outside_jobs() -> dict[str, str]:
     """Return the environment; inside of a job without what would make a step of it."""
-    if "SLURM_JOB_ID" not in os.environ:
-        return dict(os.environ)
-    kept = ("SLURM_CONF", "SLURM_ACCOUNT")
+    inside, kept = "SLURM_JOB_ID" in os.environ, ("SLURM_CONF", "SLURM_ACCOUNT")
     return {
         name: value
         for name, value in os.environ.items()
-        if name in kept or not name.startswith("SLURM")
+        if name in kept or not (inside and name.startswith("SLURM"))
     }
 
 
@@ -186,3 +192,130 @@ def _groups() -> frozenset[str]:
         except KeyError:
             names.add(str(number))
     return frozenset(names)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at a node gave; `fault` is why there was none, and then nothing is known."""
+
+    node: SlurmNode
+    probe: Probe | None = None
+    fabric: Fabric = field(default_factory=Fabric)
+    fault: str = ""
+    refused: bool = False
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Nodes that are alike: `access` are the options that select them within their partition.
+
+    `looked` is the node that was looked at; `taken` are nodes whose facts are those of `looked`
+    because they have the same processors.
+    """
+
+    name: str
+    partition: str
+    nodes: tuple[SlurmNode, ...]
+    looked: Look
+    access: tuple[str, ...]
+    taken: tuple[str, ...] = ()
+    #: The largest number of nodes of a job; None without a limit.
+    most: int | None = None
+
+    @property
+    def memory(self) -> int:
+        """Return the bytes of memory that each of the nodes has."""
+        return min(node.memory for node in self.nodes)
+
+    @property
+    def cores(self) -> int:
+        """Count the cores that each of the nodes has for jobs."""
+        return min(node.cores for node in self.nodes)
+
+
+Hardware = tuple[str, int, int, int, int]
+#: Nodes that Slurm does not tell apart, and the look at one of them.
+Alike = tuple[list[SlurmNode], Look]
+
+
+def _hardware(node: SlurmNode) -> Hardware:
+    """Return what tells the processors of nodes apart."""
+    return node.arch, node.sockets, node.cores_per_socket, node.threads, node.cores
+
+
+def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str]) -> list[Kind]:
+    """Look at nodes of a partition, and sort all of them by what they are.
+
+    `nodes` take jobs; `paths` are looked for on the nodes. Raises Refused when Slurm takes no job
+    for any of them.
+    """
+    classes: dict[tuple[Hardware, frozenset[str]], list[SlurmNode]] = {}
+    for node in nodes:
+        classes.setdefault((_hardware(node), node.features), []).append(node)
+    ordered = sorted(classes.values(), key=len, reverse=True)
+    looks = [look_at_one(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
+    refusals = [look.fault for look in looks if look.refused]
+    if refusals and not any(look.probe for look in looks):
+        raise Refused(refusals[0])
+    looks += [Look(alike[0], fault="not looked at") for alike in ordered[MAX_LOOKS:]]
+    groups: dict[object, list[Alike]] = {}
+    known: dict[Hardware, object] = {}
+    # Those that were looked at come first: the others are taken to be like one of them.
+    pairs = zip(ordered, looks, strict=True)
+    for alike, look in sorted(pairs, key=lambda pair: pair[1].probe is None):
+        same = _hardware(alike[0])
+        key = known.get(same, same)
+        if look.probe:
+            # Two that say different things are two kinds, even where neither is a fact.
+            key = same, tuple(sorted(look.fabric.facts.items())), look.fabric.link
+            known.setdefault(same, key)
+        groups.setdefault(key, []).append((alike, look))
+    return list(_named(partition, [*groups.values()], nodes))
+
+
+def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Look:
+    """Look at a node of a partition, of these alike, through a short job."""
+    ready = [n for n in alike if n.idle] or [n for n in alike if n.shared]
+    if not ready:
+        return Look(alike[0], fault="all such nodes were busy")
+    node = ready[0]
+    try:
+        output = run_on(node.name, partition, fabric_of_node.script(), paths)
+        probe = fabric_of_node.read(output, node.address, node.name)
+    except (SlurmFault, ParseError) as err:
+        return Look(node, fault=str(err), refused=isinstance(err, Refused))
+    return Look(node, probe, fabric_of_node.fabric(probe))
+
+
+def _named(
+    partition: PartitionRecord, groups: list[list[Alike]], everyone: list[SlurmNode]
+) -> Iterator[Kind]:
+    # No name of ReFrame's begins with a digit or a sign.
+    plain = re.sub(r"^(?![A-Za-z_])", "part-", legal_name(partition.name))
+    for number, group in enumerate(groups, 1):
+        nodes = sorted((node for alike, _ in group for node in alike), key=lambda node: node.name)
+        looked = group[0][1]
+        name, taken = plain, []
+        access: tuple[str, ...] = ()
+        if len(groups) > 1:
+            others = [node for node in everyone if node not in nodes]
+            suffix, access = _selection(nodes, others, number)
+            name = f"{plain}-{suffix}"
+        if looked.probe:
+            taken = [node.name for alike, look in group if not look.probe for node in alike]
+        most = partition.most_nodes
+        yield Kind(name, partition.name, tuple(nodes), looked, access, tuple(taken), most)
+
+
+def _selection(
+    nodes: list[SlurmNode], others: list[SlurmNode], number: int
+) -> tuple[str, tuple[str, ...]]:
+    """Return what tells nodes from the others: a part of a name, and the options of a job.
+
+    That is a feature that all of them have and no other node or, without one, a number.
+    """
+    common = frozenset.intersection(*(node.features for node in nodes))
+    strange = frozenset().union(*(node.features for node in others))
+    if feature := min(common - strange, key=lambda name: (len(name), name), default=""):
+        return legal_name(feature), (f"--constraint={feature}",)
+    return str(number), (f"--exclude={','.join(sorted(node.name for node in others))}",)
