@@ -315,7 +315,11 @@ class Pair(Nodes):
                 ["I_MPI_ROOT", str(WHEELS)],
             ]
         else:
-            name, programs, needed = mpi, externals.launcher_of(mpi, self.folder / "prefix"), []
+            name, programs, needed = (
+                mpi,
+                externals.prefix_of(mpi, self.folder / "prefix") / "bin",
+                [],
+            )
         return {
             "name": name,
             "target_systems": ["pair"],

@@ -31,7 +31,10 @@ for mpi in externals.mpi_names():
                 "name": f"debian-{mpi}",
                 "features": [*HPCC, "mpi", *COMPILED] + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
                 "extras": {"suites": dict.fromkeys(HPCC, "/usr/bin"), "mpi": mpi},
-                "env_vars": [["PATH", f"{externals.launcher_of(mpi, PREFIXES)}:$PATH"], *AS_ROOT],
+                "env_vars": [
+                    ["PATH", f"{externals.prefix_of(mpi, PREFIXES) / 'bin'}:$PATH"],
+                    *AS_ROOT,
+                ],
             }
         )
 

@@ -22,7 +22,7 @@ from acceptance.machine.missing import (
     software_of,
     source_of,
 )
-from acceptance.machine.mpis import InstalledMpi, MpiSearch, find_mpis, plugin
+from acceptance.machine.mpis import InstalledMpi, MpiSearch, Prepared, find_mpis, plugin, prepared
 from acceptance.machine.partition_size import (
     CACHE_SCRIPT,
     NODES,
@@ -37,7 +37,6 @@ from acceptance.machine.partition_size import (
     usable_memory,
 )
 from acceptance.machine.placement import MPIS, Layout, PlacementFault, misplaced
-from acceptance.machine.prepared import Prepared, prepared
 from acceptance.machine.slurm_jobs import SLURM, last_words
 from acceptance.machine.slurm_nodes import (
     PinFault,

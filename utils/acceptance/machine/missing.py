@@ -17,9 +17,9 @@ from typing import Any
 
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
 from acceptance.machine import externals, mpis, placement
+from acceptance.machine.mpis import loads_modules, prepared
 from acceptance.machine.partition_size import Size
 from acceptance.machine.placement import PlacementFault
-from acceptance.machine.prepared import loads_modules, prepared
 from acceptance.machine.spack import Spack
 from acceptance.suites import Suite, suite_of
 
