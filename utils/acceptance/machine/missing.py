@@ -5,6 +5,7 @@ Environments are dictionaries as ReFrame's configuration has them: `name`, `feat
 `modules`, `env_vars`; with what `acceptance.machine.prepared` takes of system and partition.
 """
 
+import contextlib
 import functools
 import os
 import re
@@ -77,41 +78,33 @@ def _archives(workspace: Workspace) -> Iterator[tuple[str, Path]]:
     mirror = os.environ.get("SPACK_MIRROR", "")
     folders = [Path(mirror).expanduser()] if mirror and "://" not in mirror else []
     for folder in [*folders, workspace.spack / "sources"]:
-        yield from ((_first_folder(path), path) for path in folder.glob(_KEPT))
+        for path in folder.glob(_KEPT):
+            yield next(_members(path), "").split("/")[0], path
 
 
 def _numbers(name: str) -> list[int]:
     return [int(digits) for digits in re.findall(r"\d+", name)]
 
 
-def _first_folder(path: Path) -> str:
-    try:
-        with tarfile.open(path) as archive:
-            first = archive.next()
-            return first.name.split("/")[0] if first else ""
-    except (OSError, EOFError, tarfile.TarError):
-        return ""  # no archive that this program reads
+def _members(source: str | Path) -> Iterator[str]:
+    """Yield the names in an archive, or a folder; none of what this program cannot read."""
+    with contextlib.suppress(OSError, EOFError, tarfile.TarError):
+        if os.path.isdir(source):
+            yield from (f"./{name}" for name in os.listdir(source))
+            return
+        with tarfile.open(source) as archive:
+            for member in archive:
+                yield member.name
 
 
+@functools.cache
 def release_of_npb(source: str) -> str:
     """Return the release of NPB, 3.4 or 3.3, that a source has: a folder, or an archive.
 
     Each has a folder for MPI that is named by the release; empty where neither is there.
     """
-    has = {name.split("/")[1] for name in _names(source) if "/" in name}
+    has = {name.split("/")[1] for name in _members(source) if "/" in name}
     return next((release for release in ("3.4", "3.3") if f"NPB{release}-MPI" in has), "")
-
-
-@functools.cache
-def _names(source: str) -> list[str]:
-    """Return the names in a folder, or in an archive, each below that folder or the archive's."""
-    try:
-        if os.path.isdir(source):
-            return [f"./{name}" for name in os.listdir(source)]
-        with tarfile.open(source) as archive:
-            return archive.getnames()
-    except (OSError, EOFError, tarfile.TarError):
-        return []
 
 
 def source_of(environment: Mapping[str, Any], suite: str) -> str:
