@@ -5,7 +5,8 @@ import json
 import msgspec
 import pytest
 
-from acceptance.verdict import Problem, Status, SuiteUse, Unprovided, Verdict, merged
+from acceptance.machine import NoCase
+from acceptance.verdict import Problem, Status, SuiteUse, Verdict, merged
 from acceptance.verdict.model import Unselected
 
 
@@ -53,7 +54,7 @@ def test_several_runs_have_the_worst_verdict_and_the_sum_of_what_they_did():
     second.system, third.system = "made", "other"
     second.fail("lost", "a warning")
     third.fail("lost", "a warning")
-    third.unprovided.append(Unprovided("npb.py", "r"))
+    third.unprovided.append(NoCase("npb.py", "r"))
     whole = merged([first, second, third])
     assert (whole.status, whole.session, whole.system) == (Status.FAILED, "a b c", "made")
     assert (whole.selected, whole.passed, whole.judged, whole.recorded) == (
@@ -68,7 +69,7 @@ def test_several_runs_have_the_worst_verdict_and_the_sum_of_what_they_did():
     ]
     # What all of them say is said once.
     assert whole.problems == [Problem("lost", "a warning")]
-    assert whole.unprovided == [Unprovided("npb.py", "r")]
+    assert whole.unprovided == [NoCase("npb.py", "r")]
 
 
 def test_a_check_file_is_left_out_only_if_no_run_has_it():
@@ -77,7 +78,7 @@ def test_a_check_file_is_left_out_only_if_no_run_has_it():
     links.not_selected = [Unselected(name, "--mode=maintenance") for name in names]
     suite = Verdict(check_files=["imb.py"])
     suite.not_selected = [Unselected("osu.py", "-n PingPong")]
-    whole = merged([links, suite, Verdict(unprovided=[Unprovided("npb.py", "no compiler")])])
+    whole = merged([links, suite, Verdict(unprovided=[NoCase("npb.py", "no compiler")])])
     assert whole.check_files == ["fabric.py", "imb.py"]
     assert whole.not_selected == [Unselected("osu.py", "--mode=maintenance")]
     assert whole.files_not_run == ["npb.py", "osu.py"]

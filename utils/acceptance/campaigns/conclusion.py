@@ -21,7 +21,7 @@ from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, Progre
 from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS, NODES, NODES_AGAIN, OWN
 from acceptance.core.paths import Workspace
 from acceptance.ledger import Ledger, ResultsFault, Session
-from acceptance.machine import configured_size, slurm_nodes
+from acceptance.machine import NoCase, configured_size, slurm_nodes
 from acceptance.nodes import partners
 from acceptance.references import ReferenceFault
 from acceptance.rfm import SiteFault, configuration, last_run, marks
@@ -30,7 +30,6 @@ from acceptance.verdict import (
     WORDS,
     Repetition,
     Status,
-    Unprovided,
     Verdict,
     VerdictFault,
     compare,
@@ -244,7 +243,7 @@ def _judge_steps(
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
     missing = Verdict(
         unprovided=[
-            Unprovided(Path(path).name, step.reason, step.remedy)
+            NoCase(Path(path).name, step.reason, step.remedy)
             for step in state.steps
             if step.state == NOT_PROVIDED
             for path in step.files

@@ -12,9 +12,10 @@ import re
 import shutil
 import tarfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
 from acceptance.machine import externals, mpis, placement
@@ -132,33 +133,33 @@ _SIZE = (
 RESUME = "see why Slurm gives them no jobs (sinfo -R), and resume them"
 
 
-@dataclass(frozen=True)
-class NoCase:
-    """A check file (its stem) without a case on a partition: why, and what to do if it shall.
+class NoCase(Struct, frozen=True, forbid_unknown_fields=True):
+    """A check file without a case, why, and what to do if it shall have one.
 
-    `promised`: an environment has its suite, so that somebody should do something.
+    With a `partition` it has none there, else nowhere. `promised`: an environment has its suite, so
+    that somebody should do something.
     """
 
     check: str
-    partition: str
     reason: str
     remedy: str = ""
+    partition: str = ""
     promised: bool = False
 
-    def __str__(self) -> str:
-        """Say it in a line."""
-        todo = f" ({self.remedy})" if self.promised and self.remedy else ""
-        return f"{self.check}.py: no case on {self.partition}: {self.reason}{todo}"
+    @property
+    def name(self) -> str:
+        """Return what has no case: `osu.py`, `osu.py on system:partition`."""
+        return f"{self.check} on {self.partition}" if self.partition else self.check
 
 
 def no_cases_line(found: Iterable[NoCase]) -> str:
     """Say in a line which check files give no case where; the doctor has the reasons."""
-    checks: dict[str, list[str]] = {}
+    checks: dict[str, set[str]] = {}
     for each in found:
-        checks.setdefault(each.partition, []).append(f"{each.check}.py")
+        checks.setdefault(each.partition, set()).add(each.check)
     places: dict[str, list[str]] = {}
     for partition, names in checks.items():
-        places.setdefault(", ".join(sorted({*names})), []).append(partition)
+        places.setdefault(", ".join(sorted(names)), []).append(partition)
     parts = "; of ".join(f"{names} on {', '.join(where)}" for names, where in places.items())
     return f"no case of {parts}; acceptance doctor says why"
 
@@ -182,27 +183,28 @@ def no_case(
     `verified`: ranks can tell there where they stand (`verify_placement`). `simulated`: SimGrid
     runs its jobs.
     """
+    file = f"{check}.py"
     if simulated and not any(mpi_of(each) == "simgrid" for each in environments):
         reason = f"it is simulated, and there is no SimGrid here ({GET_SIMGRID})"
-        return NoCase(check, partition, reason)
+        return NoCase(file, reason, "", partition)
     if simulated and check in _NOT_SIMULATED:
-        return NoCase(check, partition, _NOT_SIMULATED[check])
+        return NoCase(file, _NOT_SIMULATED[check], "", partition)
     if not environments:
-        return NoCase(check, partition, "it has no environment", 'name one in its "environs"', True)
+        return NoCase(file, "it has no environment", 'name one in its "environs"', partition, True)
     suite = suite_of(check)
     if suite is None:
         return None
     having = [each for each in environments if suite.key in each.get("features", ())]
     if not having:
         lacking = not_simulated(suite) if simulated else not_provided(suite)
-        return NoCase(check, partition, *lacking)
+        return NoCase(file, *lacking, partition)
     names = ", ".join(each["name"] for each in having)
     reason, remedy, promised = _of_size(size), "", True
     if size.unknown:
         remedy = RESUME if size.there else _SIZE
     elif not reason:
         reason, promised = _of_kind(check, suite, size, having, verified, names), False
-    return NoCase(check, partition, reason, remedy, promised) if reason else None
+    return NoCase(file, reason, remedy, partition, promised) if reason else None
 
 
 def _of_size(size: Size) -> str:

@@ -16,7 +16,6 @@ from acceptance.verdict.model import (
     Problem,
     Status,
     SuiteUse,
-    Unprovided,
     Verdict,
     merged,
 )

@@ -11,9 +11,9 @@ from acceptance.ledger import Case
 from acceptance.ledger.session_schema import node_of_case
 from acceptance.machine import NONE_UP, RESUME, NoCase, no_cases_line
 from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
-from acceptance.site import in_words, unmet_rows, without_case
+from acceptance.site import everywhere, unmet_rows, without_case
 from acceptance.suites import SUITES, suite_of
-from acceptance.verdict.model import Unprovided, Unselected, Verdict
+from acceptance.verdict.model import Unselected, Verdict
 
 
 def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
@@ -34,7 +34,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
             reasons += _judge_check_file(verdict, path, places, _why(path.stem, run, away))
         elif not cases and all(away.values()) and suite_of(path.stem):
             text = "; ".join(f"{place}: {reason}" for place, reason in away.items())
-            verdict.unprovided.append(Unprovided(path.name, text, RESUME))
+            verdict.unprovided.append(NoCase(path.name, text, RESUME))
         elif not places:
             verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
     told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
@@ -76,7 +76,7 @@ def _judge_check_file(
             str(path),
         )
     elif not places and not promised:
-        verdict.unprovided.append(Unprovided(path.name, *in_words(reasons)))
+        verdict.unprovided.append(everywhere(reasons))
     else:
         for each in reasons:
             if each.promised:
@@ -84,9 +84,7 @@ def _judge_check_file(
                 text = f"{path}: gave no case on {each.partition}: {each.reason}{todo}"
                 verdict.fail("check-without-case", text, str(path), each.partition)
             else:
-                verdict.unprovided.append(
-                    Unprovided(path.name, each.reason, each.remedy, each.partition)
-                )
+                verdict.unprovided.append(each)
     return reasons
 
 
@@ -141,7 +139,7 @@ def _why(check: str, run: LoggedRun, away: Mapping[str, str]) -> list[NoCase | N
     except SiteFault:
         return []
     then = [
-        NoCase(check, place, reason, RESUME, True) if reason and suite_of(check) else None
+        NoCase(f"{check}.py", reason, RESUME, place, True) if reason and suite_of(check) else None
         for place, reason in away.items()
     ]
     return [now or before for now, before in zip_longest(why, then)]
