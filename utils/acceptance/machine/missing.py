@@ -245,20 +245,15 @@ def not_simulated(suite: Suite) -> tuple[str, str]:
 
 
 def not_provided(suite: Suite) -> tuple[str, str]:
-    """Say that nothing provides a suite, and in a sentence of its own how that changes."""
-    found, remedy = missing(suite)
-    return (found, remedy) if installed(suite) else (f"{found} here", f"get it with: {remedy}")
-
-
-def missing(suite: Suite) -> tuple[str, str]:
     """Return what there is of a suite that no environment provides, and what to do."""
-    program = installed(suite)
-    if program is None:
-        return f"nothing provides {suite.title}", left_to_do(suite)
+    paths = (shutil.which(program) for program in suite.programs)
+    if not (program := next(filter(None, paths), None)):
+        return f"nothing provides {suite.title} here", f"get it with: {left_to_do(suite)}"
     return (
         f"{program} is there, but no environment here names it",
         f'write "{suite.key}" into the `features` of the environment of the MPI that it was built '
-        f'with, and "{suite.key}": "{program.parent}" into "suites" of its `extras` ({CONFIGURED})',
+        f'with, and "{suite.key}": "{Path(program).parent}" into "suites" of its `extras` '
+        f"({CONFIGURED})",
     )
 
 
@@ -276,12 +271,6 @@ def already_there() -> list[str]:
         "spack": Spack.find(Workspace.of()),
     }
     return [name for name, what in found.items() if what]
-
-
-def installed(suite: Suite) -> Path | None:
-    """Return a program of a suite that is on PATH; None where there is none."""
-    paths = (shutil.which(program) for program in suite.programs)
-    return next((Path(path) for path in paths if path), None)
 
 
 def builds(environment: Environment) -> bool:
@@ -368,40 +357,49 @@ def _other_mpi(environment: Environment) -> str:
 
 
 def broken_promise(environment: Environment, suite: Suite) -> str:
-    """Say why a suite cannot be run, though an environment names it in its features.
+    """Say why a suite cannot be run, though an environment names it in its features; else empty."""
+    _, fault = provision(environment, suite)
+    names = f"the environment {environment['name']} names {suite.key} in its `features`"
+    return fault and f"{names}, but {fault}"
 
-    Its modules do not load, nothing of the suite is there, or its MPI is another than is stated.
-    Empty where all is well, and where Spack builds it.
+
+def provision(environment: Environment, suite: Suite) -> tuple[str, str]:
+    """Return what provides a suite to an environment that names it, and why it cannot be run.
+
+    One of them is empty. Its modules do not load, nothing of the suite is there, or its MPI is
+    another than is stated; Spack builds it when it is needed.
     """
-    says = f"the environment {environment['name']} names {suite.key} in its `features`"
-    looked_at = _is_prepared(environment, suite.key)
-    if builds(environment):
-        looked_at = loads_modules(environment)
+    folder, source = folder_of(environment, suite.key), source_of(environment, suite.key)
+    ours, by_spack = compiles(environment, suite), builds(environment)
+    looked_at = loads_modules(environment) or not (by_spack or folder)
     if looked_at and (fault := prepared(environment).fault):
-        return f"{says}, but {fault}"
-    if builds(environment):
-        return ""
-    if source := source_of(environment, suite.key):
-        return "" if os.path.exists(source) else f"{says}, but there is no source {source}"
-    folder = folder_of(environment, suite.key)
-    faults = []
-    ours = compiles(environment, suite)
-    for program in (compiler_of(environment, suite),) if ours else suite.programs:
-        try:
-            program_of(environment, suite.key, program)
-        except FileNotFoundError as err:
-            faults.append(err)
-        else:
-            other = _other_mpi(environment) if looked_at else ""
-            return other and f"{says}, but {other}"
-    if not folder and not ours:
-        return (
-            f'{says}, but not in its `extras` where {suite.title} is: "suites": '
-            f'{{"{suite.key}": "<folder>"}}{"".join(f"; {each}" for each in faults[:1])}'
-        )
-    if faults:
-        return f"{says}, but {faults[0]}"
-    return "" if os.path.isdir(folder) else f"{says}, but there is no folder {folder}"
+        return "", fault
+    if by_spack:
+        return "built by Spack when it is needed", ""
+    if source:
+        fault = "" if os.path.exists(source) else f"there is no source {source}"
+        return f"built from {source} when it is needed", fault
+    names, lacking = (compiler_of(environment, suite),) if ours else suite.programs, ""
+    try:
+        programs = [program_of(environment, suite.key, name) for name in names]
+    except FileNotFoundError as err:
+        programs, lacking = [], str(err)
+    if not (folder or ours or programs):
+        example = f'"suites": {{"{suite.key}": "<folder>"}}'
+        fault = f"not in its `extras` where {suite.title} is: {example}"
+        return "", "; ".join(filter(None, (fault, lacking)))
+    if lacking:
+        return "", lacking
+    if looked_at and programs and (other := _other_mpi(environment)):
+        return "", other
+    if ours:
+        return f"compiled by {programs[0]} when it is needed", ""
+    if not (programs or os.path.isdir(folder)):
+        return "", f"there is no folder {folder}"
+    place = programs[0] if programs else Path(folder)
+    software = software_of(environment, suite.key, place)
+    told = [software[key] for key in ("modules", "mpi") if key in software]
+    return ", ".join([str(place), *told]), ""
 
 
 def launch_fault(environment: Environment, launcher: str, verified: bool) -> str:

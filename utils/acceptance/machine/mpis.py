@@ -110,7 +110,6 @@ def find(environ: Mapping[str, str] = os.environ) -> Modules | None:
         return Modules(command, "lmod", "Lmod")
     for command in (
         environ.get("MODULES_CMD"),
-        f"{environ['MODULESHOME']}/libexec/modulecmd.tcl" if environ.get("MODULESHOME") else None,
         shutil.which("modulecmd", path=environ.get("PATH")),
     ):
         if command and Path(command).is_file():

@@ -23,19 +23,13 @@ from acceptance.machine import (
     Spack,
     broken_promise,
     builds,
-    compiler_of,
-    compiles,
     configured_size,
-    folder_of,
     launch_fault,
     left_to_do,
-    missing,
+    not_provided,
     not_simulated,
-    prepared,
-    program_of,
+    provision,
     slurm_jobs,
-    software_of,
-    source_of,
     stated_of,
     usable_cores,
 )
@@ -291,35 +285,16 @@ def _suite(
                 where = f"{environment['name']} on {system['name']}:{partition['name']}"
                 yield _provided(suite, environment, where, spack)
     if not provided:
-        lacking = not_simulated(suite) if _is_simulated(system) else missing(suite)
+        lacking = not_simulated(suite) if _is_simulated(system) else not_provided(suite)
         yield Examined(suite.title, MISSING, *lacking)
 
 
 def _provided(
     suite: Suite, environment: dict[str, Any], where: str, spack: Spack | None
 ) -> Examined:
-    fault, found = broken_promise(environment, suite), ""
+    fault = broken_promise(environment, suite)
     if builds(environment) and not (fault or spack):
         return row(suite.title, "", f"{where}: no Spack to build it", _GET_SPACK, MISSING)
-    try:
-        found = "" if fault else _found(suite, environment)
-    except FileNotFoundError as err:
-        fault = str(err)
+    found = f"{where}: {provision(environment, suite)[0]}"
     remedy = f"correct the environment ({CONFIGURED}), or get the suite: {left_to_do(suite)}"
-    return row(suite.title, f"{where}: {found}", fault and f"{where}: {fault}", remedy)
-
-
-def _found(suite: Suite, environment: dict[str, Any]) -> str:
-    """Say what provides a suite, or builds it; raises FileNotFoundError for a lacking program."""
-    if builds(environment):
-        return "built by Spack when it is needed"
-    if source := source_of(environment, suite.key):
-        return f"built from {source} when it is needed"
-    if compiles(environment, suite):
-        compiler = prepared(environment).program(compiler_of(environment, suite))
-        return f"compiled by {compiler} when it is needed"
-    programs = [program_of(environment, suite.key, program) for program in suite.programs]
-    place = next(iter(programs), Path(folder_of(environment, suite.key)))
-    software = software_of(environment, suite.key, place)
-    told = [software[key] for key in ("modules", "mpi") if key in software]
-    return ", ".join([str(place), *told])
+    return row(suite.title, found, fault and f"{where}: {fault}", remedy)

@@ -90,7 +90,7 @@ def prepare_system(request: Request) -> Written:
     else:
         plan = _of_cluster(request, search)
     text = system_file.text(plan)
-    _try(text, request.workspace.var / "init-site" / paths[0].name, plan)
+    _try(text, plan.name)
     return Written(plan, {paths[0]: text, paths[1]: _packages(plan, request.workspace)})
 
 
@@ -249,23 +249,13 @@ def _external(mpi: InstalledMpi) -> dict[str, Any]:
     return external
 
 
-def _try(text: str, part: Path, plan: Plan) -> None:
-    """Load the text as config/settings.py does; raises InitFault where that cannot be."""
-    folder = part.parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        names = runpy.run_path(str(part))
-        for partition in names["SYSTEM"]["partitions"]:
+def _try(text: str, name: str) -> None:
+    """Run the text as config/settings.py does; raises InitFault where that cannot be."""
+    names: dict[str, Any] = {}
+    exec(compile(text, f"{name}.py", "exec"), names)
+    for partition in names["SYSTEM"]["partitions"]:
+        try:
             if facts := partition["extras"].get("fabric"):
                 Facts.read(facts)
-    except OSError as err:
-        raise InitFault(
-            f"{folder}: {err.strerror or err}; ACCEPTANCE_VAR names another folder"
-        ) from None
-    except FabricFault as err:
-        raise InitFault(f"the fabric of {plan.name}, as it was found, cannot be: {err}") from None
-    finally:
-        part.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+        except FabricFault as err:
+            raise InitFault(f"the fabric of {name}, as it was found, cannot be: {err}") from None
