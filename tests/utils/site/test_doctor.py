@@ -124,8 +124,8 @@ def test_a_suite_that_is_nowhere_is_to_be_got(bare, monkeypatch, tmp_path):
     assert (row.state, row.found) == (MISSING, "nothing provides HPC Challenge here")
     assert row.remedy == (
         "get it with: Debian: hpcc openmpi-bin; or an MPI and a BLAS (Debian: openmpi-bin "
-        "libopenmpi-dev libopenblas-dev), then make spack, then make run ACCEPTANCE_BUILD=hpcc; or name the "
-        "folder of hpcc in the `extras` of an environment in config/systems/"
+        "libopenmpi-dev libopenblas-dev), then make spack, then make run ACCEPTANCE_BUILD=hpcc; or "
+        "name the folder of hpcc in the `extras` of an environment in config/systems/"
     )
     assert not_provided(SUITES["hpcc"]) == (row.found, row.remedy)
     here += ["spack", "mpi"]
