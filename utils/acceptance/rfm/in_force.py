@@ -79,7 +79,10 @@ def _is_clones(files: Sequence[Path]) -> bool:
     """Tell whether these keep everything where the clone's own configuration does."""
     if not files or files[0].resolve() != _OWN:
         return False
+    if not files[1:]:
+        return True
     try:
+        configuration.load(files)  # in their order: what one imports may set a variable
         return not any(_SECTIONS & {*configuration.said_by(path)} for path in files[1:])
     except configuration.SiteFault:  # ReFrame says what is wrong with it
         return False
