@@ -89,7 +89,12 @@ def _summary(written: Written) -> list[str]:
     plan = written.plan
     rows = [("system", f"{plan.name}: {plan.descr}")]
     if plan.cluster:
-        rows.append(("Slurm", f"{plan.cluster.version}, scheduler {plan.cluster.scheduler}"))
+        rows.append(
+            (
+                "Slurm",
+                f"{plan.cluster.config.get('SLURM_VERSION', '')}, scheduler {plan.cluster.scheduler}",
+            )
+        )
     else:
         rows.append(("no Slurm", plan.alone))
     for kind in plan.kinds:

@@ -17,7 +17,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -295,7 +295,7 @@ def mpi_on_path(path: str, variables: Mapping[str, str] = os.environ) -> Install
     return None
 
 
-def plugin(mpi: str, plugins: tuple[str, ...]) -> str:
+def plugin(mpi: str, plugins: Sequence[str]) -> str:
     """Return the plugin with which srun starts an MPI; empty where it has none that does."""
     for kind in _STARTS[mpi]:
         if kind in plugins:

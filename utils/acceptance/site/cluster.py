@@ -8,7 +8,7 @@ import grp
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from acceptance.core import machine
@@ -17,7 +17,7 @@ from acceptance.core.text import legal_name
 from acceptance.machine import slurm_jobs, slurm_nodes
 from acceptance.machine.slurm_nodes import PartitionRecord, SlurmFault, SlurmNode
 from acceptance.site import fabric_of_node
-from acceptance.site.fabric_of_node import Fabric, Probe
+from acceptance.site.fabric_of_node import Fabric
 
 #: How many nodes of a partition are looked at; sites with a feature for each rack have many kinds.
 MAX_LOOKS = 8
@@ -35,20 +35,24 @@ class Refused(SlurmFault):
 class Cluster:
     """A cluster as Slurm has it; `plugins` are those of `srun --mpi=list`."""
 
-    name: str
-    version: str
-    controllers: tuple[str, ...]
-    nodes: tuple[SlurmNode, ...]
-    partitions: tuple[PartitionRecord, ...]
-    plugins: tuple[str, ...]
+    config: Mapping[str, str]
+    nodes: list[SlurmNode]
+    partitions: list[PartitionRecord]
+    plugins: list[str]
     #: Why sacct does not answer; empty where it does.
     no_accounting: str
-    #: What jobs must have, such as `associations`; empty for nothing.
-    enforced: str
-    #: Whether a job has to ask for memory, as it otherwise gets a share only.
-    counts_memory: bool
-    #: The account that this user's jobs are charged to, as Slurm's own variables name it.
-    account: str
+
+    @property
+    def controllers(self) -> list[str]:
+        """Return the hosts of its controllers."""
+        keys = (key for key in self.config if key.startswith("SlurmctldHost"))
+        hosts = (self.config.get(key, "") for key in (*keys, "ControlMachine"))
+        return [host.partition("(")[0] for host in hosts if host]
+
+    @property
+    def counts_memory(self) -> bool:
+        """Tell whether a job has to ask for memory, as it otherwise gets a share only."""
+        return "MEMORY" in self.config.get("SelectTypeParameters", "").upper()
 
     @property
     def scheduler(self) -> str:
@@ -78,20 +82,8 @@ def ask() -> Cluster:
     mpis = machine.run(["srun", "--mpi=list"], slurm_nodes.PATIENCE)
     if mpis.status is None:
         raise SlurmFault(f"srun --mpi=list: {mpis.fault}")
-    hosts = [value for key, value in config.items() if key.startswith("SlurmctldHost")]
-    hosts.append(config.get("ControlMachine", ""))
-    return Cluster(
-        name=config.get("ClusterName", ""),
-        version=config.get("SLURM_VERSION", ""),
-        controllers=tuple(host.partition("(")[0] for host in hosts if host),
-        nodes=tuple(nodes),
-        partitions=tuple(partitions),
-        plugins=tuple(slurm_nodes.mpi_plugins(mpis.out + mpis.err)),
-        no_accounting=slurm_jobs.accounting_fault(),
-        enforced=config.get("AccountingStorageEnforce", ""),
-        counts_memory="MEMORY" in config.get("SelectTypeParameters", "").upper(),
-        account=_account(),
-    )
+    plugins = slurm_nodes.mpi_plugins(mpis.out + mpis.err)
+    return Cluster(config, nodes, partitions, plugins, slurm_jobs.accounting_fault())
 
 
 def choose(
@@ -113,9 +105,10 @@ def choose(
     for partition in cluster.partitions:
         if chosen and partition.name not in chosen:
             continue
+        reason = _why_not(cluster, partition, mine)
         if partition.hidden and not chosen:
-            left.append(f"{partition.name}: it is hidden; --partition {partition.name} takes it")
-        elif reason := _why_not(cluster, partition, mine):
+            reason = f"it is hidden; --partition {partition.name} takes it"
+        if reason:
             left.append(f"{partition.name}: {reason}")
         else:
             usable.append(partition)
@@ -150,7 +143,7 @@ def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
     command = [
         "srun", "--quiet", "--nodes=1", "--ntasks=1", "--mpi=none", "--time=2", "--chdir=/tmp",
         "--job-name=init-site", f"--partition={partition}", f"--nodelist={node}",
-        f"--immediate={PATIENCE}", *([f"--account={_account()}"] if _account() else []),
+        f"--immediate={PATIENCE}", *([f"--account={account()}"] if account() else []),
         "sh", "-s", "--", *arguments,
     ]  # fmt: skip
     done = machine.run(command, PATIENCE + 60, env=_outside_jobs(), text=script)
@@ -170,7 +163,8 @@ def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
     raise Refused(message)
 
 
-def _account() -> str:
+def account() -> str:
+    """Return the account that this user's jobs are charged to, as Slurm's own variables name it."""
     return os.environ.get("SLURM_ACCOUNT") or os.environ.get("SBATCH_ACCOUNT") or ""
 
 
@@ -196,10 +190,9 @@ def _groups() -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Look:
-    """What a look at a node gave; `fault` is why there was none, and then nothing is known."""
+    """What a look at a node gave; `fault` is why there was none: then its fabric has no node."""
 
     node: SlurmNode
-    probe: Probe | None = None
     fabric: Fabric = field(default_factory=Fabric)
     fault: str = ""
     refused: bool = False
@@ -255,17 +248,17 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
     ordered = sorted(classes.values(), key=len, reverse=True)
     looks = [look_at_one(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
     refusals = [look.fault for look in looks if look.refused]
-    if refusals and not any(look.probe for look in looks):
+    if refusals and not any(look.fabric.node for look in looks):
         raise Refused(refusals[0])
     looks += [Look(alike[0], fault="not looked at") for alike in ordered[MAX_LOOKS:]]
     groups: dict[object, list[Alike]] = {}
     known: dict[Hardware, object] = {}
     # Those that were looked at come first: the others are taken to be like one of them.
     pairs = zip(ordered, looks, strict=True)
-    for alike, look in sorted(pairs, key=lambda pair: pair[1].probe is None):
+    for alike, look in sorted(pairs, key=lambda pair: not pair[1].fabric.node):
         same = _hardware(alike[0])
         key = known.get(same, same)
-        if look.probe:
+        if look.fabric.node:
             # Two that say different things are two kinds, even where neither is a fact.
             key = same, tuple(sorted(look.fabric.facts.items())), look.fabric.link
             known.setdefault(same, key)
@@ -281,10 +274,9 @@ def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Loo
     node = ready[0]
     try:
         output = run_on(node.name, partition, fabric_of_node.script(), paths)
-        probe = fabric_of_node.read(output, node.address, node.name)
+        return Look(node, fabric_of_node.read(output, node.address, node.name))
     except (SlurmFault, ParseError) as err:
         return Look(node, fault=str(err), refused=isinstance(err, Refused))
-    return Look(node, probe, fabric_of_node.fabric(probe))
 
 
 def _named(
@@ -301,8 +293,8 @@ def _named(
             others = [node for node in everyone if node not in nodes]
             suffix, access = _selection(nodes, others, number)
             name = f"{plain}-{suffix}"
-        if looked.probe:
-            taken = [node.name for alike, look in group if not look.probe for node in alike]
+        if looked.fabric.node:
+            taken = [node.name for alike, look in group if not look.fabric.node for node in alike]
         most = partition.most_nodes
         yield Kind(name, partition.name, tuple(nodes), looked, access, tuple(taken), most)
 

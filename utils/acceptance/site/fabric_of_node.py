@@ -36,34 +36,24 @@ _SOFTWARE = re.compile(r"(br|virbr|docker|veth|vnet|tap|tun|lo|cni|flannel|cali|
 _NEED = "technology, rate, lanes, pcie, pcie_lanes, device (config/README.md)"
 
 
-@dataclass(frozen=True)
-class Probe:
-    """What a machine said: its links, the way to Slurm's address, and the paths that it sees."""
-
-    node: NodeLinks
-    #: The interface over which the node reaches the network of its own address; empty: not known.
-    control: str
-    seen: frozenset[str]
-
-
 def script() -> str:
     """Return the script; it takes paths as arguments."""
     return _SCRIPT.format(link=link_report.SCRIPT.read_text(encoding="utf-8"))
 
 
-def here(paths: list[str]) -> Probe:
-    """Look at this machine; raises ParseError when it cannot be understood."""
+def here(paths: list[str]) -> "Fabric":
+    """Look at this machine, which no job looked at; raises ParseError for what is not understood."""
     done = machine.run(["sh", "-s", "--", *paths], timeout=60, text=script())
     if done.fault:
         raise ParseError("link.sh", done.fault)
-    return read(done.out, "", "this machine")
+    return read(done.out, "", "this machine", own=True)
 
 
-def read(text: str, address: str, source: str) -> Probe:
+def read(text: str, address: str, source: str, *, own: bool = False) -> "Fabric":
     """Read what the script printed; `address` is the IPv4 address that Slurm has of the node.
 
     Lines before the first mark are those of prologs and profiles. Raises ParseError when a part is
-    missing or cannot be read.
+    missing or cannot be read. `own` is as in `_fabric`.
     """
     parts: dict[str, list[str]] = {}
     for line in text.splitlines():
@@ -73,11 +63,11 @@ def read(text: str, address: str, source: str) -> Probe:
             part.append(line)
     if missing := [name for name in ("links", "route", "paths", "end") if name not in parts]:
         raise ParseError(source, f"the output is cut off: no part {missing[0]!r}")
-    return Probe(
-        link_report.parse("\n".join(parts["links"]) + "\n", source),
-        _interface(parts["route"], address),
-        frozenset(line.removeprefix("yes ") for line in parts["paths"] if line[:4] == "yes "),
-    )
+    node = link_report.parse("\n".join(parts["links"]) + "\n", source)
+    made = _fabric(node, _interface(parts["route"], address), own)
+    made.node = node.name or source
+    made.seen = frozenset(line[4:] for line in parts["paths"] if line.startswith("yes "))
+    return made
 
 
 def _interface(lines: list[str], address: str) -> str:
@@ -108,7 +98,7 @@ class Fabric:
     """The facts of a fabric for `extras["fabric"]`, and what makes MPIs take it.
 
     `notes` say where the facts come from, `todo` what a human must fill in, `link` what the link
-    says of itself.
+    says of itself. `node` was looked at, and has `seen` these paths.
     """
 
     facts: dict[str, str | int] = field(default_factory=dict)
@@ -116,6 +106,8 @@ class Fabric:
     notes: list[str] = field(default_factory=list)
     todo: list[str] = field(default_factory=list)
     link: str = ""
+    node: str = ""
+    seen: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -135,14 +127,13 @@ class _Link:
         return -self.mbps, self.rank, natural(self.name)
 
 
-def fabric(probe: Probe, *, own: bool = False) -> Fabric:
+def _fabric(node: NodeLinks, control: str, own: bool) -> Fabric:
     """Return the facts of the fastest link of a node that is up.
 
     Without any hardware (containers, namespaces) the speed of an interface is whatever its driver
-    says, and no fact: then one comes first that does not lead to Slurm's own address. Of the `own`
-    machine, which no job looked at, such an interface may be anybody's, and none is taken.
+    says, and no fact: then one comes first that does not lead to Slurm's own address (`control`,
+    empty: not known). Of the `own` machine, which no job looked at, such an interface may be anybody's, and none is taken.
     """
-    node = probe.node
     blind = [
         f"the node's /sys/class/{name} cannot be read: what is in there is missing here"
         for name, how in node.classes.items()
@@ -155,7 +146,7 @@ def fabric(probe: Probe, *, own: bool = False) -> Fabric:
     if virtual:
         links = sorted(
             _interfaces(node, physical=False),
-            key=lambda link: (link.name == probe.control, link.order),
+            key=lambda link: (link.name == control, link.order),
         )
     if not links:
         return Fabric(todo=[f"no link is up that tells its speed: {_NEED}", *blind])
@@ -163,8 +154,8 @@ def fabric(probe: Probe, *, own: bool = False) -> Fabric:
     made = Fabric(notes=[f"the fastest link that is up: {first.text}"], link=first.text)
     if virtual:
         made.notes = [f"no link is hardware; taken: {first.text}"]
-        if probe.control in [link.name for link in others]:
-            made.notes[0] += f", as Slurm itself takes {probe.control}"
+        if control in [link.name for link in others]:
+            made.notes[0] += f", as Slurm itself takes {control}"
     if others:
         made.notes.append("also up: " + "; ".join(link.text for link in others))
     _state_rate(made, first)

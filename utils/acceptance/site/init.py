@@ -168,7 +168,7 @@ def _of_cluster(request: Request, search: MpiSearch) -> Plan:
     if not kinds:
         raise SlurmFault("no partition can be used: " + "; ".join(left))
     kinds = _with_names([_or_here(kind, paths) for kind in kinds])
-    looks = [kind.looked for kind in kinds if kind.looked.probe and not kind.looked.fault]
+    looks = [kind.looked for kind in kinds if kind.looked.fabric.node and not kind.looked.fault]
     shared, search = _all_see(looks, clone[0]), _on_nodes(search, looks)
     return Plan(request, search, asked, tuple(kinds), tuple(left), shared)
 
@@ -183,17 +183,14 @@ def _clone(workspace: Workspace) -> tuple[Path, ...]:
 def _all_see(looks: list[Look], path: Path) -> bool | None:
     if not looks:
         return None
-    return all(look.probe and os.fspath(path) in look.probe.seen for look in looks)
+    return all(os.fspath(path) in look.fabric.seen for look in looks)
 
 
 def _or_here(kind: Kind, paths: list[str]) -> Kind:
     """Take the links of this machine for a kind of node that could not be looked at."""
-    if kind.looked.probe:
-        return kind
-    with contextlib.suppress(ParseError, OSError):
-        here = fabric_of_node.here(paths)
-        fabric = fabric_of_node.fabric(here, own=True)
-        return replace(kind, looked=Look(kind.looked.node, here, fabric, kind.looked.fault))
+    if not kind.looked.fabric.node:
+        with contextlib.suppress(ParseError, OSError):
+            return replace(kind, looked=replace(kind.looked, fabric=fabric_of_node.here(paths)))
     return kind
 
 

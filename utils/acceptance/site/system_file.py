@@ -17,7 +17,7 @@ from acceptance.core.paths import Workspace
 from acceptance.core.text import WIDTH, plural, shortened
 from acceptance.machine import NODES, InstalledMpi, MpiSearch, plugin
 from acceptance.machine.slurm_nodes import SlurmNode
-from acceptance.site.cluster import Cluster, Kind
+from acceptance.site.cluster import Cluster, Kind, account
 
 _TEMPLATE = Path(__file__).with_name("system.py.j2")
 #: Patterns of host names; a site with more kinds of name writes its own.
@@ -73,7 +73,7 @@ class Plan:
         """Return what the system is, in a line."""
         if self.cluster is None:
             return f"the machine {socket.gethostname()}"
-        return f"Slurm cluster {self.cluster.name or '(without a name)'}"
+        return f"Slurm cluster {self.cluster.config.get('ClusterName') or '(without a name)'}"
 
     @property
     def hostnames(self) -> list[str]:
@@ -196,8 +196,8 @@ def processor(node: SlurmNode) -> dict[str, int]:
 def access(cluster: Cluster, kind: Kind) -> list[str]:
     """Return the options of jobs on a kind of node."""
     memory = ["--mem=0"] if cluster.counts_memory else []
-    account = [f"--account={cluster.account}"] if cluster.account else []
-    return [f"--partition={kind.partition}", *kind.access, *account, "--exclusive", *memory]
+    charged = [f"--account={account()}"] if account() else []
+    return [f"--partition={kind.partition}", *kind.access, *charged, "--exclusive", *memory]
 
 
 def access_notes(cluster: Cluster, kind: Kind) -> list[str]:
@@ -207,9 +207,10 @@ def access_notes(cluster: Cluster, kind: Kind) -> list[str]:
         notes.append("The nodes of this partition are of several kinds; these are the option's.")
     if cluster.counts_memory:
         notes.append("Jobs get no more memory than they ask for here; 0 is all of it.")
-    if cluster.enforced and kind.looked.fault and not cluster.account:
+    enforced = cluster.config.get("AccountingStorageEnforce", "")
+    if enforced and kind.looked.fault and not account():
         notes.append(
-            f'fill in: "--account=...", where jobs require one: Slurm enforces {cluster.enforced}.'
+            f'fill in: "--account=...", where jobs require one: Slurm enforces {enforced}.'
         )
     return notes
 
@@ -226,11 +227,11 @@ def nodes_note(plan: Plan, kind: Kind) -> str:
 def fabric_notes(plan: Plan, kind: Kind) -> list[str]:
     """Return where the facts of a fabric come from, and what of them is to fill in."""
     looked, fabric = kind.looked, kind.looked.fabric
-    if looked.probe and looked.node.name:
-        source = f"{plan.date}, link.sh on {looked.probe.node.name}: "
+    if fabric.node:
+        source = f"{plan.date}, link.sh on {fabric.node}: "
         if looked.fault:
             source = (
-                f"fill in: these are of {looked.probe.node.name}, where the command ran; no job "
+                f"fill in: these are of {fabric.node}, where the command ran; no job "
                 f"looked at the nodes ({looked.fault}). "
             )
     else:

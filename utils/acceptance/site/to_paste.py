@@ -140,12 +140,12 @@ def _look(partition: dict[str, Any], scheduler: str, ask_nodes: bool) -> Fabric:
     """Look at the links of this machine, or of a node of Slurm; nothing where it has none."""
     try:
         if scheduler == "local":
-            return fabric_of_node.fabric(fabric_of_node.here([]), own=True)
+            return fabric_of_node.here([])
         if scheduler not in SLURM or not ask_nodes:
             return Fabric(todo=[_NODE if scheduler in SLURM else "config/README.md has the keys"])
         access = partition.get("access", ())
         look = cluster.look_at_one(partition_option(access), partition_nodes(access), [])
-        return look.fabric if look.probe else Fabric(todo=[f"no node looked: {look.fault}"])
+        return look.fabric if look.fabric.node else Fabric(todo=[f"no node looked: {look.fault}"])
     except (ParseError, OSError, SlurmFault) as err:
         return Fabric(todo=[str(err)])
 

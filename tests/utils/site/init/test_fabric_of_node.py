@@ -7,7 +7,7 @@ from acceptance.site import fabric_of_node
 
 def fabric_of(sysfs, address="", route=""):
     said = f"== links\n{sysfs.text()}== route\n{route}== paths\n== end\n"
-    return fabric_of_node.fabric(fabric_of_node.read(said, address, "node17"))
+    return fabric_of_node.read(said, address, "node17")
 
 
 def test_the_fastest_link_that_is_up_is_the_fabric(slurm):
