@@ -89,12 +89,8 @@ def _summary(written: Written) -> list[str]:
     plan = written.plan
     rows = [("system", f"{plan.name}: {plan.descr}")]
     if plan.cluster:
-        rows.append(
-            (
-                "Slurm",
-                f"{plan.cluster.config.get('SLURM_VERSION', '')}, scheduler {plan.cluster.scheduler}",
-            )
-        )
+        version = plan.cluster.config.get("SLURM_VERSION", "")
+        rows.append(("Slurm", f"{version}, scheduler {plan.cluster.scheduler}"))
     else:
         rows.append(("no Slurm", plan.alone))
     for kind in plan.kinds:

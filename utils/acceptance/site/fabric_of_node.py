@@ -36,20 +36,37 @@ _SOFTWARE = re.compile(r"(br|virbr|docker|veth|vnet|tap|tun|lo|cni|flannel|cali|
 _NEED = "technology, rate, lanes, pcie, pcie_lanes, device (config/README.md)"
 
 
+@dataclass
+class Fabric:
+    """The facts of a fabric for `extras["fabric"]`, and what makes MPIs take it.
+
+    `notes` say where the facts come from, `todo` what a human must fill in, `link` what the link
+    says of itself. `node` was looked at, and has `seen` these paths.
+    """
+
+    facts: dict[str, str | int] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    todo: list[str] = field(default_factory=list)
+    link: str = ""
+    node: str = ""
+    seen: frozenset[str] = frozenset()
+
+
 def script() -> str:
     """Return the script; it takes paths as arguments."""
     return _SCRIPT.format(link=link_report.SCRIPT.read_text(encoding="utf-8"))
 
 
-def here(paths: list[str]) -> "Fabric":
-    """Look at this machine, which no job looked at; raises ParseError for what is not understood."""
+def here(paths: list[str]) -> Fabric:
+    """Look at this machine itself; raises ParseError when it cannot be understood."""
     done = machine.run(["sh", "-s", "--", *paths], timeout=60, text=script())
     if done.fault:
         raise ParseError("link.sh", done.fault)
     return read(done.out, "", "this machine", own=True)
 
 
-def read(text: str, address: str, source: str, *, own: bool = False) -> "Fabric":
+def read(text: str, address: str, source: str, *, own: bool = False) -> Fabric:
     """Read what the script printed; `address` is the IPv4 address that Slurm has of the node.
 
     Lines before the first mark are those of prologs and profiles. Raises ParseError when a part is
@@ -93,23 +110,6 @@ def _interface(lines: list[str], address: str) -> str:
     return interface
 
 
-@dataclass
-class Fabric:
-    """The facts of a fabric for `extras["fabric"]`, and what makes MPIs take it.
-
-    `notes` say where the facts come from, `todo` what a human must fill in, `link` what the link
-    says of itself. `node` was looked at, and has `seen` these paths.
-    """
-
-    facts: dict[str, str | int] = field(default_factory=dict)
-    variables: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    todo: list[str] = field(default_factory=list)
-    link: str = ""
-    node: str = ""
-    seen: frozenset[str] = frozenset()
-
-
 @dataclass(frozen=True)
 class _Link:
     """A link that is up: `mbps` in Mbit/s; of several equals the one with the lower rank comes."""
@@ -132,7 +132,8 @@ def _fabric(node: NodeLinks, control: str, own: bool) -> Fabric:
 
     Without any hardware (containers, namespaces) the speed of an interface is whatever its driver
     says, and no fact: then one comes first that does not lead to Slurm's own address (`control`,
-    empty: not known). Of the `own` machine, which no job looked at, such an interface may be anybody's, and none is taken.
+    empty: not known). Of the `own` machine, which no job looked at, such an interface may be
+    anybody's, and none is taken.
     """
     blind = [
         f"the node's /sys/class/{name} cannot be read: what is in there is missing here"
