@@ -183,57 +183,46 @@ def no_case(
     `verified`: ranks can tell there where they stand (`verify_placement`). `simulated`: SimGrid
     runs its jobs.
     """
-    file = f"{check}.py"
+    why = _why_not(check, size, environments, verified, simulated)
+    reason, remedy, promised = next(why, ("", "", False))
+    return NoCase(f"{check}.py", reason, remedy, partition, promised) if reason else None
+
+
+def _why_not(
+    check: str, size: Size, environments: Collection[Environment], verified: bool, simulated: bool
+) -> Iterator[tuple[str, str, bool]]:
+    """Yield reasons, remedies, and whether a case is promised."""
     if simulated and not any(mpi_of(each) == "simgrid" for each in environments):
-        reason = f"it is simulated, and there is no SimGrid here ({GET_SIMGRID})"
-        return NoCase(file, reason, "", partition)
+        yield f"it is simulated, and there is no SimGrid here ({GET_SIMGRID})", "", False
     if simulated and check in _NOT_SIMULATED:
-        return NoCase(file, _NOT_SIMULATED[check], "", partition)
+        yield _NOT_SIMULATED[check], "", False
     if not environments:
-        return NoCase(file, "it has no environment", 'name one in its "environs"', partition, True)
+        yield "it has no environment", 'name one in its "environs"', True
     suite = suite_of(check)
     if suite is None:
-        return None
+        return
     having = [each for each in environments if suite.key in each.get("features", ())]
     if not having:
-        lacking = not_simulated(suite) if simulated else not_provided(suite)
-        return NoCase(file, *lacking, partition)
+        yield *(not_simulated(suite) if simulated else not_provided(suite)), False
+    if size.unknown and size.there:
+        yield size.unknown, RESUME, True
+    if size.unknown:
+        yield f"nobody knows how many nodes and cores it has: {size.unknown}", _SIZE, True
+    if size.processes < 2:
+        yield "a message requires two processes, and it has one core", "", True
     names = ", ".join(each["name"] for each in having)
-    reason, remedy, promised = _of_size(size), "", True
-    if size.unknown:
-        remedy = RESUME if size.there else _SIZE
-    elif not reason:
-        reason, promised = _of_kind(check, suite, size, having, verified, names), False
-    return NoCase(file, reason, remedy, partition, promised) if reason else None
-
-
-def _of_size(size: Size) -> str:
-    if size.there and size.unknown:
-        return size.unknown
-    if size.unknown:
-        return f"nobody knows how many nodes and cores it has: {size.unknown}"
-    return "a message requires two processes, and it has one core" if size.processes < 2 else ""
-
-
-def _of_kind(
-    check: str,
-    suite: Suite,
-    size: Size,
-    having: Collection[Environment],
-    verified: bool,
-    names: str,
-) -> str:
-    alone = all("no-loopback" in each.get("features", ()) for each in having)
     if check in suite.derived and size.cores < 2:
-        return "it compares what is inside a node with what is between nodes, of one core each"
+        what = "what is inside a node with what is between nodes, of one core each"
+        yield f"it compares {what}", "", False
+    alone = all("no-loopback" in each.get("features", ()) for each in having)
     if check in suite.derived and size.nodes == 1 and alone:
-        reason = "on a single node it requires an MPI that takes the network's loopback, and "
-        return f"{reason}{names} cannot (no-loopback)"
+        needs = "an MPI that takes the network's loopback"
+        yield f"on a single node it requires {needs}, and {names} cannot (no-loopback)", "", False
     if size.nodes == 1 and all(row.several_nodes for row in suite.checks[check].values()):
-        return "it measures pairs of nodes, and it has one"
+        yield "it measures pairs of nodes, and it has one", "", False
     if check in suite.further and not verified:
-        return f"it must know where ranks stood, and of {names} nobody tells (verify_placement)"
-    return ""
+        nobody = f"of {names} nobody tells (verify_placement)"
+        yield f"it must know where ranks stood, and {nobody}", "", False
 
 
 def not_simulated(suite: Suite) -> tuple[str, str]:
