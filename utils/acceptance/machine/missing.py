@@ -58,29 +58,29 @@ def find_sources(workspace: Workspace) -> dict[str, str]:
     What a variable names goes before what Spack has kept, and is taken unseen: the build tells.
     """
     kept = _kept(workspace)
-    named = {suite: os.environ.get(variable, "") for suite, (variable, _) in _SOURCES.items()}
-    found = {suite: named[suite] or kept.get(suite, "") for suite in _SOURCES}
+    found = {
+        suite: os.environ.get(variable) or kept.get(suite)
+        for suite, (variable, _) in _SOURCES.items()
+    }
     return {suite: os.path.abspath(source) for suite, source in found.items() if source}
 
 
 @functools.cache
 def _kept(workspace: Workspace) -> dict[str, str]:
     """Return suite -> its newest archive, by the numbers in the name of its folder."""
-    archives = sorted((_numbers(first), first, path) for first, path in _archives(workspace))
+    mirror = os.environ.get("SPACK_MIRROR", "")
+    folders = [Path(mirror).expanduser()] if mirror and "://" not in mirror else []
+    paths = (
+        path for folder in (*folders, workspace.spack / "sources") for path in folder.glob(_KEPT)
+    )
+    firsts = ((next(_members(path), "").split("/")[0], path) for path in paths)
+    archives = sorted((_numbers(first), first, path) for first, path in firsts)
     return {
         suite: str(path)
         for _, first, path in archives
         for suite, (_, begin) in _SOURCES.items()
         if first.startswith(begin)
     }
-
-
-def _archives(workspace: Workspace) -> Iterator[tuple[str, Path]]:
-    mirror = os.environ.get("SPACK_MIRROR", "")
-    folders = [Path(mirror).expanduser()] if mirror and "://" not in mirror else []
-    for folder in [*folders, workspace.spack / "sources"]:
-        for path in folder.glob(_KEPT):
-            yield next(_members(path), "").split("/")[0], path
 
 
 def _numbers(name: str) -> list[int]:
