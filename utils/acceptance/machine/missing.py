@@ -74,17 +74,15 @@ def _kept(workspace: Workspace) -> dict[str, str]:
         path for folder in (*folders, workspace.spack / "sources") for path in folder.glob(_KEPT)
     )
     firsts = ((next(_members(path), "").split("/")[0], path) for path in paths)
-    archives = sorted((_numbers(first), first, path) for first, path in firsts)
+    archives = sorted(
+        ([*map(int, re.findall(r"\d+", first))], first, path) for first, path in firsts
+    )
     return {
         suite: str(path)
         for _, first, path in archives
         for suite, (_, begin) in _SOURCES.items()
         if first.startswith(begin)
     }
-
-
-def _numbers(name: str) -> list[int]:
-    return [int(digits) for digits in re.findall(r"\d+", name)]
 
 
 def _members(source: str | Path) -> Iterator[str]:
@@ -112,17 +110,6 @@ def source_of(environment: Mapping[str, Any], suite: str) -> str:
     """Return the source from which a suite is built for an environment; empty: it is not."""
     sources = environment.get("extras", {}).get("sources")
     return str(sources.get(suite, "")) if isinstance(sources, Mapping) else ""
-
-
-def _how_to_name(suite: str) -> str:
-    """Say how a simulated system gets a suite; empty where it cannot."""
-    if suite not in _SOURCES:
-        return ""
-    variable, _ = _SOURCES[suite]
-    return (
-        f"set {variable} to the folder, or archive, of its source; or SPACK_MIRROR to a mirror of "
-        "Spack that has it"
-    )
 
 
 Environment = Mapping[str, Any]
@@ -229,7 +216,12 @@ def not_simulated(suite: Suite) -> tuple[str, str]:
     """Return why a suite does not run on simulated systems, and what to do if anything helps."""
     if suite.key in _NOT_SIMULATED:
         return _NOT_SIMULATED[suite.key], ""
-    how = _how_to_name(suite.key) or GET_SIMGRID
+    how = GET_SIMGRID
+    if suite.key in _SOURCES:
+        how = (
+            f"set {_SOURCES[suite.key][0]} to the folder, or archive, of its source; or "
+            "SPACK_MIRROR to a mirror of Spack that has it"
+        )
     return f"the source of {suite.title} is not here, from which it is built for SimGrid", how
 
 
@@ -345,17 +337,21 @@ def _other_mpi(environment: Environment) -> str:
     return f'it states "mpi": "{stated}", and the MPI on its PATH is another, {mpi}'
 
 
-def broken_promise(environment: Environment, suite: Suite) -> str:
-    """Say why a suite cannot be run, though an environment names it in its features; else empty."""
-    _, fault = provision(environment, suite)
+def broken_promise(environment: Environment, suite: Suite, *, every: bool = False) -> str:
+    """Say why a suite cannot be run, though an environment names it in its features; else empty.
+
+    `every` is as in `provision`.
+    """
+    _, fault = provision(environment, suite, every=every)
     names = f"the environment {environment['name']} names {suite.key} in its `features`"
     return fault and f"{names}, but {fault}"
 
 
-def provision(environment: Environment, suite: Suite) -> tuple[str, str]:
+def provision(environment: Environment, suite: Suite, *, every: bool = False) -> tuple[str, str]:
     """Return what provides a suite to an environment that names it, and why it cannot be run.
 
-    One of them is empty. Its modules do not load, nothing of the suite is there, or its MPI is
+    The first counts where the second is empty. One program is enough, unless `every` one is to be
+    there. Its modules do not load, nothing of the suite is there, or its MPI is
     another than is stated; Spack builds it when it is needed.
     """
     folder, source = folder_of(environment, suite.key), source_of(environment, suite.key)
@@ -368,11 +364,13 @@ def provision(environment: Environment, suite: Suite) -> tuple[str, str]:
     if source:
         fault = "" if os.path.exists(source) else f"there is no source {source}"
         return f"built from {source} when it is needed", fault
-    names, lacking = (compiler_of(environment, suite),) if ours else suite.programs, ""
-    try:
-        programs = [program_of(environment, suite.key, name) for name in names]
-    except FileNotFoundError as err:
-        programs, lacking = [], str(err)
+    programs, faults = [], []
+    for name in (compiler_of(environment, suite),) if ours else suite.programs:
+        try:
+            programs.append(program_of(environment, suite.key, name))
+        except FileNotFoundError as err:
+            faults.append(str(err))
+    lacking = faults[0] if faults and (every or not programs) else ""
     if not (folder or ours or programs):
         example = f'"suites": {{"{suite.key}": "<folder>"}}'
         fault = f"not in its `extras` where {suite.title} is: {example}"

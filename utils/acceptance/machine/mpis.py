@@ -150,11 +150,8 @@ def load(system: Modules, module: str) -> Path | None:
 
 def _is_new(version: str) -> bool:
     """Tell whether `modulecmd -V` says `Modules Release 4.1` or newer."""
-    words = version.split()
-    if words[:2] != ["Modules", "Release"] or len(words) < 3:
-        return False
-    numbers = [int(part) for part in words[2].split(".")[:2] if part.isdigit()]
-    return numbers >= [4, 1]
+    numbers = re.match(r"\s*Modules\s+Release\s+(\d+)\.(\d+)", version)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= (4, 1)
 
 
 def _run(command: list[str]) -> machine.Done:

@@ -292,7 +292,7 @@ def _suite(
 def _provided(
     suite: Suite, environment: dict[str, Any], where: str, spack: Spack | None
 ) -> Examined:
-    fault = broken_promise(environment, suite)
+    fault = broken_promise(environment, suite, every=True)
     if builds(environment) and not (fault or spack):
         return row(suite.title, "", f"{where}: no Spack to build it", _GET_SPACK, MISSING)
     found = f"{where}: {provision(environment, suite)[0]}"
