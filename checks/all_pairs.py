@@ -13,7 +13,7 @@ from acceptance.core import words
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
 from acceptance.core.text import plural
-from acceptance.launch import Layout
+from acceptance.machine import Layout
 from acceptance.nodes import AllPairs as Stored
 from acceptance.nodes import cables, culprits
 from acceptance.suites import all_pairs, patterns

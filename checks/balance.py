@@ -8,7 +8,7 @@ import reframe as rfm
 from reframe.core.exceptions import SanityError
 
 from acceptance.core import words
-from acceptance.launch import process_counts
+from acceptance.machine import process_counts
 from acceptance.suites import osu
 
 from .base import JudgedCheck

@@ -18,9 +18,8 @@ from acceptance.core.findings import Observation
 from acceptance.core.paths import Workspace
 from acceptance.core.text import clipped
 from acceptance.core.words import is_measured
-from acceptance.launch import slurm_jobs
+from acceptance.machine import program_of, slurm_jobs, software_of
 from acceptance.references import SOURCES
-from acceptance.software import program_of, software_of
 
 from . import progress, reframe_patches, shared_machine, simulated
 from .extras import environment_of, refuse_wrong, simulator_of

@@ -10,7 +10,7 @@ from reframe.core.exceptions import SanityError
 from acceptance import simulation
 from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.core.text import read_bounded
-from acceptance.software import (
+from acceptance.machine import (
     BUILD,
     Spack,
     broken_promise,

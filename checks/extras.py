@@ -9,7 +9,7 @@ from reframe.core.exceptions import SanityError
 from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
 from acceptance.core.paths import Workspace
 from acceptance.core.words import SIMULATED
-from acceptance.launch import MPIS, stated_of
+from acceptance.machine import MPIS, stated_of
 from acceptance.simulation import simgrid_version
 from acceptance.suites import SUITES
 

@@ -11,7 +11,7 @@ from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, link_check, link_report, topology, view
-from acceptance.launch import Layout
+from acceptance.machine import Layout
 
 from . import simulated, whole_fabric
 from .base import JudgedCheck

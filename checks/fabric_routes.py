@@ -7,7 +7,7 @@ from pathlib import Path
 from acceptance.core.errors import Fault
 from acceptance.fabric import topology, view
 from acceptance.fabric.topology.routes import Routes, choose
-from acceptance.launch import SlurmFault, partition_nodes
+from acceptance.machine import SlurmFault, partition_nodes
 from acceptance.nodes import cables
 
 from . import simulated, whole_fabric

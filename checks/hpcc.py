@@ -7,7 +7,7 @@ from reframe.core.exceptions import SanityError
 
 from acceptance.core.errors import QUOTED
 from acceptance.core.text import clipped
-from acceptance.launch import CACHE_SCRIPT, last_level_cache
+from acceptance.machine import CACHE_SCRIPT, last_level_cache
 from acceptance.references import SOURCES
 from acceptance.suites import hpcc, hpcc_output
 

@@ -2,7 +2,7 @@
 
 import reframe as rfm
 
-from acceptance.launch import process_counts
+from acceptance.machine import process_counts
 from acceptance.suites import imb
 from acceptance.suites.records import BUFFERS
 

@@ -1,28 +1,28 @@
 """Says at load which check files give no case on which partition, and which suites are not there.
 
 All of the first in one line, when all files are loaded: verdict and `acceptance doctor` have the
-reasons (`acceptance.software.no_case`). What is promised and not there has a line each.
+reasons (`acceptance.machine.no_case`). What is promised and not there has a line each.
 """
 
 import functools
 
 from reframe.core.logging import getlogger
 
-from acceptance import software
+from acceptance import machine
 from acceptance.suites import SUITES, suite_of
 
 from .extras import environment_of, extras_of
 from .partitions import partitions, size_of
 
 #: Check files without a case, of which nothing is told yet.
-_FOUND: list[software.NoCase] = []
+_FOUND: list[machine.NoCase] = []
 
 
 def tell(check: str) -> None:
     """Look where a check file (its stem) gives no case; warn of a suite that is not as stated."""
     for part in partitions():
         environments, stated = environments_of(part), extras_of(part)
-        found = software.no_case(
+        found = machine.no_case(
             check, part.fullname, size_of(part), environments, stated.verify_placement,
             stated.simulated is not None,
         )  # fmt: skip
@@ -34,8 +34,8 @@ def tell(check: str) -> None:
             having = (each for each in environments if suite.key in each["features"])
             launcher, verified = part.launcher_type.registered_name, stated.verify_placement
             faults = (
-                software.broken_promise(each, suite)
-                or software.launch_fault(each, launcher, verified)
+                machine.broken_promise(each, suite)
+                or machine.launch_fault(each, launcher, verified)
                 for each in having
             )
             for fault in filter(None, faults):
@@ -49,7 +49,7 @@ def tell_all(generate):
         if _FOUND:
             promised = any(each.promised for each in _FOUND)
             log = getlogger().warning if promised else getlogger().info
-            log(software.no_cases_line(_FOUND))
+            log(machine.no_cases_line(_FOUND))
             _FOUND.clear()
         return generate(*checks, **options)
 
@@ -73,10 +73,10 @@ def needs_build(suite: str) -> bool:
     Where it is only promised the build fails, once for all cases.
     """
     return any(
-        software.builds(each)
-        or software.compiles(each, SUITES[suite])
-        or software.source_of(each, suite)
-        or (suite in each["features"] and software.broken_promise(each, SUITES[suite]))
+        machine.builds(each)
+        or machine.compiles(each, SUITES[suite])
+        or machine.source_of(each, suite)
+        or (suite in each["features"] and machine.broken_promise(each, SUITES[suite]))
         for part in partitions()
         for each in environments_of(part)
     )

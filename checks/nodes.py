@@ -1,6 +1,6 @@
 """Every node measured: IMB's PingPong in rounds of disjoint pairs, between nodes and inside each.
 
-Rounds, and why not IMB's own `-map`: `launch/rounds.py`, `suites/imb.py`.
+Rounds, and why not IMB's own `-map`: `machine/rounds.py`, `suites/imb.py`.
 """
 
 import os
@@ -15,7 +15,7 @@ from acceptance.core import words
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
 from acceptance.core.pairs import PairResult
-from acceptance.launch import Layout, misplaced, placement, rounds
+from acceptance.machine import Layout, misplaced, placement, rounds
 from acceptance.suites import imb
 
 from .build import ImbBuild

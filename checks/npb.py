@@ -6,8 +6,8 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
+from acceptance.machine import pinned_version
 from acceptance.references import SOURCES
-from acceptance.software import pinned_version
 from acceptance.suites import npb
 
 from .base import stated

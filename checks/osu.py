@@ -3,7 +3,7 @@
 import reframe as rfm
 import reframe.utility.typecheck as typ
 
-from acceptance.launch import process_counts
+from acceptance.machine import process_counts
 from acceptance.suites import osu
 
 from .build import SuiteBuild
@@ -198,7 +198,7 @@ class OsuLoopback(OsuBenchmark):
 
     descr = "OSU Micro-Benchmarks through the loopback of the network"
     valid_prog_environs = LOOPBACK
-    #: The way of the messages inside a node, as `acceptance.launch.placement` calls it.
+    #: The way of the messages inside a node, as `acceptance.machine.placement` calls it.
     path = "loopback"
 
     def takes(self, part):

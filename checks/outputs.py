@@ -6,7 +6,7 @@ import reframe as rfm
 
 from acceptance.core.errors import MESSAGE, QUOTED, read_whole
 from acceptance.core.text import clipped, printable, read_bounded
-from acceptance.launch import last_words
+from acceptance.machine import last_words
 from acceptance.rfm import run_log
 
 #: Bytes that are read of an output: at least, for each process, and at most. IMB with all its sizes

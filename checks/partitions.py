@@ -4,11 +4,11 @@ import functools
 
 import reframe.core.runtime as runtime
 
-from acceptance import launch
+from acceptance import machine
 from acceptance.core.extras import MODES
 from acceptance.core.paths import Workspace
 from acceptance.fabric import Facts, facts_of
-from acceptance.launch import SLURM, Size, partition_nodes
+from acceptance.machine import SLURM, Size, partition_nodes
 
 from .extras import extras_of
 
@@ -17,7 +17,7 @@ from .extras import extras_of
 def size_of(partition) -> Size:
     """Return how many nodes, cores and how much memory of a partition jobs take."""
     scheduler = partition.scheduler.registered_name
-    return launch.size_of(
+    return machine.size_of(
         extras_of(partition), scheduler, partition.access, partition.processor.info
     )
 

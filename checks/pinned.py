@@ -4,7 +4,7 @@ import reframe as rfm
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
-from acceptance.launch import PinFault, slurm_nodes
+from acceptance.machine import PinFault, slurm_nodes
 
 from .partitions import uses_slurm
 

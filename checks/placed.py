@@ -8,7 +8,7 @@ from acceptance import suites
 from acceptance.core import words
 from acceptance.core.findings import Observation, seen
 from acceptance.fabric import FabricFault, link_report, memory, plausibility
-from acceptance.launch import Layout, placement, process_counts
+from acceptance.machine import Layout, placement, process_counts
 
 from . import simulated, whole_fabric
 from .base import JudgedCheck, library, stated
@@ -35,7 +35,7 @@ class PlacedCheck(JudgedCheck, Pinned):
     """A check whose ranks stand where its parameters say, or which fails as misplaced.
 
     A subclass has the parameters `np` and `placement`, and may have `mapping` and `path`
-    (`launch/placement.py`; without them block and shared). It overrides `most_nodes()` where it
+    (`machine/placement.py`; without them block and shared). It overrides `most_nodes()` where it
     needs fewer nodes than there are, and `takes()` where not every case makes sense.
     """
 

@@ -18,7 +18,7 @@ from reframe.utility.osext import expandvars
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.ledger import durations
-from acceptance.software import BUILD_TIME, Spack, externals, lines_on_builds
+from acceptance.machine import BUILD_TIME, Spack, externals, lines_on_builds
 
 from .partitions import mode_of
 

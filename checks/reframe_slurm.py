@@ -2,7 +2,7 @@
 
 from reframe.core.schedulers import slurm
 
-from acceptance.launch import slurm_nodes
+from acceptance.machine import slurm_nodes
 
 #: How Slurm begins to say that nodes are down or drained, or that jobs of a partition of higher
 #: priority wait for them: the first lasts until somebody fixes it, the second ends by itself.

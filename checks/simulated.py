@@ -8,7 +8,7 @@ from acceptance import simulation
 from acceptance.core.errors import Fault
 from acceptance.core.findings import RECORDED_OTHERWISE, Observation
 from acceptance.core.words import is_simulated
-from acceptance.launch import Layout
+from acceptance.machine import Layout
 
 from .partitions import cores_of, nodes_of
 

@@ -14,7 +14,7 @@ from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, topology, view
-from acceptance.launch import SlurmFault, partition_nodes
+from acceptance.machine import SlurmFault, partition_nodes
 
 from .partitions import fabric_facts, partitions, uses_slurm
 

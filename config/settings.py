@@ -14,7 +14,7 @@ from pathlib import Path
 
 from acceptance import simulation
 from acceptance.core.paths import Workspace
-from acceptance.launch import SLURM
+from acceptance.machine import SLURM
 from acceptance.rfm import half_made, marks, recording
 
 WORKSPACE = Workspace.of()

@@ -9,7 +9,7 @@ prints. A site copies one, with its own name: `acceptance init-site NAME --like 
 import csv
 
 from acceptance.core.paths import Workspace
-from acceptance.software import spack_features
+from acceptance.machine import spack_features
 
 WORKSPACE = Workspace.of()
 with (WORKSPACE.root / "reference/systems.csv").open(newline="", encoding="utf-8") as _file:

@@ -31,8 +31,8 @@ import sys
 import time
 from pathlib import Path
 
-from acceptance.launch.partition_size import usable_memory
-from acceptance.software import externals
+from acceptance.machine import externals
+from acceptance.machine.partition_size import usable_memory
 from tests import needs
 from tests.places import PATIENCE, WHEELS
 
@@ -315,7 +315,11 @@ class Pair(Nodes):
                 ["I_MPI_ROOT", str(WHEELS)],
             ]
         else:
-            name, programs, needed = mpi, externals.launcher_of(mpi, self.folder / "prefix"), []
+            name, programs, needed = (
+                mpi,
+                externals.prefix_of(mpi, self.folder / "prefix") / "bin",
+                [],
+            )
         return {
             "name": name,
             "target_systems": ["pair"],

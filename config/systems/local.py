@@ -5,8 +5,7 @@ from pathlib import Path
 from reframe.utility.cpuinfo import cpuinfo
 
 from acceptance.core.paths import Workspace
-from acceptance.launch import usable_cores, usable_memory
-from acceptance.software import Spack, externals, features_on_local
+from acceptance.machine import Spack, externals, features_on_local, usable_cores, usable_memory
 
 WORKSPACE = Workspace.of()
 PREFIXES = WORKSPACE.spack / "prefix"
@@ -32,7 +31,10 @@ for mpi in externals.mpi_names():
                 "name": f"debian-{mpi}",
                 "features": [*HPCC, "mpi", *COMPILED] + ["no-loopback"] * (mpi in WITHOUT_LOOPBACK),
                 "extras": {"suites": dict.fromkeys(HPCC, "/usr/bin"), "mpi": mpi},
-                "env_vars": [["PATH", f"{externals.launcher_of(mpi, PREFIXES)}:$PATH"], *AS_ROOT],
+                "env_vars": [
+                    ["PATH", f"{externals.prefix_of(mpi, PREFIXES) / 'bin'}:$PATH"],
+                    *AS_ROOT,
+                ],
             }
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from acceptance.core.paths import ROOT
 from acceptance.core.text import table
-from acceptance.software import Spack, externals
+from acceptance.machine import Spack, externals
 from tests.bench.harness import Bench
 from tests.conftest import MIRROR
 from tests.places import HERE
@@ -51,7 +51,7 @@ EACH = """
     import shutil
     from pathlib import Path
     from acceptance.core.paths import Workspace
-    from acceptance.software import spack
+    from acceptance.machine import spack
 
     @rfm.simple_test
     class Each(rfm.RegressionTest):

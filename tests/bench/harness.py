@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from acceptance.core.text import table
-from acceptance.launch.partition_size import usable_cores
+from acceptance.machine.partition_size import usable_cores
 from tests import stored as database
 from tests.places import ROOT, WHEELS
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from acceptance.core.text import table
 from acceptance.fabric import Facts
-from acceptance.launch import Layout
-from acceptance.launch.placement import HOST_FILE, PLATFORM_FILE
+from acceptance.machine import Layout
+from acceptance.machine.placement import HOST_FILE, PLATFORM_FILE
 from acceptance.nodes import culprits
 from acceptance.simulation import Injected, Platform, SimulatedRun, Tree, write
 from acceptance.suites import all_pairs

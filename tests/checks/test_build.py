@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.ledger import Case
-from acceptance.software import Spack, externals
+from acceptance.machine import Spack, externals
 from acceptance.suites import hpcc, npb
 from tests import stored as results
 from tests.conftest import MIRROR, Result, Site
@@ -387,7 +387,7 @@ def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
     done = fresh.run(
         "python", "-c",
         "import sys; from pathlib import Path; from acceptance.core.paths import Workspace;"
-        "from acceptance.software import Spack, complaint, compose_environment;"
+        "from acceptance.machine import Spack, complaint, compose_environment;"
         "f = Path(sys.argv[1]); f.mkdir(); s = Spack.find(Workspace.of());"
         "t = compose_environment('imb', 'local', sys.argv[2], s).replace('@2021.7', '@1999');"
         "(f / 'spack.yaml').write_text(t); d = s.run('-e', str(f), 'concretize');"

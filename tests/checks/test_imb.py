@@ -7,8 +7,8 @@ import sqlite3
 import pytest
 
 from acceptance.detection.constants import VANISHED_BEFORE
-from acceptance.launch.partition_size import process_counts, usable_cores
 from acceptance.ledger import results_db
+from acceptance.machine.partition_size import process_counts, usable_cores
 from acceptance.suites import imb
 from tests import stored as results
 from tests.conftest import needs_wheels

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from acceptance.software import broken_promise, externals, prepared
+from acceptance.machine import broken_promise, externals, prepared
 from acceptance.suites import SUITES
 from tests import module_systems
 from tests import stored as database

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from acceptance.launch import placement
+from acceptance.machine import placement
 from acceptance.suites import check_of, find
 from tests import netns
 from tests import stored as results

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from acceptance.launch import usable_cores
+from acceptance.machine import usable_cores
 from tests.conftest import Site, needs_wheels
 from tests.needs import skip_without
 

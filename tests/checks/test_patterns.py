@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from acceptance.software import externals
+from acceptance.machine import externals
 from acceptance.suites import patterns
 from tests import stored as results
 from tests.conftest import Site

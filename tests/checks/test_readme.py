@@ -102,7 +102,7 @@ def test_a_suite_is_three_new_files(site, clone):
     assert (case.suite, case.benchmark) == ("halo", "halo.exchange")
     values = {metric.name: (metric.value, metric.unit) for metric in case.metrics}
     assert values == {"time_8": (1.73, "us"), "time_1024": (2.05, "us")}
-    script = "from acceptance.software import spack_features; print(*spack_features())"
+    script = "from acceptance.machine import spack_features; print(*spack_features())"
     assert "halo" in run(site, clone, "python", "-c", script).split()
     script = (
         "from acceptance.suites import SUITES, check_of; "

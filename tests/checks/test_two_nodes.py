@@ -14,7 +14,7 @@ import pytest
 from acceptance.fabric import Facts
 from acceptance.fabric.counters import bytes_moved
 from acceptance.fabric.link_report import parse as read_links
-from acceptance.launch.placement import Layout, exported, family, misplaced, place, read_ranks
+from acceptance.machine.placement import Layout, exported, family, misplaced, place, read_ranks
 from acceptance.suites import imb
 from tests import stored as results
 from tests.conftest import needs_wheels, only_problem
@@ -23,7 +23,7 @@ from tests.netns import CONTROL, DEVICE, MEMORY, NAMES, Pair, why_not
 from tests.places import PATIENCE, ROOT, WHEELS
 from tests.processes import alive, wait_until
 
-RANK = ROOT / "utils/acceptance/launch/rank.sh"
+RANK = ROOT / "utils/acceptance/machine/rank.sh"
 MPIS = ("openmpi", "mpich", "intel-mpi")
 LAYOUTS = {kind: Layout(4, 2, "inter-node", kind) for kind in ("block", "cyclic")}
 #: Two nodes of one core: a rank on each.

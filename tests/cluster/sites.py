@@ -3,7 +3,7 @@
 import re
 import runpy
 
-from acceptance.software import externals
+from acceptance.machine import externals
 from tests import netns
 from tests.places import ROOT, WHEELS
 
@@ -168,4 +168,4 @@ class ClusterSite:
 
 def programs_of(mpi, folder):
     """Return the folder in which the programs of one of Debian's MPIs have their usual names."""
-    return externals.launcher_of(mpi, folder / "prefix")
+    return externals.prefix_of(mpi, folder / "prefix") / "bin"

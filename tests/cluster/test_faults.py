@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from acceptance.launch import partition_size
+from acceptance.machine import partition_size
 from tests import stored as results
 
 CASES = "(Barrier|Allreduce)%np=2%placement=inter-node"

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from acceptance.launch.placement import Layout, exported, family, misplaced, place, read_ranks
+from acceptance.machine.placement import Layout, exported, family, misplaced, place, read_ranks
 from tests import stored as results
 from tests.checks.test_two_nodes import SWING
 from tests.cluster.sites import STARTS, programs_of
@@ -14,7 +14,7 @@ from tests.needs import skip_for, why_no_mpi
 from tests.netns import CONTROL, DEVICE, MEMORY, messages
 from tests.places import PATIENCE, ROOT, WHEELS
 
-RANK = ROOT / "utils/acceptance/launch/rank.sh"
+RANK = ROOT / "utils/acceptance/machine/rank.sh"
 LAYOUTS = {kind: Layout(4, 2, "inter-node", kind) for kind in ("block", "cyclic")}
 ONE_EACH = Layout(2, 1, "inter-node")
 #: The smallest run of a case, and one with a peak.

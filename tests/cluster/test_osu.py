@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.launch.placement import read_ranks
+from acceptance.machine.placement import read_ranks
 from tests import stored as results
 from tests.checks.test_build import (
     SHA_OF_OSU,

@@ -7,8 +7,7 @@ import pytest
 from acceptance.core import extras
 from acceptance.core.extras import ExtrasFault, PartitionExtras, read_environment
 from acceptance.fabric import Facts
-from acceptance.launch import MPIS
-from acceptance.software import spack_features
+from acceptance.machine import MPIS, spack_features
 from acceptance.suites import SUITES
 from tests.places import ROOT
 

@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.campaigns.nodes import LimitFault, exclusion, limit, pinned
-from acceptance.launch import SlurmNode, slurm_nodes
+from acceptance.machine import SlurmNode, slurm_nodes
 
 
 def node(name, up=True):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from acceptance.core.findings import Observation
-from acceptance.launch import SlurmNode
+from acceptance.machine import SlurmNode
 from acceptance.verdict import Nodes, Verdict
 from acceptance.verdict.coverage import judge_links
 

@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.campaigns import rotation, steps
 from acceptance.campaigns import state as campaign
-from acceptance.launch import SlurmNode, slurm_nodes
+from acceptance.machine import SlurmNode, slurm_nodes
 
 START = datetime(2026, 11, 1, 22, 0, tzinfo=timezone.utc)
 SYSTEM = {"name": "made", "partitions": [{"name": "ten", "extras": {"nodes": 4}}]}

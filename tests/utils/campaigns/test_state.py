@@ -20,8 +20,8 @@ from acceptance.cli import campaigns as campaign_cli
 from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT
-from acceptance.launch import SlurmFault, SlurmNode
 from acceptance.ledger import Session
+from acceptance.machine import SlurmFault, SlurmNode
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm.environment import LINK_JOBS, reframe_environment

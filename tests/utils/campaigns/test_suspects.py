@@ -10,7 +10,7 @@ from acceptance.campaigns import state as campaign
 from acceptance.campaigns.state import DONE, PENDING, Attempt, Progress, State
 from acceptance.core.pairs import PairResult
 from acceptance.core.paths import Workspace
-from acceptance.launch import SlurmNode
+from acceptance.machine import SlurmNode
 from tests import made
 from tests.places import ROOT
 

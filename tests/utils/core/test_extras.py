@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.core.extras import ExtrasFault, PartitionExtras, node_count, read_environment
-from acceptance.launch import MPIS
+from acceptance.machine import MPIS
 from acceptance.suites import SUITES
 
 WHERE = "config/systems/made.py: made:batch"

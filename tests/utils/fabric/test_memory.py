@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.fabric.memory import CACHES, Memory, beyond
-from acceptance.launch import Layout
+from acceptance.machine import Layout
 from acceptance.suites import find
 
 ONE = Layout(2, 2, "intra-node")

@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.fabric import Facts, plausibility
 from acceptance.fabric.plausibility import implausible, limit_of, not_compared, slower_link
-from acceptance.launch import Layout
+from acceptance.machine import Layout
 from acceptance.suites import find
 from tests.sysfs import Sysfs
 

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from acceptance.core.pairs import PairResult
-from acceptance.launch import rounds as launch_rounds
+from acceptance.machine import rounds as launch_rounds
 from acceptance.nodes import Kind, compare, partners, review
 
 BETWEEN = Kind("made:qdr", "gcc", "between")

@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.core.errors import Fault
 from acceptance.core.paths import FRAGMENT, ROOT
-from acceptance.rfm import recording
+from acceptance.rfm import configuration, recording
 from acceptance.rfm.in_force import unrecorded, workspace
 from tests import places
 
@@ -69,3 +69,13 @@ def test_the_clone_with_systems_of_a_site_needs_no_answer(tmp_path, monkeypatch)
         assert workspace(env=env).unrecorded == ""
     assert workspace([own, str(site)], env={}).config_files == (Path(own), site)
     assert workspace([str(site)], places=False, env={}).config_files == (site,)
+
+
+def test_a_command_executes_each_file_once(tmp_path):
+    """The site's own file is looked into for where results go, and then for its systems."""
+    told = tmp_path / "told"
+    path = tmp_path / "site.py"
+    path.write_text(f"open({str(told)!r}, 'a').write('.')\nsite_configuration = {{}}\n")
+    here = workspace([str(ROOT / "config/settings.py"), str(path)], env={})
+    assert configuration.load(here.config_files) == configuration.load(here.config_files)
+    assert told.read_text() == "."

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from acceptance.fabric import Facts, link_check, link_report
 from acceptance.fabric.view import kinds as view
-from acceptance.launch import Layout
+from acceptance.machine import Layout
 from acceptance.nodes import FAILING
 from acceptance.simulation import (
     DEFECTS,

@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.fabric import Facts
-from acceptance.launch import Layout, placement
+from acceptance.machine import Layout, placement
 from acceptance.simulation import Platform, SimulatedRun, Tree, simulated, write
 from acceptance.simulation.technology import SimulationFault, parameters_of
 

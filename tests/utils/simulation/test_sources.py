@@ -8,8 +8,8 @@ import time
 import pytest
 
 from acceptance.core.paths import Workspace
+from acceptance.machine import find_sources, release_of_npb
 from acceptance.simulation import build_command, build_folder, systems
-from acceptance.software import find_sources, release_of_npb
 
 
 def archive(path, *names):

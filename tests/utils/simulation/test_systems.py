@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.core.extras import ExtrasFault
-from acceptance.launch import partition_size, slurm_nodes
+from acceptance.machine import partition_size, slurm_nodes
 from acceptance.simulation import simulated
 from acceptance.simulation.systems import AT_MOST
 

@@ -1,14 +1,14 @@
-"""`site/doctor.py` and `software/missing.py` on made systems."""
+"""`site/doctor.py` and `machine/missing.py` on made systems."""
 
 import sys
 
 import pytest
 
 from acceptance.core.paths import Workspace
+from acceptance.machine import Spack, externals
+from acceptance.machine.missing import already_there, not_provided
 from acceptance.rfm import configuration
 from acceptance.site import BROKEN, MISSING, OK, examine
-from acceptance.software import Spack, externals
-from acceptance.software.missing import already_there, not_provided
 from acceptance.suites import SUITES
 from tests import fake_spack
 from tests.places import ROOT, workspace
@@ -121,22 +121,26 @@ def test_a_suite_that_is_nowhere_is_to_be_got(bare, monkeypatch, tmp_path):
     here = []
     monkeypatch.setattr(sys.modules[already_there.__module__], "already_there", lambda: here)
     row = bare("hpcc")
-    assert (row.state, row.found) == (MISSING, "nothing provides HPC Challenge")
+    assert (row.state, row.found) == (MISSING, "nothing provides HPC Challenge here")
     assert row.remedy == (
-        "Debian: hpcc openmpi-bin; or an MPI and a BLAS (Debian: openmpi-bin libopenmpi-dev "
-        "libopenblas-dev), then make spack, then make run ACCEPTANCE_BUILD=hpcc; or name the "
-        "folder of hpcc in the `extras` of an environment in config/systems/"
+        "get it with: Debian: hpcc openmpi-bin; or an MPI and a BLAS (Debian: openmpi-bin "
+        "libopenmpi-dev libopenblas-dev), then make spack, then make run ACCEPTANCE_BUILD=hpcc; or "
+        "name the folder of hpcc in the `extras` of an environment in config/systems/"
     )
-    assert not_provided(SUITES["hpcc"]) == (
-        "nothing provides HPC Challenge here", f"get it with: {row.remedy}",
-    )  # fmt: skip
+    assert not_provided(SUITES["hpcc"]) == (row.found, row.remedy)
     here += ["spack", "mpi"]
     assert "or a BLAS (Debian: libopenblas-dev), then make run ACC" in bare("hpcc").remedy
-    assert bare("npb").remedy.startswith("gfortran (Debian: gfortran), then make run ACC")
+    assert bare("npb").remedy.startswith(
+        "get it with: gfortran (Debian: gfortran), then make run ACC"
+    )
     here += ["gfortran"]
-    assert bare("npb").remedy.startswith("make run ACCEPTANCE_BUILD=npb; or name the folder")
+    assert bare("npb").remedy.startswith(
+        "get it with: make run ACCEPTANCE_BUILD=npb; or name the folder"
+    )
     here.remove("spack")
-    assert bare("osu").remedy.startswith("make spack, then make run ACCEPTANCE_BUILD=osu; or")
+    assert bare("osu").remedy.startswith(
+        "get it with: make spack, then make run ACCEPTANCE_BUILD=osu; or"
+    )
 
 
 def test_what_is_already_there_is_what_builds_suites_would_find(monkeypatch, tmp_path):

@@ -9,9 +9,9 @@ import subprocess
 
 import pytest
 
+from acceptance.machine import Spack, externals, prepared
 from acceptance.rfm import configuration
 from acceptance.site import BROKEN, MISSING, examine
-from acceptance.software import Spack, externals, prepared
 from acceptance.suites import SUITES
 from tests import fake_spack
 from tests.places import ROOT, workspace

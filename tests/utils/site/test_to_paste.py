@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from acceptance.launch import partition_size, slurm_nodes
+from acceptance.machine import partition_size, slurm_nodes
 from acceptance.rfm.configuration import Site
 from acceptance.site.to_paste import to_paste
 from tests.places import workspace
@@ -55,7 +55,7 @@ def test_slurm_tells_of_a_partition_what_needs_no_job(paste):
         "    # fill in: acceptance doctor --ask-nodes looks at a node with a short job"
         in text.lines
     )
-    assert "in its `extras` beside the others" in text.into
+    assert "in its `extras` beside the others" in text.remedy
 
 
 def test_nothing_is_made_up_of_another_scheduler(paste):
@@ -84,4 +84,4 @@ def test_a_program_on_the_path_of_an_environment_is_offered(paste, tmp_path):
         "features": ["imb", "hpcc"],
         "extras": {"suites": {"hpcc": f"{tmp_path}/bin"}},
     }
-    assert "mpi" in text.lacking, "to be filled in"
+    assert "mpi" in text.found, "to be filled in"

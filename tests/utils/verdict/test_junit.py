@@ -5,8 +5,9 @@ from datetime import datetime
 
 import pytest
 
+from acceptance.machine import NoCase
 from acceptance.verdict.junit import junit
-from acceptance.verdict.model import QUESTIONS, Status, Unprovided, Verdict
+from acceptance.verdict.model import QUESTIONS, Status, Verdict
 from acceptance.verdict.text import verdict_text
 
 GREEN = {
@@ -114,7 +115,7 @@ def test_what_xml_and_ascii_cannot_hold():
 
 def test_the_text_fits_a_terminal_and_says_how_to_see_what_is_cut():
     verdict = Verdict(**GREEN)
-    verdict.unprovided.append(Unprovided("npb.py", "get it with: " + "an MPI and more, " * 10))
+    verdict.unprovided.append(NoCase("npb.py", "get it with: " + "an MPI and more, " * 10))
     verdict.fail("case-failed", "too slow, " * 100)
     for number in range(30):
         verdict.fail("case-failed", f"case {number}")
@@ -131,10 +132,10 @@ def test_the_text_fits_a_terminal_and_says_how_to_see_what_is_cut():
 def test_how_a_suite_is_got_is_said_once_at_the_end():
     verdict = Verdict(**GREEN)
     verdict.unprovided += [
-        Unprovided("osu.py", "nothing provides OSU here", "get it with: spack"),
-        Unprovided("balance.py", "nothing provides OSU here", "get it with: spack"),
-        Unprovided("npb.py", "nothing provides NPB here", "get it with: gfortran"),
-        Unprovided("old.py", "told before there was a remedy"),
+        NoCase("osu.py", "nothing provides OSU here", "get it with: spack"),
+        NoCase("balance.py", "nothing provides OSU here", "get it with: spack"),
+        NoCase("npb.py", "nothing provides NPB here", "get it with: gfortran"),
+        NoCase("old.py", "told before there was a remedy"),
     ]
     lines = verdict_text(verdict).splitlines()
     assert "not run     npb.py: nothing provides NPB here" in lines

@@ -5,7 +5,8 @@ import json
 import msgspec
 import pytest
 
-from acceptance.verdict import Problem, Run, Status, SuiteUse, Unprovided, Verdict, judge_cases
+from acceptance.machine import NoCase
+from acceptance.verdict import Problem, Run, Status, SuiteUse, Verdict, judge_cases
 from acceptance.verdict.conclude import judge_whole
 from acceptance.verdict.model import Unselected
 from tests import stored
@@ -76,7 +77,7 @@ def test_what_several_runs_say_is_said_once_and_the_worst_counts():
 
 def test_a_check_file_is_left_out_only_if_no_run_has_it():
     whole = Verdict(check_files=["fabric.py", "imb.py"])
-    whole.unprovided = [Unprovided("npb.py", "no compiler")]
+    whole.unprovided = [NoCase("npb.py", "no compiler")]
     names = ("imb.py", "npb.py", "osu.py")
     whole.not_selected = [Unselected(name, "--mode=maintenance") for name in names]
     whole.not_selected.append(Unselected("osu.py", "-n PingPong"))

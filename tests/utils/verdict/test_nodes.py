@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from acceptance.core.pairs import PairResult
-from acceptance.launch import SlurmNode
 from acceptance.ledger import Case, Metric, Session
+from acceptance.machine import SlurmNode
 from acceptance.rfm.configuration import Site
 from acceptance.verdict import (
     Nodes,

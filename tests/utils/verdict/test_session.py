@@ -205,7 +205,7 @@ def test_where_no_node_was_up_the_names_that_were_asked_for_are_not_to_blame(rep
     assert message(verdict, "no-cases") == f"ReFrame selected no case at all; {away}"
     remedy = "see why Slurm gives them no jobs (sinfo -R), and resume them"
     assert verdict["unprovided"] == [
-        {"check": "imb.py", "reason": away, "remedy": remedy, "partition": ""}
+        {"check": "imb.py", "reason": away, "remedy": remedy, "partition": "", "promised": False}
     ]
     # The links can be looked at on nodes that are not up, too.
     assert verdict["not_selected"] == [{"check": "fabric.py", "options": "-n PingPang"}]

@@ -22,8 +22,8 @@ from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, Progre
 from acceptance.campaigns.steps import ALL_PAIRS, LINKS, NODES, NODES_AGAIN, OWN
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.launch import slurm_nodes
 from acceptance.ledger import Ledger, ResultsFault, Session
+from acceptance.machine import NoCase, slurm_nodes
 from acceptance.nodes import partners
 from acceptance.references import ReferenceFault
 from acceptance.rfm import marks
@@ -31,7 +31,6 @@ from acceptance.verdict import (
     WORDS,
     Repetition,
     Run,
-    Unprovided,
     Verdict,
     VerdictFault,
     compare,
@@ -227,7 +226,7 @@ def _run_of(state: State, workspace: Workspace) -> Run:
             step.name: step.state for step in state.steps if step.state not in (DONE, NOT_PROVIDED)
         },
         unprovided=[
-            Unprovided(Path(path).name, step.reason, step.remedy)
+            NoCase(Path(path).name, step.reason, step.remedy)
             for step in state.steps
             if step.state == NOT_PROVIDED
             for path in step.files

@@ -11,7 +11,7 @@ from acceptance.campaigns.state import NOT_PROVIDED, State
 from acceptance.campaigns.steps import ALL_PAIRS, NODES_AGAIN
 from acceptance.core.errors import Fault
 from acceptance.core.text import shortened
-from acceptance.launch import (
+from acceptance.machine import (
     SLURM,
     SlurmFault,
     SlurmNode,

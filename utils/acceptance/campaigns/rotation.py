@@ -13,7 +13,7 @@ from acceptance.campaigns.state import DONE, State
 from acceptance.campaigns.steps import LINKS
 from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
-from acceptance.launch import NODES, PinFault, SlurmNode, slurm_nodes
+from acceptance.machine import NODES, PinFault, SlurmNode, slurm_nodes
 
 #: Names of nodes that a line shows.
 _SHOWN = 8

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from acceptance.campaigns.steps import Step
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
-from acceptance.launch import SlurmNode
+from acceptance.machine import SlurmNode
 
 #: States of a step.
 PENDING, RUNNING, INTERRUPTED, DONE, NOT_PROVIDED = (

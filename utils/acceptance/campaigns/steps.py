@@ -220,7 +220,8 @@ def _unprovided(
 ) -> tuple[str, str]:
     """Say why a step has nothing to run, and what to do; empty when something provides it."""
     reasons = [why_no_case(path.stem, configuration, system) for path in group]
-    return reasons[0] if all(reason for reason, _ in reasons) else ("", "")
+    first = reasons[0] if all(reasons) else None
+    return (first.reason, first.remedy) if first else ("", "")
 
 
 def preview(

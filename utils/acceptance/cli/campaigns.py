@@ -38,7 +38,7 @@ from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text, wrapped
-from acceptance.launch import SlurmNode, slurm_nodes
+from acceptance.machine import SlurmNode, slurm_nodes
 from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong

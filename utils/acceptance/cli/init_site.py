@@ -12,9 +12,10 @@ from acceptance.core.extras import ALL
 from acceptance.core.paths import INSTALLED, Workspace
 from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, Facts
+from acceptance.machine import NODES
 from acceptance.rfm import configuration
-from acceptance.site import init
-from acceptance.site.init import Fabric, Request, Written
+from acceptance.site import Fabric, init
+from acceptance.site.init import Request, Written
 from acceptance.verdict import Status
 
 
@@ -34,7 +35,7 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--nodes",
         type=lambda text: ALL if text == ALL else positive(text),
-        default=init.NODES,
+        default=NODES,
         help="maximum number of nodes per partition, or all (default: %(default)s)",
     )
     command.add_argument(
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
 def _command(options: argparse.Namespace) -> str:
     words = ["acceptance", "init-site", options.name]
     words += [word for name in options.partition for word in ("--partition", name)]
-    words += ["--nodes", str(options.nodes)] * (options.nodes != init.NODES)
+    words += ["--nodes", str(options.nodes)] * (options.nodes != NODES)
     words += ["--local"] * options.local
     return shlex.join(words)
 
@@ -88,7 +89,8 @@ def _summary(written: Written) -> list[str]:
     plan = written.plan
     rows = [("system", f"{plan.name}: {plan.descr}")]
     if plan.cluster:
-        rows.append(("Slurm", f"{plan.cluster.version}, scheduler {plan.cluster.scheduler}"))
+        version = plan.cluster.config.get("SLURM_VERSION", "")
+        rows.append(("Slurm", f"{version}, scheduler {plan.cluster.scheduler}"))
     else:
         rows.append(("no Slurm", plan.alone))
     for kind in plan.kinds:

@@ -7,8 +7,7 @@ from pathlib import Path
 from acceptance.cli.arguments import Commands, add_command, add_system, add_verbs
 from acceptance.cli.output import warn
 from acceptance.core.paths import GET_SPACK, Workspace
-from acceptance.rfm import configuration
-from acceptance.software import (
+from acceptance.machine import (
     BUILD,
     Spack,
     SpackFault,
@@ -16,6 +15,7 @@ from acceptance.software import (
     compose_environment,
     fill_mirror,
 )
+from acceptance.rfm import configuration
 from acceptance.suites import SUITES
 from acceptance.verdict import Status
 

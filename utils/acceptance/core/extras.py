@@ -43,9 +43,9 @@ class PartitionExtras(Struct, frozen=True, forbid_unknown_fields=True):
     """What a partition states of itself; `acceptance.fabric.facts_of` reads its `fabric`.
 
     `nodes`, `cores`, `memory` (bytes of a node), `cache` (bytes) and `peak` (Gflop/s of a node) are
-    0 and `mode` is empty where nothing is stated; `acceptance.launch.size_of` finds the first three
-    elsewhere, and how many are `ALL` nodes. `packed`: jobs also stand on as few nodes as have the
-    cores. `inferred` names what is stated, here or of the fabric, though no source prints it.
+    0 and `mode` is empty where nothing is stated; `acceptance.machine.size_of` finds the first
+    three elsewhere, and how many are `ALL` nodes. `packed`: jobs also stand on as few nodes as have
+    the cores. `inferred` names what is stated, here or of the fabric, though no source prints it.
     """
 
     nodes: Annotated[

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from acceptance.core.words import read_metric, split_metric
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS
 from acceptance.fabric.limits import exceeds
-from acceptance.launch import Layout
+from acceptance.machine import Layout
 from acceptance.suites import Benchmark
 
 #: All caches of a node in those of the last level: private ones may hold twice as much again (64

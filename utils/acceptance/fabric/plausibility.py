@@ -16,7 +16,7 @@ from acceptance.fabric.limits import SLACK, exceeds, latency_floor, limit
 from acceptance.fabric.link_check import deviations, serving
 from acceptance.fabric.link_report import parse
 from acceptance.fabric.rates import HDR100_LANES, known_rates
-from acceptance.launch import Layout
+from acceptance.machine import Layout
 from acceptance.suites import Benchmark
 
 #: Growth of these counters is no matter of rates: the link failed while it was measured.
@@ -175,7 +175,7 @@ class Evidence:
 
 
 def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes: int) -> Evidence:
-    """Read what `launch/rank.sh` left in a folder, NODE.before and NODE.after of each node.
+    """Read what `machine/rank.sh` left in a folder, NODE.before and NODE.after of each node.
 
     `min_bytes` must have moved over the fabric of each node, 0 for no matter. Raises ParseError for
     a reading that is cut.

@@ -17,7 +17,7 @@ from acceptance.fabric import topology, view
 from acceptance.fabric.facts import Facts, facts_of
 from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.topology import Joined, Reading, Topology
-from acceptance.launch import SLURM, SlurmFault, partition_nodes
+from acceptance.machine import SLURM, SlurmFault, partition_nodes
 
 #: Seconds that a reading may take.
 _LIMIT = 600

@@ -21,7 +21,7 @@ from msgspec import structs
 
 from acceptance.core.pairs import PairResult
 from acceptance.core.words import direction
-from acceptance.launch.rounds import HALVES
+from acceptance.machine.rounds import HALVES
 from acceptance.nodes.findings import (
     BETTER,
     FAILING,

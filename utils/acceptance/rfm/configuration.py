@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
-from acceptance.launch import SLURM
+from acceptance.machine import SLURM
 
 #: The system of ReFrame's own configuration, which any host matches.
 _BUILTIN = "generic"
@@ -92,9 +92,9 @@ class Site:
         ]
 
 
-#: What ReFrame itself has read of files, and what was read here of files in an environment.
+#: What ReFrame itself has read of files, and what a file said here in an environment.
 _READ_BY_REFRAME: dict[tuple[Path, ...], Site] = {}
-_READ: dict[tuple[tuple[Path, ...], frozenset[tuple[str, str]]], Site] = {}
+_READ: dict[tuple[Path, frozenset[tuple[str, str]]], Mapping[str, Any]] = {}
 
 
 def forget() -> None:
@@ -114,35 +114,39 @@ def remember(files: Iterable[Path], data: Mapping[str, Any], selected: str) -> N
 def load(files: Iterable[Path]) -> Site:
     """Read ReFrame's configuration files (Python, or those that it has read itself).
 
-    They are programs, which a command executes once; what they say may depend on the environment.
     Raises SiteFault when one cannot be read.
     """
     files = tuple(files)
     if files in _READ_BY_REFRAME:
         return _READ_BY_REFRAME[files]
-    places = tuple(path.resolve() for path in files)
-    if (known := _READ.get((places, frozenset(os.environ.items())))) is not None:
-        return known
-    site = _read(files)
-    # The environment as it is left: what the files import may have set a variable.
-    _READ[places, frozenset(os.environ.items())] = site
-    return site
-
-
-def _read(files: Iterable[Path]) -> Site:
     systems: list[dict[str, Any]] = []
     environments: list[dict[str, Any]] = []
     modes: list[str] = []
     for path in files:
-        try:
-            data = runpy.run_path(str(path))["site_configuration"]
-        except Exception as err:  # a configuration is a program: anything may be wrong with it
-            raise SiteFault(f"{path}: cannot be read: {err!r}") from err
+        data = said_by(path)
         # The systems of later files come first, as in ReFrame.
         systems = [*data.get("systems", ()), *systems]
         environments += data.get("environments", ())
         modes += [mode["name"] for mode in data.get("modes", ())]
     return Site(tuple(systems), tuple(environments), tuple(modes))
+
+
+def said_by(path: Path) -> Mapping[str, Any]:
+    """Return the `site_configuration` of a file.
+
+    It is a program, which a command executes once; what it says may depend on the environment.
+    Raises SiteFault when it cannot be read.
+    """
+    place = path.resolve()
+    if (known := _READ.get((place, frozenset(os.environ.items())))) is not None:
+        return known
+    try:
+        said: Mapping[str, Any] = runpy.run_path(str(path))["site_configuration"]
+    except Exception as err:  # a configuration is a program: anything may be wrong with it
+        raise SiteFault(f"{path}: cannot be read: {err!r}") from err
+    # The environment as it is left: what the file imports may have set a variable.
+    _READ[place, frozenset(os.environ.items())] = said
+    return said
 
 
 def lists_nodes(system: Mapping[str, Any]) -> bool:

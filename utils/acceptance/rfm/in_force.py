@@ -8,7 +8,6 @@ say nothing of storage or logging.
 import json
 import os
 import re
-import runpy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -80,14 +79,13 @@ def _is_clones(files: Sequence[Path]) -> bool:
     """Tell whether these keep everything where the clone's own configuration does."""
     if not files or files[0].resolve() != _OWN:
         return False
-    for path in files[1:]:
-        try:
-            said = runpy.run_path(str(path))["site_configuration"]
-        except Exception:  # a program: anything may be wrong with it, and ReFrame says what
-            return False
-        if _SECTIONS & {*said}:
-            return False
-    return True
+    if not files[1:]:
+        return True
+    try:
+        configuration.load(files)  # in their order: what one imports may set a variable
+        return not any(_SECTIONS & {*configuration.said_by(path)} for path in files[1:])
+    except configuration.SiteFault:  # ReFrame says what is wrong with it
+        return False
 
 
 def _ask(named: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:

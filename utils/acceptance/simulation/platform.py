@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from acceptance.fabric import Facts, rates
-from acceptance.launch import Layout
-from acceptance.launch.placement import HOST_FILE, PLATFORM_FILE
+from acceptance.machine import Layout
+from acceptance.machine.placement import HOST_FILE, PLATFORM_FILE
 from acceptance.simulation.technology import Parameters, SimulationFault, parameters_of
 
 #: Hosts of a platform at most: each pair has a route in the file, 200 bytes each.

@@ -19,9 +19,16 @@ from acceptance.core.errors import Fault
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
 from acceptance.core.paths import Workspace
 from acceptance.core.words import PREFIX
-from acceptance.launch import NODES, SLURM, size_of, usable_cores, usable_memory
+from acceptance.machine import (
+    NODES,
+    SLURM,
+    find_sources,
+    release_of_npb,
+    size_of,
+    usable_cores,
+    usable_memory,
+)
 from acceptance.simulation.technology import SimulationFault
-from acceptance.software import find_sources, release_of_npb
 
 #: Builds a suite from its source.
 BUILD = Path(__file__).with_name("build.sh")

@@ -1,58 +1,45 @@
 """What this machine can run, what provides it, and what is missing."""
 
+import contextlib
 import importlib.metadata
+import os
 import platform
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from acceptance import references
+from acceptance import ledger, references
 from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
+from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, facts_of
-from acceptance.launch import MPIS, SLURM, slurm_jobs, stated_of, usable_cores
-from acceptance.rfm import configuration
-from acceptance.site.storage import places
-from acceptance.site.to_paste import to_paste
-from acceptance.site.unmet import unmet_rows
-from acceptance.site.unprovided import partition_size
-from acceptance.software import (
+from acceptance.ledger import ResultsFault
+from acceptance.machine import (
+    MPIS,
+    SLURM,
     Spack,
     broken_promise,
     builds,
-    compiler_of,
-    compiles,
-    folder_of,
+    configured_size,
     launch_fault,
     left_to_do,
-    missing,
+    not_provided,
     not_simulated,
-    prepared,
-    program_of,
-    software_of,
-    source_of,
+    provision,
+    slurm_jobs,
+    stated_of,
+    usable_cores,
 )
+from acceptance.rfm import configuration, half_made
+from acceptance.site.examined import BROKEN, MISSING, Examined, row
+from acceptance.site.to_paste import to_paste
+from acceptance.site.unmet import unmet_rows
 from acceptance.suites import SUITES, Suite
 
-OK, MISSING, BROKEN = "ok", "missing", "BROKEN"
 _GET_SPACK = f"{GET_SPACK}, or set SPACK_ROOT"
-
-
-@dataclass(frozen=True)
-class Examined:
-    """One line: what was looked at, its state, what was found, and what to do about it."""
-
-    what: str
-    state: str
-    found: str
-    remedy: str = ""
-    #: Lines to paste, where that is the remedy.
-    lines: tuple[str, ...] = ()
 
 
 def examine(
@@ -71,10 +58,7 @@ def examine(
     spack = Spack.find(workspace)
     rows = [
         *_machine(),
-        *(
-            Examined(place.holds, OK if place.fine else BROKEN, place.where, place.remedy)
-            for place in ([] if refused else places(workspace))
-        ),
+        *([] if refused else _places(workspace)),
         _references(workspace.reference),
         _spack(spack),
     ]
@@ -84,49 +68,86 @@ def examine(
         site = configuration.load(config_files)
         chosen = site.system(system)
     except configuration.SiteFault as err:
-        rows.append(Examined("configuration", BROKEN, str(err), "fix the file, or source env.sh"))
+        rows.append(row("configuration", "", err, "fix the file, or source env.sh"))
         return rows
-    rows.append(Examined("system", OK, f"{chosen['name']}: {chosen.get('descr', '')}"))
+    rows.append(row("system", f"{chosen['name']}: {chosen.get('descr', '')}"))
     rows += [*_schedulers(chosen), *_simgrid(chosen)]
     wrong = [*_extras(chosen, site, workspace)]
-    rows += [*wrong, *_fabrics(chosen, workspace)]
-    rows += _unmet(chosen, site, workspace)
-    for suite in () if wrong else SUITES.values():
-        rows += _suite(suite, chosen, site, spack)
-    rows += [] if wrong else [*_every_node(chosen), *_launchers(chosen, site)]
-    for text in () if wrong else to_paste(workspace, site, chosen, ask_nodes=ask_nodes):
-        found = f"does not state {', '.join(text.lacking)}"
-        rows.append(Examined(text.what, MISSING, found, f"{text.into}:", text.lines))
+    rows += [*wrong, *_fabrics(chosen, workspace), *_unmet(chosen, site, workspace)]
+    if not wrong:
+        for suite in SUITES.values():
+            rows += _suite(suite, chosen, site, spack)
+        rows += [*_every_node(chosen), *_launchers(chosen, site)]
+        rows += to_paste(workspace, site, chosen, ask_nodes=ask_nodes)
     return rows
 
 
 def _machine() -> Iterator[Examined]:
     cores = usable_cores()
-    yield Examined(
-        "cores",
-        OK if cores > 1 else MISSING,
-        f"{cores} usable, {platform.machine()}",
-        "" if cores > 1 else "let processes use two: a message needs two of them, and each a core",
-    )
-    yield Examined("Python", OK, platform.python_version())
+    found = f"{cores} usable, {platform.machine()}"
+    remedy = "let processes use two: a message needs two of them, and each a core"
+    yield row("cores", found, found if cores < 2 else "", remedy, MISSING)
+    yield row("Python", platform.python_version())
     reframe = importlib.metadata.version("reframe-hpc")
-    fault = machine.unsupported_reframe(reframe)
-    bounds = 'pip install "reframe-hpc>={},<{}"'.format(*machine.supported_reframe())
-    yield Examined("ReFrame", BROKEN if fault else OK, fault or reframe, bounds if fault else "")
+    remedy = 'pip install "reframe-hpc>={},<{}"'.format(*machine.supported_reframe())
+    yield row("ReFrame", reframe, machine.unsupported_reframe(reframe), remedy)
     compiler = shutil.which("gcc") or shutil.which("cc")
-    yield Examined(
-        "C compiler",
-        OK if compiler else MISSING,
-        compiler or "none",
-        "" if compiler else "Debian: gcc libc6-dev; what comes as wheels runs without",
-    )
+    remedy = "Debian: gcc libc6-dev; what comes as wheels runs without"
+    yield row("C compiler", compiler, "" if compiler else "none", remedy, MISSING)
 
 
 def _spack(spack: Spack | None) -> Examined:
     if spack is None:
-        return Examined("Spack", MISSING, "none", _GET_SPACK)
+        return row("Spack", "", "none", _GET_SPACK, MISSING)
     recipes = spack.packages or "its own package repository, from the network"
-    return Examined("Spack", OK, f"{spack.root} {spack.identity()['spack']}, {recipes}")
+    return row("Spack", f"{spack.root} {spack.identity()['spack']}, {recipes}")
+
+
+def _places(workspace: Workspace) -> Iterator[Examined]:
+    """Look where ReFrame keeps what it writes, as the configuration in force has it."""
+    if workspace.unrecorded:
+        yield row("runs", "", workspace.unrecorded, workspace.remedy)
+    else:
+        results = workspace.results
+        if half_made.is_half_made(results):
+            remedy = f"mv {results} {results}.half-made; the next run makes it anew"
+            yield row("results", "", f"{results}: {half_made.HALF_MADE}", remedy)
+        yield _writable("results", results)
+        if not half_made.is_half_made(results):
+            yield from _sessions(workspace)
+        yield _writable("log", workspace.logs)
+    yield _writable("var", workspace.var, "name another folder: ACCEPTANCE_VAR")
+
+
+def _sessions(workspace: Workspace) -> Iterator[Examined]:
+    """Tell which sessions are gone, or cannot be read."""
+    try:
+        past = ledger.of(workspace)
+    except ResultsFault as err:
+        if workspace.results.exists():
+            yield row("sessions", "", err, "restore the database from a backup")
+        return
+    restore, forget = "restore the folder from a backup", "acceptance sessions --forget"
+    if past.gone:
+        fault = f"{past.folder}: lacks {plural(len(past.gone), 'session')}"
+        remedy = f"{restore}; or miss them no more: {forget} {ledger.GONE}"
+        yield row("sessions", "", fault, remedy)
+    held = past.holds(past.every)
+    if lost := [entry.uuid for entry in past.every if entry.uuid not in held]:
+        fault = f"{past.folder}: has {plural(len(lost), 'session')} not whole, as {lost[0]}"
+        yield row("sessions", "", fault, restore)
+    for each in past.faults:
+        remedy = f"acceptance gate tells what is left; {forget} {each.uuid}"
+        yield row("sessions", "", each, remedy)
+    if not (past.gone or past.faults or lost):
+        yield row("sessions", f"{len(past.entries)} in the ledger {past.folder}")
+
+
+def _writable(what: str, path: Path, otherwise: str = "let ReFrame write there") -> Examined:
+    """Look at a file or folder, or at what of it is there."""
+    there = next(each for each in (path, *path.parents) if each.exists())
+    fault = "" if os.access(there, os.W_OK) else path
+    return row(what, path, fault, f"{there} is not writable; {otherwise}")
 
 
 def _is_simulated(system: dict[str, Any]) -> bool:
@@ -137,19 +158,17 @@ def _simgrid(system: dict[str, Any]) -> Iterator[Examined]:
     """Look for SimGrid where a system is simulated."""
     if _is_simulated(system):
         lacking = [name for name in ("smpirun", "smpicc") if not shutil.which(name)]
-        found = f"no {' and no '.join(lacking)} on PATH" if lacking else shutil.which("smpirun")
-        state = MISSING if lacking else OK
-        yield Examined("SimGrid", state, str(found), GET_SIMGRID if lacking else "")
+        fault = f"no {' and no '.join(lacking)} on PATH" if lacking else ""
+        yield row("SimGrid", shutil.which("smpirun"), fault, GET_SIMGRID, MISSING)
 
 
 def _references(folder: Path) -> Examined:
     try:
         library = references.load(folder)
     except references.ReferenceFault as err:
-        return Examined("references", BROKEN, str(err), "fix the line")
-    return Examined(
+        return row("references", "", err, "fix the line")
+    return row(
         "references",
-        OK,
         f"{len(library.values)} published, {len(library.baselines)} of this site, "
         f"{len(library.claims)} claims",
     )
@@ -163,51 +182,39 @@ def _schedulers(system: dict[str, Any]) -> Iterator[Examined]:
         missing = [name for name in ("sbatch", "squeue", "scontrol") if not shutil.which(name)]
         if missing:
             here = f"no {', '.join(missing)} on PATH"
-            yield Examined(what, MISSING, here, "look on a login node of the cluster")
+            yield row(what, "", here, "look on a login node of the cluster", MISSING)
         elif fault := slurm_jobs.controller_fault():
-            yield Examined(what, BROKEN, fault, "start slurmctld, or wait until it is back")
-        elif scheduler == "slurm" and (fault := slurm_jobs.accounting_fault()):
-            yield Examined(what, BROKEN, fault, slurm_jobs.NO_ACCOUNTING)
+            yield row(what, "", fault, "start slurmctld, or wait until it is back")
         else:
-            yield Examined(what, OK, "Slurm answers")
+            fault = slurm_jobs.accounting_fault() if scheduler == "slurm" else ""
+            yield row(what, "Slurm answers", fault, slurm_jobs.NO_ACCOUNTING)
 
 
 def _extras(
     system: dict[str, Any], site: configuration.Site, workspace: Workspace
 ) -> Iterator[Examined]:
     """Read what partitions and environments state, as every check does; tell what is wrong."""
-    for partition in system["partitions"]:
-        place = workspace.place_of(system["name"], partition["name"])
-        states: dict[str, Callable[[], object]] = {
-            partition["name"]: partial(
-                stated_of,
-                partition.get("extras", {}),
-                partition.get("scheduler", "local"),
-                place,
-                system["name"],
-            )
-        }
-        for environment in site.environments_of(partition, system):
-            states[f"{partition['name']}+{environment['name']}"] = partial(
-                read_environment,
-                environment.get("extras", {}),
-                environment.get("features", ()),
-                SUITES,
-                MPIS,
-                f"{place}+{environment['name']}",
-            )
-        for name, read in states.items():
-            try:
-                read()
-            except ExtrasFault as err:
-                remedy = "fix it: no check runs there until then"
-                yield Examined(f"extras of {name}", BROKEN, str(err), remedy)
+    for part in system["partitions"]:
+        name, place = part["name"], workspace.place_of(system["name"], part["name"])
+        extras, scheduler = part.get("extras", {}), part.get("scheduler", "local")
+        yield from _wrong(name, stated_of, extras, scheduler, place, system["name"])
+        for each in site.environments_of(part, system):
+            stated, features = each.get("extras", {}), each.get("features", ())
+            known = SUITES, MPIS, f"{place}+{each['name']}"
+            yield from _wrong(f"{name}+{each['name']}", read_environment, stated, features, *known)
+
+
+def _wrong(name: str, read: Callable[..., object], *facts: object) -> Iterator[Examined]:
+    try:
+        read(*facts)
+    except ExtrasFault as err:
+        yield row(f"extras of {name}", "", err, "fix it: no check runs there until then")
 
 
 def refuse_wrong(system: dict[str, Any], site: configuration.Site, workspace: Workspace) -> None:
     """Refuse a system whose checks would refuse to run: raises Fault with each wrong fact."""
     rows = [*_extras(system, site, workspace), *_fabrics(system, workspace)]
-    if wrong := [row.found for row in rows if row.state == BROKEN]:
+    if wrong := [each.found for each in rows if each.state == BROKEN]:
         where = ", ".join(map(str, workspace.config_files)) if workspace.is_of_site else ""
         raise Fault("\n".join(wrong), where=where)
 
@@ -215,26 +222,20 @@ def refuse_wrong(system: dict[str, Any], site: configuration.Site, workspace: Wo
 def _every_node(system: dict[str, Any]) -> Iterator[Examined]:
     """Tell how many nodes are `all` of a partition, and which of them are not up."""
     for partition in system["partitions"]:
-        if partition.get("extras", {}).get("nodes") == ALL and (size := partition_size(partition)):
-            found = size.unknown or f"all: {size.nodes}{size.told and f'; {size.told}'}"
-            state = MISSING if size.unknown else OK
+        if partition.get("extras", {}).get("nodes") == ALL and (size := configured_size(partition)):
+            found = f"all: {size.nodes}{size.told and f'; {size.told}'}"
             remedy = 'look where Slurm answers and has nodes up, or write a number for "nodes"'
-            yield Examined(
-                f"nodes of {partition['name']}", state, found, remedy if size.unknown else ""
-            )
+            yield row(f"nodes of {partition['name']}", found, size.unknown, remedy, MISSING)
 
 
 def _unmet(
     system: dict[str, Any], site: configuration.Site, workspace: Workspace
 ) -> Iterator[Examined]:
     """Tell which rows and claims of this site judge nothing."""
-    try:
-        library = references.load(workspace.reference)
-    except references.ReferenceFault:  # told as `references`
-        return
-    for unmet in unmet_rows(library, site, {system["name"]}):
-        remedy = "correct it, or take it out: what it was to judge is not judged"
-        yield Examined("reference", BROKEN, str(unmet), remedy)
+    with contextlib.suppress(references.ReferenceFault):  # told as `references`
+        for unmet in unmet_rows(references.load(workspace.reference), site, {system["name"]}):
+            remedy = "correct it, or take it out: what it was to judge is not judged"
+            yield row("reference", "", unmet, remedy)
 
 
 def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]:
@@ -245,18 +246,23 @@ def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]
         try:
             facts = facts_of(partition.get("extras", {}), place)
         except FabricFault as err:
-            yield Examined(what, BROKEN, str(err), "fix its facts: no check runs there until then")
+            yield row(what, "", err, "fix its facts: no check runs there until then")
             continue
-        if facts and facts.shown and facts.rate is None:
+        if facts:
+            no_rate = facts.shown and facts.rate is None
+            fault = f"{facts.text}, no rate is stated" if no_rate else ""
             remedy = 'write "rate", what a link has to run at, into its facts'
-            yield Examined(what, MISSING, f"{facts.text}, no rate is stated", remedy)
-        elif facts:
             slot = f", PCIe {facts.slot_text}" if facts.slot_text else ""
-            yield Examined(what, OK, f"{facts.text}{slot}")
+            yield row(what, f"{facts.text}{slot}", fault, remedy, MISSING)
 
 
 def _launchers(system: dict[str, Any], site: configuration.Site) -> Iterator[Examined]:
     """Look whether each launcher can be asked to place the ranks of what it starts."""
+    remedy = (
+        f'write its "mpi" into `extras` ({", ".join(MPIS)}), another launcher into the partition, '
+        'or "verify_placement": False into its `extras`: all cases between processes fail there '
+        "until then"
+    )
     for partition in system["partitions"]:
         verified = bool(partition.get("extras", {}).get("verify_placement", True))
         for environment in site.environments_of(partition, system):
@@ -264,13 +270,7 @@ def _launchers(system: dict[str, Any], site: configuration.Site) -> Iterator[Exa
                 fault = launch_fault(environment, partition.get("launcher", "srun"), verified)
                 if fault:
                     place = f"{system['name']}:{partition['name']}"
-                    remedy = (
-                        f"""write its "mpi" into `extras` ({", ".join(MPIS)}), another launcher """
-                        'into the partition, or "verify_placement": False into its `extras`: all '
-                        "cases between processes fail there until then"
-                    )
-                    yield Examined(f"launcher of {partition['name']}", BROKEN,
-                                   f"{place}: {fault}", remedy)  # fmt: skip
+                    yield row(f"launcher of {partition['name']}", "", f"{place}: {fault}", remedy)
 
 
 def _suite(
@@ -285,30 +285,16 @@ def _suite(
                 where = f"{environment['name']} on {system['name']}:{partition['name']}"
                 yield _provided(suite, environment, where, spack)
     if not provided:
-        lacking = not_simulated(suite) if _is_simulated(system) else missing(suite)
+        lacking = not_simulated(suite) if _is_simulated(system) else not_provided(suite)
         yield Examined(suite.title, MISSING, *lacking)
 
 
 def _provided(
     suite: Suite, environment: dict[str, Any], where: str, spack: Spack | None
 ) -> Examined:
+    fault = broken_promise(environment, suite, every=True)
+    if builds(environment) and not (fault or spack):
+        return row(suite.title, "", f"{where}: no Spack to build it", _GET_SPACK, MISSING)
+    found = f"{where}: {provision(environment, suite)[0]}"
     remedy = f"correct the environment ({CONFIGURED}), or get the suite: {left_to_do(suite)}"
-    if fault := broken_promise(environment, suite):
-        return Examined(suite.title, BROKEN, f"{where}: {fault}", remedy)
-    if builds(environment) and spack:
-        return Examined(suite.title, OK, f"{where}: built by Spack when it is needed")
-    if builds(environment):
-        return Examined(suite.title, MISSING, f"{where}: no Spack to build it", _GET_SPACK)
-    if source := source_of(environment, suite.key):
-        return Examined(suite.title, OK, f"{where}: built from {source} when it is needed")
-    if compiles(environment, suite):
-        compiler = prepared(environment).program(compiler_of(environment, suite))
-        return Examined(suite.title, OK, f"{where}: compiled by {compiler} when it is needed")
-    try:
-        programs = [program_of(environment, suite.key, program) for program in suite.programs]
-    except FileNotFoundError as err:
-        return Examined(suite.title, BROKEN, f"{where}: {err}", remedy)
-    place = next(iter(programs), Path(folder_of(environment, suite.key)))
-    software = software_of(environment, suite.key, place)
-    told = [software[key] for key in ("modules", "mpi") if key in software]
-    return Examined(suite.title, OK, f"{where}: {', '.join([str(place), *told])}")
+    return row(suite.title, found, fault and f"{where}: {fault}", remedy)

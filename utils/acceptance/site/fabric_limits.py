@@ -49,24 +49,24 @@ def partition_limits(
     FabricFault for facts that cannot be, with the partition, and where nothing is left to yield.
     """
     extras = {
-        (system["name"], partition["name"]): partition.get("extras", {})
+        f"{system['name']}:{partition['name']}": partition.get("extras", {})
         for system in systems
         for partition in system["partitions"]
     }
-    chosen = [key for key in extras if only in (None, key[0], ":".join(key))]
+    chosen = [name for name in extras if only in (None, name, name.partition(":")[0])]
     if not chosen:
-        known = ", ".join(map(":".join, extras))
-        raise FabricFault(f"no system or partition {only!r}; there are {known}")
-    count = 0
-    for key in chosen:
-        if facts := facts_of(extras[key], place_of(*key)):
-            name, count = ":".join(key), count + 1
-            bound = limit(facts)
+        raise FabricFault(f"no system or partition {only!r}; there are {', '.join(extras)}")
+    stated = False
+    for name in chosen:
+        system, _, partition = name.partition(":")
+        place = place_of(system, partition)
+        if facts := facts_of(extras[name], place):
+            stated, bound = True, limit(facts)
             nearest = next(iter(peaks(library, name, bound.bandwidth)), None)
-            inferred = PartitionExtras.read(extras[key], place_of(*key)).inferred
+            inferred = PartitionExtras.read(extras[name], place).inferred
             yield PartitionLimit(name, facts, bound, latency_floor(facts), nearest, inferred)
-    if not count:
-        raise FabricFault(f"{', '.join(map(':'.join, chosen))}: no fabric is stated")
+    if not stated:
+        raise FabricFault(f"{', '.join(chosen)}: no fabric is stated")
 
 
 def peaks(library: Library, partition: str, bound: float | None) -> list[Peak]:

@@ -6,42 +6,36 @@ for a new site; nothing is made up.
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import ParseError
 from acceptance.core.paths import Workspace
-from acceptance.launch import SLURM, SlurmFault, node_records, partition_option
-from acceptance.rfm.configuration import Site
-from acceptance.site.init import fabric_of_node, node_kinds, probe, system_file
-from acceptance.site.init.fabric_of_node import Fabric
-from acceptance.site.unprovided import partition_size
-from acceptance.software import (
+from acceptance.machine import (
+    SLURM,
     Prepared,
+    SlurmFault,
     builds,
     compiles,
+    configured_size,
     externals,
     folder_of,
+    partition_nodes,
+    partition_option,
     prepared,
     source_of,
 )
+from acceptance.rfm.configuration import Site
+from acceptance.site import cluster, fabric_of_node, system_file
+from acceptance.site.examined import MISSING, Examined
+from acceptance.site.fabric_of_node import Fabric
 from acceptance.suites import SUITES
 
 _NODE = "acceptance doctor --ask-nodes looks at a node with a short job"
 #: A value that is to be filled in.
 _UNKNOWN = object()
-
-
-@dataclass(frozen=True)
-class ToPaste:
-    """Lines of Python, and where they belong; `lacking` is what is not stated yet."""
-
-    what: str
-    into: str
-    lacking: tuple[str, ...]
-    lines: tuple[str, ...]
 
 
 @dataclass
@@ -65,15 +59,19 @@ class _Draft:
         entries[key], self.notes[key] = value, [text for text in notes if text]
         self.lacking[lacks or key] = None
 
-    def text(self) -> Iterator[ToPaste]:
-        """Yield the lines, if anything is lacking."""
+    def rows(self) -> Iterator[Examined]:
+        """Yield the line of the doctor, if anything is lacking."""
         name = self.owner["name"]
         into = f'into the {self.kind} "{name}"'
         if self.owner.get("extras"):
             into += ", in place of these keys, and in its `extras` beside the others"
         if self.lacking:
-            lines = tuple(_lines(self.entries, self.notes))
-            yield ToPaste(f"{self.kind} {name}", into, tuple(self.lacking), lines)
+            yield _row(f"{self.kind} {name}", self.lacking, into, _lines(self.entries, self.notes))
+
+
+def _row(what: str, lacking: Iterable[str], into: str, lines: Iterable[str]) -> Examined:
+    found = f"does not state {', '.join(lacking)}"
+    return Examined(what, MISSING, found, f"{into}:", tuple(lines))
 
 
 def _lines(
@@ -93,19 +91,19 @@ def _lines(
 
 def to_paste(
     workspace: Workspace, site: Site, system: dict[str, Any], *, ask_nodes: bool = False
-) -> Iterator[ToPaste]:
+) -> Iterator[Examined]:
     """Yield what is not stated on a system; to `ask_nodes` a job looks at one of each partition."""
     environments: dict[str, dict[str, Any]] = {}
     for partition in system["partitions"]:
-        yield from _of_partition(partition, ask_nodes).text()
+        yield from _of_partition(partition, ask_nodes).rows()
         environments |= {each["name"]: each for each in site.environments_of(partition, system)}
     named = {name for each in environments.values() for name in each.get("features", ())}
     for environment in environments.values():
-        yield from _of_environment(environment, named).text()
+        yield from _of_environment(environment, named).rows()
     for environment in [] if "imb" in named else externals.wheels_environments(workspace.wheels):
         into = 'into "environments", and "wheels" into "environs" of a partition'
         lines = ("{", *_lines(environment, {}, 4), "},")
-        yield ToPaste("environment wheels", into, ("Intel MPI Benchmarks",), lines)
+        yield _row("environment wheels", ["Intel MPI Benchmarks"], into, lines)
 
 
 def _of_partition(partition: dict[str, Any], ask_nodes: bool) -> _Draft:
@@ -116,10 +114,10 @@ def _of_partition(partition: dict[str, Any], ask_nodes: bool) -> _Draft:
         draft.add("max_jobs", 1, "jobs side by side would measure each other; ReFrame has 8")
     if scheduler in SLURM and not partition.get("processor"):
         with contextlib.suppress(SlurmFault):
-            node = node_records(partition.get("access", ()))[0]
+            node = partition_nodes(partition.get("access", ()))[0]
             draft.add("processor", system_file.processor(node), f"Slurm, of {node.name}")
     source = "this machine" if scheduler == "local" else "Slurm" if scheduler in SLURM else ""
-    size = partition_size({**partition, "extras": {}})
+    size = configured_size({**partition, "extras": {}})
     has_cores = "cores" in stated or "num_cpus" in partition.get("processor", {})
     for key in ("nodes", "cores", "memory"):
         if key in stated or (key == "cores" and has_cores):
@@ -142,14 +140,14 @@ def _look(partition: dict[str, Any], scheduler: str, ask_nodes: bool) -> Fabric:
     """Look at the links of this machine, or of a node of Slurm; nothing where it has none."""
     try:
         if scheduler == "local":
-            return fabric_of_node.fabric(probe.here([]), own=True)
+            return fabric_of_node.here([])
         if scheduler not in SLURM or not ask_nodes:
-            return Fabric(todo=(_NODE if scheduler in SLURM else "config/README.md has the keys",))
+            return Fabric(todo=[_NODE if scheduler in SLURM else "config/README.md has the keys"])
         access = partition.get("access", ())
-        look = node_kinds.look_at_one(partition_option(access), node_records(access), [])
-        return look.fabric if look.probe else Fabric(todo=(f"no node looked: {look.fault}",))
+        look = cluster.look_at_one(partition_option(access), partition_nodes(access), [])
+        return look.fabric if look.fabric.node else Fabric(todo=[f"no node looked: {look.fault}"])
     except (ParseError, OSError, SlurmFault) as err:
-        return Fabric(todo=(str(err),))
+        return Fabric(todo=[str(err)])
 
 
 def _of_environment(environment: dict[str, Any], named: Collection[str]) -> _Draft:

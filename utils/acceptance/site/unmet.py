@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from acceptance.machine import configured_size
 from acceptance.references import Claim, Library, Reference
 from acceptance.rfm import SiteFault, configuration
-from acceptance.site.unprovided import partition_size
 from acceptance.suites import SUITES, find, has_check
 
 
@@ -91,9 +91,12 @@ def _reasons(
         yield f"{system} has no partition {partition!r}; known: {', '.join(parts)}"
         return
     yield from _of_benchmark(benchmark, metric)
-    part = parts[partition]
-    yield from _of_environment(site, known, part, keys)
-    yield from _of_place(part, f"{system}:{partition}", benchmark, keys)
+    part, place = parts[partition], f"{system}:{partition}"
+    names = [each["name"] for each in site.environments_of(part, known)]
+    if "environment" in keys and keys["environment"] not in names:
+        environment = keys["environment"]
+        yield f"{place} has no environment {environment!r}; known: {', '.join(names)}"
+    yield from _of_place(part, place, benchmark, keys)
     if sizes and has_check(benchmark):
         yield from _of_size(benchmark, metric, keys)
 
@@ -108,24 +111,10 @@ def _of_benchmark(benchmark: str, metric: str) -> Iterator[str]:
         yield f"{benchmark} has no metric {metric!r}; known: {', '.join(stems)}"
 
 
-def _of_environment(
-    site: configuration.Site,
-    system: dict[str, Any],
-    part: dict[str, Any],
-    keys: Mapping[str, str],
-) -> Iterator[str]:
-    names = [each["name"] for each in site.environments_of(part, system)]
-    if "environment" in keys and keys["environment"] not in names:
-        yield (
-            f"{system['name']}:{part['name']} has no environment {keys['environment']!r}; "
-            f"known: {', '.join(names)}"
-        )
-
-
 def _of_place(
     part: dict[str, Any], name: str, benchmark: str, keys: Mapping[str, str]
 ) -> Iterator[str]:
-    size, processor = partition_size(part), part.get("processor", {})
+    size, processor = configured_size(part), part.get("processor", {})
     if size is None or size.unknown:  # told by itself
         return
     # Of `all` nodes those that are not up will be.

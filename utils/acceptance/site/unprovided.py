@@ -1,11 +1,12 @@
 """Check files that give no case on a system, or on some of its partitions, and what to do."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from acceptance.core.extras import ExtrasFault
-from acceptance.launch import Size, size_of, stated_of
+from msgspec.structs import replace
+
+from acceptance.machine import NoCase, Size, configured_size, no_case
 from acceptance.rfm.configuration import Site
-from acceptance.software import NoCase, no_case
 
 
 def without_case(
@@ -19,7 +20,7 @@ def without_case(
         no_case(
             check,
             f"{system['name']}:{partition['name']}",
-            partition_size(partition) or Size(1, 2),
+            configured_size(partition) or Size(1, 2),
             site.environments_of(partition, system),
             bool(partition.get("extras", {}).get("verify_placement", True)),
             "simulated" in partition.get("extras", {}),
@@ -29,44 +30,24 @@ def without_case(
     ]
 
 
-def why_no_case(check: str, site: Site, system: dict[str, Any]) -> tuple[str, str]:
-    """Say why a check file (its stem) gives no case on a system, and what to do if it shall.
+def why_no_case(check: str, site: Site, system: dict[str, Any]) -> NoCase | None:
+    """Say why a check file (its stem) gives no case on a system.
 
-    Both are empty where nothing tells, or where something is promised on a partition; the second
-    also where nothing is to be done.
+    None where nothing tells, or where something is promised on a partition.
     """
     found = [each for each in without_case(check, site, system) if each]
     if len(found) < len(system["partitions"]) or any(each.promised for each in found):
-        return "", ""
-    return in_words(found)
-
-
-def in_words(found: list[NoCase]) -> tuple[str, str]:
-    """Return the reasons of all partitions as one, and what to do."""
-    reasons = {each.reason: "" for each in found}
-    if len(reasons) == 1:
-        return found[0].reason, found[0].remedy
-    names = {
-        reason: ", ".join(each.partition for each in found if each.reason == reason)
-        for reason in reasons
-    }
-    remedies = dict.fromkeys(each.remedy for each in found if each.remedy)
-    return "; ".join(f"{names[reason]}: {reason}" for reason in reasons), "; ".join(remedies)
-
-
-def partition_size(partition: dict[str, Any]) -> Size | None:
-    """Return how many nodes and cores of a partition of the configuration jobs take.
-
-    None where its extras are wrong, which is told by itself: every check refuses them.
-    """
-    scheduler = partition.get("scheduler", "")
-    try:
-        stated = stated_of(partition.get("extras", {}), scheduler)
-    except ExtrasFault:
         return None
-    return size_of(
-        stated,
-        scheduler,
-        partition.get("access", ()),
-        partition.get("processor"),
-    )
+    return everywhere(found)
+
+
+def everywhere(found: Sequence[NoCase]) -> NoCase:
+    """Return why a check file gives no case on a system, of the reasons of all its partitions."""
+    places: dict[str, list[str]] = {}
+    for each in found:
+        places.setdefault(each.reason, []).append(each.partition)
+    if len(places) == 1:
+        return replace(found[0], partition="")
+    reasons = (f"{', '.join(names)}: {reason}" for reason, names in places.items())
+    remedies = dict.fromkeys(each.remedy for each in found if each.remedy)
+    return NoCase(found[0].check, "; ".join(reasons), "; ".join(remedies))

@@ -1,8 +1,4 @@
-"""What each suite measures, how it is asked, and what it prints: a folder a suite, a row each.
-
-What only the checks of one suite ask for is in that suite's folder: its rows (`benchmarks.py`) and
-the parser of its output (`output.py`).
-"""
+"""What each suite measures, how it is asked, and what it prints: a file a suite."""
 
 from acceptance.suites.records import SIZE_OF_FLOAT, Benchmark, Column, Suite
 from acceptance.suites.registry import (

@@ -68,26 +68,27 @@ TIMING_FLOOR = 1.0
 #: the addresses of gcc's default code model on x86_64 reach 2 GiB ("relocation truncated to fit").
 STATIC_LIMIT = 2**31
 
-# Grid points in each direction. `setparams.c`, write_*_info.
-_CUBES = {
-    "mg": (32, 128, 256, 256, 512, 1024, 2048),
-    "bt": (12, 24, 64, 102, 162, 408, 1020),
-    "sp": (12, 36, 64, 102, 162, 408, 1020),
-    "lu": (12, 33, 64, 102, 162, 408, 1020),
-}
-_FT_GRID = (
-    (64, 64, 64),
-    (128, 128, 32),
-    (256, 256, 128),
-    (512, 256, 256),
-    (512, 512, 512),
-    (2048, 1024, 1024),
-    (4096, 2048, 2048),
-)
-_IS_KEYS = (2**16, 2**20, 2**23, 2**25, 2**27, 2**31, 2**35)  # IS/is.c
-_EP_LOG_PAIRS = (24, 25, 28, 30, 32, 36, 40)
 #: Rows of cg -> its nonzeros of a row.
 NONZEROS = {1400: 7, 7000: 8, 14000: 11, 75000: 13, 150000: 15, 1500000: 21, 9000000: 26}
+
+
+def _cubes(*edges: int) -> tuple[tuple[int, ...], ...]:
+    return tuple((edge,) * 3 for edge in edges)
+
+
+#: What each class computes on: grid points in each direction (`setparams.c`, write_*_info), keys
+#: (IS/is.c), random numbers, rows.
+_SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
+    "is": tuple((2**n,) for n in (16, 20, 23, 25, 27, 31, 35)),
+    "ep": tuple((2**n,) for n in (25, 26, 29, 31, 33, 37, 41)),
+    "cg": tuple((rows,) for rows in NONZEROS),
+    "mg": _cubes(32, 128, 256, 256, 512, 1024, 2048),
+    "ft": ((64, 64, 64), (128, 128, 32), (256, 256, 128), (512, 256, 256), (512, 512, 512),
+           (2048, 1024, 1024), (4096, 2048, 2048)),
+    "bt": _cubes(12, 24, 64, 102, 162, 408, 1020),
+    "sp": _cubes(12, 36, 64, 102, 162, 408, 1020),
+    "lu": _cubes(12, 33, 64, 102, 162, 408, 1020),
+}  # fmt: skip
 _ITERATIONS = {
     "is": (10,) * 7,
     "ep": (0,) * 7,
@@ -146,7 +147,7 @@ def sizes(name: str, problem_class: str, version: str = "3.4") -> tuple[tuple[in
     index = _index(name, problem_class)
     if (name, problem_class, release(version)) == ("is", "E", "3.3"):
         raise ValueError("is has no class E in NPB 3.3")
-    return _size(name, index), _ITERATIONS[name][index]
+    return _SIZES[name][index], _ITERATIONS[name][index]
 
 
 def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -> bool:
@@ -156,7 +157,8 @@ def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -
     here. Whether a program of 3.3 can be built is another question, see `is_linkable`. Raises
     ValueError for an unknown benchmark, class or version.
     """
-    size = _size(name, _index(name, problem_class))
+    index = _index(name, problem_class)
+    size = _SIZES[name][index]
     old = release(version) == "3.3"
     if processes < _FEWEST.get((name, problem_class), 1):
         return False
@@ -233,16 +235,6 @@ def _index(name: str, problem_class: str) -> int:
     if len(problem_class) != 1 or problem_class not in CLASSES:
         raise ValueError(f"{problem_class!r} is no class of NPB: {' '.join(CLASSES)}")
     return CLASSES.index(problem_class)
-
-
-def _size(name: str, index: int) -> tuple[int, ...]:
-    if name in _CUBES:
-        return (_CUBES[name][index],) * 3
-    if name == "ft":
-        return _FT_GRID[index]
-    if name == "ep":
-        return (1 << (_EP_LOG_PAIRS[index] + 1),)
-    return (_IS_KEYS[index] if name == "is" else tuple(NONZEROS)[index],)
 
 
 def _grid(processes: int) -> tuple[int, int]:

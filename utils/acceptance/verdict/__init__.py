@@ -12,7 +12,6 @@ from acceptance.verdict.model import (
     Problem,
     Status,
     SuiteUse,
-    Unprovided,
     Verdict,
 )
 from acceptance.verdict.nodes import (

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from acceptance.alerts import Alert, alert
 from acceptance.core.text import one_line, plural, shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.launch import SlurmNode
+from acceptance.machine import SlurmNode
 from acceptance.nodes import FAILING, compared_in, finding_of
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
 from acceptance.verdict.nodes import has_ended, short_name

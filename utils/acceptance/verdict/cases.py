@@ -9,8 +9,8 @@ from acceptance.core.text import plural, shortened
 from acceptance.core.words import is_measured
 from acceptance.fabric.link_check import STANDING
 from acceptance.fabric.view import kinds
-from acceptance.launch import slurm_jobs
 from acceptance.ledger import Case, Session
+from acceptance.machine import slurm_jobs
 from acceptance.nodes import FAILING
 from acceptance.rfm import LoggedRun
 from acceptance.verdict.model import (

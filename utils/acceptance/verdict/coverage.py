@@ -10,15 +10,14 @@ from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.launch import NONE_UP
 from acceptance.ledger import Case
 from acceptance.ledger.session_schema import node_of_case
+from acceptance.machine import NONE_UP, RESUME, NoCase, configured_size, no_cases_line
 from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
-from acceptance.site import in_words, partition_size, unmet_rows, without_case
-from acceptance.software import RESUME, NoCase, no_cases_line
+from acceptance.site import everywhere, unmet_rows, without_case
 from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.evidence import Evidence
-from acceptance.verdict.model import Unprovided, Unselected, Verdict
+from acceptance.verdict.model import Unselected, Verdict
 from acceptance.verdict.nodes import place_of
 
 #: What gives the cases of the link check.
@@ -33,7 +32,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
     Its partitions are looked at one by one, unless options of the command chose among the cases.
     """
     cases = list(cases)
-    unprovided: list[Unprovided] = []
+    unprovided: list[NoCase] = []
     given: dict[Path, set[str]] = {}
     for case in cases:
         places = given.setdefault(Path(case.filename).resolve(), set())
@@ -47,7 +46,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
             reasons += _judge_check_file(verdict, unprovided, path, places, why)
         elif not cases and all(away.values()) and suite_of(path.stem):
             text = "; ".join(f"{place}: {reason}" for place, reason in away.items())
-            unprovided.append(Unprovided(path.name, text, RESUME))
+            unprovided.append(NoCase(path.name, text, RESUME))
         elif not places:
             verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
     told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
@@ -76,7 +75,7 @@ def none_up(run: LoggedRun) -> dict[str, str]:
 
 def _judge_check_file(
     verdict: Verdict,
-    unprovided: list[Unprovided],
+    unprovided: list[NoCase],
     path: Path,
     places: Collection[str],
     why: Sequence[NoCase | None],
@@ -94,7 +93,7 @@ def _judge_check_file(
             str(path),
         )
     elif not places and not promised:
-        unprovided.append(Unprovided(path.name, *in_words(reasons)))
+        unprovided.append(everywhere(reasons))
     else:
         for each in reasons:
             if each.promised:
@@ -102,7 +101,7 @@ def _judge_check_file(
                 text = f"{path}: gave no case on {each.partition}: {each.reason}{todo}"
                 verdict.fail("check-without-case", text, str(path), each.partition)
             else:
-                unprovided.append(Unprovided(path.name, each.reason, each.remedy, each.partition))
+                unprovided.append(each)
     return reasons
 
 
@@ -155,7 +154,7 @@ def _why(check: str, run: LoggedRun, away: Mapping[str, str]) -> list[NoCase | N
     except SiteFault:
         return []
     then = [
-        NoCase(check, place, reason, RESUME, True) if reason and suite_of(check) else None
+        NoCase(f"{check}.py", reason, RESUME, place, True) if reason and suite_of(check) else None
         for place, reason in away.items()
     ]
     return [now or before for now, before in zip_longest(why, then)]
@@ -233,7 +232,7 @@ def _tell_once(verdict: Verdict, system: Mapping[str, Any]) -> None:
     told = {
         f"ReFrame: {system['name']}:{part['name']}: {size.told}"
         for part in system["partitions"]
-        if (size := partition_size(part))
+        if (size := configured_size(part))
     }
     verdict.notes = [note for note in verdict.notes if note not in told]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from acceptance.core.paths import Workspace
 from acceptance.ledger import Case, Ledger, Session
+from acceptance.machine import NoCase
 from acceptance.rfm.configuration import Site
 from acceptance.rfm.last_run import LastRun
-from acceptance.verdict.model import Unprovided
 from acceptance.verdict.nodes import Nodes
 
 
@@ -29,7 +29,7 @@ class Run:
     stopped: Callable[[Ledger], Sequence[Session]] = lambda _: ()
     nodes: Callable[[Site], Nodes] | None = None
     not_run: Mapping[str, str] = field(default_factory=dict)
-    unprovided: Sequence[Unprovided] = ()
+    unprovided: Sequence[NoCase] = ()
     without_suite: bool = False
     notes: Sequence[str] = ()
 

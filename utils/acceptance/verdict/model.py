@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from acceptance.alerts import HISTORY, Acknowledged, Alert
 from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
+from acceptance.machine import NoCase
 from acceptance.nodes import FAILING
 
 
@@ -116,23 +117,6 @@ class SuiteUse(Struct, frozen=True, forbid_unknown_fields=True):
     cases: int
 
 
-class Unprovided(Struct, frozen=True, forbid_unknown_fields=True):
-    """A check file without a case, why that is no failure, and what to do if it shall have one.
-
-    With a `partition` it has no case there, but elsewhere.
-    """
-
-    check: str
-    reason: str
-    remedy: str = ""
-    partition: str = ""
-
-    @property
-    def name(self) -> str:
-        """Return what has no case: `osu.py`, `osu.py on system:partition`."""
-        return f"{self.check} on {self.partition}" if self.partition else self.check
-
-
 class Unselected(Struct, frozen=True, forbid_unknown_fields=True):
     """A check file without a case, and the options of the command that left it out."""
 
@@ -215,7 +199,7 @@ class Verdict(Struct, forbid_unknown_fields=True):
     judged: dict[str, int] = field(default_factory=dict)
     recorded: int = 0
     suites: list[SuiteUse] = field(default_factory=list)
-    unprovided: list[Unprovided] = field(default_factory=list)
+    unprovided: list[NoCase] = field(default_factory=list)
     not_selected: list[Unselected] = field(default_factory=list)
     #: The names of the check files that gave cases.
     check_files: list[str] = field(default_factory=list)

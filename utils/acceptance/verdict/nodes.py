@@ -16,7 +16,6 @@
 
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,8 @@ from acceptance.core.extras import node_count
 from acceptance.core.pairs import UNITS, PairResult
 from acceptance.core.text import shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.launch import SlurmNode
 from acceptance.ledger import Case, Session
+from acceptance.machine import SlurmNode
 from acceptance.nodes import (
     FAILING,
     AllPairs,
@@ -163,7 +162,7 @@ def _coverage(place: str, cases: Iterable[Case], known: Nodes) -> dict[str, Any]
         "benchmarked": _names(case for case in here if case.suite != _LINKS),
         "looked_at": _names(c for c in here if c.suite == _LINKS and c.benchmark != VIEW),
         "not_up": [
-            {key: text for key, text in asdict(node).items() if key != "up"}
+            {"name": node.name, "state": node.state, "reason": node.reason}
             for node in slurm or ()
             if not node.up and (not limited or node.name in limited)
         ],

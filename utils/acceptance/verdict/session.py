@@ -13,8 +13,8 @@ from acceptance import ledger
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.core.words import is_measured
-from acceptance.launch import slurm_jobs
 from acceptance.ledger import ResultsFault, Session
+from acceptance.machine import slurm_jobs
 from acceptance.rfm import LoggedRun, half_made
 from acceptance.rfm.last_run import LastRun
 from acceptance.verdict import coverage

@@ -14,8 +14,9 @@ from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.node import deviation
 from acceptance.fabric.view.kinds import TABLE
 from acceptance.ledger import Case, Metric
+from acceptance.machine import NoCase
 from acceptance.references import SOURCES, outside
-from acceptance.verdict.model import PROBLEMS, Problem, Unprovided, Verdict
+from acceptance.verdict.model import PROBLEMS, Problem, Verdict
 from tests.alerted import ALERT
 from tests.places import ROOT
 
@@ -321,7 +322,7 @@ def test_a_node_that_is_not_up_is_a_finding_of_its_own():
 def test_suites_that_are_missing_incidents_and_guidelines_are_findings():
     verdict = Verdict(
         system="made",
-        unprovided=[Unprovided("npb.py", "nothing provides it; get it with: make spack")],
+        unprovided=[NoCase("npb.py", "nothing provides it; get it with: make spack")],
         alerts=[
             structs.replace(
                 ALERT, id="ab12", system="made", partition="qdr", check="OsuMpi",

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from acceptance.cli import main as cli
-from acceptance.software import Spack, externals, mpis
+from acceptance.machine import Spack, externals, mpis
 from tests.utils.site.init.slurms import Slurm
 
 

@@ -2,12 +2,12 @@
 
 from acceptance.fabric import Facts
 from acceptance.fabric.link_check import deviations
-from acceptance.site.init import fabric_of_node, probe
+from acceptance.site import fabric_of_node
 
 
 def fabric_of(sysfs, address="", route=""):
     said = f"== links\n{sysfs.text()}== route\n{route}== paths\n== end\n"
-    return fabric_of_node.fabric(probe.read(said, address, "node17"))
+    return fabric_of_node.read(said, address, "node17")
 
 
 def test_the_fastest_link_that_is_up_is_the_fabric(slurm):
@@ -38,7 +38,7 @@ def test_of_roce_the_port_is_the_device(slurm):
         "technology": "ethernet", "rate": "100", "device": "mlx5_0/1",
         "pcie": "2.0", "pcie_lanes": 8,
     }  # fmt: skip
-    assert (fabric.variables, fabric.todo) == ({}, ())
+    assert (fabric.variables, fabric.todo) == ({}, [])
     # Its bytes are counted there, and the link check knows it.
     assert deviations(sysfs.node(), Facts.read(fabric.facts)) == []
 

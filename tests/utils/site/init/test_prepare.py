@@ -14,13 +14,13 @@ import yaml
 from acceptance.cli import main as cli
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.fabric import Facts
-from acceptance.site.init import prepare
-from acceptance.software import (
+from acceptance.machine import (
     Spack,
     SpackFault,
     compose_environment,
     externals,
 )
+from acceptance.site import init
 from tests.places import workspace
 
 RUFF = shutil.which("ruff", path=str(Path(sys.executable).parent))
@@ -114,7 +114,7 @@ def test_jobs_have_the_account_of_the_user(slurm, made, monkeypatch):
 
 
 def test_nodes_that_do_not_see_the_clone_are_a_problem(slurm, made, tmp_path, monkeypatch):
-    monkeypatch.setattr(prepare, "_clone", lambda workspace: (tmp_path / "on a login node only",))
+    monkeypatch.setattr(init, "_clone", lambda workspace: (tmp_path / "on a login node only",))
     _, _, text, said = made("--partition", "debug")
     assert "# fill in: Jobs run in there: a folder that all nodes see. The nodes" in text
     assert "PROBLEM    the nodes do not see this folder" in said

@@ -21,8 +21,8 @@ Jobs that are pinned to nodes: `partition=node1,node2` in, the nodes of a case o
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 from zlib import crc32
 
@@ -55,39 +55,43 @@ class SlurmFault(Fault):
 
 
 @dataclass(frozen=True)
-class NodeRecord:
-    """A node as Slurm has it: `cores` are those that jobs get, `memory` is in bytes, 0 if unknown.
+class SlurmNode:
+    """A node as Slurm has it: its state as people know it from sinfo, and why it is away.
 
-    `address` is where its slurmd is reached, `reason` what was written when it was taken away.
+    `up`: it takes jobs, at once or when another one ends. It does not when it is down, drained,
+    draining, failing, kept for a reservation of others, or of an unknown state. `cores` are those
+    that jobs get, `memory` is in bytes, 0 if unknown; `address` is where its slurmd is reached.
     """
 
     name: str
-    address: str
-    arch: str
-    states: frozenset[str]
-    sockets: int
-    cores_per_socket: int
-    threads: int
-    cores: int
-    memory: int
-    features: frozenset[str]
-    partitions: frozenset[str]
-    reason: str = ""
-
-    @property
-    def usable(self) -> bool:
-        """Tell whether jobs of anyone may come to stand on it."""
-        return takes_jobs(self.states)
+    state: str
+    reason: str
+    up: bool
+    states: frozenset[str] = frozenset()
+    address: str = ""
+    arch: str = ""
+    sockets: int = 1
+    cores_per_socket: int = 1
+    threads: int = 1
+    cores: int = 1
+    memory: int = 0
+    features: frozenset[str] = frozenset()
+    partitions: frozenset[str] = frozenset()
 
     @property
     def idle(self) -> bool:
         """Tell whether a job would start at once."""
-        return self.usable and "IDLE" in self.states and not self.states & _POWERED_OFF
+        return self.up and "IDLE" in self.states and not self.states & _POWERED_OFF
 
     @property
     def shared(self) -> bool:
         """Tell whether a small job may start at once beside another one."""
-        return self.usable and "MIXED" in self.states
+        return self.up and "MIXED" in self.states
+
+    @property
+    def text(self) -> str:
+        """Return its name, its state, and the reason that was written: `node3 is drained (fan)`."""
+        return f"{self.name} is {self.state}" + (f" ({self.reason})" if self.reason else "")
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ def show(*what: str) -> str:
     return done.out
 
 
-def all_nodes() -> list[NodeRecord]:
+def all_nodes() -> list[SlurmNode]:
     """Ask Slurm for its nodes, those of hidden partitions, too; raises SlurmFault."""
     return _asked(parse_nodes, "node")
 
@@ -140,7 +144,7 @@ def _asked(read: Callable[[str], list[Value]], what: str) -> list[Value]:
         raise SlurmFault(f"what Slurm says is not of a form that is known here: {err}") from None
 
 
-def parse_nodes(text: str, source: str = "scontrol show node") -> list[NodeRecord]:
+def parse_nodes(text: str, source: str = "scontrol show node") -> list[SlurmNode]:
     """Read `scontrol show node --oneliner`; raises ParseError for a record that is not one."""
     return _records(text, source, "NodeName", _node)
 
@@ -210,7 +214,7 @@ def _record(line: str) -> dict[str, str]:
     return record
 
 
-def _node(record: dict[str, str]) -> NodeRecord:
+def _node(record: dict[str, str]) -> SlurmNode:
     threads = max(1, _count(record, "ThreadsPerCore"))
     total = _count(record, "CPUTot")
     if "CPUEfctv" in record:
@@ -218,11 +222,15 @@ def _node(record: dict[str, str]) -> NodeRecord:
     else:  # before 22.05
         cpus = total - threads * _count(record, "CoreSpecCount", 0)
     mebibytes = _count(record, "RealMemory") - _count(record, "MemSpecLimit", 0)
-    return NodeRecord(
+    states = read_states(record["State"])
+    return SlurmNode(
         name=record["NodeName"],
+        state=_state(states),
+        reason=record.get("Reason", ""),
+        up=takes_jobs(states),
+        states=states,
         address=record.get("NodeAddr") or record["NodeName"],
         arch=record.get("Arch", ""),
-        states=read_states(record["State"]),
         sockets=max(1, _count(record, "Sockets")),
         cores_per_socket=max(1, _count(record, "CoresPerSocket")),
         threads=threads,
@@ -231,7 +239,6 @@ def _node(record: dict[str, str]) -> NodeRecord:
         memory=mebibytes * 2**20 if mebibytes > 1 else 0,
         features=_words(record.get("ActiveFeatures", record.get("AvailableFeatures", ""))),
         partitions=_words(record.get("Partitions", "")),
-        reason=record.get("Reason", ""),
     )
 
 
@@ -277,77 +284,34 @@ _OPTIONS = {
 }
 #: What a node is; its other states are flags.
 _BASES = ("ALLOCATED", "DOWN", "ERROR", "FUTURE", "IDLE", "MIXED", "UNKNOWN")
-_FEATURE = re.compile(r"[A-Za-z0-9_.:+=/-]+\Z")
-
-
-@dataclass(frozen=True)
-class SlurmNode:
-    """A node: its state in Slurm's words, `idle` say, and what was written of why it is away.
-
-    `up`: it takes jobs, at once or when another one ends. It does not when it is down, drained,
-    draining, failing, kept for a reservation, or of an unknown state.
-    """
-
-    name: str
-    state: str
-    reason: str
-    up: bool
-
-    @property
-    def text(self) -> str:
-        """Return its name, its state, and the reason that was written: `node3 is drained (fan)`."""
-        return f"{self.name} is {self.state}" + (f" ({self.reason})" if self.reason else "")
+#: A group of a constraint that has no other in it, and a feature, or what such a group came to.
+_GROUP = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+_FEATURE = re.compile(r"(<yes>|<no>|[A-Za-z0-9_.:+=/-]+)\Z")
 
 
 def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
     """Return Slurm's nodes for the `access` options of a partition, sorted by name.
 
-    Raises SlurmFault as `node_records`.
-    """
-    return nodes_of(node_records(access), access)
-
-
-def nodes_of(records: Iterable[NodeRecord], access: Sequence[str]) -> list[SlurmNode]:
-    """Return nodes of a partition as people know them; `access` are its options."""
-    reserved = "--reservation" in _chosen(access)
-    return [
-        SlurmNode(
-            record.name,
-            _state(record),
-            record.reason,
-            takes_jobs(record.states, reserved=reserved),
-        )
-        for record in records
-    ]
-
-
-def node_records(access: Sequence[str]) -> list[NodeRecord]:
-    """Return what Slurm has of the nodes of a partition, chosen by its `access` options.
-
-    They are sorted by name. Raises SlurmFault when Slurm does not answer, when it knows no node
-    that the options choose, or for an option whose value cannot be read.
+    What is kept for a reservation is up where these name one. Raises SlurmFault when Slurm does not
+    answer, when it knows no node that the options choose, or for an option whose value cannot be
+    read.
     """
     chosen = _chosen(access)
-    records = all_nodes()
-    known = {record.name for record in records}
+    known = {node.name: node for node in all_nodes()}
     partitions = set(filter(None, chosen.get("--partition", "").split(","))) or {_default()}
-    nodes = {record.name: record for record in records if partitions <= record.partitions}
-    reservation = chosen.get("--reservation", "")
-    if reservation:
-        listed = _reserved(reservation)
-        nodes = {
-            n: nodes[n] for n in _names(listed, f"--reservation={reservation}", known) if n in nodes
-        }
+    names = {name for name, node in known.items() if partitions <= node.partitions}
     if expression := chosen.get("--constraint"):
-        nodes = {n: record for n, record in nodes.items() if satisfies(record, expression)}
-    if names := chosen.get("--nodelist"):
-        nodes = {n: nodes[n] for n in _names(names, f"--nodelist={names}", known) if n in nodes}
-    if names := chosen.get("--exclude"):
-        for node in _names(names, f"--exclude={names}", known):
-            nodes.pop(node, None)
-    if not nodes:
+        names = {name for name in names if satisfies(known[name].features, expression)}
+    for option in ("--reservation", "--nodelist", "--exclude"):
+        if value := chosen.get(option):
+            listed = set(_listed(option, value, known))
+            names = names - listed if option == "--exclude" else names & listed
+    if not names:
         raise SlurmFault(f"Slurm has no node for {' '.join(access) or 'its default partition'}")
-    return sorted(nodes.values(), key=lambda record: natural(record.name))
+    nodes = [known[name] for name in sorted(names, key=natural)]
+    if "--reservation" in chosen:
+        nodes = [replace(node, up=takes_jobs(node.states, reserved=True)) for node in nodes]
+    return nodes
 
 
 def excluded_nodes(access: Sequence[str]) -> str:
@@ -365,50 +329,29 @@ def listed_nodes(text: str) -> list[str]:
     return list(dict.fromkeys(show("hostnames", text).split()))
 
 
-def satisfies(record: NodeRecord, expression: str) -> bool:
-    """Tell whether a node has the features of a constraint: names, `&`, `|`, groups in () or [].
+def satisfies(features: frozenset[str], expression: str) -> bool:
+    """Tell whether features are those of a constraint: names, `&`, `|`, groups in () or [].
 
     `&` binds closer, as in ReFrame. Raises SlurmFault for anything else, such as counts (`*2`).
     """
-    words = [word for word in re.split(r"\s*([&|,()\[\]])\s*", expression.strip()) if word]
+    text = expression
     try:
-        value = _any_of(words, record.features)
-        if words:
-            raise ValueError
-    except (IndexError, ValueError):
+        while group := _GROUP.search(text):
+            word = "<yes>" if _has_any(features, group[1]) else "<no>"
+            text = text[: group.start()] + word + text[group.end() :]
+        return _has_any(features, text)
+    except ValueError:
         raise SlurmFault(
             f"--constraint={expression}: not read here: only features, &, |, () and [] are"
         ) from None
-    return value
 
 
-def _any_of(words: list[str], features: frozenset[str]) -> bool:
-    """Take `a&b|c` off the beginning of the words; raises ValueError or IndexError."""
-    values = [_all_of(words, features)]
-    while words and words[0] == "|":
-        words.pop(0)
-        values.append(_all_of(words, features))
-    return any(values)
-
-
-def _all_of(words: list[str], features: frozenset[str]) -> bool:
-    values = [_feature(words, features)]
-    while words and words[0] in "&,":
-        words.pop(0)
-        values.append(_feature(words, features))
-    return all(values)
-
-
-def _feature(words: list[str], features: frozenset[str]) -> bool:
-    word = words.pop(0)
-    if word in "([":
-        value = _any_of(words, features)
-        if words.pop(0) != {"(": ")", "[": "]"}[word]:
-            raise ValueError
-        return value
-    if not _FEATURE.match(word):
-        raise ValueError
-    return word in features
+def _has_any(features: frozenset[str], text: str) -> bool:
+    """Tell whether all features of a term of `a&b|c` are there; ValueError for anything else."""
+    terms = [re.split(r"\s*[&,]\s*", term.strip()) for term in text.split("|")]
+    if not all(_FEATURE.match(word) for words in terms for word in words):
+        raise ValueError(text)
+    return any(features.union(["<yes>"]).issuperset(words) for words in terms)
 
 
 def _chosen(access: Sequence[str]) -> dict[str, str]:
@@ -436,31 +379,26 @@ def _default() -> str:
     )
 
 
-def _reserved(name: str) -> str:
-    """Return the list of nodes of a reservation."""
-    text = show("reservation", name, "--oneliner")
-    nodes = re.search(r"(?:^|\s)Nodes=(\S+)", text)
-    if not nodes or nodes[1] == "(null)":
-        raise SlurmFault(f"--reservation={name}: Slurm names no nodes of it")
-    return nodes[1]
-
-
-def _names(listed: str, option: str, known: set[str]) -> Iterator[str]:
-    """Yield the names of a list such as node[1-4]; raises SlurmFault for one that is no node."""
-    for name in listed_nodes(listed):
+def _listed(option: str, value: str, known: Collection[str]) -> Iterator[str]:
+    """Yield the nodes that an option names; raises SlurmFault for one that there is not."""
+    names = value
+    if option == "--reservation":
+        nodes = re.search(r"(?:^|\s)Nodes=(\S+)", show("reservation", value, "--oneliner"))
+        if not nodes or nodes[1] == "(null)":
+            raise SlurmFault(f"--reservation={value}: Slurm names no nodes of it")
+        names = nodes[1]
+    for name in listed_nodes(names):
         if name not in known:
-            raise SlurmFault(f"{option}: Slurm has no node {name}")
+            raise SlurmFault(f"{option}={value}: Slurm has no node {name}")
         yield name
 
 
-def _state(record: NodeRecord) -> str:
+def _state(states: frozenset[str]) -> str:
     """Return a node's state as people know it from sinfo."""
-    states = record.states
     if "DRAIN" in states and "DOWN" not in states:
         busy = states & {"ALLOCATED", "MIXED", "COMPLETING"}
         return "draining" if busy else "drained"
-    base = sorted(states, key=lambda word: (word not in _BASES, word))
-    return "+".join(base).lower()
+    return "+".join(sorted(states, key=lambda word: (word not in _BASES, word))).lower()
 
 
 class PinFault(Fault):

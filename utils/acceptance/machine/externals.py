@@ -18,21 +18,12 @@ _DEBIAN_MPI = {
     "openmpi": ("mpicc.openmpi", "mpirun.openmpi", ("ompi_info", "--version"), r"v([\d.]+)"),
     "mpich": ("mpicc.mpich", "mpirun.mpich", ("mpichversion",), r"Version:\s*([\d.]+)"),
 }
-_WRAPPERS = {
-    "openmpi": ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec"),
-    "mpich": ("mpicc", "mpicxx", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec"),
-}
 #: Programs of an MPI that have its name nowhere in theirs.
 _HELPERS = {
     "openmpi": ("orterun", "orted", "ompi_info"),
-    "mpich": (
-        "hydra_pmi_proxy",
-        "hydra_nameserver",
-        "hydra_persist",
-        "mpiexec.hydra",
-        "mpichversion",
-    ),
-}
+    "mpich": ("hydra_pmi_proxy", "hydra_nameserver", "hydra_persist", "mpiexec.hydra",
+              "mpichversion"),
+}  # fmt: skip
 
 
 def compiled_features() -> list[str]:
@@ -83,35 +74,23 @@ def mpi_versions(root: Path = Path("/usr")) -> dict[str, str]:
     return versions
 
 
-def launcher_of(name: str, prefixes: Path, root: Path = Path("/usr")) -> Path:
-    """Return the folder in which the programs of an MPI have their usual names; makes it."""
-    return prefix_of(name, prefixes, root) / "bin"
-
-
 def prefix_of(name: str, prefixes: Path, root: Path = Path("/usr")) -> Path:
     """Return the prefix of links of an MPI, `prefixes/<name>`; makes what is missing of it.
 
     Debian puts all MPIs into one prefix, and tells their programs apart by a suffix.
     """
-    triplet = f"{platform.machine()}-linux-gnu"
+    triplet, suffix = f"{platform.machine()}-linux-gnu", f".{name}"
     libraries = root / "lib" / triplet
-    links = {f"bin/{program}": root / f"bin/{program}.{name}" for program in _WRAPPERS[name]}
-    links |= {f"bin/{program}": root / f"bin/{program}" for program in _HELPERS[name]}
+    links = {f"bin/{program}": root / "bin" / program for program in _HELPERS[name]}
+    for path in (root / "bin").glob(f"*{suffix}"):
+        links[f"bin/{path.name.removesuffix(suffix)}"] = path
     if name == "openmpi":
-        links |= {
-            "lib": libraries / "openmpi/lib",
-            "include": libraries / "openmpi/include",
-        }
+        links |= {word: libraries / "openmpi" / word for word in ("lib", "include")}
     else:
-        links |= {
-            "include": root / "include" / triplet / "mpich",
-            "lib/libmpi.so": libraries / "libmpich.so",
-            "lib/libmpicxx.so": libraries / "libmpichcxx.so",
-            "lib/libmpifort.so": libraries / "libmpichfort.so",
-            "lib/libmpich.so": libraries / "libmpich.so",
-            "lib/libmpichcxx.so": libraries / "libmpichcxx.so",
-            "lib/libmpichfort.so": libraries / "libmpichfort.so",
-        }
+        links["include"] = root / "include" / triplet / "mpich"
+        for path in libraries.glob("libmpich*.so"):
+            links[f"lib/{path.name}"] = path
+            links[f"lib/{path.name.replace('mpich', 'mpi')}"] = path
     _make_links(prefixes / name, links)
     return prefixes / name
 

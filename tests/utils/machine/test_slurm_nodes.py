@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.launch import PinFault, SlurmFault, partition_nodes, slurm_nodes
+from acceptance.machine import PinFault, SlurmFault, partition_nodes, slurm_nodes
 
 LINE = (
     "NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUEfctv=2 CPUTot=2 ActiveFeatures={features} "
@@ -125,13 +125,13 @@ def test_nodes_of_a_real_cluster(nodes):
     assert (node.memory, node.arch) == (512 * 2**20, "x86_64")
     assert (node.features, node.partitions) == ({"one"}, {"main"})
     assert node.states == {"IDLE"}
-    assert node.usable
+    assert node.up
     assert node.idle
 
 
 def test_nodes_of_several_kinds_and_states(nodes):
     found = nodes("mixed")
-    assert [name for name, node in found.items() if node.usable] == ["cn001", "cn002", "cn003"]
+    assert [name for name, node in found.items() if node.up] == ["cn001", "cn002", "cn003"]
     assert [name for name, node in found.items() if node.idle] == ["cn001", "cn003"]
     assert [node.cores for node in found.values()] == [64, 64, 30, 32, 32]
     assert found["cn001"].memory == 256000 * 2**20
@@ -161,7 +161,7 @@ def test_what_people_write_into_a_comment_is_no_fact(nodes):
 def test_states(recorded, text, usable):
     line = recorded("slurm/nodes-22.05.txt").splitlines()[0]
     (node,) = slurm_nodes.parse_nodes(line.replace("State=IDLE", f"State={text}"))
-    assert node.usable == usable
+    assert node.up == usable
 
 
 def test_partitions(recorded):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.core.findings import Observation
-from acceptance.launch import last_words, slurm_jobs
+from acceptance.machine import last_words, slurm_jobs
 from tests.needs import skip_for, why_no_mpi
 from tests.patterns_program import MPIS, environment
 from tests.places import PATIENCE

@@ -8,19 +8,24 @@ They tell their names and versions like this::
     MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022     mpiname -a
     Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307   mpirun --version, of Intel's
 
-Modules, and MPIs among them, are those of Lmod, or of Environment Modules (Tcl).
+Modules, and MPIs among them, are those of Lmod, or of Environment Modules (Tcl). What modules and
+variables of an environment make is found out in a shell of its own, as in a job.
 """
 
+import functools
 import os
 import re
+import shlex
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from acceptance.core import machine
-from acceptance.software import externals
-from acceptance.software.spack import Spack
+from acceptance.core.text import clipped, one_line
+from acceptance.machine import externals
+from acceptance.machine.spack import Spack
 
 #: Beginning of a line -> MPI, as `extras["mpi"]` names it. A version follows.
 _LINES = (
@@ -32,14 +37,11 @@ _LINES = (
 )
 #: The MPIs that can be told apart.
 NAMES = {name for _, name in _LINES}
-#: Word in the name of a module -> MPI.
+#: Beginning of a part of a module's name -> MPI.
 _NAMES = (
     ("openmpi", "openmpi"),
     ("mvapich", "mvapich2"),
-    ("impi", "intel-mpi"),
-    ("intel-mpi", "intel-mpi"),
-    ("intelmpi", "intel-mpi"),
-    ("intel-oneapi-mpi", "intel-mpi"),
+    ("impi|intel-?mpi|intel-oneapi-mpi", "intel-mpi"),
     ("mpich", "mpich"),
     # As oneAPI's own modules are called.
     ("mpi", "intel-mpi"),
@@ -75,7 +77,7 @@ def mpi_of(module: str) -> str | None:
     """Return which MPI a module may be, by its name; only loading it tells."""
     parts = module.lower().split("/")
     for word, mpi in _NAMES:
-        if any(re.match(rf"{word}(?![a-z])", part) for part in parts):
+        if any(re.match(rf"({word})(?![a-z])", part) for part in parts):
             return mpi
     return None
 
@@ -108,7 +110,6 @@ def find(environ: Mapping[str, str] = os.environ) -> Modules | None:
         return Modules(command, "lmod", "Lmod")
     for command in (
         environ.get("MODULES_CMD"),
-        f"{environ['MODULESHOME']}/libexec/modulecmd.tcl" if environ.get("MODULESHOME") else None,
         shutil.which("modulecmd", path=environ.get("PATH")),
     ):
         if command and Path(command).is_file():
@@ -139,32 +140,26 @@ def candidates(system: Modules) -> list[str]:
 
 def load(system: Modules, module: str) -> Path | None:
     """Load a module in a shell of its own; return its MPI's folder of programs, None without."""
-    # Both systems end what they print with a command that fails when loading did.
-    script = (
-        'eval "$("$1" bash load "$2" 2>/dev/null)" >/dev/null 2>&1 || exit 1\n'
-        "command -v mpicc || command -v mpirun || command -v mpiexec"
-    )
-    lines = _run(["bash", "-c", script, "load", system.command, module]).out.splitlines()
-    before = shutil.which("mpicc") or shutil.which("mpirun") or shutil.which("mpiexec")
+    ready = _in_shell(system.command, (("load", module, ""),))
+    program = None if ready.fault else ready.program(*_STARTERS)
     is_loaded = module in os.environ.get("LOADEDMODULES", "").split(":")
-    if not lines or (lines[-1] == before and not is_loaded):
+    if program is None or (program == Prepared(os.environ).program(*_STARTERS) and not is_loaded):
         return None
-    return Path(lines[-1]).parent
+    return program.parent
 
 
 def _is_new(version: str) -> bool:
     """Tell whether `modulecmd -V` says `Modules Release 4.1` or newer."""
-    words = version.split()
-    if words[:2] != ["Modules", "Release"] or len(words) < 3:
-        return False
-    numbers = [int(part) for part in words[2].split(".")[:2] if part.isdigit()]
-    return numbers >= [4, 1]
+    numbers = re.match(r"\s*Modules\s+Release\s+(\d+)\.(\d+)", version)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= (4, 1)
 
 
 def _run(command: list[str]) -> machine.Done:
     return machine.run(command, PATIENCE, env={**os.environ, **PLAIN})
 
 
+#: Programs that are there where an MPI is.
+_STARTERS = ("mpicc", "mpirun", "mpiexec")
 #: Programs that tell of an MPI, the surest first: MVAPICH2 has some of MPICH's, too.
 _TELLERS = (
     ("mpiname", "-a"),
@@ -192,13 +187,22 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class InstalledMpi:
-    """An MPI: its name (`extras["mpi"]`), version, prefix, where it was found, and its module."""
+    """An MPI: its name (`extras["mpi"]`), version, programs, where it was found, and its module."""
 
     name: str
     version: str
-    prefix: Path
-    origin: str
+    programs: Path
+    origin: str = ""
     module: str = ""
+
+    def __str__(self) -> str:
+        """Say what tells."""
+        return f"{self.launcher}: {self.name} {self.version}"
+
+    @property
+    def prefix(self) -> Path:
+        """Return the folder that all of it is in."""
+        return self.programs.parent
 
     @property
     def package(self) -> str:
@@ -210,8 +214,8 @@ class InstalledMpi:
     @property
     def launcher(self) -> Path:
         """Return a program that is there where the MPI is."""
-        folder = self.prefix / "bin"
-        return next((folder / n for n in ("mpirun", "mpiexec") if (folder / n).exists()), folder)
+        paths = (self.programs / name for name in ("mpirun", "mpiexec"))
+        return next((path for path in paths if path.exists()), self.programs)
 
 
 @dataclass
@@ -233,7 +237,7 @@ class MpiSearch:
     def look_into(self, programs: Path, origin: str, module: str = "") -> None:
         """Take the MPI whose programs are in a folder."""
         if identity := _identify(programs):
-            self.add(InstalledMpi(*identity, programs.parent, origin, module))
+            self.add(InstalledMpi(*identity, programs, origin, module))
         else:
             self.others.append(f"{origin}: no MPI that is known here")
 
@@ -259,8 +263,8 @@ def find_mpis(prefixes: Path, spack: Spack | None) -> MpiSearch:
         if path and not (debian and Path(path).parent == Path("/usr/bin")):
             search.look_into(Path(path).parent, f"{name} on PATH")
     for name, version in debian.items():
-        prefix = externals.prefix_of(name, prefixes)
-        search.add(InstalledMpi(name, version, prefix, "Debian's packages"))
+        programs = externals.prefix_of(name, prefixes) / "bin"
+        search.add(InstalledMpi(name, version, programs, "Debian's packages"))
     for installed in _installed(spack) if spack else ():
         search.add(installed)
     return search
@@ -277,31 +281,18 @@ def _identify(programs: Path, variables: Mapping[str, str] = os.environ) -> tupl
     return None
 
 
-@dataclass(frozen=True)
-class MpiOnPath:
-    """The MPI whose launcher comes first on a path."""
-
-    name: str
-    version: str
-    launcher: Path
-
-    def __str__(self) -> str:
-        """Say what tells."""
-        return f"{self.launcher}: {self.name} {self.version}"
-
-
-def mpi_on_path(path: str, variables: Mapping[str, str] = os.environ) -> MpiOnPath | None:
+def mpi_on_path(path: str, variables: Mapping[str, str] = os.environ) -> InstalledMpi | None:
     """Return the MPI whose launcher comes first on a path; None where nothing tells."""
     for name in ("mpirun", "mpiexec"):
         if program := shutil.which(name, path=path):
             done = machine.run([program, "--version"], timeout=60, env=variables)
             folder = Path(program).parent
             identity = identity_of(done.out) or _identify(folder, variables)
-            return MpiOnPath(*identity, Path(program)) if identity else None
+            return InstalledMpi(*identity, folder) if identity else None
     return None
 
 
-def plugin(mpi: str, plugins: tuple[str, ...]) -> str:
+def plugin(mpi: str, plugins: Sequence[str]) -> str:
     """Return the plugin with which srun starts an MPI; empty where it has none that does."""
     for kind in _STARTS[mpi]:
         if kind in plugins:
@@ -317,7 +308,165 @@ def _installed(spack: Spack) -> list[InstalledMpi]:
     done = machine.run([str(spack.program), "find", form, *_PACKAGES], timeout=120)
     rows = [line.split(maxsplit=2) for line in done.out.splitlines()]
     return [
-        InstalledMpi(_PACKAGES[row[0]], row[1], Path(row[2]), "installed by Spack")
+        InstalledMpi(_PACKAGES[row[0]], row[1], Path(row[2]) / "bin", "installed by Spack")
         for row in rows
         if len(row) == 3 and row[0] in _PACKAGES and Path(row[2]).is_dir()
     ]
+
+
+#: Characters of what a module system says of a failure.
+_SAID = 300
+#: Begins the line on the standard error before each module.
+_MARK = "== module "
+#: What decides, of the variables around, how modules are loaded: what is cached is so for these.
+_AROUND = ("PATH", "MODULEPATH", "LOADEDMODULES", "LMOD_CMD", "MODULESHOME")
+#: A step is refused where the command fails, or where what it prints for the shell does. A module
+#: that conflicts with loaded ones is loaded without them, as ReFrame does it in a job.
+_FUNCTIONS = """
+ask() {
+    local text status
+    text=$("$command" bash "$@"); status=$?
+    eval "$text" >/dev/null && [ "$status" = 0 ]
+}
+unload_conflicts() {
+    local words word
+    words=$("$command" bash show "$1" 2>&1 | command -p sed -n "s/^ *conflict[^[:alnum:]]*//p")
+    for word in $words; do
+        word=${word%%[\\"\\')]*}
+        case :$LOADEDMODULES: in *:"$word"[:/]*) ask unload "$word" 2>/dev/null ;; esac
+    done
+}
+load() {
+    [ -z "$2" ] || ask use "$2" || exit 3
+    ask load "$1" 2>/dev/null || { unload_conflicts "$1"; ask load "$1" || exit 3; }
+}
+"""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The variables that a job of an environment has, and why they are not all that it states.
+
+    `modules` are all that are loaded then, with their versions.
+    """
+
+    variables: Mapping[str, str]
+    modules: tuple[str, ...] = ()
+    fault: str = ""
+
+    @property
+    def path(self) -> str:
+        """Return PATH."""
+        return self.variables.get("PATH", os.defpath)
+
+    @functools.cached_property
+    def mpi(self) -> InstalledMpi | None:
+        """Return the MPI on PATH; None where nothing tells."""
+        return mpi_on_path(self.path, self.variables)
+
+    def program(self, *names: str) -> Path | None:
+        """Return the first of these names that is on PATH."""
+        paths = (shutil.which(name, path=self.path) for name in names)
+        return next((Path(path).absolute() for path in paths if path), None)
+
+
+def prepared(environment: Mapping[str, Any]) -> Prepared:
+    """Load the modules of an environment and set its variables, after those of its partition.
+
+    An environment is as ReFrame's configuration has it, with `modules_system` and, in `before`,
+    those of its system and partition, which have modules and variables too.
+    """
+    layers = [*environment.get("before", ()), environment]
+    steps = tuple(step for layer in layers for step in _steps(layer))
+    around = tuple(os.environ.get(name, "") for name in _AROUND)
+    return _prepared(str(environment.get("modules_system") or "nomod"), steps, around)
+
+
+def loads_modules(environment: Mapping[str, Any]) -> bool:
+    """Tell whether a job of an environment loads modules; those of Spack nobody looks at here."""
+    layers = [*environment.get("before", ()), environment]
+    is_spack = environment.get("modules_system") == "spack"
+    return not is_spack and any(layer.get("modules") for layer in layers)
+
+
+#: What a job does: a kind, what it is done with, and a folder or a value.
+Step = tuple[str, str, str]
+
+
+def _steps(layer: Mapping[str, Any]) -> Iterator[Step]:
+    """Yield what a job does."""
+    for module in layer.get("modules", ()):
+        stated = {"name": module} if isinstance(module, str) else module
+        kind = "restore" if stated.get("collection") else "load"
+        yield kind, str(stated.get("name", "")), str(stated.get("path") or "")
+    for name, value in dict(layer.get("env_vars", ())).items():
+        yield "export", str(name), str(value)
+
+
+@functools.cache
+def _prepared(kind: str, steps: tuple[Step, ...], around: object) -> Prepared:
+    named = [name for step, name, _ in steps if step != "export"]
+    command, fault = _command(kind) if named else ("", "")
+    if not fault:
+        return _in_shell(command, steps)
+    exports = tuple(step for step in steps if step[0] == "export")
+    fault = f"its modules ({', '.join(named)}) cannot be loaded: {fault}"
+    return replace(_in_shell("", exports), fault=fault)
+
+
+def _in_shell(command: str, steps: tuple[Step, ...]) -> Prepared:
+    """Take steps in a shell of its own, modules with a `command`; return what that makes."""
+    if not steps:
+        return Prepared(dict(os.environ))
+    shell = ["/bin/bash", "-c", _script(steps), "prepare", command]
+    done = machine.run(shell, PATIENCE, env={**os.environ, **PLAIN})
+    if done.status != 0:
+        fault = _said(done) if _MARK in done.err else f"its `env_vars`: {done.fault}"
+        return Prepared(dict(os.environ), fault=fault)
+    entries = (entry.partition("=") for entry in done.out.split("\0") if entry)
+    variables = {name: value for name, _, value in entries}
+    loaded = variables.get("LOADEDMODULES", "") if command else ""
+    return Prepared(variables, tuple(filter(None, loaded.split(":"))))
+
+
+def _command(kind: str) -> tuple[str, str]:
+    """Return the command of one of ReFrame's module systems, or why there is none."""
+    here = find()
+    title = f"{here.title} is here" if here else "no module system is set up here"
+    if kind == "nomod":
+        remedy = f', write "modules_system": "{here.reframe}" into it' if here else ""
+        return "", f"the system states no `modules_system`; {title}{remedy}"
+    if kind == "lmod":
+        command = os.environ.get("LMOD_CMD", "")
+        lacking = "LMOD_CMD names no program"
+    elif kind in ("envmod", "tmod4"):
+        command, lacking = "modulecmd", "no modulecmd is on PATH"
+    else:
+        return "", f"nothing here looks at what the modules system {kind} loads"
+    found = shutil.which(command) if command else None
+    return (found, "") if found else ("", f"{lacking}, for the modules system {kind}; {title}")
+
+
+def _script(steps: tuple[Step, ...]) -> str:
+    """Return the commands, which print all variables at the end."""
+    lines = ["command=$1", _FUNCTIONS]
+    for kind, name, value in steps:
+        if kind == "export":
+            # As ReFrame writes it into a job.
+            lines.append(f"export {name}={value}")
+            continue
+        lines.append(f"printf '%s\\n' {shlex.quote(_MARK + name)} >&2")
+        words = f"load {shlex.quote(name)} {shlex.quote(value)}"
+        lines.append(words if kind == "load" else f"ask restore {shlex.quote(name)} || exit 3")
+    return "\n".join([*lines, "command -p env -0"])
+
+
+def _said(done: machine.Done) -> str:
+    """Return what the module system says of the last module, in one line."""
+    name, _, text = done.err.rpartition(_MARK)[2].partition("\n")
+    if done.late:
+        return f"its module {name}: {done.fault}"
+    paragraphs = [one_line(each) for each in text.split("\n\n") if each.strip()]
+    wrong = [each for each in paragraphs if "error" in each.lower()]
+    words = next(iter([*wrong, *paragraphs]), done.fault)
+    return f"its module {name} does not load: {clipped(words, _SAID)}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from acceptance.launch.placement import (
+from acceptance.machine.placement import (
     MAPPINGS,
     PLACEMENTS,
     Layout,
@@ -25,7 +25,7 @@ from tests.conftest import needs_wheels
 from tests.needs import requires, requires_cores, skip_for, skip_without, why_no_mpi
 from tests.places import PATIENCE, ROOT, WHEELS
 
-RANK = ROOT / "utils/acceptance/launch/rank.sh"
+RANK = ROOT / "utils/acceptance/machine/rank.sh"
 LINKS = {
     "ACCEPTANCE_LINKS": "links",
     "ACCEPTANCE_LINK_SCRIPT": str(ROOT / "utils/acceptance/fabric/link.sh"),

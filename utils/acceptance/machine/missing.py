@@ -2,24 +2,27 @@
 
 Sources of suites that are built for SimGrid are those that somebody names, or that Spack has kept.
 Environments are dictionaries as ReFrame's configuration has them: `name`, `features`, `extras`,
-`modules`, `env_vars`; with what `acceptance.software.prepared` takes of system and partition.
+`modules`, `env_vars`; with what `acceptance.machine.prepared` takes of system and partition.
 """
 
+import contextlib
 import functools
 import os
 import re
 import shutil
 import tarfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
-from acceptance.launch import PlacementFault, Size, placement
-from acceptance.software import externals, mpis
-from acceptance.software.prepared import loads_modules, prepared
-from acceptance.software.spack import Spack
+from acceptance.machine import externals, mpis, placement
+from acceptance.machine.mpis import loads_modules, prepared
+from acceptance.machine.partition_size import Size
+from acceptance.machine.placement import PlacementFault
+from acceptance.machine.spack import Spack
 from acceptance.suites import Suite, suite_of
 
 
@@ -55,15 +58,25 @@ def find_sources(workspace: Workspace) -> dict[str, str]:
     What a variable names goes before what Spack has kept, and is taken unseen: the build tells.
     """
     kept = _kept(workspace)
-    named = {suite: os.environ.get(variable, "") for suite, (variable, _) in _SOURCES.items()}
-    found = {suite: named[suite] or kept.get(suite, "") for suite in _SOURCES}
+    found = {
+        suite: os.environ.get(variable) or kept.get(suite)
+        for suite, (variable, _) in _SOURCES.items()
+    }
     return {suite: os.path.abspath(source) for suite, source in found.items() if source}
 
 
 @functools.cache
 def _kept(workspace: Workspace) -> dict[str, str]:
     """Return suite -> its newest archive, by the numbers in the name of its folder."""
-    archives = sorted((_numbers(first), first, path) for first, path in _archives(workspace))
+    mirror = os.environ.get("SPACK_MIRROR", "")
+    folders = [Path(mirror).expanduser()] if mirror and "://" not in mirror else []
+    paths = (
+        path for folder in (*folders, workspace.spack / "sources") for path in folder.glob(_KEPT)
+    )
+    firsts = ((next(_members(path), "").split("/")[0], path) for path in paths)
+    archives = sorted(
+        ([*map(int, re.findall(r"\d+", first))], first, path) for first, path in firsts
+    )
     return {
         suite: str(path)
         for _, first, path in archives
@@ -72,62 +85,31 @@ def _kept(workspace: Workspace) -> dict[str, str]:
     }
 
 
-def _archives(workspace: Workspace) -> Iterator[tuple[str, Path]]:
-    mirror = os.environ.get("SPACK_MIRROR", "")
-    folders = [Path(mirror).expanduser()] if mirror and "://" not in mirror else []
-    for folder in [*folders, workspace.spack / "sources"]:
-        yield from ((_first_folder(path), path) for path in folder.glob(_KEPT))
+def _members(source: str | Path) -> Iterator[str]:
+    """Yield the names in an archive, or a folder; none of what this program cannot read."""
+    with contextlib.suppress(OSError, EOFError, tarfile.TarError):
+        if os.path.isdir(source):
+            yield from (f"./{name}" for name in os.listdir(source))
+            return
+        with tarfile.open(source) as archive:
+            for member in archive:
+                yield member.name
 
 
-def _numbers(name: str) -> list[int]:
-    return [int(digits) for digits in re.findall(r"\d+", name)]
-
-
-def _first_folder(path: Path) -> str:
-    try:
-        with tarfile.open(path) as archive:
-            first = archive.next()
-            return first.name.split("/")[0] if first else ""
-    except (OSError, EOFError, tarfile.TarError):
-        return ""  # no archive that this program reads
-
-
+@functools.cache
 def release_of_npb(source: str) -> str:
     """Return the release of NPB, 3.4 or 3.3, that a source has: a folder, or an archive.
 
     Each has a folder for MPI that is named by the release; empty where neither is there.
     """
-    has = {name.split("/")[1] for name in _names(source) if "/" in name}
+    has = {name.split("/")[1] for name in _members(source) if "/" in name}
     return next((release for release in ("3.4", "3.3") if f"NPB{release}-MPI" in has), "")
-
-
-@functools.cache
-def _names(source: str) -> list[str]:
-    """Return the names in a folder, or in an archive, each below that folder or the archive's."""
-    try:
-        if os.path.isdir(source):
-            return [f"./{name}" for name in os.listdir(source)]
-        with tarfile.open(source) as archive:
-            return archive.getnames()
-    except (OSError, EOFError, tarfile.TarError):
-        return []
 
 
 def source_of(environment: Mapping[str, Any], suite: str) -> str:
     """Return the source from which a suite is built for an environment; empty: it is not."""
     sources = environment.get("extras", {}).get("sources")
     return str(sources.get(suite, "")) if isinstance(sources, Mapping) else ""
-
-
-def _how_to_name(suite: str) -> str:
-    """Say how a simulated system gets a suite; empty where it cannot."""
-    if suite not in _SOURCES:
-        return ""
-    variable, _ = _SOURCES[suite]
-    return (
-        f"set {variable} to the folder, or archive, of its source; or SPACK_MIRROR to a mirror of "
-        "Spack that has it"
-    )
 
 
 Environment = Mapping[str, Any]
@@ -138,33 +120,33 @@ _SIZE = (
 RESUME = "see why Slurm gives them no jobs (sinfo -R), and resume them"
 
 
-@dataclass(frozen=True)
-class NoCase:
-    """A check file (its stem) without a case on a partition: why, and what to do if it shall.
+class NoCase(Struct, frozen=True, forbid_unknown_fields=True):
+    """A check file without a case, why, and what to do if it shall have one.
 
-    `promised`: an environment has its suite, so that somebody should do something.
+    With a `partition` it has none there, else nowhere. `promised`: an environment has its suite, so
+    that somebody should do something.
     """
 
     check: str
-    partition: str
     reason: str
     remedy: str = ""
+    partition: str = ""
     promised: bool = False
 
-    def __str__(self) -> str:
-        """Say it in a line."""
-        todo = f" ({self.remedy})" if self.promised and self.remedy else ""
-        return f"{self.check}.py: no case on {self.partition}: {self.reason}{todo}"
+    @property
+    def name(self) -> str:
+        """Return what has no case: `osu.py`, `osu.py on system:partition`."""
+        return f"{self.check} on {self.partition}" if self.partition else self.check
 
 
 def no_cases_line(found: Iterable[NoCase]) -> str:
     """Say in a line which check files give no case where; the doctor has the reasons."""
-    checks: dict[str, list[str]] = {}
+    checks: dict[str, set[str]] = {}
     for each in found:
-        checks.setdefault(each.partition, []).append(f"{each.check}.py")
+        checks.setdefault(each.partition, set()).add(each.check)
     places: dict[str, list[str]] = {}
     for partition, names in checks.items():
-        places.setdefault(", ".join(sorted({*names})), []).append(partition)
+        places.setdefault(", ".join(sorted(names)), []).append(partition)
     parts = "; of ".join(f"{names} on {', '.join(where)}" for names, where in places.items())
     return f"no case of {parts}; acceptance doctor says why"
 
@@ -188,81 +170,71 @@ def no_case(
     `verified`: ranks can tell there where they stand (`verify_placement`). `simulated`: SimGrid
     runs its jobs.
     """
+    why = _why_not(check, size, environments, verified, simulated)
+    reason, remedy, promised = next(why, ("", "", False))
+    return NoCase(f"{check}.py", reason, remedy, partition, promised) if reason else None
+
+
+def _why_not(
+    check: str, size: Size, environments: Collection[Environment], verified: bool, simulated: bool
+) -> Iterator[tuple[str, str, bool]]:
+    """Yield reasons, remedies, and whether a case is promised."""
     if simulated and not any(mpi_of(each) == "simgrid" for each in environments):
-        reason = f"it is simulated, and there is no SimGrid here ({GET_SIMGRID})"
-        return NoCase(check, partition, reason)
+        yield f"it is simulated, and there is no SimGrid here ({GET_SIMGRID})", "", False
     if simulated and check in _NOT_SIMULATED:
-        return NoCase(check, partition, _NOT_SIMULATED[check])
+        yield _NOT_SIMULATED[check], "", False
     if not environments:
-        return NoCase(check, partition, "it has no environment", 'name one in its "environs"', True)
+        yield "it has no environment", 'name one in its "environs"', True
     suite = suite_of(check)
     if suite is None:
-        return None
+        return
     having = [each for each in environments if suite.key in each.get("features", ())]
     if not having:
-        lacking = not_simulated(suite) if simulated else not_provided(suite)
-        return NoCase(check, partition, *lacking)
+        yield *(not_simulated(suite) if simulated else not_provided(suite)), False
+    if size.unknown and size.there:
+        yield size.unknown, RESUME, True
+    if size.unknown:
+        yield f"nobody knows how many nodes and cores it has: {size.unknown}", _SIZE, True
+    if size.processes < 2:
+        yield "a message requires two processes, and it has one core", "", True
     names = ", ".join(each["name"] for each in having)
-    reason, remedy, promised = _of_size(size), "", True
-    if size.unknown:
-        remedy = RESUME if size.there else _SIZE
-    elif not reason:
-        reason, promised = _of_kind(check, suite, size, having, verified, names), False
-    return NoCase(check, partition, reason, remedy, promised) if reason else None
-
-
-def _of_size(size: Size) -> str:
-    if size.there and size.unknown:
-        return size.unknown
-    if size.unknown:
-        return f"nobody knows how many nodes and cores it has: {size.unknown}"
-    return "a message requires two processes, and it has one core" if size.processes < 2 else ""
-
-
-def _of_kind(
-    check: str,
-    suite: Suite,
-    size: Size,
-    having: Collection[Environment],
-    verified: bool,
-    names: str,
-) -> str:
-    alone = all("no-loopback" in each.get("features", ()) for each in having)
     if check in suite.derived and size.cores < 2:
-        return "it compares what is inside a node with what is between nodes, of one core each"
+        what = "what is inside a node with what is between nodes, of one core each"
+        yield f"it compares {what}", "", False
+    alone = all("no-loopback" in each.get("features", ()) for each in having)
     if check in suite.derived and size.nodes == 1 and alone:
-        reason = "on a single node it requires an MPI that takes the network's loopback, and "
-        return f"{reason}{names} cannot (no-loopback)"
+        needs = "an MPI that takes the network's loopback"
+        yield f"on a single node it requires {needs}, and {names} cannot (no-loopback)", "", False
     if size.nodes == 1 and all(row.several_nodes for row in suite.checks[check].values()):
-        return "it measures pairs of nodes, and it has one"
+        yield "it measures pairs of nodes, and it has one", "", False
     if check in suite.further and not verified:
-        return f"it must know where ranks stood, and of {names} nobody tells (verify_placement)"
-    return ""
+        nobody = f"of {names} nobody tells (verify_placement)"
+        yield f"it must know where ranks stood, and {nobody}", "", False
 
 
 def not_simulated(suite: Suite) -> tuple[str, str]:
     """Return why a suite does not run on simulated systems, and what to do if anything helps."""
     if suite.key in _NOT_SIMULATED:
         return _NOT_SIMULATED[suite.key], ""
-    how = _how_to_name(suite.key) or GET_SIMGRID
+    how = GET_SIMGRID
+    if suite.key in _SOURCES:
+        how = (
+            f"set {_SOURCES[suite.key][0]} to the folder, or archive, of its source; or "
+            "SPACK_MIRROR to a mirror of Spack that has it"
+        )
     return f"the source of {suite.title} is not here, from which it is built for SimGrid", how
 
 
 def not_provided(suite: Suite) -> tuple[str, str]:
-    """Say that nothing provides a suite, and in a sentence of its own how that changes."""
-    found, remedy = missing(suite)
-    return (found, remedy) if installed(suite) else (f"{found} here", f"get it with: {remedy}")
-
-
-def missing(suite: Suite) -> tuple[str, str]:
     """Return what there is of a suite that no environment provides, and what to do."""
-    program = installed(suite)
-    if program is None:
-        return f"nothing provides {suite.title}", left_to_do(suite)
+    paths = (shutil.which(program) for program in suite.programs)
+    if not (program := next(filter(None, paths), None)):
+        return f"nothing provides {suite.title} here", f"get it with: {left_to_do(suite)}"
     return (
         f"{program} is there, but no environment here names it",
         f'write "{suite.key}" into the `features` of the environment of the MPI that it was built '
-        f'with, and "{suite.key}": "{program.parent}" into "suites" of its `extras` ({CONFIGURED})',
+        f'with, and "{suite.key}": "{Path(program).parent}" into "suites" of its `extras` '
+        f"({CONFIGURED})",
     )
 
 
@@ -280,12 +252,6 @@ def already_there() -> list[str]:
         "spack": Spack.find(Workspace.of()),
     }
     return [name for name, what in found.items() if what]
-
-
-def installed(suite: Suite) -> Path | None:
-    """Return a program of a suite that is on PATH; None where there is none."""
-    paths = (shutil.which(program) for program in suite.programs)
-    return next((Path(path) for path in paths if path), None)
 
 
 def builds(environment: Environment) -> bool:
@@ -371,41 +337,56 @@ def _other_mpi(environment: Environment) -> str:
     return f'it states "mpi": "{stated}", and the MPI on its PATH is another, {mpi}'
 
 
-def broken_promise(environment: Environment, suite: Suite) -> str:
-    """Say why a suite cannot be run, though an environment names it in its features.
+def broken_promise(environment: Environment, suite: Suite, *, every: bool = False) -> str:
+    """Say why a suite cannot be run, though an environment names it in its features; else empty.
 
-    Its modules do not load, nothing of the suite is there, or its MPI is another than is stated.
-    Empty where all is well, and where Spack builds it.
+    `every` is as in `provision`.
     """
-    says = f"the environment {environment['name']} names {suite.key} in its `features`"
-    looked_at = _is_prepared(environment, suite.key)
-    if builds(environment):
-        looked_at = loads_modules(environment)
+    _, fault = provision(environment, suite, every=every)
+    names = f"the environment {environment['name']} names {suite.key} in its `features`"
+    return fault and f"{names}, but {fault}"
+
+
+def provision(environment: Environment, suite: Suite, *, every: bool = False) -> tuple[str, str]:
+    """Return what provides a suite to an environment that names it, and why it cannot be run.
+
+    The first counts where the second is empty. One program is enough, unless `every` one is to be
+    there. Its modules do not load, nothing of the suite is there, or its MPI is
+    another than is stated; Spack builds it when it is needed.
+    """
+    folder, source = folder_of(environment, suite.key), source_of(environment, suite.key)
+    ours, by_spack = compiles(environment, suite), builds(environment)
+    looked_at = loads_modules(environment) or not (by_spack or folder)
     if looked_at and (fault := prepared(environment).fault):
-        return f"{says}, but {fault}"
-    if builds(environment):
-        return ""
-    if source := source_of(environment, suite.key):
-        return "" if os.path.exists(source) else f"{says}, but there is no source {source}"
-    folder = folder_of(environment, suite.key)
-    faults = []
-    ours = compiles(environment, suite)
-    for program in (compiler_of(environment, suite),) if ours else suite.programs:
+        return "", fault
+    if by_spack:
+        return "built by Spack when it is needed", ""
+    if source:
+        fault = "" if os.path.exists(source) else f"there is no source {source}"
+        return f"built from {source} when it is needed", fault
+    programs, faults = [], []
+    for name in (compiler_of(environment, suite),) if ours else suite.programs:
         try:
-            program_of(environment, suite.key, program)
+            programs.append(program_of(environment, suite.key, name))
         except FileNotFoundError as err:
-            faults.append(err)
-        else:
-            other = _other_mpi(environment) if looked_at else ""
-            return other and f"{says}, but {other}"
-    if not folder and not ours:
-        return (
-            f'{says}, but not in its `extras` where {suite.title} is: "suites": '
-            f'{{"{suite.key}": "<folder>"}}{"".join(f"; {each}" for each in faults[:1])}'
-        )
-    if faults:
-        return f"{says}, but {faults[0]}"
-    return "" if os.path.isdir(folder) else f"{says}, but there is no folder {folder}"
+            faults.append(str(err))
+    lacking = faults[0] if faults and (every or not programs) else ""
+    if not (folder or ours or programs):
+        example = f'"suites": {{"{suite.key}": "<folder>"}}'
+        fault = f"not in its `extras` where {suite.title} is: {example}"
+        return "", "; ".join(filter(None, (fault, lacking)))
+    if lacking:
+        return "", lacking
+    if looked_at and programs and (other := _other_mpi(environment)):
+        return "", other
+    if ours:
+        return f"compiled by {programs[0]} when it is needed", ""
+    if not (programs or os.path.isdir(folder)):
+        return "", f"there is no folder {folder}"
+    place = programs[0] if programs else Path(folder)
+    software = software_of(environment, suite.key, place)
+    told = [software[key] for key in ("modules", "mpi") if key in software]
+    return ", ".join([str(place), *told]), ""
 
 
 def launch_fault(environment: Environment, launcher: str, verified: bool) -> str:

@@ -1,7 +1,7 @@
 """Where the ranks of a job shall stand: the launch options that put them there.
 
 One table for all suites: what a launcher and an MPI must be told. Where they came to
-stand, `acceptance.launch.rank_report` reads.
+stand, `acceptance.machine.rank_report` reads.
 
 Sources: mpirun(1) of Open MPI 4.1, `mpiexec -help` of MPICH 4.0 (Hydra), the developer reference
 of Intel MPI 2021 (I_MPI_PIN_*, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT), srun(1) of Slurm 22.05.
@@ -11,6 +11,7 @@ Where the ranks stood, as they or SimGrid said it, is compared with what was ask
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -293,7 +294,7 @@ def is_line(line: str) -> bool:
 
 
 def read_ranks(text: str, source: str = "stderr") -> list[Rank]:
-    """Read the lines of `launch/rank.sh`, or of `smpirun -map`, among others; sorted by rank.
+    """Read the lines of `machine/rank.sh`, or of `smpirun -map`, among others; sorted by rank.
 
     A simulated node has no sockets, and each rank of it a core of its own. Raises ParseError, with
     file and line, for a line that is cut or garbled, or has no rank.
@@ -334,14 +335,13 @@ def misplaced(ranks: list[Rank], layout: Layout) -> list[str]:
     if len(count) != layout.nodes or crowded or (layout.even and not full):
         stood = ", ".join(f"{number} on {node}" for node, number in sorted(count.items()))
         return [f"asked for {layout.per_node} ranks on each of {layout.nodes} nodes, had {stood}"]
-    return [*_off_mapping(ranks, layout), *_off_socket(ranks, layout), *_sharing(ranks)]
+    found = (_off_mapping(ranks, layout), _off_socket(ranks, layout), _sharing(ranks))
+    return [text for texts in found if (text := next(texts, ""))]
 
 
-def _off_mapping(ranks: list[Rank], layout: Layout) -> list[str]:
-    if layout.nodes == 1:
-        return []
-    order = list(dict.fromkeys(rank.node for rank in ranks))
+def _off_mapping(ranks: list[Rank], layout: Layout) -> Iterator[str]:
     count = Counter(rank.node for rank in ranks)
+    order = [*count]
     expected = (
         [node for node in order for _ in range(count[node])]
         if layout.mapping == "block"
@@ -349,41 +349,34 @@ def _off_mapping(ranks: list[Rank], layout: Layout) -> list[str]:
     )
     for rank, node in zip(ranks, expected, strict=True):
         if rank.node != node:
-            return [
-                f"mapping {layout.mapping} puts rank {rank.rank} on {node}, it stood on {rank.node}"
-            ]
-    return []
+            where = f"puts rank {rank.rank} on {node}, it stood on {rank.node}"
+            yield f"mapping {layout.mapping} {where}"
 
 
-def _off_socket(ranks: list[Rank], layout: Layout) -> list[str]:
-    if layout.placement not in ("intra-socket", "inter-socket"):
-        return []
+def _off_socket(ranks: list[Rank], layout: Layout) -> Iterator[str]:
+    together = layout.placement == "intra-socket"
+    if not together and layout.placement != "inter-socket":
+        return
     for rank in ranks:
         if len(rank.sockets) != 1 or "?" in rank.sockets:
-            return [f"rank {rank.rank} on {rank.node} is bound to no one socket: CPUs {rank.cpus}"]
-    half = layout.processes // 2
-    if layout.placement == "intra-socket":
-        pairs = [(ranks[0], rank) for rank in ranks[1:]]
-    else:
-        pairs = [(ranks[i], ranks[i + half]) for i in range(half)]
-    for rank, partner in pairs:
-        same = rank.sockets == partner.sockets
-        if same != (layout.placement == "intra-socket"):
-            where = "one socket" if same else "different sockets"
-            return [f"{layout.placement}: ranks {rank.rank} and {partner.rank} stood on {where}"]
-    return []
+            yield f"rank {rank.rank} on {rank.node} is bound to no one socket: CPUs {rank.cpus}"
+    # All beside the first one; or the first half of the ranks, each beside its partner.
+    others = ranks[1:] if together else ranks[layout.processes // 2 :]
+    for number, partner in enumerate(others):
+        rank = ranks[0 if together else number]
+        if (rank.sockets == partner.sockets) != together:
+            where = "different sockets" if together else "one socket"
+            yield f"{layout.placement}: ranks {rank.rank} and {partner.rank} stood on {where}"
 
 
-def _sharing(ranks: list[Rank]) -> list[str]:
+def _sharing(ranks: list[Rank]) -> Iterator[str]:
     """Find ranks that were bound to one and the same core."""
     seen: dict[tuple[str, frozenset[str]], int] = {}
     for rank in ranks:
-        if len(rank.cores) == 1:
-            first = seen.setdefault((rank.node, rank.cores), rank.rank)
-            if first != rank.rank:
-                return [f"ranks {first} and {rank.rank} shared the core "
-                        f"{min(rank.cores)} of {rank.node}"]  # fmt: skip
-    return []
+        first = seen.setdefault((rank.node, rank.cores), rank.rank)
+        if len(rank.cores) == 1 and first != rank.rank:
+            core = f"{min(rank.cores)} of {rank.node}"
+            yield f"ranks {first} and {rank.rank} shared the core {core}"
 
 
 def _short(numbers: list[int]) -> str:

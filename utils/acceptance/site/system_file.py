@@ -3,20 +3,26 @@
 `system.py.j2` is the file with its comments; here is what depends on more than one answer.
 """
 
+import re
+import socket
 import textwrap
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import jinja2
 
+from acceptance.core.paths import Workspace
 from acceptance.core.text import WIDTH, plural, shortened
-from acceptance.launch.slurm_nodes import NodeRecord
-from acceptance.site.init.cluster import Cluster
-from acceptance.site.init.node_kinds import Kind
-from acceptance.software import InstalledMpi, MpiSearch, plugin
+from acceptance.machine import NODES, InstalledMpi, MpiSearch, plugin
+from acceptance.machine.slurm_nodes import SlurmNode
+from acceptance.site.cluster import Cluster, Kind, account
 
 _TEMPLATE = Path(__file__).with_name("system.py.j2")
+#: Patterns of host names; a site with more kinds of name writes its own.
+_MAX_PATTERNS = 8
+_DIGITS = r"\d+"
 #: Of a long list of names, how many are written.
 _NAMES = 4
 #: Open MPI refuses to run as root, as in a container, unless it is allowed twice.
@@ -24,33 +30,63 @@ AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "
 
 
 @dataclass(frozen=True)
+class Request:
+    """What is asked for: `nodes` is the largest number of nodes that the checks use, or `ALL`."""
+
+    workspace: Workspace
+    name: str
+    command: str
+    root: Path
+    partitions: tuple[str, ...] = ()
+    nodes: int | str = NODES
+    force: bool = False
+    local: bool = False
+
+
+@dataclass(frozen=True)
 class Plan:
     """All that the text is made of; without a cluster it is of this machine alone.
 
-    `nodes` is the largest number of nodes that the checks use, or `ALL`. `shared` tells whether the
-    nodes that were looked at see the clone; None: none was.
+    `shared` tells whether the nodes that were looked at see the clone; None: none was.
     """
 
-    name: str
-    command: str
-    date: str
-    hostnames: tuple[str, ...]
-    host: str
+    request: Request
     search: MpiSearch
     cluster: Cluster | None = None
     kinds: tuple[Kind, ...] = ()
-    nodes: int | str = 0
     left_out: tuple[str, ...] = ()
     shared: bool | None = None
-    #: Why there is no cluster.
-    alone: str = ""
+    date: str = field(default_factory=lambda: time.strftime("%Y-%m-%d"))
+
+    @property
+    def name(self) -> str:
+        """Return the name of the system."""
+        return self.request.name
+
+    @property
+    def alone(self) -> str:
+        """Return why there is no cluster."""
+        return "--local" if self.request.local else "it has no sinfo, scontrol and sbatch"
 
     @property
     def descr(self) -> str:
         """Return what the system is, in a line."""
         if self.cluster is None:
-            return f"the machine {self.host}"
-        return f"Slurm cluster {self.cluster.name or '(without a name)'}"
+            return f"the machine {socket.gethostname()}"
+        return f"Slurm cluster {self.cluster.config.get('ClusterName') or '(without a name)'}"
+
+    @property
+    def hostnames(self) -> list[str]:
+        """Return patterns of the names of all hosts, in which digits stand for any digits."""
+        hosts = [socket.gethostname()]
+        if self.cluster:
+            hosts += [*self.cluster.controllers, *(node.name for node in self.cluster.nodes)]
+        patterns: dict[str, None] = {}
+        for short in (name.split(".")[0] for name in hosts):
+            if short and short != "localhost":
+                words = (re.escape(part).replace(r"\-", "-") for part in re.split(r"\d+", short))
+                patterns.setdefault(rf"^{_DIGITS.join(words)}(\.|$)")
+        return [*patterns][:_MAX_PATTERNS]
 
     @property
     def plugins(self) -> str:
@@ -64,9 +100,9 @@ class Plan:
 
     def nodes_of(self, kind: Kind) -> int | str:
         """Return how many nodes of a kind the checks use."""
-        if isinstance(self.nodes, str):
-            return self.nodes
-        return min(self.nodes, len(kind.nodes), kind.most or len(kind.nodes))
+        if isinstance(self.request.nodes, str):
+            return self.request.nodes
+        return min(self.request.nodes, len(kind.nodes), kind.most or len(kind.nodes))
 
 
 def text(plan: Plan) -> str:
@@ -75,22 +111,9 @@ def text(plan: Plan) -> str:
         trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
     )
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(
-        plan=plan,
-        head=f'Written on {plan.date} by `{plan.command}`, and yours to edit. "fill in" marks what '
-        "could not be found out. The keys are explained in config/README.md.",
-        access=_access,
-        access_notes=_access_notes,
-        comment=comment,
-        comments=_comments,
-        entry=entry,
-        fabric_notes=_fabric_notes,
-        literal=_literal,
-        mpi_entry=_mpi_entry,
-        nodes_note=_nodes_note,
-        plural=plural,
-        processor=lambda kind: processor(kind.nodes[0]),
-    )
+    own = (access, access_notes, comment, entry, fabric_notes, literal, mpi_entry, nodes_note,
+           plural, processor)  # fmt: skip
+    return template.render(plan=plan, **{each.__name__: each for each in own})
 
 
 def comment(line: str, indent: int = 0, lead: str = "# ") -> str:
@@ -106,11 +129,7 @@ def comment(line: str, indent: int = 0, lead: str = "# ") -> str:
     )
 
 
-def _comments(lines: Iterable[str], indent: int) -> str:
-    return "\n".join(comment(line, indent) for line in lines)
-
-
-def _literal(value: object, indent: int = 0, before: int = 0) -> str:
+def literal(value: object, indent: int = 0, before: int = 0) -> str:
     """Return a string, a number or a list; its text begins after `before` columns of its line.
 
     A list that does not fit there has a line for each item; `indent` is that of its line.
@@ -123,23 +142,23 @@ def _literal(value: object, indent: int = 0, before: int = 0) -> str:
     if isinstance(value, dict) or not isinstance(value, Iterable):
         return repr(value)
     items = list(value)
-    line = "[" + ", ".join(map(_literal, items)) + "]"
+    line = "[" + ", ".join(map(literal, items)) + "]"
     # A comma follows.
     if before + len(line) < WIDTH or not items:
         return line
     inner = indent + 4
-    rows = "".join(f"{' ' * inner}{_literal(item, inner, inner)},\n" for item in items)
+    rows = "".join(f"{' ' * inner}{literal(item, inner, inner)},\n" for item in items)
     return f"[\n{rows}{' ' * indent}]"
 
 
 def entry(key: str, value: object, indent: int, notes: Iterable[str] = ()) -> str:
     """Return an entry of a dictionary, below its comments."""
     start = f'{" " * indent}"{key}": '
-    line = start + _literal(value, indent, len(start)) + ","
+    line = start + literal(value, indent, len(start)) + ","
     return "\n".join([*(comment(note, indent) for note in notes), line])
 
 
-def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
+def mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
     """Return the entry of an MPI in `MPIS`: package, modules, features, variables."""
     notes = [f"{mpi.version}: {mpi.origin}"]
     system = plan.search.module_system
@@ -157,14 +176,14 @@ def _mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
     else:
         notes.append(f"fill in: SLURM_MPI_TYPE; srun has no plugin that starts {mpi.name}.")
     parts = (mpi.package, modules, features, variables)
-    line = f'    "{mpi.name}": (' + ", ".join(map(_literal, parts)) + "),"
+    line = f'    "{mpi.name}": (' + ", ".join(map(literal, parts)) + "),"
     if len(line) > WIDTH:
-        rows = "".join(f"        {_literal(part, 8, 8)},\n" for part in parts)
+        rows = "".join(f"        {literal(part, 8, 8)},\n" for part in parts)
         line = f'    "{mpi.name}": (\n{rows}    ),'
-    return _comments(notes, 4) + "\n" + line
+    return "\n".join([*(comment(note, 4) for note in notes), line])
 
 
-def processor(node: NodeRecord) -> dict[str, int]:
+def processor(node: SlurmNode) -> dict[str, int]:
     """Return ReFrame's entry of the processors of a node."""
     return {
         "num_cpus": node.sockets * node.cores_per_socket * node.threads,
@@ -174,26 +193,30 @@ def processor(node: NodeRecord) -> dict[str, int]:
     }
 
 
-def _access(cluster: Cluster, kind: Kind) -> list[str]:
+def access(cluster: Cluster, kind: Kind) -> list[str]:
+    """Return the options of jobs on a kind of node."""
     memory = ["--mem=0"] if cluster.counts_memory else []
-    account = [f"--account={cluster.account}"] if cluster.account else []
-    return [f"--partition={kind.partition}", *kind.access, *account, "--exclusive", *memory]
+    charged = [f"--account={account()}"] if account() else []
+    return [f"--partition={kind.partition}", *kind.access, *charged, "--exclusive", *memory]
 
 
-def _access_notes(cluster: Cluster, kind: Kind) -> list[str]:
+def access_notes(cluster: Cluster, kind: Kind) -> list[str]:
+    """Return what is to be said of these options."""
     notes = []
     if kind.access:
         notes.append("The nodes of this partition are of several kinds; these are the option's.")
     if cluster.counts_memory:
         notes.append("Jobs get no more memory than they ask for here; 0 is all of it.")
-    if cluster.enforced and kind.looked.fault and not cluster.account:
+    enforced = cluster.config.get("AccountingStorageEnforce", "")
+    if enforced and kind.looked.fault and not account():
         notes.append(
-            f'fill in: "--account=...", where jobs require one: Slurm enforces {cluster.enforced}.'
+            f'fill in: "--account=...", where jobs require one: Slurm enforces {enforced}.'
         )
     return notes
 
 
-def _nodes_note(plan: Plan, kind: Kind) -> str:
+def nodes_note(plan: Plan, kind: Kind) -> str:
+    """Say of how many nodes of a kind jobs take some."""
     every, used = len(kind.nodes), plan.nodes_of(kind)
     note = f"Of {every} that take jobs ({shortened((n.name for n in kind.nodes), _NAMES)})"
     if isinstance(used, int) and used < every:
@@ -201,13 +224,14 @@ def _nodes_note(plan: Plan, kind: Kind) -> str:
     return note + "."
 
 
-def _fabric_notes(plan: Plan, kind: Kind) -> list[str]:
+def fabric_notes(plan: Plan, kind: Kind) -> list[str]:
+    """Return where the facts of a fabric come from, and what of them is to fill in."""
     looked, fabric = kind.looked, kind.looked.fabric
-    if looked.probe and looked.node.name:
-        source = f"{plan.date}, link.sh on {looked.probe.node.name}: "
+    if fabric.node:
+        source = f"{plan.date}, link.sh on {fabric.node}: "
         if looked.fault:
             source = (
-                f"fill in: these are of {looked.probe.node.name}, where the command ran; no job "
+                f"fill in: these are of {fabric.node}, where the command ran; no job "
                 f"looked at the nodes ({looked.fault}). "
             )
     else:

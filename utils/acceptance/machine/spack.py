@@ -17,7 +17,7 @@ import shutil
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.core.text import plural, time_text
-from acceptance.software import externals
+from acceptance.machine import externals
 
 #: A line of a build's log that Spack takes for an error, and how a broken line goes on.
 _MARKED, _GOES_ON = re.compile(r"  >> \d+ +(?P<text>.*)"), re.compile(" {12}")
@@ -112,15 +112,10 @@ class Spack:
 
 def _packages(root: Path, environ: Mapping[str, str]) -> Path | None:
     named = environ.get("SPACK_PACKAGES")
-    candidates = (
-        [Path(named)]
-        if named
-        else [root.parent / "packages", root.parent / f"{root.name}-packages"]
-    )
-    for folder in candidates:
-        if (folder / "repos/spack_repo/builtin/repo.yaml").is_file():
-            return folder
-    return None
+    beside = [root.parent / "packages", root.parent / f"{root.name}-packages"]
+    folders = [Path(named)] if named else beside
+    held = (each for each in folders if (each / "repos/spack_repo/builtin/repo.yaml").is_file())
+    return next(held, None)
 
 
 def complaint(output: str) -> str:
@@ -176,13 +171,13 @@ def commit(folder: Path) -> str:
     return machine.run(git, timeout=60).out.strip()
 
 
-#: What `make spack` gets.
-SPACK_URL, SPACK_TAG = "https://github.com/spack/spack.git", "v1.1.0"
-PACKAGES_URL, PACKAGES_TAG = "https://github.com/spack/spack-packages.git", "v2026.03.0"
-COMMITS = {
-    SPACK_TAG: "2e907202bcc8209a6a62243aab50c179b524cc3b",
-    PACKAGES_TAG: "0e093dad700a9be836b0d4aefc4bb5183e4990bd",
-}
+#: What `make spack` gets: folder -> repository, tag, and its commit.
+CLONES = {
+    "spack": ("spack/spack.git", "v1.1.0", "2e907202bcc8209a6a62243aab50c179b524cc3b"),
+    "packages": ("spack/spack-packages.git", "v2026.03.0",
+                 "0e093dad700a9be836b0d4aefc4bb5183e4990bd"),
+}  # fmt: skip
+GITHUB = "https://github.com/"
 
 #: What Spack asks for sources unless a mirror is named, and s until it counts as out of reach.
 PUBLIC, PATIENCE = "https://mirror.spack.io/", 5.0
@@ -222,10 +217,8 @@ def _reaches_sources(environ: Mapping[str, str]) -> bool:
     request = urllib.request.Request(PUBLIC, method="HEAD")
     try:
         urllib.request.urlopen(request, timeout=PATIENCE).close()
-    except urllib.error.HTTPError:
-        return True
-    except OSError:
-        return False
+    except OSError as err:
+        return isinstance(err, urllib.error.HTTPError)
     return True
 
 
@@ -256,40 +249,30 @@ def clone_spack(home: Path) -> str:
 
     Raises SpackFault, in one line, when the network does not reach them.
     """
-    done = []
-    for url, tag, folder in (
-        (SPACK_URL, SPACK_TAG, home / "spack"),
-        (PACKAGES_URL, PACKAGES_TAG, home / "packages"),
-    ):
-        if not folder.exists():
-            _clone(url, tag, folder)
-        done.append(f"{folder.name} {tag}")
-    return ", ".join(done)
+    for name, (repository, tag, wanted) in CLONES.items():
+        if not (home / name).exists():
+            _clone(f"{GITHUB}{repository}", tag, wanted, home / name)
+    return ", ".join(f"{name} {tag}" for name, (_, tag, _) in CLONES.items())
 
 
-def _clone(url: str, tag: str, folder: Path) -> None:
+def _clone(url: str, tag: str, wanted: str, folder: Path) -> None:
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.parent.mkdir(parents=True, exist_ok=True)
     git = ["git", "clone", "-q", "--depth", "1", "-c", "advice.detachedHead=false"]
-    done = machine.run(
-        [*git, "--branch", tag, url, str(part)],
-        timeout=3600,
-        env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+    variables = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    done = machine.run([*git, "--branch", tag, url, str(part)], timeout=3600, env=variables)
+    if not done.fault and commit(part) == wanted:
+        part.rename(folder)
+        return
+    shutil.rmtree(part, ignore_errors=True)
+    if not done.fault:
+        raise SpackFault(f"{url}: {tag} is not the commit {wanted} it was")
+    why = complaint(done.err.replace("fatal:", "Error:")) or done.fault
+    raise SpackFault(
+        f"cannot clone {url}: {why}; without a network, set SPACK_ROOT to a Spack and see 'No "
+        "internet' in spack-envs/README.md"
     )
-    fault = ""
-    if done.fault:
-        why = complaint(done.err.replace("fatal:", "Error:")) or done.fault
-        fault = (
-            f"cannot clone {url}: {why}; without a network, set SPACK_ROOT to a Spack and "
-            "see 'No internet' in spack-envs/README.md"
-        )
-    elif commit(part) != COMMITS[tag]:
-        fault = f"{url}: {tag} is not the commit {COMMITS[tag]} it was"
-    if fault:
-        shutil.rmtree(part, ignore_errors=True)
-        raise SpackFault(fault)
-    part.rename(folder)
 
 
 _ENVS = ROOT / "spack-envs"
@@ -329,15 +312,14 @@ def may_build(suite: str, system: str, environ: Mapping[str, str] = os.environ) 
     return system != "local" or suite in environ.get(BUILD, "").split(",")
 
 
-def unbuilt(mpis: Iterable[str], workspace: Workspace) -> list[tuple[str, str]]:
+def unbuilt(mpis: Collection[str], workspace: Workspace) -> list[tuple[str, str]]:
     """Return suites that Spack has never built on `local`, each with an MPI."""
-    suites = [name for name in spack_features(workspace) if name not in _NO_SUITES]
-    pairs = ((suite, mpi) for suite in suites for mpi in mpis)
-    folder = workspace.spack / "envs"
     # A suite may have been built in several forms, each in a folder of its own.
+    folder = workspace.spack / "envs"
     return [
         (suite, mpi)
-        for suite, mpi in pairs
+        for suite in spack_features(workspace)[len(_NO_SUITES) :]
+        for mpi in mpis
         if not any(folder.glob(f"local-{suite}-{mpi}*/spack.lock"))
     ]
 
@@ -356,8 +338,13 @@ def pinned_version(suite: str) -> str:
 
 
 def _suite_file(suite: str, workspace: Workspace) -> Path:
-    paths = [root / _SUITES / f"{suite}.yaml" for root in workspace.systems]
-    return next((path for path in paths if path.is_file()), paths[0])
+    return _first(workspace, f"{_SUITES}/{suite}.yaml")
+
+
+def _first(workspace: Workspace, name: str) -> Path:
+    """Return a file, or folder, of the first who has it: the clone, or the site."""
+    paths = [root / name for root in workspace.systems]
+    return next((path for path in paths if path.exists()), paths[0])
 
 
 def compose_environment(
@@ -392,8 +379,7 @@ def compose_environment(
 
 def _settings(system: str, mpi: str, spack: Spack) -> dict[str, Any]:
     """Return what every environment of a system has; its packages must have the MPI."""
-    places = [root / "spack-envs/systems" / system for root in spack.workspace.systems]
-    folder = next((place for place in places if place.is_dir()), places[0])
+    folder = _first(spack.workspace, f"spack-envs/systems/{system}")
     if not folder.is_dir():
         raise SpackFault(f"{folder}: missing; a system that uses Spack says here what it has")
     settings = _read_yaml(_ENVS / "common.yaml")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.software import mpis, plugin
+from acceptance.machine import mpis, plugin
 
 
 def test_modules_as_red_hat_names_them_are_several_mpis(tmp_path):

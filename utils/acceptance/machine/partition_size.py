@@ -13,13 +13,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
 from acceptance.core.text import shortened
 from acceptance.core.words import mismatch
-from acceptance.launch import slurm_nodes
-from acceptance.launch.slurm_jobs import SLURM
-from acceptance.launch.slurm_nodes import SlurmFault, node_records, nodes_of
+from acceptance.machine import slurm_nodes
+from acceptance.machine.slurm_jobs import SLURM
+from acceptance.machine.slurm_nodes import SlurmFault, partition_nodes
 
 #: Prints what the caches of a node are.
 CACHE_SCRIPT = Path(__file__).with_name("cache.sh")
@@ -60,7 +61,7 @@ _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def last_level_cache(text: str, source: str = "cache.out") -> int:
-    """Return the bytes of all last-level caches of a node, from what `launch/cache.sh` said.
+    """Return the bytes of all last-level caches of a node, from what `machine/cache.sh` said.
 
     Source of the form: Linux, `cache/index*/{level,size,shared_cpu_list}`. Raises ValueError, with
     the line, when the text is cut or garbled, and when the node reports no cache.
@@ -189,6 +190,19 @@ def size_of(
     return replace(known, nodes=nodes, cores=cores, memory=memory, unknown="")
 
 
+def configured_size(partition: Mapping[str, Any]) -> Size | None:
+    """Return how many nodes and cores of a partition of the configuration jobs take.
+
+    None where its extras are wrong, which is told by itself: every check refuses them.
+    """
+    scheduler = partition.get("scheduler", "")
+    try:
+        stated = stated_of(partition.get("extras", {}), scheduler)
+    except ExtrasFault:
+        return None
+    return size_of(stated, scheduler, partition.get("access", ()), partition.get("processor"))
+
+
 def _cores(processor: Mapping[str, object]) -> int:
     cpus, threads = processor.get("num_cpus"), processor.get("num_cpus_per_core")
     return cpus // threads if isinstance(cpus, int) and isinstance(threads, int) and threads else 0
@@ -207,10 +221,10 @@ def _of_slurm(access: tuple[str, ...], stated: int | str) -> Size:
     up.
     """
     try:
-        nodes = node_records(access)
+        nodes = partition_nodes(access)
         names = frozenset.intersection(*(node.partitions for node in nodes))
         limits = [p.most_nodes for p in slurm_nodes.all_partitions() if p.name in names]
-        away = {node.name: node.text for node in nodes_of(nodes, access) if not node.up}
+        away = {node.name: node.text for node in nodes if not node.up}
     except SlurmFault as err:
         return Size(0, 0, unknown=str(err))
     there, up, told = len(nodes), len(nodes) - len(away), shortened(away.values(), _SHOWN)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from acceptance.core import machine
 from acceptance.core.findings import Observation
-from acceptance.launch.slurm_nodes import PATIENCE
+from acceptance.machine.slurm_nodes import PATIENCE
 
 #: A line without words. Open MPI puts its help between two of dashes.
 _FRAME = re.compile(r"\W*\Z")

@@ -1,4 +1,4 @@
-"""`launch/rounds.py` and `launch/hosts.sh`: disjoint pairs of nodes, and launches of one job."""
+"""`machine/rounds.py` and `machine/hosts.sh`: disjoint pairs of nodes, and launches of one job."""
 
 import os
 import subprocess
@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.launch.placement import SCRIPT
-from acceptance.launch.rounds import HALVES, HOSTS_SCRIPT, launches, mark, rounds
+from acceptance.machine.placement import SCRIPT
+from acceptance.machine.rounds import HALVES, HOSTS_SCRIPT, launches, mark, rounds
 
 NUMBERS = [*range(2, 10), 200, 201, 2000]
 

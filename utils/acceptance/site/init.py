@@ -9,8 +9,6 @@ import os
 import pprint
 import re
 import runpy
-import socket
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,18 +20,10 @@ from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.paths import INSTALLED, ROOT, Workspace
 from acceptance.fabric import FabricFault, Facts
-from acceptance.launch import SlurmFault
-from acceptance.site.init import cluster as slurm
-from acceptance.site.init import fabric_of_node, probe, system_file
-from acceptance.site.init.node_kinds import Kind, Look, kinds_of
-from acceptance.site.init.system_file import Plan
-from acceptance.software import InstalledMpi, MpiSearch, Spack, externals, find_mpis
-
-#: Nodes of a partition that the checks use, unless the caller says another number: enough for a
-#: first verdict that does not wait long.
-NODES = 4
-#: Patterns of host names; a site with more kinds of name writes its own.
-_MAX_PATTERNS = 8
+from acceptance.machine import InstalledMpi, MpiSearch, SlurmFault, Spack, externals, find_mpis
+from acceptance.site import cluster, fabric_of_node, system_file
+from acceptance.site.cluster import Kind, Look
+from acceptance.site.system_file import Plan, Request
 
 #: A comment that asks for something, to the end of its sentence or of the comment.
 _FILL_IN = re.compile(r"^ *# fill in: (?P<what>.*(?:(?<!\.)\n *# (?!fill in:).*)*)", re.MULTILINE)
@@ -68,20 +58,6 @@ class InitFault(Fault):
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is asked for: `nodes` is the largest number of nodes that the checks use, or `ALL`."""
-
-    workspace: Workspace
-    name: str
-    command: str
-    root: Path
-    partitions: tuple[str, ...] = ()
-    nodes: int | str = NODES
-    force: bool = False
-    local: bool = False
-
-
-@dataclass(frozen=True)
 class Written:
     """What is to be written: path -> text; and what it is made of."""
 
@@ -107,23 +83,14 @@ def prepare_system(request: Request) -> Written:
     """
     paths = _paths(request)
     search = find_mpis(request.workspace.spack / "prefix", Spack.find(request.workspace))
-    date = time.strftime("%Y-%m-%d")
-    if request.local or not slurm.is_here():
+    if request.local or not cluster.is_here():
         if request.partitions:
             raise InitFault("partitions are Slurm's, which is not asked here")
-        plan = Plan(
-            name=request.name,
-            command=request.command,
-            date=date,
-            hostnames=_patterns([socket.gethostname()]),
-            host=socket.gethostname(),
-            search=search,
-            alone="--local" if request.local else "it has no sinfo, scontrol and sbatch",
-        )
+        plan = Plan(request, search)
     else:
-        plan = _of_cluster(request, search, date)
+        plan = _of_cluster(request, search)
     text = system_file.text(plan)
-    _try(text, request.workspace.var / "init-site" / paths[0].name, plan)
+    _try(text, plan.name)
     return Written(plan, {paths[0]: text, paths[1]: _packages(plan, request.workspace)})
 
 
@@ -185,37 +152,25 @@ def _paths(request: Request) -> tuple[Path, Path]:
     return request.root / files[0], request.root / files[1]
 
 
-def _of_cluster(request: Request, search: MpiSearch, date: str) -> Plan:
-    cluster = slurm.ask()
-    partitions, left = slurm.choose(cluster, list(request.partitions))
+def _of_cluster(request: Request, search: MpiSearch) -> Plan:
+    asked = cluster.ask()
+    partitions, left = cluster.choose(asked, list(request.partitions))
     clone = _clone(request.workspace)
     paths = [os.fspath(path) for path in (*clone, *(mpi.launcher for mpi in search.mpis))]
     kinds: list[Kind] = []
     for partition in partitions:
         try:
-            kinds += kinds_of(partition, cluster.usable(partition), paths)
-        except slurm.Refused as err:
+            kinds += cluster.kinds_of(partition, asked.usable(partition), paths)
+        except cluster.Refused as err:
             if request.partitions:
                 raise SlurmFault(f"Slurm takes no job for {partition.name}: {err}") from None
             left.append(f"{partition.name}: Slurm takes no job for it: {err}")
     if not kinds:
         raise SlurmFault("no partition can be used: " + "; ".join(left))
     kinds = _with_names([_or_here(kind, paths) for kind in kinds])
-    looks = [kind.looked for kind in kinds if kind.looked.probe and not kind.looked.fault]
-    hosts = [socket.gethostname(), *cluster.controllers, *(node.name for node in cluster.nodes)]
-    return Plan(
-        name=request.name,
-        command=request.command,
-        date=date,
-        hostnames=_patterns(hosts),
-        host=socket.gethostname(),
-        search=_on_nodes(search, looks),
-        cluster=cluster,
-        kinds=tuple(kinds),
-        nodes=request.nodes,
-        left_out=tuple(left),
-        shared=_all_see(looks, clone[0]),
-    )
+    looks = [kind.looked for kind in kinds if kind.looked.fabric.node and not kind.looked.fault]
+    shared, search = _all_see(looks, clone[0]), _on_nodes(search, looks)
+    return Plan(request, search, asked, tuple(kinds), tuple(left), shared)
 
 
 def _clone(workspace: Workspace) -> tuple[Path, ...]:
@@ -228,17 +183,14 @@ def _clone(workspace: Workspace) -> tuple[Path, ...]:
 def _all_see(looks: list[Look], path: Path) -> bool | None:
     if not looks:
         return None
-    return all(look.probe and os.fspath(path) in look.probe.seen for look in looks)
+    return all(os.fspath(path) in look.fabric.seen for look in looks)
 
 
 def _or_here(kind: Kind, paths: list[str]) -> Kind:
     """Take the links of this machine for a kind of node that could not be looked at."""
-    if kind.looked.probe:
-        return kind
-    with contextlib.suppress(ParseError, OSError):
-        machine = probe.here(paths)
-        fabric = fabric_of_node.fabric(machine, own=True)
-        return replace(kind, looked=Look(kind.looked.node, machine, fabric, kind.looked.fault))
+    if not kind.looked.fabric.node:
+        with contextlib.suppress(ParseError, OSError):
+            return replace(kind, looked=replace(kind.looked, fabric=fabric_of_node.here(paths)))
     return kind
 
 
@@ -266,18 +218,6 @@ def _on_nodes(search: MpiSearch, looks: list[Look]) -> MpiSearch:
     return MpiSearch(kept, others, search.module_system)
 
 
-def _patterns(names: list[str]) -> tuple[str, ...]:
-    """Return patterns of host names, in which digits stand for any digits; `localhost` for none."""
-    patterns: dict[str, None] = {}
-    for name in names:
-        short = name.split(".")[0]
-        if short and short != "localhost":
-            parts = (r"\d+" if part.isdigit() else re.escape(part).replace(r"\-", "-")
-                     for part in re.split(r"(\d+)", short) if part)  # fmt: skip
-            patterns.setdefault(f"^{''.join(parts)}(\\.|$)")
-    return tuple(patterns)[:_MAX_PATTERNS]
-
-
 def _packages(plan: Plan, workspace: Workspace) -> str:
     """Return packages.yaml: compilers and libraries of this machine, and the MPIs."""
     packages: dict[str, Any] = {
@@ -288,7 +228,7 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
     packages["mpi"] = {"buildable": False}
     for mpi in plan.search.mpis:
         packages[mpi.package] = {"buildable": False, "externals": [_external(mpi)]}
-    head = _PACKAGES_HEAD.format(date=plan.date, command=plan.command)
+    head = _PACKAGES_HEAD.format(date=plan.date, command=plan.request.command)
     if not plan.search.mpis:
         head += "# fill in: an MPI; none was found.\n"
     body = yaml.safe_dump({"packages": packages}, sort_keys=False, width=100)
@@ -306,23 +246,13 @@ def _external(mpi: InstalledMpi) -> dict[str, Any]:
     return external
 
 
-def _try(text: str, part: Path, plan: Plan) -> None:
-    """Load the text as config/settings.py does; raises InitFault where that cannot be."""
-    folder = part.parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        names = runpy.run_path(str(part))
-        for partition in names["SYSTEM"]["partitions"]:
+def _try(text: str, name: str) -> None:
+    """Run the text as config/settings.py does; raises InitFault where that cannot be."""
+    names: dict[str, Any] = {}
+    exec(compile(text, f"{name}.py", "exec"), names)
+    for partition in names["SYSTEM"]["partitions"]:
+        try:
             if facts := partition["extras"].get("fabric"):
                 Facts.read(facts)
-    except OSError as err:
-        raise InitFault(
-            f"{folder}: {err.strerror or err}; ACCEPTANCE_VAR names another folder"
-        ) from None
-    except FabricFault as err:
-        raise InitFault(f"the fabric of {plan.name}, as it was found, cannot be: {err}") from None
-    finally:
-        part.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+        except FabricFault as err:
+            raise InitFault(f"the fabric of {name}, as it was found, cannot be: {err}") from None

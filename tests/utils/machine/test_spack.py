@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from acceptance.core.paths import ROOT
-from acceptance.software import (
+from acceptance.machine import (
     Spack,
     SpackFault,
     clone_spack,
@@ -260,7 +260,7 @@ def test_a_spack_that_reaches_no_source_is_told(fake, monkeypatch):
 
 
 def test_make_spack_without_a_network_says_so_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(spack, "SPACK_URL", "file:///nowhere/spack.git")
+    monkeypatch.setattr(spack, "GITHUB", "file:///nowhere/")
     with pytest.raises(SpackFault, match="cannot clone file:///nowhere") as caught:
         clone_spack(tmp_path)
     assert "\n" not in str(caught.value)

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from acceptance.core.extras import ExtrasFault, PartitionExtras
-from acceptance.launch import Size, partition_size, size_of, slurm_nodes, stated_of
-from acceptance.launch.partition_size import process_counts, usable_cores
+from acceptance.machine import Size, partition_size, size_of, slurm_nodes, stated_of
+from acceptance.machine.partition_size import process_counts, usable_cores
 
 NODE = (
     "NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUEfctv={cpus} CPUTot=4 NodeAddr={name} "

@@ -1,0 +1,69 @@
+"""The machine: where ranks stand, what Slurm says, and its MPIs, compilers, modules and Spack."""
+
+from acceptance.machine import externals, placement, rounds, slurm_jobs, slurm_nodes
+from acceptance.machine.missing import (
+    RESUME,
+    NoCase,
+    broken_promise,
+    builds,
+    compiler_of,
+    compiles,
+    find_program,
+    find_sources,
+    folder_of,
+    launch_fault,
+    left_to_do,
+    no_case,
+    no_cases_line,
+    not_provided,
+    not_simulated,
+    program_of,
+    provision,
+    release_of_npb,
+    software_of,
+    source_of,
+)
+from acceptance.machine.mpis import InstalledMpi, MpiSearch, Prepared, find_mpis, plugin, prepared
+from acceptance.machine.partition_size import (
+    CACHE_SCRIPT,
+    NODES,
+    NONE_UP,
+    Size,
+    configured_size,
+    last_level_cache,
+    process_counts,
+    size_of,
+    stated_of,
+    usable_cores,
+    usable_memory,
+)
+from acceptance.machine.placement import MPIS, Layout, PlacementFault, misplaced
+from acceptance.machine.slurm_jobs import SLURM, last_words
+from acceptance.machine.slurm_nodes import (
+    PinFault,
+    SlurmFault,
+    SlurmNode,
+    excluded_nodes,
+    listed_nodes,
+    partition_nodes,
+    partition_option,
+)
+from acceptance.machine.spack import (
+    BUILD,
+    BUILD_TIME,
+    Spack,
+    SpackFault,
+    clone_spack,
+    complaint,
+    compose_environment,
+    environment_for,
+    features_on_local,
+    fill_mirror,
+    keep_lock,
+    lines_on_builds,
+    may_build,
+    pinned_version,
+    read_lock,
+    spack_features,
+    unbuilt,
+)

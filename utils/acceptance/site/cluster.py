@@ -1,0 +1,313 @@
+"""What Slurm says of this cluster, and the kinds of node in its partitions.
+
+Those alike in hardware and fabric are one partition of ReFrame's. Slurm knows processors and
+features of every node; a look at one node of each kind, through a short job, tells the rest.
+"""
+
+import grp
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from acceptance.core import machine
+from acceptance.core.errors import ParseError
+from acceptance.core.text import legal_name
+from acceptance.machine import slurm_jobs, slurm_nodes
+from acceptance.machine.slurm_nodes import PartitionRecord, SlurmFault, SlurmNode
+from acceptance.site import fabric_of_node
+from acceptance.site.fabric_of_node import Fabric
+
+#: How many nodes of a partition are looked at; sites with a feature for each rack have many kinds.
+MAX_LOOKS = 8
+#: Seconds that a look at a node may wait until it starts; by then another user has the node.
+PATIENCE = 20
+#: Words with which srun says that a job would have to wait, not that it may not run.
+_BUSY = ("busy", "Immediate execution", "temporarily", "timed out", "Zero Bytes")
+
+
+class Refused(SlurmFault):
+    """A job that Slurm did not take."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster as Slurm has it; `plugins` are those of `srun --mpi=list`."""
+
+    config: Mapping[str, str]
+    nodes: list[SlurmNode]
+    partitions: list[PartitionRecord]
+    plugins: list[str]
+    #: Why sacct does not answer; empty where it does.
+    no_accounting: str
+
+    @property
+    def controllers(self) -> list[str]:
+        """Return the hosts of its controllers."""
+        keys = (key for key in self.config if key.startswith("SlurmctldHost"))
+        hosts = (self.config.get(key, "") for key in (*keys, "ControlMachine"))
+        return [host.partition("(")[0] for host in hosts if host]
+
+    @property
+    def counts_memory(self) -> bool:
+        """Tell whether a job has to ask for memory, as it otherwise gets a share only."""
+        return "MEMORY" in self.config.get("SelectTypeParameters", "").upper()
+
+    @property
+    def scheduler(self) -> str:
+        """Return ReFrame's scheduler that works here."""
+        return "squeue" if self.no_accounting else "slurm"
+
+    def usable(self, partition: PartitionRecord) -> list[SlurmNode]:
+        """Return the nodes of a partition that take jobs."""
+        return [n for n in self.nodes if partition.name in n.partitions and n.up]
+
+
+def is_here() -> bool:
+    """Tell whether this machine has Slurm's commands."""
+    return all(shutil.which(name) for name in ("sinfo", "scontrol", "sbatch"))
+
+
+def ask() -> Cluster:
+    """Ask Slurm for all that a configuration needs; raises SlurmFault when it does not answer."""
+    if fault := slurm_jobs.controller_fault():
+        raise SlurmFault(
+            f"Slurm does not answer: {fault}; look on a login node of the cluster, or wait until "
+            "slurmctld is back; for this machine alone: --local"
+        )
+    # With hidden partitions, which whoever knows their names may use.
+    nodes, partitions = slurm_nodes.all_nodes(), slurm_nodes.all_partitions()
+    config = slurm_nodes.config(slurm_nodes.show("config"))
+    mpis = machine.run(["srun", "--mpi=list"], slurm_nodes.PATIENCE)
+    if mpis.status is None:
+        raise SlurmFault(f"srun --mpi=list: {mpis.fault}")
+    plugins = slurm_nodes.mpi_plugins(mpis.out + mpis.err)
+    return Cluster(config, nodes, partitions, plugins, slurm_jobs.accounting_fault())
+
+
+def choose(
+    cluster: Cluster, chosen: list[str], mine: frozenset[str] | None = None
+) -> tuple[list[PartitionRecord], list[str]]:
+    """Return the partitions that jobs of this user may use, the default one first.
+
+    Also returns why each of the others is left out. `chosen` are the only ones to look at, if any;
+    `mine` are the groups of the user. Raises SlurmFault for a chosen partition that cannot be used,
+    and when none can.
+    """
+    mine = _groups() if mine is None else mine
+    known = {partition.name: partition for partition in cluster.partitions}
+    for name in chosen:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise SlurmFault(f"Slurm has no partition {name}; it has: {names}")
+    usable, left = [], []
+    for partition in cluster.partitions:
+        if chosen and partition.name not in chosen:
+            continue
+        reason = _why_not(cluster, partition, mine)
+        if partition.hidden and not chosen:
+            reason = f"it is hidden; --partition {partition.name} takes it"
+        if reason:
+            left.append(f"{partition.name}: {reason}")
+        else:
+            usable.append(partition)
+    if left and (chosen or not usable):
+        raise SlurmFault("no partition can be used: " + "; ".join(left))
+    if not usable:
+        raise SlurmFault("Slurm shows no partition; are all of them hidden from you?")
+    return sorted(usable, key=lambda partition: not partition.default), left
+
+
+def _why_not(cluster: Cluster, partition: PartitionRecord, mine: frozenset[str]) -> str:
+    nodes = [node for node in cluster.nodes if partition.name in node.partitions]
+    if not partition.up:
+        return "it is not up"
+    if partition.root_only and os.geteuid() != 0:
+        return "only root may use it"
+    if partition.groups and not partition.groups & mine and os.geteuid() != 0:
+        return f"only the groups {', '.join(sorted(partition.groups))} may use it"
+    if not nodes:
+        return "it has no nodes"
+    if not cluster.usable(partition):
+        states = sorted({"+".join(sorted(node.states)) for node in nodes})
+        return f"none of its {len(nodes)} nodes takes jobs (they are {', '.join(states)})"
+    return ""
+
+
+def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
+    """Run a shell script on a node as a job of one task; return what it printed.
+
+    Raises Refused when Slurm does not take it, SlurmFault when it would have to wait.
+    """
+    command = [
+        "srun", "--quiet", "--nodes=1", "--ntasks=1", "--mpi=none", "--time=2", "--chdir=/tmp",
+        "--job-name=init-site", f"--partition={partition}", f"--nodelist={node}",
+        f"--immediate={PATIENCE}", *([f"--account={account()}"] if account() else []),
+        "sh", "-s", "--", *arguments,
+    ]  # fmt: skip
+    done = machine.run(command, PATIENCE + 60, env=_outside_jobs(), text=script)
+    if done.late:
+        raise SlurmFault(f"no answer from {node} within {PATIENCE + 60} s")
+    if not done.fault:
+        return done.out
+    # The first line may be of a plugin; the last one often says only that all is over.
+    lines = [line.removeprefix("srun: ").removeprefix("error: ")
+             for line in done.err.splitlines() if line.strip()]  # fmt: skip
+    reasons = [line for line in lines if "Unable to" in line] or lines[:1]
+    message = reasons[0] if reasons else done.fault
+    if any(word in message for word in _BUSY):
+        raise SlurmFault(message)
+    if "account" in message.lower():
+        message += "; to name an account: export SLURM_ACCOUNT=..."
+    raise Refused(message)
+
+
+def account() -> str:
+    """Return the account that this user's jobs are charged to, as Slurm's own variables name it."""
+    return os.environ.get("SLURM_ACCOUNT") or os.environ.get("SBATCH_ACCOUNT") or ""
+
+
+def _outside_jobs() -> dict[str, str]:
+    """Return the environment; inside of a job without what would make a step of it."""
+    inside, kept = "SLURM_JOB_ID" in os.environ, ("SLURM_CONF", "SLURM_ACCOUNT")
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in kept or not (inside and name.startswith("SLURM"))
+    }
+
+
+def _groups() -> frozenset[str]:
+    names = set()
+    for number in {os.getegid(), *os.getgroups()}:
+        try:
+            names.add(grp.getgrgid(number).gr_name)
+        except KeyError:
+            names.add(str(number))
+    return frozenset(names)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at a node gave; `fault` is why there was none: then its fabric has no node."""
+
+    node: SlurmNode
+    fabric: Fabric = field(default_factory=Fabric)
+    fault: str = ""
+    refused: bool = False
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Nodes that are alike: `access` are the options that select them within their partition.
+
+    `looked` is the node that was looked at; `taken` are nodes whose facts are those of `looked`
+    because they have the same processors.
+    """
+
+    name: str
+    partition: str
+    nodes: tuple[SlurmNode, ...]
+    looked: Look
+    access: tuple[str, ...]
+    taken: tuple[str, ...] = ()
+    #: The largest number of nodes of a job; None without a limit.
+    most: int | None = None
+
+    @property
+    def memory(self) -> int:
+        """Return the bytes of memory that each of the nodes has."""
+        return min(node.memory for node in self.nodes)
+
+    @property
+    def cores(self) -> int:
+        """Count the cores that each of the nodes has for jobs."""
+        return min(node.cores for node in self.nodes)
+
+
+Hardware = tuple[str, int, int, int, int]
+#: Nodes that Slurm does not tell apart, and the look at one of them.
+Alike = tuple[list[SlurmNode], Look]
+
+
+def _hardware(node: SlurmNode) -> Hardware:
+    """Return what tells the processors of nodes apart."""
+    return node.arch, node.sockets, node.cores_per_socket, node.threads, node.cores
+
+
+def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str]) -> list[Kind]:
+    """Look at nodes of a partition, and sort all of them by what they are.
+
+    `nodes` take jobs; `paths` are looked for on the nodes. Raises Refused when Slurm takes no job
+    for any of them.
+    """
+    classes: dict[tuple[Hardware, frozenset[str]], list[SlurmNode]] = {}
+    for node in nodes:
+        classes.setdefault((_hardware(node), node.features), []).append(node)
+    ordered = sorted(classes.values(), key=len, reverse=True)
+    looks = [look_at_one(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
+    refusals = [look.fault for look in looks if look.refused]
+    if refusals and not any(look.fabric.node for look in looks):
+        raise Refused(refusals[0])
+    looks += [Look(alike[0], fault="not looked at") for alike in ordered[MAX_LOOKS:]]
+    groups: dict[object, list[Alike]] = {}
+    known: dict[Hardware, object] = {}
+    # Those that were looked at come first: the others are taken to be like one of them.
+    pairs = zip(ordered, looks, strict=True)
+    for alike, look in sorted(pairs, key=lambda pair: not pair[1].fabric.node):
+        same = _hardware(alike[0])
+        key = known.get(same, same)
+        if look.fabric.node:
+            # Two that say different things are two kinds, even where neither is a fact.
+            key = same, tuple(sorted(look.fabric.facts.items())), look.fabric.link
+            known.setdefault(same, key)
+        groups.setdefault(key, []).append((alike, look))
+    return list(_named(partition, [*groups.values()], nodes))
+
+
+def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Look:
+    """Look at a node of a partition, of these alike, through a short job."""
+    ready = [n for n in alike if n.idle] or [n for n in alike if n.shared]
+    if not ready:
+        return Look(alike[0], fault="all such nodes were busy")
+    node = ready[0]
+    try:
+        output = run_on(node.name, partition, fabric_of_node.script(), paths)
+        return Look(node, fabric_of_node.read(output, node.address, node.name))
+    except (SlurmFault, ParseError) as err:
+        return Look(node, fault=str(err), refused=isinstance(err, Refused))
+
+
+def _named(
+    partition: PartitionRecord, groups: list[list[Alike]], everyone: list[SlurmNode]
+) -> Iterator[Kind]:
+    # No name of ReFrame's begins with a digit or a sign.
+    plain = re.sub(r"^(?![A-Za-z_])", "part-", legal_name(partition.name))
+    for number, group in enumerate(groups, 1):
+        nodes = sorted((node for alike, _ in group for node in alike), key=lambda node: node.name)
+        looked = group[0][1]
+        name, taken = plain, []
+        access: tuple[str, ...] = ()
+        if len(groups) > 1:
+            others = [node for node in everyone if node not in nodes]
+            suffix, access = _selection(nodes, others, number)
+            name = f"{plain}-{suffix}"
+        if looked.fabric.node:
+            taken = [node.name for alike, look in group if not look.fabric.node for node in alike]
+        most = partition.most_nodes
+        yield Kind(name, partition.name, tuple(nodes), looked, access, tuple(taken), most)
+
+
+def _selection(
+    nodes: list[SlurmNode], others: list[SlurmNode], number: int
+) -> tuple[str, tuple[str, ...]]:
+    """Return what tells nodes from the others: a part of a name, and the options of a job.
+
+    That is a feature that all of them have and no other node or, without one, a number.
+    """
+    common = frozenset.intersection(*(node.features for node in nodes))
+    strange = frozenset().union(*(node.features for node in others))
+    if feature := min(common - strange, key=lambda name: (len(name), name), default=""):
+        return legal_name(feature), (f"--constraint={feature}",)
+    return str(number), (f"--exclude={','.join(sorted(node.name for node in others))}",)

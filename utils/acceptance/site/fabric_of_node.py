@@ -1,0 +1,250 @@
+"""Which of a node's adapters is its fabric, as facts of a partition; nothing is made up.
+
+One script for all nodes, that a job gets on its standard input, so that nothing has to be there,
+tells a node's links, which interface leads to Slurm's address, and which paths it sees.
+"""
+
+import ipaddress
+import re
+import sys
+from dataclasses import dataclass, field
+
+from acceptance.core import machine
+from acceptance.core.errors import ParseError
+from acceptance.core.text import natural
+from acceptance.fabric import Interface, NodeLinks, Port, link_report, rates, slot_text
+
+_MARK = "== "
+_SCRIPT = """\
+echo '== links'
+(
+set --
+{link}
+)
+echo '== route'
+cat /proc/net/route 2>/dev/null
+echo '== paths'
+for path; do
+    if [ -e "$path" ]; then echo "yes $path"; else echo "no $path"; fi
+done
+echo '== end'
+"""
+#: Driver of an adapter or interface -> a fabric that is not what its link layer says.
+_DRIVERS = {"hfi1": "omni-path", "cxi_core": "slingshot", "cxi_ss1": "slingshot"}
+#: Linux, linux/if_arp.h: bridges and tunnels have the number of Ethernet, or others.
+_SOFTWARE = re.compile(r"(br|virbr|docker|veth|vnet|tap|tun|lo|cni|flannel|cali|dummy)[-\d]*\Z")
+_NEED = "technology, rate, lanes, pcie, pcie_lanes, device (config/README.md)"
+
+
+@dataclass
+class Fabric:
+    """The facts of a fabric for `extras["fabric"]`, and what makes MPIs take it.
+
+    `notes` say where the facts come from, `todo` what a human must fill in, `link` what the link
+    says of itself. `node` was looked at, and has `seen` these paths.
+    """
+
+    facts: dict[str, str | int] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    todo: list[str] = field(default_factory=list)
+    link: str = ""
+    node: str = ""
+    seen: frozenset[str] = frozenset()
+
+
+def script() -> str:
+    """Return the script; it takes paths as arguments."""
+    return _SCRIPT.format(link=link_report.SCRIPT.read_text(encoding="utf-8"))
+
+
+def here(paths: list[str]) -> Fabric:
+    """Look at this machine itself; raises ParseError when it cannot be understood."""
+    done = machine.run(["sh", "-s", "--", *paths], timeout=60, text=script())
+    if done.fault:
+        raise ParseError("link.sh", done.fault)
+    return read(done.out, "", "this machine", own=True)
+
+
+def read(text: str, address: str, source: str, *, own: bool = False) -> Fabric:
+    """Read what the script printed; `address` is the IPv4 address that Slurm has of the node.
+
+    Lines before the first mark are those of prologs and profiles. Raises ParseError when a part is
+    missing or cannot be read. `own` is as in `_fabric`.
+    """
+    parts: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith(_MARK):
+            part = parts.setdefault(line.removeprefix(_MARK), [])
+        elif parts:
+            part.append(line)
+    if missing := [name for name in ("links", "route", "paths", "end") if name not in parts]:
+        raise ParseError(source, f"the output is cut off: no part {missing[0]!r}")
+    node = link_report.parse("\n".join(parts["links"]) + "\n", source)
+    made = _fabric(node, _interface(parts["route"], address), own)
+    made.node = node.name or source
+    made.seen = frozenset(line[4:] for line in parts["paths"] if line.startswith("yes "))
+    return made
+
+
+def _interface(lines: list[str], address: str) -> str:
+    """Return the interface of the narrowest network that an address belongs to.
+
+    Source of the form: Linux, /proc/net/route; addresses are hexadecimal, in the order of bytes of
+    the machine.
+    """
+    interface, narrowest = "", 0
+    try:
+        number = int.from_bytes(ipaddress.IPv4Address(address).packed, sys.byteorder)
+    except ValueError:
+        return ""
+    header = lines[0].split() if lines else []
+    for line in lines[1:]:
+        row = dict(zip(header, line.split(), strict=False))
+        try:
+            network, mask = int(row["Destination"], 16), int(row["Mask"], 16)
+        except (KeyError, ValueError):
+            continue
+        if mask.bit_count() > narrowest and number & mask == network:
+            interface, narrowest = row["Iface"], mask.bit_count()
+    return interface
+
+
+@dataclass(frozen=True)
+class _Link:
+    """A link that is up: `mbps` in Mbit/s; of several equals the one with the lower rank comes."""
+
+    name: str
+    technology: str
+    mbps: float
+    rank: int
+    pci: str
+    text: str
+    of: Port | Interface
+
+    @property
+    def order(self) -> tuple[float, int, list[int | str]]:
+        return -self.mbps, self.rank, natural(self.name)
+
+
+def _fabric(node: NodeLinks, control: str, own: bool) -> Fabric:
+    """Return the facts of the fastest link of a node that is up.
+
+    Without any hardware (containers, namespaces) the speed of an interface is whatever its driver
+    says, and no fact: then one comes first that does not lead to Slurm's own address (`control`,
+    empty: not known). Of the `own` machine, which no job looked at, such an interface may be
+    anybody's, and none is taken.
+    """
+    blind = [
+        f"the node's /sys/class/{name} cannot be read: what is in there is missing here"
+        for name, how in node.classes.items()
+        if how == "unreadable"
+    ]
+    links = sorted([*_ports(node), *_interfaces(node)], key=lambda link: link.order)
+    if own and not (links or node.ports or any(each.physical for each in node.interfaces.values())):
+        return Fabric(todo=blind)
+    virtual = not (links or own)
+    if virtual:
+        links = sorted(
+            _interfaces(node, physical=False),
+            key=lambda link: (link.name == control, link.order),
+        )
+    if not links:
+        return Fabric(todo=[f"no link is up that tells its speed: {_NEED}", *blind])
+    first, *others = links
+    made = Fabric(notes=[f"the fastest link that is up: {first.text}"], link=first.text)
+    if virtual:
+        made.notes = [f"no link is hardware; taken: {first.text}"]
+        if control in [link.name for link in others]:
+            made.notes[0] += f", as Slurm itself takes {control}"
+    if others:
+        made.notes.append("also up: " + "; ".join(link.text for link in others))
+    _state_rate(made, first)
+    if first.pci or isinstance(first.of, Port):
+        _state_slot(made, node, first.pci)
+    _state_device(made, first)
+    if virtual and (rate := made.facts.pop("rate", "")):
+        no_fact = f"no hardware stands behind what {first.name} says"
+        made.todo.insert(0, f'rate: "{rate}" if it is true; {no_fact}')
+    made.todo += blind
+    return made
+
+
+def _ports(node: NodeLinks) -> list[_Link]:
+    links = []
+    for port in node.ports.values():
+        if port.active and port.rate:
+            adapter = node.adapters[port.device]
+            layer = "InfiniBand" if port.infiniband else "RoCE"
+            technology = "infiniband" if port.infiniband else "ethernet"
+            text = f"{port.name} ({_DRIVERS.get(adapter.driver, layer)}, {port.rate})"
+            technology = _DRIVERS.get(adapter.driver, technology)
+            mbps, rank = 1000 * port.rate.gbps, int(not port.infiniband)
+            links.append(_Link(port.name, technology, mbps, rank, adapter.pci, text, port))
+    return links
+
+
+def _interfaces(node: NodeLinks, physical: bool = True) -> list[_Link]:
+    links = []
+    for card in node.interfaces.values():
+        is_meant = card.physical == physical and (physical or not _SOFTWARE.match(card.name))
+        if is_meant and card.up and card.speed and card.ethernet:
+            technology, text = _DRIVERS.get(card.driver, "ethernet"), f"{card.speed} Mb/s"
+            name, speed = card.name, float(card.speed)
+            links.append(_Link(name, technology, speed, 2, card.pci, f"{name} ({text})", card))
+    return links
+
+
+def _state_rate(made: Fabric, link: _Link) -> None:
+    """State technology and rate; a rate without a formula (a bond of two) is for a human."""
+    made.facts["technology"] = link.technology
+    if link.technology == "infiniband" and isinstance(link.of, Port) and (rate := link.of.rate):
+        if rate.word == "HDR" and rate.lanes == rates.HDR100_LANES:
+            made.facts |= {"rate": "HDR100", "lanes": rate.lanes}
+        elif rate.word in rates.INFINIBAND and rate.lanes in rates.INFINIBAND_LANES:
+            made.facts |= {"rate": rate.word, "lanes": rate.lanes}
+        else:
+            made.todo.append(f"rate, lanes: {rate} is not known here")
+        return
+    gbps = f"{link.mbps / 1000:g}"
+    if gbps in rates.PORTS[link.technology]:
+        made.facts["rate"] = gbps
+    else:
+        made.todo.append(f"rate: {gbps} Gb/s is none of {link.technology}")
+
+
+def _state_slot(made: Fabric, node: NodeLinks, address: str) -> None:
+    """State what the adapter of a slot can do at most, and whether it does."""
+    slot = node.slots.get(address)
+    if slot is None or not (slot.max_speed and slot.max_width):
+        made.todo.append("pcie, pcie_lanes: the node does not tell what the adapter's slot can do")
+        return
+    most = slot_text(slot.max_speed, slot.max_width)
+    made.notes.append(f"slot {slot.address}: {most} at most")
+    if slot.max_speed in rates.GENERATIONS:
+        made.facts["pcie"] = rates.GENERATIONS[slot.max_speed]
+    else:
+        made.todo.append(f"pcie: {slot.max_speed:g} GT/s is not known here")
+    if slot.max_width in rates.PCIE_LANES:
+        made.facts["pcie_lanes"] = slot.max_width
+    if (slot.speed, slot.width) != (slot.max_speed, slot.max_width):
+        made.todo.append(
+            f"pcie, pcie_lanes: the adapter can do {most}, but runs at {slot}; write what it should"
+        )
+
+
+def _state_device(made: Fabric, link: _Link) -> None:
+    """State the device, and the variables with which MPIs take it."""
+    if link.technology in _DRIVERS.values() and isinstance(link.of, Port):
+        return
+    made.facts["device"] = link.name
+    if link.technology == "infiniband" and isinstance(port := link.of, Port):
+        # UCX (MPICH, Open MPI), and MVAPICH2, which takes the adapter only.
+        device = f"{port.device}:{port.number}"
+        made.variables = {"UCX_NET_DEVICES": device, "MV2_IBA_HCA": port.device}
+    elif link.technology == "ethernet" and isinstance(card := link.of, Interface):
+        if card.mtu:
+            made.facts["mtu"] = card.mtu
+        # libfabric (Intel MPI, MPICH), UCX (MPICH), Open MPI.
+        names = ("FI_TCP_IFACE", "UCX_NET_DEVICES", "OMPI_MCA_btl_tcp_if_include")
+        made.variables = {"FI_PROVIDER": "tcp", **dict.fromkeys(names, card.name)}
