@@ -7,10 +7,10 @@ import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from acceptance.claims import NOT_MEASURED, evaluate
 from acceptance.core.extras import MODES
 from acceptance.ledger import Case, Metric, Session
 from acceptance.references import Claim, Library
+from acceptance.relations.claims import NOT_MEASURED, evaluate
 from acceptance.simulation import beyond
 from acceptance.suites import check_of, has_check
 from tests.reference_coverage.listing import ListedCase

@@ -20,17 +20,15 @@ FLOORS = {
     "ledger": 3,
     "rfm": 2,
     "software": 2,
-    "claims": 4,
-    "comparison": 5,
-    "guidelines": 4,
     "nodes": 3,
     "regressions": 4,
+    "relations": 5,
     "simulation": 3,
     "site": 4,
-    "verdict": 5,
-    "campaigns": 6,
-    "report": 6,
-    "cli": 7,
+    "verdict": 6,
+    "campaigns": 7,
+    "report": 7,
+    "cli": 8,
 }
 #: Outside of the package: what each folder may import of it.
 OUTSIDE = {

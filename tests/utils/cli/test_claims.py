@@ -4,10 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.claims import FAILS, HOLDS, NOT_MEASURED, report
+from acceptance.relations import claims
+from acceptance.relations.claims import FAILS, HOLDS, NOT_MEASURED
 from tests.made import Database
-from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
-from tests.utils.claims.made_world import NOW
+from tests.utils.relations.made import NEW, OLD, copy_of_references, result, write
+from tests.utils.relations.made_world import NOW
 
 SITE = """
     site_configuration = {
@@ -186,9 +187,9 @@ def test_what_both_sides_share_is_said_once_and_a_size_never():
         benchmark="osu.bibw", metric="bandwidth", keys={**keys, "placement": "intra-node"}
     )
     assert (
-        report.what(SimpleNamespace(left=left, right=right)) == "osu.bw / osu.bibw bandwidth np=2"
+        claims.what(SimpleNamespace(left=left, right=right)) == "osu.bw / osu.bibw bandwidth np=2"
     )
     assert (
-        report.what(SimpleNamespace(left=left, right=left))
+        claims.what(SimpleNamespace(left=left, right=left))
         == "osu.bw bandwidth np=2;placement=inter-node"
     )

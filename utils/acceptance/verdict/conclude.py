@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from acceptance import guidelines, ledger, references
+from acceptance import ledger, references
 from acceptance.core import state_files
 from acceptance.core.extras import ExtrasFault
 from acceptance.core.paths import Workspace
@@ -23,6 +23,7 @@ from acceptance.fabric.link_check import STANDING
 from acceptance.ledger import Case, Ledger, Metric, ResultsFault, Session
 from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.regressions import judge as regressions
+from acceptance.relations import guidelines
 from acceptance.rfm import SiteFault, configuration
 from acceptance.verdict import remeasure, stored
 from acceptance.verdict import session as gate

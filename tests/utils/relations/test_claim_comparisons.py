@@ -2,9 +2,9 @@
 
 import pytest
 
-from acceptance.claims import FAILS, HOLDS, NOT_MEASURED
 from acceptance.references import RELATIONS
-from tests.utils.claims.made import NEW, OLD, result
+from acceptance.relations.claims import FAILS, HOLDS, NOT_MEASURED
+from tests.utils.relations.made import NEW, OLD, result
 
 EMPTY = {"value": "", "unit": ""}
 ALONG = {**EMPTY, "left": "mine:new;np=2..16", "right": ""}

@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import pytest
 
-from acceptance import guidelines
-from acceptance.guidelines.evaluate import _RULES, FLOOR, FLOOR_SINGLE, evaluate
-from acceptance.guidelines.sweeps import collect, deviation, jumps, roughness
 from acceptance.ledger import Case, Metric, Session
+from acceptance.relations import guidelines
+from acceptance.relations.guidelines import _RULES, FLOOR, FLOOR_SINGLE, evaluate
+from acceptance.relations.sweeps import collect, deviation, jumps, roughness
 from acceptance.rfm import configuration as site
 from acceptance.suites import imb, osu
 from tests.made import Case as MadeCase

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acceptance.claims.pairs import Pair, SideResults
-from acceptance.claims.results import FOLLOWING, Value
 from acceptance.references import PARAMETERS, Claim, Side, write_parameters
+from acceptance.relations.pairs import Pair, SideResults
+from acceptance.relations.results import FOLLOWING, Value
 
 
 def missing(claim: Claim, lacks: dict[str, str]) -> str:

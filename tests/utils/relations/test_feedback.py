@@ -2,12 +2,13 @@
 
 import pytest
 
-from acceptance import claims, references
-from acceptance.claims import FAILS, HOLDS
+from acceptance import references
 from acceptance.core.words import sized
+from acceptance.relations import claims
+from acceptance.relations.claims import FAILS, HOLDS
 from tests import stored as results
 from tests.made import Case, Database
-from tests.utils.claims.second_reading import REFERENCE
+from tests.utils.relations.second_reading import REFERENCE
 
 
 def printed(library, renamed=()):

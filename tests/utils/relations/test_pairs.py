@@ -2,8 +2,8 @@
 
 import pytest
 
-from acceptance.claims import FAILS, HOLDS, NOT_MEASURED
-from tests.utils.claims.made import NEW, OLD, result
+from acceptance.relations.claims import FAILS, HOLDS, NOT_MEASURED
+from tests.utils.relations.made import NEW, OLD, result
 
 
 def test_two_mappings_two_paths_and_two_pair_counts_are_sides(judge):

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from acceptance.claims import pairs, wording
-from acceptance.claims.pairs import (
+from acceptance.core.text import plural
+from acceptance.references import Claim, Side, Tolerances, bounds
+from acceptance.relations import claim_text as wording
+from acceptance.relations import pairs
+from acceptance.relations.pairs import (
     Figure,
     Incomparable,
     Leeway,
@@ -19,9 +22,7 @@ from acceptance.claims.pairs import (
     gain,
     times_as_good,
 )
-from acceptance.claims.results import FOLLOWING, Measurements, Places, Value
-from acceptance.core.text import plural
-from acceptance.references import Claim, Side, Tolerances, bounds
+from acceptance.relations.results import FOLLOWING, Measurements, Places, Value
 
 #: Two results of a curve that decide, their figure, and by how much it is as claimed.
 Found = tuple[Value, Value, Figure, float]

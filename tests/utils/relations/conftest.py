@@ -2,11 +2,12 @@
 
 import pytest
 
-from acceptance import claims, references
+from acceptance import references
+from acceptance.relations import claims
 from tests import stored as results
 from tests.made import Database
-from tests.utils.claims.made import copy_of_references, write
-from tests.utils.claims.made_world import DAY, NOW
+from tests.utils.relations.made import copy_of_references, write
+from tests.utils.relations.made_world import DAY, NOW
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from acceptance import claims, references
-from acceptance.claims import results
+from acceptance import references
 from acceptance.ledger import Ledger, SessionFault
+from acceptance.relations import claims, results
 from tests.made import Database
 from tests.stored import opened
-from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
-from tests.utils.claims.made_world import DAY, NOW
+from tests.utils.relations.made import NEW, OLD, copy_of_references, result, write
+from tests.utils.relations.made_world import DAY, NOW
 
 BENCHMARKS = ("imb.Alltoall", "imb.PingPong", "npb.cg")
 CLAIMS = (
@@ -59,8 +59,8 @@ def made(path, seed, nights=6, odd=True):
 
 
 def said(library, path, window=30.0):
-    outcomes = claims.report.evaluate_database(library, opened(path), [], "mine", window)
-    return claims.report.as_data(outcomes)
+    outcomes = claims.evaluate_database(library, opened(path), [], "mine", window)
+    return claims.as_data(outcomes)
 
 
 @pytest.mark.parametrize("seed", range(6))

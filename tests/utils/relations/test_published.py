@@ -4,14 +4,15 @@ from collections import Counter
 
 import pytest
 
-from acceptance import claims, references
-from acceptance.claims import FAILS, HOLDS
+from acceptance import references
 from acceptance.references import PARAMETERS, RELATIONS
+from acceptance.relations import claims
+from acceptance.relations.claims import FAILS, HOLDS
 from tests import stored as results
 from tests.made import Database
-from tests.utils.claims import favour
-from tests.utils.claims.made_world import SIZES, store, world
-from tests.utils.claims.second_reading import (
+from tests.utils.relations import favour
+from tests.utils.relations.made_world import SIZES, store, world
+from tests.utils.relations.second_reading import (
     REFERENCE,
     WORDS,
     expected,

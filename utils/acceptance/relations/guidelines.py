@@ -4,17 +4,17 @@ A specialised operation is no slower than others that do its work, for a library
 `Allgather <= Gather + Bcast`. A larger message is not faster than a smaller one, for that could be
 padded, and 2n bytes cost at most two messages of n. Source: Traeff, Gropp, Thakur,
 "Self-consistent MPI performance guidelines", IEEE TPDS 21(5), 2010. What is compared with what, in
-which sizes, is in `acceptance.guidelines.comparisons`.
+which sizes, is in `acceptance.relations.guidelines`.
 
-Noise: the tolerance comes from the measured spread (`acceptance.guidelines.sweeps`) of all
+Noise: the tolerance comes from the measured spread (`acceptance.relations.sweeps`) of all
 times on both sides. A violation at a single size must exceed a larger one, and stand out more than
 single values of the other benchmarks on the same ranks do: on a busy machine, now and then a
 repetition waits. Where three earlier sessions or more compared that size, one of them must have
 found it violated.
 
-Violated guidelines as data and as text (`acceptance.guidelines.evaluate` finds them).
+Violated guidelines as data and as text (`acceptance.relations.guidelines` finds them).
 
-Which times of a session a guideline compares (`acceptance.guidelines.evaluate` says why).
+Which times of a session a guideline compares (`acceptance.relations.guidelines` says why).
 
 Sizes: n are the bytes of the whole vector on p ranks, that Bcast sends, Reduce and Allreduce add
 up, Gather and Allgather collect, Scatter and Reduce_scatter spread, and each rank of Alltoall
@@ -40,8 +40,8 @@ from itertools import islice
 from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.core.text import bytes_text
 from acceptance.core.words import sized
-from acceptance.guidelines.sweeps import LEAST_VALUES, Collected, Group, Sweep, collect
 from acceptance.ledger import Ledger, Session
+from acceptance.relations.sweeps import LEAST_VALUES, Collected, Group, Sweep, collect
 from acceptance.rfm import configuration as site
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from acceptance import suites
-from acceptance.claims.results import FOLLOWING, Measurements, Places, Value, is_of
 from acceptance.core.words import UNITS, Direction
 from acceptance.references import RELATIONS, SIZES, Claim, Side, agrees
+from acceptance.relations.results import FOLLOWING, Measurements, Places, Value, is_of
 
 #: Relations that a figure fulfils only by more than nothing.
 STRICT = ("better", "best", "slightly-better", "differs", "peak", "step")

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from acceptance.comparison import noise
-from acceptance.comparison.compare import holm
 from acceptance.detection.constants import FEWEST, SMALLEST
+from acceptance.relations import noise
+from acceptance.relations.comparison import holm
 from tests.bench.detection import FAMILIES, series
 
 RNG = np.random.default_rng(1)
