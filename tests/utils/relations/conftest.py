@@ -32,7 +32,7 @@ def judge(folder, tmp_path):
                 [case for when, case in cases if when == day], start=NOW + DAY * day, uuid=f"u{day}"
             )
         own = [claim for claim in found.claims if claim.source == "site"]
-        (outcome,) = claims.evaluate(own, results.sessions(path), found.tolerances, **options)
+        (outcome,) = claims.evaluate(own, results.runs(path), found.tolerances, **options)
         return outcome
 
     return evaluate

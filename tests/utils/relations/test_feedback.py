@@ -48,7 +48,7 @@ def evaluated(tmp_path):
         library = references.load(REFERENCE)
         database = Database(tmp_path / "printed.db")
         database.add(printed(library, renamed))
-        return claims.evaluate(library.claims, results.sessions(database.path), library.tolerances)
+        return claims.evaluate(library.claims, results.runs(database.path), library.tolerances)
 
     return evaluate
 

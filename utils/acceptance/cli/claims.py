@@ -118,8 +118,7 @@ def _guidelines(options: argparse.Namespace) -> int:
     """Print the findings; the exit status is 1 when one of them fails the session."""
     past = ledger.of(options.workspace, options.db)
     session = past.session(past.full_id(options.session) if options.session else None)
-    earlier = guidelines.earlier(past, session)
-    found, failing = guidelines.judge(session, configuration.load(options.config_files), earlier)
+    found, failing = guidelines.judge(past, session, configuration.load(options.config_files))
     facts = [
         ("session", session.uuid),
         ("findings", f"{len(found.findings)}, of which {len(failing)} fail"),
@@ -145,7 +144,7 @@ def _guidelines(options: argparse.Namespace) -> int:
         [*([""] if found.findings else []), *(f"{name:9}{text}" for name, text in facts)],
         {
             "session": session.uuid,
-            "earlier_sessions": len(earlier),
+            "earlier_sessions": len(guidelines.earlier(past, session)),
             **asdict(found),
             "failing": [finding.id for finding in failing],
         },

@@ -1,7 +1,8 @@
 """Claims: does a relation that a paper, or a site, states between two results hold here?
 
 How a claim is evaluated is documented in `reference/README.md`; `acceptance.relations.pairs` says
-which results are compared, `acceptance.relations.pairs` what of them.
+which results are compared, `acceptance.relations.claim_comparisons` what of them. Claims of a real
+system can be evaluated on the results of its model.
 """
 
 from collections import Counter
@@ -15,14 +16,14 @@ from msgspec import structs
 
 from acceptance.core.errors import Fault
 from acceptance.core.words import is_simulated, model_of, read_metric
-from acceptance.ledger import Ledger, Session, reading
+from acceptance.ledger import Ledger, last_first, reading
+from acceptance.ledger.reading import Run
 from acceptance.references import Claim, Library, ReferenceFault, Side, Tolerances, write_parameters
-from acceptance.relations import claim_comparisons as comparisons
-from acceptance.relations import claim_text as wording
-from acceptance.relations import pairs, results
+from acceptance.relations import claim_comparisons, claim_text, pairs
+from acceptance.relations.claim_comparisons import DAY, Judged
 from acceptance.relations.claim_text import described
-from acceptance.relations.pairs import Figure, Pair, SideResults
-from acceptance.relations.results import Places, Value, Wanted, gather
+from acceptance.relations.pairs import Figure, Incomparable, Pair, SideResults
+from acceptance.relations.results import Result, asked_by, gather
 from acceptance.rfm import configuration
 from acceptance.simulation import Beyond, beyond, is_input
 
@@ -46,15 +47,15 @@ class ClaimResult:
 
     claim: Claim
     state: str
-    left: Value | None = None
-    right: Value | None = None
+    left: Result | None = None
+    right: Result | None = None
     ours: Figure | None = None
     held: int = 0
     compared: int = 0
     reason: str = ""
     detail: str = ""
     note: str = ""
-    points: tuple[Value, ...] = ()
+    points: tuple[Result, ...] = ()
     #: Of the model of a system: the results are an input of the model.
     of_input: bool = False
 
@@ -83,59 +84,60 @@ def check_partitions(claims: Iterable[Claim], known: Collection[str]) -> None:
 
 def evaluate(
     claims: Sequence[Claim],
-    sessions: Iterable[Session],
+    sessions: Iterable[Iterable[Run]],
     tolerances: Tolerances,
     window: float = WINDOW,
 ) -> list[ClaimResult]:
-    """Evaluate claims on what was measured; the results are in the order of the claims.
+    """Evaluate claims on the runs of sessions; the results are in the order of the claims.
 
     `window` is in days. Each session is looked at once; cases that failed, and fixtures, give no
     value. Raises ReferenceFault when nothing says how far the figure of a claim may be off.
     """
-    places = gather(claims, sessions)
-    return [_evaluate(claim, places, tolerances, window) for claim in claims]
-
-
-def _evaluate(claim: Claim, places: Places, tolerances: Tolerances, window: float) -> ClaimResult:
-    seconds = window * comparisons.DAY
-    try:
-        sides = comparisons.sides_of(claim, places)
-        if claim.kind.shape == "curve":
-            judged, notes = comparisons.along_a_key(claim, sides["left"], tolerances, seconds)
+    places = gather(sessions)
+    found = []
+    for claim in claims:
+        try:
+            sides = claim_comparisons.sides_of(claim, places)
+            judged, notes = claim_comparisons.compare(claim, sides, tolerances, window * DAY)
+        except Incomparable as err:
+            found.append(ClaimResult(claim, NOT_MEASURED, reason=err.reason, detail=err.detail))
         else:
-            judged, notes = comparisons.of_two_sides(claim, sides, tolerances, seconds)
-    except comparisons.Unmeasured as err:
-        return ClaimResult(claim, NOT_MEASURED, reason=err.reason, detail=err.detail)
-    relation = claim.relation
-    one = judged[
-        pairs.deciding(relation, claim.value, [(it.margin, it.figure.value) for it in judged])
-    ]
-    held = sum(pairs.holds(relation, it.margin, it.figure.value) for it in judged)
+            found.append(_result(claim, sides, judged, notes))
+    return found
+
+
+def _result(
+    claim: Claim, sides: Mapping[str, SideResults], judged: Sequence[Judged], notes: Iterable[str]
+) -> ClaimResult:
+    """Return what the pair, curve or group that decides says of a claim."""
+    margins = [(each.margin, each.figure.value) for each in judged]
+    held = [pairs.holds(claim.relation, *each) for each in margins]
+    number = pairs.deciding(claim.relation, claim.value, margins)
+    one = judged[number]
     return ClaimResult(
         claim,
-        HOLDS if pairs.holds(relation, one.margin, one.figure.value) else FAILS,
+        HOLDS if held[number] else FAILS,
         one.left,
         one.right,
         one.figure,
-        held,
+        sum(held),
         len(judged),
-        note="; ".join([*notes, *_about(claim, sides, one, window)]),
+        note="; ".join([*notes, *_about(claim, sides, one)]),
         points=one.points,
     )
 
 
-def _about(
-    claim: Claim, sides: Mapping[str, SideResults], one: comparisons.Judged, window: float
-) -> Iterator[str]:
+def _about(claim: Claim, sides: Mapping[str, SideResults], one: Judged) -> Iterator[str]:
     """Yield what a reader must know of the two results that decide."""
-    yield from wording.left_out(sides, one.left, one.right)
+    yield from claim_text.left_out(sides, one.left, one.right)
     if claim.kind.shape == "curve":
-        yield wording.curve(one.points, claim.along)
+        yield claim_text.curve(one.points, claim.along)
     elif claim.kind.shape == "machines":
-        yield wording.group(one.points)
+        yield claim_text.group(one.points)
     else:
-        yield from map(wording.quotient, filter(lambda side: side.parts, (one.left, one.right)))
-        yield from wording.differing(Pair(one.left, one.right), comparisons.varied_keys(claim))
+        yield from (claim_text.quotient(each) for each in one[:2] if each.series.parts)
+        varied = claim_comparisons.varied_keys(claim)
+        yield from claim_text.differing(Pair(one.left, one.right), varied)
 
 
 #: What `systems.csv` says of a partition that the model knows, too.
@@ -165,13 +167,20 @@ def _moved(side: Side, system: str) -> Side:
 
 
 def _evaluate_on_model(
-    claims: Sequence[Claim], sessions: Iterable[Session], library: Library, window: float
+    claims: Sequence[Claim], sessions: Iterable[Iterable[Run]], library: Library, window: float
 ) -> list[ClaimResult]:
     """Evaluate claims of `of_model`: those that the model can say anything of, on such results."""
     told = {number: _told(claim, library) for number, claim in enumerate(claims)}
     said = [claim for number, claim in enumerate(claims) if told[number] is None]
-    results = iter(evaluate(said, map(_within, sessions), library.tolerances, window))
-    return [_beside(told[number] or next(results)) for number in range(len(claims))]
+    within = (map(_within, runs) for runs in sessions)
+    results = iter(evaluate(said, within, library.tolerances, window))
+    return [
+        replace(
+            told[number] or next(results),
+            of_input=all(is_input(*claim.stated(side)[1:]) for side in claim.sides),
+        )
+        for number, claim in enumerate(claims)
+    ]
 
 
 def _told(claim: Claim, library: Library) -> ClaimResult | None:
@@ -196,23 +205,15 @@ def _is_one_fabric(left: Side, right: Side, library: Library) -> bool:
     return len(facts) > 1 and facts[0] == facts[1]
 
 
-def _beside(result: ClaimResult) -> ClaimResult:
-    claim = result.claim
-    return replace(result, of_input=all(is_input(*claim.stated(side)[1:]) for side in claim.sides))
-
-
-def _within(session: Session) -> Session:
-    """Return a session with only those metrics that the model can say anything of."""
-    kept = []
-    for case in session.cases:
-        metrics = tuple(
-            metric
-            for metric in case.metrics
-            for stem, own in (read_metric(metric.name),)
-            if beyond(case.benchmark, stem, {**case.keys, **own}) is None
-        )
-        kept.append(replace(case, metrics=metrics))
-    return replace(session, cases=tuple(kept))
+def _within(run: Run) -> Run:
+    """Return a run with only those metrics that the model can say anything of."""
+    metrics = [
+        metric
+        for metric in run.metrics
+        for stem, own in (read_metric(metric[0]),)
+        if beyond(run.benchmark, stem, {**run.keys, **own}) is None
+    ]
+    return run._replace(metrics=metrics)
 
 
 class UnknownSystem(Fault):
@@ -247,7 +248,7 @@ def evaluate_database(
         raise fault
     places = reading.places(past, reading.ALL, None)
     measured = {f"{place.system}:{place.partition}" for place in places}
-    sessions = results.sessions(past, Wanted(claims))
+    sessions = reading.runs(past, last_first(past.entries), asked_by(claims))
     if simulated:
         found = _evaluate_on_model(claims, sessions, library, window)
     else:
@@ -317,27 +318,28 @@ def _data(result: ClaimResult) -> dict[str, Any]:
     }
 
 
-def _value(value: Value | None) -> dict[str, Any] | None:
-    if value is None:
+def _value(result: Result | None) -> dict[str, Any] | None:
+    if result is None:
         return None
+    series, time = result.series, datetime.fromtimestamp(result.time, timezone.utc)
     return {
-        "partition": value.partition,
-        "environment": value.environment,
-        "benchmark": value.benchmark,
-        "metric": value.metric,
-        "keys": {key: text for key, text in value.keys.items() if key != "message_size"},
-        "value": value.value,
-        "unit": value.unit,
-        "session": value.session,
-        "time": datetime.fromtimestamp(value.time, timezone.utc).isoformat(timespec="seconds"),
+        "partition": series.partition,
+        "environment": series.environment,
+        "benchmark": series.benchmark,
+        "metric": series.metric,
+        "keys": {key: text for key, text in series.keys.items() if key != "message_size"},
+        "value": result.value,
+        "unit": series.unit,
+        "session": result.session,
+        "time": time.isoformat(timespec="seconds"),
     }
 
 
 def what(result: ClaimResult) -> str:
     """Return what both sides share: benchmark, metric and keys, as far as they are the same."""
-    left, right = result.left, result.right
-    if left is None or right is None:
+    if result.left is None or result.right is None:
         return ""
+    left, right = result.left.series, result.right.series
     common = {key: value for key, value in left.keys.items() if right.keys.get(key) == value}
     common.pop("message_size", None)
     names = [
@@ -353,15 +355,14 @@ def side(result: ClaimResult, name: str) -> str:
     if left is None or right is None:
         stated = getattr(result.claim, name)
         return described(result.claim, stated) if stated else ""
-    value, other = (left, right) if name == "left" else (right, left)
-    others = {**other.keys, "environment": other.environment}
-    keys = {
-        key: text
-        for key, text in {**value.keys, "environment": value.environment}.items()
-        if others.get(key) != text and key != "message_size"
+    own, other = (left, right) if name == "left" else (right, left)
+    keys, others = ({**each.series.keys, "environment": each.series.environment}
+                    for each in (own, other))  # fmt: skip
+    differing = {
+        key: text for key, text in keys.items() if others.get(key) != text and key != "message_size"
     }
-    where = ";".join(filter(None, (value.partition, write_parameters(keys))))
-    return f"{where}: {_number(value)}"
+    where = ";".join(filter(None, (own.series.partition, write_parameters(differing))))
+    return f"{where}: {_number(own.value, own.series.unit)}"
 
 
 def published(result: ClaimResult) -> str:
@@ -373,16 +374,13 @@ def published(result: ClaimResult) -> str:
 
 def ours(result: ClaimResult) -> str:
     """Return the figure that the results give."""
-    compared = result.left and result.right and result.ours
-    return _number(compared) if compared else ""
+    return _number(*result.ours) if result.ours else ""
 
 
 def note(result: ClaimResult) -> str:
     """Return what is to be known of the result, or why there is none."""
-    if result.left and result.right:
-        return result.note
-    return f"{result.reason}: {result.detail}"
+    return result.note if result.left else f"{result.reason}: {result.detail}"
 
 
-def _number(figure: Value | Figure) -> str:
-    return f"{figure.value:.5g}" + ("" if figure.unit == "1" else f" {figure.unit}")
+def _number(value: float, unit: str) -> str:
+    return f"{value:.5g}" + ("" if unit == "1" else f" {unit}")

@@ -32,18 +32,48 @@ OMB count on the right side: what is found is true, and some violations stay uns
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from typing import NamedTuple
 
 from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.core.text import bytes_text
 from acceptance.core.words import sized
-from acceptance.ledger import Ledger, Session
-from acceptance.relations.sweeps import LEAST_VALUES, Collected, Group, Sweep, collect
+from acceptance.ledger import Entry, Ledger, Session, last_first, reading
+from acceptance.ledger.reading import Run
+from acceptance.relations.sweeps import LEAST_VALUES, Group, Sweep, collect, is_swept
 from acceptance.rfm import configuration as site
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
+
+#: An operation that is no slower than others, one after the other, as the paper writes it.
+_RULES = (
+    "Allreduce <= Reduce + Bcast",
+    "Allreduce <= Reduce_scatter + Allgather",
+    "Allgather <= Gather + Bcast",
+    "Allgather <= Alltoall",
+    "Bcast <= Scatter + Allgather",
+    "Reduce <= Allreduce",
+    "Gather <= Allgather",
+    "Scatter <= Bcast",
+    "Reduce_scatter <= Reduce + Scatter",
+)
+#: Standard deviations of the ratio of both sides that a violation exceeds: 3 let pass one in 740 of
+#: normally distributed ratios, and two adjacent ones at once hardly ever.
+DEVIATIONS = 3.0
+#: The same at a single size: a session makes hundreds of comparisons, whose errors have long tails.
+DEVIATIONS_SINGLE = 6.0
+#: No ratio below is a violation, however smooth the sweeps: a whole run of a benchmark may lie some
+#: per cent beside the next one, for the place of its buffers, which no roughness shows.
+FLOOR = 1.10
+#: The same at a single size, and where nothing tells the spread.
+FLOOR_SINGLE = 1.50
+#: Earlier sessions that count; with more a machine that has become quiet would stay noisy.
+EARLIER = 20
+
+#: In `extras["guidelines"]` of a partition: whether a finding is shown, or fails the session.
+SHOW, FAIL = GUIDELINES
 
 
 @dataclass(frozen=True)
@@ -55,6 +85,11 @@ class _Term:
     message_size: int
     value: float
     times: int = 1
+
+    @property
+    def whole(self) -> float:
+        """Return what it adds to its side."""
+        return self.times * self.value
 
     def __str__(self) -> str:
         """Return the number, with what it is multiplied by."""
@@ -147,38 +182,7 @@ class Report:
     skipped: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Guideline:
-    """An operation that is no slower than others, one after the other."""
-
-    left: str
-    right: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """Return it as the paper writes it."""
-        return f"{self.left} <= {' + '.join(self.right)}"
-
-    @property
-    def operations(self) -> tuple[str, ...]:
-        """Return all its operations."""
-        return (self.left, *self.right)
-
-
-_RULES = (
-    _Guideline("Allreduce", ("Reduce", "Bcast")),
-    _Guideline("Allreduce", ("Reduce_scatter", "Allgather")),
-    _Guideline("Allgather", ("Gather", "Bcast")),
-    _Guideline("Allgather", ("Alltoall",)),
-    _Guideline("Bcast", ("Scatter", "Allgather")),
-    _Guideline("Reduce", ("Allreduce",)),
-    _Guideline("Gather", ("Allgather",)),
-    _Guideline("Scatter", ("Bcast",)),
-    _Guideline("Reduce_scatter", ("Reduce", "Scatter")),
-)
-
-
-@dataclass(frozen=True)
-class Comparison:
+class _Comparison(NamedTuple):
     """Both sides of a guideline at one size; `spread` is the relative deviation of their ratio.
 
     `size` are bytes: n, or the suite's message size where one benchmark is compared with itself.
@@ -193,143 +197,187 @@ class Comparison:
     @property
     def right_value(self) -> float:
         """Return the right side, in `unit`."""
-        return sum(term.times * term.value for term in self.right)
+        return sum(term.whole for term in self.right)
 
     @property
     def factor(self) -> float:
         """Return left over right."""
         return self.left.value / self.right_value
 
+    @property
+    def tolerance(self) -> float:
+        """Return what the factor must exceed where it is one of several adjacent ones."""
+        return FLOOR_SINGLE if self.spread is None else _bound(FLOOR, DEVIATIONS * self.spread)
 
-@dataclass(frozen=True)
-class _Instance:
-    """A guideline in one place, with all its comparisons in the order of size.
 
-    `id` is the same in every session; `sweeps` are those of the terms, the left one first.
+def _bound(floor: float, exponent: float) -> float:
+    return max(floor, math.exp(exponent))
+
+
+class _Judgement:
+    """What the guidelines say of one session; `earlier` are those of the sessions before.
+
+    `violated` has id of a guideline in a place -> size -> whether it was violated there.
     """
 
-    id: str
-    text: str
-    sweeps: tuple[Sweep, ...]
-    comparisons: tuple[Comparison, ...]
-
-
-class _Comparer:
-    """Makes the comparisons of a session; `compared` counts them, `skipped` why not more."""
-
-    def __init__(self, found: Collected) -> None:
-        self.found = found
-        self.compared = 0
+    def __init__(self, runs: Sequence[Run], earlier: Sequence["_Judgement"] = ()) -> None:
+        self.session = runs[0].session if runs else ""
+        self.sweeps, self.missing = collect(runs)
+        self.earlier = earlier
+        self.compared = self.single = 0
         self.skipped: Counter[str] = Counter()
+        self.findings: list[Violation] = []
+        self.violated: dict[str, dict[int, bool]] = {}
+        groups: dict[Group, list[Sweep]] = {}
+        for key, sweep in self.sweeps.items():
+            sweep.earlier = [past.sweeps[key] for past in earlier if key in past.sweeps]
+            groups.setdefault(key.group, []).append(sweep)
+        for group, sweeps in groups.items():
+            self._judge(group, sweeps)
 
-    def instances(self, group: Group) -> Iterator[_Instance]:
-        """Yield each guideline that concerns the benchmarks of a group."""
+    def _judge(self, group: Group, sweeps: Sequence[Sweep]) -> None:
+        """Compare what each guideline says of the benchmarks of a group."""
         np = dict(group.keys).get("np", "")
         if not np.isdecimal() or int(np) < 1:
             self.skipped["a case does not say on how many ranks it ran"] += 1
             return
-        sweeps = self.found.of(group)
         for sweep in sweeps:
             program = sweep.key.benchmark.partition(".")[2]
             text = f"{program}: a larger message is not faster"
-            yield _instance(text, f"{program}:monotony", [sweep], self.padded(sweep))
+            self._conclude(text, f"{program}:monotony", [sweep], self._padded(sweep), sweeps)
             text = f"{program}: 2n cost at most two of n"
-            yield _instance(text, f"{program}:split", [sweep], self.halved(sweep, int(np)))
+            self._conclude(text, f"{program}:split", [sweep], self._halved(sweep, int(np)), sweeps)
         # Benchmarks with keys of their own are no collectives.
         by_name = {sweep.key.benchmark: sweep for sweep in sweeps if not sweep.key.own}
-        for guideline in _RULES:
-            suite = SUITES[group.suite]
-            names = [suite.performing(operation) for operation in guideline.operations]
+        for rule in _RULES:
+            names = [SUITES[group.suite].performing(word) for word in re.findall(r"\w+", rule)]
             missing = [name for name in names if name not in by_name]
             if not missing:
                 own = [by_name[name] for name in names]
-                text = str(guideline)
-                yield _instance(text, text, own, self.composed(guideline, own, int(np)))
+                self._conclude(rule, rule, own, self._composed(rule, own, int(np)), sweeps)
             elif len(missing) < len(names):
-                self.skipped[self.found.why_not(group, missing[0])] += 1
+                known = self.missing.get((group.suite, group.where), {})
+                self.skipped[known.get(missing[0], f"{missing[0]} was not measured")] += 1
 
-    def composed(
-        self, guideline: _Guideline, sweeps: Sequence[Sweep], np: int
-    ) -> Iterator[Comparison]:
+    def _composed(self, rule: str, sweeps: Sequence[Sweep], np: int) -> Iterator[_Comparison]:
         """Compare the first sweep with the sum of the other ones, at each n of the first one."""
         rows = [find(sweep.key.benchmark) for sweep in sweeps]
         parts = [
             np if row.is_part(sweep.version) else 1 for row, sweep in zip(rows, sweeps, strict=True)
         ]
         # Elements of a reduction are not cut; the smallest are floats.
-        least = SIZE_OF_FLOAT if "Reduce_scatter" in guideline.operations else 1
-        wait = _averages(sweeps[0]) and len(guideline.right) > 1 and rows[1].rooted
+        least = SIZE_OF_FLOAT if "Reduce_scatter" in rule else 1
+        wait = _averages(sweeps[0]) and len(sweeps) > 2 and rows[1].rooted
         times = [1, np if wait else 1, 1][: len(sweeps)]
-        for size in sweeps[0].values:
+        for size in sweeps[0].points:
             n = size * parts[0]
             if n % np or n // np < least:
                 self.skipped["the part of a rank, n/p, is no whole element"] += 1
                 continue
             sizes = [n // part for part in parts]
-            yield from self.compare(n, list(zip(sweeps, sizes, times, strict=True)))
+            yield from self._compare(n, list(zip(sweeps, sizes, times, strict=True)))
 
-    def padded(self, sweep: Sweep) -> Iterator[Comparison]:
+    def _padded(self, sweep: Sweep) -> Iterator[_Comparison]:
         """Compare each size of a sweep with the fastest of the larger ones."""
         best: int | None = None
         times = sweep.times
-        for size in sorted(sweep.values, reverse=True):
+        for size in sorted(sweep.points, reverse=True):
             if best is not None:
-                yield from self.compare(size, [(sweep, size, 1), (sweep, best, 1)])
+                yield from self._compare(size, [(sweep, size, 1), (sweep, best, 1)])
             if size in times and (best is None or times[size] <= times[best]):
                 best = size
 
-    def halved(self, sweep: Sweep, np: int) -> Iterator[Comparison]:
+    def _halved(self, sweep: Sweep, np: int) -> Iterator[_Comparison]:
         """Compare each size of a sweep with twice the half of it."""
         wait = _averages(sweep) and find(sweep.key.benchmark).rooted
         times = np + 1 if wait else 2
-        for size in sweep.values:
-            if size % 2 == 0 and size // 2 in sweep.values:
-                yield from self.compare(size, [(sweep, size, 1), (sweep, size // 2, times)])
+        for size in sweep.points:
+            if size % 2 == 0 and size // 2 in sweep.points:
+                yield from self._compare(size, [(sweep, size, 1), (sweep, size // 2, times)])
 
-    def compare(self, n: int, sides: Sequence[tuple[Sweep, int, int]]) -> Iterator[Comparison]:
+    def _compare(self, n: int, sides: Sequence[tuple[Sweep, int, int]]) -> Iterator[_Comparison]:
         """Compare the first of some (sweep, message size, times) with the sum of the others.
 
         Yields nothing, and counts why, where one has no value or their units differ.
         """
         for sweep, size, _ in sides:
-            if size in sweep.unusable:
-                self.skipped[f"{sweep.key.benchmark} has a value that is no measurement"] += 1
-                return
-            if size not in sweep.values:
+            if size not in sweep.points:
                 self.skipped["a sweep does not have the size"] += 1
                 return
-        units = {sweep.units[size] for sweep, size, _ in sides}
+            if size not in sweep.times:
+                self.skipped[f"{sweep.key.benchmark} has a value that is no measurement"] += 1
+                return
+        units = {sweep.unit(size) for sweep, size, _ in sides}
         if len(units) > 1:
             self.skipped[f"different units: {', '.join(sorted(units))}"] += 1
             return
-        terms = [
-            _Term(
-                sweep.key.benchmark,
-                sized(sweep.key.stem, size),
-                size,
-                sweep.times[size],
-                times,
-            )
+        left, *right = (
+            _Term(sweep.key.benchmark, sized(sweep.key.stem, size), size, sweep.times[size], times)
             for sweep, size, times in sides
-        ]
+        )
         self.compared += 1
-        left, right = terms[0], tuple(terms[1:])
-        spreads = [sweep.spread(size) for sweep, size, _ in sides]
-        yield Comparison(n, left, right, units.pop(), _combined(spreads, right))
+        spread = _combined([sweep.spread(size) for sweep, size, _ in sides], right)
+        yield _Comparison(n, left, tuple(right), units.pop(), spread)
 
+    def _conclude(
+        self,
+        text: str,
+        slug: str,
+        sweeps: Sequence[Sweep],
+        comparisons: Iterable[_Comparison],
+        around: Sequence[Sweep],
+    ) -> None:
+        """Make findings of the comparisons of one guideline in one place.
 
-def _instance(
-    text: str, slug: str, sweeps: Sequence[Sweep], comparisons: Iterator[Comparison]
-) -> _Instance:
-    key = sweeps[0].key
-    parameters = ";".join(f"{name}={value}" for name, value in sorted(key.keys.items()))
-    found = sorted(comparisons, key=lambda comparison: comparison.size)
-    return _Instance(
-        f"{key.group.where}/{key.group.suite}.{slug.replace(' ', '')}/{parameters}",
-        text,
-        tuple(sweeps),
-        tuple(found),
-    )
+        `sweeps` are those of its terms, the left one first, `around` all of that group.
+        """
+        key = sweeps[0].key
+        parameters = ";".join(f"{name}={value}" for name, value in sorted(key.keys.items()))
+        what = f"{key.group.where}/{key.group.suite}.{slug.replace(' ', '')}/{parameters}"
+        compared = sorted(comparisons, key=lambda comparison: comparison.size)
+        self.violated[what] = {each.size: each.factor > each.tolerance for each in compared}
+        number = 0
+        for run in _ranges(compared):
+            worst = max(run, key=lambda comparison: comparison.factor)
+            before = [
+                past.violated[what][worst.size]
+                for past in self.earlier
+                if worst.size in past.violated.get(what, ())
+            ]
+            bound = worst.tolerance
+            if len(run) == 1:
+                jump = _jump(around, sweeps[0], worst.left.message_size)
+                spread = worst.spread or 0.0
+                bound = _bound(FLOOR_SINGLE, max(DEVIATIONS_SINGLE * spread, jump))
+                if worst.factor <= bound or (len(before) >= LEAST_VALUES and not any(before)):
+                    self.single += 1
+                    continue
+            number += 1
+            self.findings.append(
+                Violation(
+                    id=what + (f"#{number}" if number > 1 else ""),
+                    guideline=text,
+                    suite=key.group.suite,
+                    where=key.group.where,
+                    np=int(key.keys["np"]),
+                    keys=key.keys,
+                    cases=tuple(sweep.name for sweep in sweeps),
+                    sizes=tuple(comparison.size for comparison in run),
+                    smallest=run[0].size,
+                    largest=run[-1].size,
+                    worst=worst.size,
+                    left=worst.left,
+                    right=worst.right,
+                    left_value=worst.left.value,
+                    right_value=worst.right_value,
+                    unit=worst.unit,
+                    factor=worst.factor,
+                    tolerance=bound,
+                    session=self.session,
+                    seen=sum(before),
+                    sessions=len(before),
+                )
+            )
 
 
 def _averages(sweep: Sweep) -> bool:
@@ -345,169 +393,63 @@ def _combined(spreads: Sequence[float | None], right: Sequence[_Term]) -> float 
     known = [spread for spread in spreads if spread is not None]
     if len(known) < len(spreads):
         return None
-    whole = sum(term.times * term.value for term in right)
-    weights = [1.0, *(term.times * term.value / whole for term in right)]
+    whole = sum(term.whole for term in right)
+    weights = [1.0, *(term.whole / whole for term in right)]
     return math.hypot(*(weight * spread for weight, spread in zip(weights, known, strict=True)))
 
 
-#: Standard deviations of the ratio of both sides that a violation exceeds: 3 let pass one in 740 of
-#: normally distributed ratios, and two adjacent ones at once hardly ever.
-DEVIATIONS = 3.0
-#: The same at a single size: a session makes hundreds of comparisons, whose errors have long tails.
-DEVIATIONS_SINGLE = 6.0
-#: No ratio below is a violation, however smooth the sweeps: a whole run of a benchmark may lie some
-#: per cent beside the next one, for the place of its buffers, which no roughness shows.
-FLOOR = 1.10
-#: The same at a single size, and where nothing tells the spread.
-FLOOR_SINGLE = 1.50
-#: Earlier sessions that count; with more a machine that has become quiet would stay noisy.
-EARLIER = 20
+def _jump(sweeps: Iterable[Sweep], own: Sweep, besides: int) -> float:
+    """Return ln of how far single values stand out on these ranks, besides the one in question.
 
-#: In `extras["guidelines"]` of a partition: whether a finding is shown, or fails the session.
-SHOW, FAIL = GUIDELINES
+    The second largest of the sweeps' largest: one benchmark with a fault hides no other one.
+    """
+    largest = sorted(
+        max((jump for size, jump in sweep.jumps.items() if sweep is not own or size != besides),
+            default=0.0)
+        for sweep in sweeps
+    )  # fmt: skip
+    return largest[-2] if len(largest) > 1 else 0.0
 
 
-def evaluate(session: Session, earlier_sessions: Iterable[Session] = ()) -> Report:
+def _ranges(compared: Iterable[_Comparison]) -> list[list[_Comparison]]:
+    """Return the violations among comparisons in the order of size, adjacent ones together."""
+    ranges: list[list[_Comparison]] = []
+    for comparison in compared:
+        if comparison.factor <= comparison.tolerance:
+            continue
+        if ranges and comparison.size == 2 * ranges[-1][-1].size:
+            ranges[-1].append(comparison)
+        else:
+            ranges.append([comparison])
+    return ranges
+
+
+def evaluate(runs: Sequence[Run], earlier_sessions: Iterable[Sequence[Run]] = ()) -> Report:
     """Compare the collectives and messages of a session with the guidelines.
 
-    `earlier_sessions`, of any number, tell how far values differ between sessions, and which
-    violations were there before.
+    The runs of `earlier_sessions`, of any number, tell how far values differ between sessions, and
+    which violations were there before.
     """
-    sessions = list(earlier_sessions)
-    past = [_Evaluation(collect(other), other.uuid) for other in sessions]
-    evaluation = _Evaluation(collect(session, sessions), session.uuid, past)
-    return Report(
-        tuple(evaluation.findings),
-        evaluation.comparer.compared,
-        evaluation.single,
-        dict(evaluation.comparer.skipped),
-    )
+    found = _Judgement(runs, [_Judgement(before) for before in earlier_sessions])
+    return Report(tuple(found.findings), found.compared, found.single, dict(found.skipped))
 
 
-def tolerance(comparison: Comparison) -> float:
-    """Return what a ratio must exceed that is one of several adjacent ones."""
-    if comparison.spread is None:
-        return FLOOR_SINGLE
-    return max(FLOOR, math.exp(DEVIATIONS * comparison.spread))
-
-
-def _tolerance_single(comparison: Comparison, jump: float) -> float:
-    """Return what a ratio at a single size must exceed, where others stand out by `jump` (ln)."""
-    spread = comparison.spread or 0.0
-    return max(FLOOR_SINGLE, math.exp(max(DEVIATIONS_SINGLE * spread, jump)))
-
-
-class _Evaluation:
-    """The evaluation of one session: its findings and counts; `past` are those of earlier ones.
-
-    `violated` has id of a guideline in a place -> size -> whether it was violated there.
-    """
-
-    def __init__(self, found: Collected, session: str, past: Sequence["_Evaluation"] = ()) -> None:
-        self.found = found
-        self.session = session
-        self.past = past
-        self.comparer = _Comparer(found)
-        self.findings: list[Violation] = []
-        self.violated: dict[str, dict[int, bool]] = {}
-        self.single = 0
-        for group in found.groups():
-            for instance in self.comparer.instances(group):
-                self.conclude(instance)
-
-    def conclude(self, instance: _Instance) -> None:
-        """Make findings of the comparisons of one guideline in one place."""
-        self.violated[instance.id] = {c.size: c.factor > tolerance(c) for c in instance.comparisons}
-        number = 0
-        for run in _runs(instance.comparisons):
-            worst = max(run, key=lambda comparison: comparison.factor)
-            seen, sessions = self.before(instance.id, worst.size)
-            bound = tolerance(worst)
-            if len(run) == 1:
-                bound = _tolerance_single(worst, self.jump(instance, worst.left.message_size))
-                if worst.factor <= bound or (sessions >= LEAST_VALUES and not seen):
-                    self.single += 1
-                    continue
-            number += 1
-            key = instance.sweeps[0].key
-            self.findings.append(
-                Violation(
-                    id=instance.id + (f"#{number}" if number > 1 else ""),
-                    guideline=instance.text,
-                    suite=key.group.suite,
-                    where=key.group.where,
-                    np=int(key.keys["np"]),
-                    keys=key.keys,
-                    cases=tuple(sweep.name for sweep in instance.sweeps),
-                    sizes=tuple(comparison.size for comparison in run),
-                    smallest=run[0].size,
-                    largest=run[-1].size,
-                    worst=worst.size,
-                    left=worst.left,
-                    right=worst.right,
-                    left_value=worst.left.value,
-                    right_value=worst.right_value,
-                    unit=worst.unit,
-                    factor=worst.factor,
-                    tolerance=bound,
-                    session=self.session,
-                    seen=seen,
-                    sessions=sessions,
-                )
-            )
-
-    def before(self, what: str, size: int) -> tuple[int, int]:
-        """Count the earlier sessions that found a size violated, and those that compared it."""
-        found = [e.violated[what][size] for e in self.past if size in e.violated.get(what, ())]
-        return sum(found), len(found)
-
-    def jump(self, instance: _Instance, size: int) -> float:
-        """Return ln of how far single values stand out on these ranks, besides the one in question.
-
-        The second largest of the sweeps' largest: one benchmark with a fault hides no other one.
-        """
-        own = instance.sweeps[0]
-        largest = sorted(
-            sweep.largest_jump(besides=size if sweep is own else None)
-            for sweep in self.found.of(own.key.group)
-        )
-        return largest[-2] if len(largest) > 1 else 0.0
-
-
-def _runs(compared: Sequence[Comparison]) -> list[list[Comparison]]:
-    """Return the violations among comparisons in the order of size, adjacent ones together."""
-    runs: list[list[Comparison]] = []
-    last = 0
-    for comparison in compared:
-        if comparison.factor <= tolerance(comparison):
-            continue
-        if runs and comparison.size == 2 * last:
-            runs[-1].append(comparison)
-        else:
-            runs.append([comparison])
-        last = comparison.size
-    return runs
-
-
-def earlier(ledger: Ledger, session: Session) -> list[Session]:
-    """Return the sessions that ended before this one, the last ones first, `EARLIER` at most.
-
-    One that cannot be read is left out. Raises ResultsFault when the ledger cannot be read.
-    """
-    before = (
+def earlier(ledger: Ledger, session: Session) -> list[Entry]:
+    """Return the sessions that ended before this one, the last ones first, `EARLIER` at most."""
+    return [
         other
-        for other in ledger.sessions([])
+        for other in last_first(ledger.entries)
         if other.uuid != session.uuid and other.end <= session.end
-    )
-    return list(islice(before, EARLIER))
+    ][:EARLIER]
 
 
 def judge(
-    session: Session, configuration: site.Site, earlier_sessions: Iterable[Session] = ()
+    ledger: Ledger, session: Session, configuration: site.Site
 ) -> tuple[Report, tuple[Violation, ...]]:
     """Return what came of the guidelines, and those findings whose partition has them fail.
 
-    Raises ExtrasFault when a partition states what cannot be, anything else than SHOW or FAIL say.
+    Raises ExtrasFault when a partition states what cannot be, anything else than SHOW or FAIL say,
+    and ResultsFault when the ledger cannot be read.
     """
     asked = {}
     measured = {case.system for case in session.cases}
@@ -515,5 +457,8 @@ def judge(
         for partition in system["partitions"]:
             name = f"{system['name']}:{partition['name']}"
             asked[name] = PartitionExtras.read(partition.get("extras", {}), name).guidelines
-    report = evaluate(session, earlier_sessions)
+    own = [entry for entry in ledger.entries if entry.uuid == session.uuid]
+    entries = [*own, *earlier(ledger, session)]
+    runs = reading.runs(ledger, entries, lambda _system, _partition, suite, _: is_swept(suite))
+    report = evaluate(next(runs), runs)
     return report, tuple(f for f in report.findings if asked.get(f.partition) == FAIL)

@@ -12,8 +12,8 @@ from statistics import median
 from typing import NamedTuple
 
 from acceptance.core.robust import MAD_TO_STD
-from acceptance.core.words import is_measured, split_metric
-from acceptance.ledger import Case, Session
+from acceptance.core.words import split_metric
+from acceptance.ledger.reading import Run
 from acceptance.suites import SUITES
 
 #: Stems of the metrics that are times of an operation.
@@ -34,7 +34,7 @@ class Group(NamedTuple):
     keys: tuple[tuple[str, str], ...]
 
 
-class _SweepKey(NamedTuple):
+class SweepKey(NamedTuple):
     """What names a sweep in every session; `own` are its keys that others in its group lack."""
 
     group: Group
@@ -50,37 +50,50 @@ class _SweepKey(NamedTuple):
 
 @dataclass
 class Sweep:
-    """The times of one benchmark: message size (bytes) -> value in `units` of that size.
+    """The times of one benchmark: message size (bytes) -> values of that size, with their units.
 
-    Where a session has a case several times it is the median that counts. `unusable` are the sizes
-    whose value is no measurement; `past` are the values of earlier sessions, in any unit that these
-    had.
+    A value is None where nothing can have measured it. `earlier` are the same sweep in sessions
+    before.
     """
 
-    key: _SweepKey
+    key: SweepKey
     name: str
     version: str
-    units: dict[int, str] = field(default_factory=dict)
-    values: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    unusable: set[int] = field(default_factory=set)
-    past: Mapping[tuple[int, str], Sequence[float]] = field(default_factory=dict)
+    points: dict[int, list[tuple[float | None, str]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    earlier: list["Sweep"] = field(default_factory=list)
 
     @cached_property
     def times(self) -> dict[int, float]:
-        """Message size (bytes) -> time, of all sizes that can be used, in their order."""
+        """Message size (bytes) -> time, of all sizes that can be used, in their order.
+
+        Where a session has a case several times it is the median that counts. A value of another
+        unit, or none, spoils its size, not the sweep.
+        """
         return {
             size: median(values)
-            for size, values in sorted(self.values.items())
-            if size not in self.unusable
+            for size, points in sorted(self.points.items())
+            if len(values := self._values(size, points[0][1])) == len(points)
         }
+
+    def _values(self, size: int, unit: str) -> list[float]:
+        """Return what was measured of a size in a unit."""
+        points = self.points.get(size, ())
+        return [value for value, own in points if value is not None and own == unit]
 
     @cached_property
     def _roughness(self) -> float | None:
         return roughness(self.times)
 
     @cached_property
-    def _jumps(self) -> dict[int, float]:
+    def jumps(self) -> dict[int, float]:
+        """Return what `jumps` does of its times."""
         return jumps(self.times)
+
+    def unit(self, size: int) -> str:
+        """Return the unit of a size."""
+        return self.points[size][0][1]
 
     def spread(self, size: int) -> float | None:
         """Return the relative standard deviation of one value; None where nothing tells it.
@@ -88,98 +101,45 @@ class Sweep:
         The largest of: the roughness of the sweep, the spread between earlier sessions, and that
         between repetitions in this one.
         """
-        found = [
-            self._roughness,
-            deviation(self.values[size]),
-            deviation(self.past.get((size, self.units[size]), ())),
-        ]
+        unit = self.unit(size)
+        before = [median(own) for sweep in self.earlier if (own := sweep._values(size, unit))]
+        found = (self._roughness, deviation(self._values(size, unit)), deviation(before))
         return max((value for value in found if value is not None), default=None)
 
-    def largest_jump(self, besides: int | None = None) -> float:
-        """Return ln of the largest factor by which one value stands above its two neighbours."""
-        return max((jump for size, jump in self._jumps.items() if size != besides), default=0.0)
+
+def is_swept(suite: str) -> bool:
+    """Tell whether the benchmarks of a suite go over message sizes."""
+    return suite in SUITES and SUITES[suite].sweeps
 
 
-@dataclass
-class Collected:
-    """The sweeps of a session, and what of it became none: group -> benchmark -> why not."""
-
-    sweeps: dict[_SweepKey, Sweep] = field(default_factory=dict)
-    attempted: dict[tuple[str, str], dict[str, str]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
-
-    def groups(self) -> list[Group]:
-        """Return the groups in the order of the session."""
-        return list(dict.fromkeys(key.group for key in self.sweeps))
-
-    def of(self, group: Group) -> list[Sweep]:
-        """Return the sweeps of a group."""
-        return [sweep for key, sweep in self.sweeps.items() if key.group == group]
-
-    def why_not(self, group: Group, benchmark: str) -> str:
-        """Say why a benchmark has no sweep in a group."""
-        missing = f"{benchmark} was not measured"
-        return self.attempted[group.suite, group.where].get(benchmark, missing)
-
-
-def collect(session: Session, earlier: Iterable[Session] = ()) -> Collected:
-    """Read the sweeps of a session, with the values that earlier ones had in the same place.
+def collect(
+    runs: Iterable[Run],
+) -> tuple[dict[SweepKey, Sweep], dict[tuple[str, str], dict[str, str]]]:
+    """Return the sweeps of a session; and (suite, place) -> benchmark -> why it has none there.
 
     Only first runs that passed count: a repetition of a failed case does not undo the failure.
     """
-    found = Collected()
-    for case in _cases(session):
-        if case.passed and case.run_index == 0:
-            for key, size, value, unit in _points(case):
-                sweep = found.sweeps.setdefault(
-                    key, Sweep(key, case.name, case.provenance.get("suite", ""))
-                )
-                sweep.values[size].append(value)
-                # A value of another unit or none spoils its size, not the sweep.
-                if not is_measured(value) or sweep.units.setdefault(size, unit) != unit:
-                    sweep.unusable.add(size)
-                    sweep.units[size] = unit
-        elif not case.passed:
-            verb = "failed" if case.result == "fail" else "was not run"
-            found.attempted[case.suite, case.where][case.benchmark] = f"{case.benchmark} {verb}"
-    past = _past(earlier, set(found.sweeps))
-    for key, sweep in found.sweeps.items():
-        sweep.past = past.get(key, {})
-    return found
-
-
-def _cases(session: Session) -> list[Case]:
-    sweeping = {suite.key for suite in SUITES.values() if suite.sweeps}
-    return [case for case in session.cases if not case.fixture and case.suite in sweeping]
-
-
-def _points(case: Case) -> Iterable[tuple[_SweepKey, int, float, str]]:
-    own = tuple((key, case.keys[key]) for key in OWN_KEYS if key in case.keys)
-    keys = tuple(sorted(item for item in case.keys.items() if item[0] not in OWN_KEYS))
-    group = Group(case.suite, case.where, keys)
-    for metric in case.metrics:
-        stem, size = split_metric(metric.name)
-        # The first row of a table, that of no data, also pays for what comes up only once.
-        if stem in TIMES and size:
-            yield _SweepKey(group, case.benchmark, stem, own), size, metric.value, metric.unit
-
-
-def _past(
-    earlier: Iterable[Session], wanted: set[_SweepKey]
-) -> dict[_SweepKey, dict[tuple[int, str], list[float]]]:
-    """Return sweep -> (size, unit) -> values, one of each session."""
-    found: dict[_SweepKey, dict[tuple[int, str], list[float]]] = {}
-    for session in earlier:
-        values: dict[tuple[_SweepKey, int, str], list[float]] = defaultdict(list)
-        for case in _cases(session):
-            if case.passed and case.run_index == 0:
-                for key, size, value, unit in _points(case):
-                    if key in wanted and is_measured(value):
-                        values[key, size, unit].append(value)
-        for (key, size, unit), several in values.items():
-            found.setdefault(key, {}).setdefault((size, unit), []).append(median(several))
-    return found
+    sweeps: dict[SweepKey, Sweep] = {}
+    missing: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    known: set[tuple[str, str]] = set()
+    for run in runs:
+        case = run.where, run.name
+        if not run.passed:
+            verb = "failed" if run.result == "fail" else "was not run"
+            missing[run.suite, run.where][run.benchmark] = f"{run.benchmark} {verb}"
+        elif case not in known and is_swept(run.suite):
+            own = tuple((key, run.keys[key]) for key in OWN_KEYS if key in run.keys)
+            keys = tuple(sorted(item for item in run.keys.items() if item[0] not in OWN_KEYS))
+            group = Group(run.suite, run.where, keys)
+            for metric, unit, value in run.metrics:
+                stem, size = split_metric(metric)
+                # The first row of a table, that of no data, also pays for what comes up only once.
+                if stem in TIMES and size:
+                    key = SweepKey(group, run.benchmark, stem, own)
+                    sweep = sweeps.setdefault(key, Sweep(key, run.name, run.version))
+                    sweep.points[size].append((value, unit))
+        known.add(case)
+    return sweeps, missing
 
 
 def roughness(times: Mapping[int, float]) -> float | None:

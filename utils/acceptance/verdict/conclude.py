@@ -242,8 +242,7 @@ def compare_with_guidelines(
     """Add what comes of the guidelines in a session; `past` has the earlier ones."""
     _note_counters(verdict, past, session)
     try:
-        earlier = guidelines.earlier(past, session)
-        report, failing = guidelines.judge(session, configuration.load(config_files), earlier)
+        report, failing = guidelines.judge(past, session, configuration.load(config_files))
     except ResultsFault as err:
         verdict.fail("unreadable-database", str(err), str(past.results))
         return
