@@ -6,13 +6,13 @@ whatever their dependence: the smallest probabilities p(1) <= p(2) <= ... of m a
 as long as p(k) <= CHANCE / (m - k + 1). With r of them so, each row is judged at the one level
 CHANCE / (m - r), and its noise is shown at that level.
 
-Which metric of one side belongs to which of the other is decided by `match`.
+Which metric of one side belongs to which of the other is decided by `_differing` and `_paired`.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from acceptance.core import words
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import Direction, is_simulated
 from acceptance.detection.constants import FEWEST, SMALLEST
-from acceptance.regressions.history import CaseKey, History, Series, software_text
+from acceptance.regressions.history import History, Series, software_text
 from acceptance.relations import noise
 from acceptance.relations.noise import Difference, Noise
 from acceptance.relations.sides import Asked, Side, SideFault, find
@@ -63,7 +63,7 @@ class Measured:
     software: dict[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Row:
     """A metric: `ratio` is B over A, `low` and `high` what it may be by chance.
 
@@ -149,123 +149,6 @@ class Comparison:
 #: What names the place of a result, and what its metric; the latter has to agree always.
 PLACES = ("system", "partition", "environment")
 METRICS = ("check", "parameters", "metric")
-
-
-class Part(NamedTuple):
-    """A series with the numbers of those of its samples that are of a side."""
-
-    series: Series
-    samples: list[int]
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A metric of both sides, or of one; `factor` brings the unit of `b` to that of `a`.
-
-    It is None where the units do not agree.
-    """
-
-    a: Part | None
-    b: Part | None
-    factor: float | None = 1.0
-
-    @property
-    def sides(self) -> tuple[Part | None, Part | None]:
-        """Return what is of A, and what of B."""
-        return self.a, self.b
-
-
-@dataclass(frozen=True)
-class _Matching:
-    """The pairs of two sides, what had to agree, and what differs: name -> (of A, of B)."""
-
-    pairs: list[Pair]
-    matched: tuple[str, ...]
-    differs: dict[str, tuple[str, str]]
-
-
-def match(history: History, a: Side, b: Side) -> _Matching:
-    """Match the metrics of two sides.
-
-    A part of the place that is the same name on both sides has to agree; where each side has one
-    name, and another one, it may differ. Raises SideFault where several names of one side could
-    each belong to several of the other, and where sides share samples.
-    """
-    parts = [[*_parts(history, side)] for side in (a, b)]
-    _refuse_shared(a, b, *parts)
-    matched, differs = [], {}
-    for name in PLACES:
-        names = [sorted({getattr(part.series.case.key, name) for part in side}) for side in parts]
-        if _may_differ(name, names, (a, b)):
-            differs[name] = (names[0][0], names[1][0])
-        else:
-            matched.append(name)
-    keyed = [_keyed(side, matched) for side in parts]
-    pairs = [
-        pair
-        for key in dict.fromkeys([*keyed[0], *keyed[1]])
-        for pair in _paired(keyed[0].get(key, []), keyed[1].get(key, []))
-    ]
-    return _Matching(pairs, (*matched, *METRICS), differs)
-
-
-def _parts(history: History, side: Side) -> Iterable[Part]:
-    for series in history.series:
-        if side.fits(series) and (samples := [*side.samples(series)]):
-            yield Part(series, samples)
-
-
-def _refuse_shared(a: Side, b: Side, of_a: list[Part], of_b: list[Part]) -> None:
-    known = {id(part.series): {*part.samples} for part in of_a}
-    if any(known.get(id(part.series), set()) & {*part.samples} for part in of_b):
-        raise SideFault(
-            f"{a.text} and {b.text} have samples in common, so that they cannot be compared: "
-            f"A is {a.described}; B is {b.described}"
-        )
-
-
-def _may_differ(name: str, names: list[list[str]], sides: tuple[Side, Side]) -> bool:
-    first, second = names
-    if not first or not second or {*first} & {*second}:
-        return False
-    if len(first) == len(second) == 1:
-        return True
-    raise SideFault(
-        f"{sides[0].text} and {sides[1].text} have no {name} in common, and it is not clear which "
-        f"belong together: A has {shortened(first)}; B has {shortened(second)}; name one of each "
-        f"(SYSTEM:PARTITION+ENVIRONMENT)"
-    )
-
-
-def _keyed(parts: list[Part], matched: list[str]) -> dict[tuple[object, ...], list[Part]]:
-    found: dict[tuple[object, ...], list[Part]] = {}
-    for part in parts:
-        key: CaseKey = part.series.case.key
-        place = tuple(getattr(key, name) for name in matched)
-        found.setdefault((*place, key.check, key.keys, part.series.metric), []).append(part)
-    return found
-
-
-def _paired(a: list[Part], b: list[Part]) -> Iterable[Pair]:
-    """Pair series of one metric: of the same unit first, then of units that can be converted."""
-    rest = [*b]
-    for part in a:
-        fits = [
-            (factor != 1, number, factor)
-            for number, other in enumerate(rest)
-            if (factor := words.factor(other.series.unit, part.series.unit)) is not None
-        ]
-        if fits:
-            _, number, factor = min(fits)
-            yield Pair(part, rest.pop(number), factor)
-        elif len(a) == len(b) == 1:
-            yield Pair(part, rest.pop(), None)
-        else:
-            yield Pair(part, None)
-    for part in rest:
-        yield Pair(None, part)
-
-
 #: The most that the probability of any false word may be.
 CHANCE = 0.05
 #: Nights of a place for which no time was asked.
@@ -276,6 +159,29 @@ TOLD = (Word.WORSE, Word.BETTER, Word.DIFFERS)
 WIDEST = 1.5
 #: Samples of a metric after which its levels changed.
 Starts = Callable[[Series], Collection[int]]
+
+
+class _Part(NamedTuple):
+    """A series with the numbers of those of its samples that are of a side."""
+
+    series: Series
+    samples: list[int]
+
+    def measured(self, known: Noise | None, factor: float | None) -> Measured:
+        """Return what it is on its side, in a unit into which `factor` brings its own."""
+        samples = [self.series.samples[number] for number in self.samples]
+        middle = noise.middle(np.asarray(self.series.values)[self.samples])
+        newest, nodes = samples[-1], {node for sample in samples for node in sample.nodes}
+        return Measured(
+            self.series.case.key.where, middle * (1.0 if factor is None else factor),
+            len(samples), known.spread if known else None, known.samples if known else 0,
+            self.series.unit, newest.session.uuid, tuple(sorted(nodes)), dict(newest.software),
+        )  # fmt: skip
+
+
+#: A metric of both sides, or of one, and what brings the unit of B to that of A: None where the
+#: units do not agree.
+_Pair = tuple[_Part | None, _Part | None, float | None]
 
 
 def compare(
@@ -293,28 +199,107 @@ def compare(
     are of that name none.
     """
     sides = find(a, history, nights, system), find(b, history, nights, system)
-    matching = match(history, *sides)
-    judged = [_Judged(pair, starts) for pair in matching.pairs]
-    level, _ = holm([one.probability for one in judged if one.probability is not None])
-    rows = sorted((one.row(level) for one in judged), key=_order)
-    failed = _failed(matching, sides[1])
-    rows = [_with_failure(row, failed) for row in rows]
+    parts = [[*_parts(history, side)] for side in sides]
+    _refuse_shared(sides, parts)
+    differs = _differing(sides, parts)
+    matched = [name for name in PLACES if name not in differs]
+    keyed = [_keyed(side, matched) for side in parts]
+    found = [
+        _row(pair, starts)
+        for key in dict.fromkeys([*keyed[0], *keyed[1]])
+        for pair in _paired(keyed[0].get(key, []), keyed[1].get(key, []))
+    ]
+    level = holm([row.probability for row, _ in found if row.probability is not None])
+    for row, difference in found:
+        if difference is not None:
+            _judge(row, difference, level)
+    rows = sorted((row for row, _ in found), key=_order)
+    failed = _tell_failed(rows, differs, sides[1])
     counts = Counter({**dict.fromkeys(Word, 0), **Counter(row.word for row in rows)})
     count = sum(counts[word] for word in (*TOLD, Word.SAME))
+    facts = [_facts(*side) for side in zip(sides, parts, strict=True)]
     return Comparison(
-        _facts(sides[0], matching, 0), _facts(sides[1], matching, 1),
-        tuple(rows), matching.matched, matching.differs, CHANCE, level, count,
-        tuple(sorted(failed)), tuple(_notes(rows, matching)), counts,
+        facts[0], facts[1], tuple(rows), (*matched, *METRICS), differs, CHANCE, level, count,
+        tuple(sorted(failed)), tuple(_notes(rows, facts)), counts,
     )  # fmt: skip
 
 
-def holm(probabilities: Sequence[float], chance: float = CHANCE) -> tuple[float, int]:
-    """Return the level at which each probability is judged, and how many there are."""
+def _parts(history: History, side: Side) -> Iterator[_Part]:
+    for series in history.series:
+        if side.fits(series) and (samples := [*side.samples(series)]):
+            yield _Part(series, samples)
+
+
+def _refuse_shared(sides: Sequence[Side], parts: Sequence[Sequence[_Part]]) -> None:
+    a, b = sides
+    known = {id(part.series): {*part.samples} for part in parts[0]}
+    if any(known.get(id(part.series), set()) & {*part.samples} for part in parts[1]):
+        raise SideFault(
+            f"{a.text} and {b.text} have samples in common, so that they cannot be compared: "
+            f"A is {a.described}; B is {b.described}"
+        )
+
+
+def _differing(
+    sides: Sequence[Side], parts: Sequence[Sequence[_Part]]
+) -> dict[str, tuple[str, str]]:
+    """Return in which parts of the place the sides differ: name -> (of A, of B).
+
+    One that is the same name on both sides has to agree; where each side has one name, and another
+    one, it may differ. Raises SideFault where several names of one side could each belong to
+    several of the other.
+    """
+    differs = {}
+    for name in PLACES:
+        a, b = (sorted({getattr(part.series.case.key, name) for part in side}) for side in parts)
+        if not a or not b or {*a} & {*b}:
+            continue
+        if len(a) > 1 or len(b) > 1:
+            raise SideFault(
+                f"{sides[0].text} and {sides[1].text} have no {name} in common, and it is not "
+                f"clear which belong together: A has {shortened(a)}; B has {shortened(b)}; name "
+                "one of each (SYSTEM:PARTITION+ENVIRONMENT)"
+            )
+        differs[name] = (a[0], b[0])
+    return differs
+
+
+def _keyed(parts: Iterable[_Part], matched: Sequence[str]) -> dict[object, list[_Part]]:
+    found: dict[object, list[_Part]] = {}
+    for part in parts:
+        key = part.series.case.key
+        place = tuple(getattr(key, name) for name in matched)
+        found.setdefault((*place, key.check, key.keys, part.series.metric), []).append(part)
+    return found
+
+
+def _paired(a: list[_Part], b: list[_Part]) -> Iterator[_Pair]:
+    """Pair series of one metric: of the same unit first, then of units that can be converted."""
+    rest = [*b]
+    for part in a:
+        fits = [
+            (factor != 1, number, factor)
+            for number, other in enumerate(rest)
+            if (factor := words.factor(other.series.unit, part.series.unit)) is not None
+        ]
+        if fits:
+            _, number, factor = min(fits)
+            yield part, rest.pop(number), factor
+        elif len(a) == len(b) == 1:
+            yield part, rest.pop(), None
+        else:
+            yield part, None, 1.0
+    for part in rest:
+        yield None, part, 1.0
+
+
+def holm(probabilities: Iterable[float], chance: float = CHANCE) -> float:
+    """Return the level at which each probability is judged."""
     ordered = sorted(probabilities)
     over = 0
     while over < len(ordered) and ordered[over] <= chance / (len(ordered) - over):
         over += 1
-    return chance / max(len(ordered) - over, 1), len(ordered)
+    return chance / max(len(ordered) - over, 1)
 
 
 def percent(part: float) -> str:
@@ -322,78 +307,61 @@ def percent(part: float) -> str:
     return f"{100 * part:.2g} %" if part < 1 else f"{100 * part:,.0f} %"
 
 
-class _Judged:
-    """A pair with what is known of its noise."""
-
-    def __init__(self, pair: Pair, starts: Starts) -> None:
-        self.pair = pair
-        self.noises: list[Noise | None] = [None, None]
-        self.why = ""
-        self.difference: Difference | None = None
-        self.probability: float | None = None
-        a, b = pair.a, pair.b
-        self.noises = _noises(a, b, starts)
-        if a is None or b is None:
-            return
-        if pair.factor is None:
-            self.why = f"its unit is {a.series.unit or 'none'} in A, {b.series.unit or 'none'} in B"
-            return
-        if a.series.direction != b.series.direction:
-            self.why = "which way is better is not the same in A and B"
-            return
-        size = math.log(_value(b) * pair.factor / _value(a))
-        first, second = self.noises
-        if first is None or second is None:
-            self.why = _unknown([a, b], self.noises)
-            return
-        self.difference = noise.difference(size, (len(a.samples), len(b.samples)), (first, second))
-        self.probability = noise.two_sided(self.difference.t, self.difference.dof)
-
-    def row(self, level: float) -> Row:
-        """Return the row, judged at a level."""
-        a, b = self.pair.a, self.pair.b
-        series = (a or b).series  # type: ignore[union-attr]
-        case = series.case
-        factors = (1.0, self.pair.factor)
-        measured = [
-            _measured(part, own, factor) if part else None
-            for part, own, factor in zip((a, b), self.noises, factors, strict=True)
-        ]
-        ratio = low = high = None
-        if a is not None and b is not None and self.pair.factor is not None:
-            ratio = _value(b) * self.pair.factor / _value(a)
-        if (known := self.difference) is not None:
-            width = max(noise.quantile(level, known.dof) * known.error, known.least)
-            low, high = math.exp(-width), math.exp(width)
-        word, why = self._word(level, ratio), self.why
-        if word is Word.SAME and high is not None and high > WIDEST:
-            word, why = Word.UNKNOWN, f"its noise hides a change of up to {percent(high - 1)}"
-        return Row(
-            case.key.check, case.suite, case.benchmark, dict(case.key.keys), series.metric,
-            series.unit, series.direction, word, measured[0], measured[1],
-            ratio, low, high, self.probability, why,
-        )  # fmt: skip
-
-    def _word(self, level: float, ratio: float | None) -> Word:
-        if self.pair.a is None:
-            return Word.ONLY_B
-        if self.pair.b is None:
-            return Word.ONLY_A
-        if self.probability is None or ratio is None:
-            return Word.UNKNOWN
-        if self.probability > level or abs(math.log(ratio)) < math.log1p(SMALLEST):
-            return Word.SAME
-        way = self.pair.a.series.direction
-        if way is None:
-            return Word.DIFFERS
-        return Word.BETTER if (ratio > 1) == (way == "higher") else Word.WORSE
+def _row(pair: _Pair, starts: Starts) -> tuple[Row, Difference | None]:
+    """Return a row that is not judged yet, and its difference where that can be judged."""
+    a, b, factor = pair
+    noises = _noises(a, b, starts)
+    series = (a or b).series  # type: ignore[union-attr]
+    case = series.case
+    row = Row(
+        case.key.check, case.suite, case.benchmark, dict(case.key.keys), series.metric,
+        series.unit, series.direction, Word.UNKNOWN,
+        a.measured(noises[0], 1.0) if a else None, b.measured(noises[1], factor) if b else None,
+    )  # fmt: skip
+    if a is None or b is None:
+        row.word = Word.ONLY_B if a is None else Word.ONLY_A
+        return row, None
+    if factor is None:
+        row.why = f"its unit is {a.series.unit or 'none'} in A, {b.series.unit or 'none'} in B"
+        return row, None
+    assert row.a
+    assert row.b
+    row.ratio = row.b.value / row.a.value
+    first, second = noises
+    if a.series.direction != b.series.direction:
+        row.why = "which way is better is not the same in A and B"
+    elif first is None or second is None:
+        row.why = _unknown([a, b], noises)
+    else:
+        counts = len(a.samples), len(b.samples)
+        difference = noise.difference(math.log(row.ratio), counts, (first, second))
+        row.probability = noise.two_sided(difference.t, difference.dof)
+        return row, difference
+    return row, None
 
 
-def _noises(a: Part | None, b: Part | None, starts: Starts) -> list[Noise | None]:
+def _judge(row: Row, difference: Difference, level: float) -> None:
+    """Say of a row at a level of chance what it is, and what it may be by chance."""
+    assert row.ratio is not None
+    assert row.probability is not None
+    quantile = noise.quantile(level, difference.dof)
+    width = max(quantile * difference.error, difference.least)
+    row.low, row.high = math.exp(-width), math.exp(width)
+    if row.probability > level or abs(math.log(row.ratio)) < math.log1p(SMALLEST):
+        row.word = Word.SAME
+        if row.high > WIDEST:
+            row.word = Word.UNKNOWN
+            row.why = f"its noise hides a change of up to {percent(row.high - 1)}"
+    elif row.direction is None:
+        row.word = Word.DIFFERS
+    else:
+        row.word = Word.BETTER if (row.ratio > 1) == (row.direction == "higher") else Word.WORSE
+
+
+def _noises(a: _Part | None, b: _Part | None, starts: Starts) -> list[Noise | None]:
     """Return the noise of each side; two sides of one series have one."""
     if a is not None and b is not None and a.series is b.series:
-        both = _noise(a.series, [a.samples, b.samples], starts)
-        return [both, both]
+        return [_noise(a.series, [a.samples, b.samples], starts)] * 2
     return [_noise(part.series, [part.samples], starts) if part else None for part in (a, b)]
 
 
@@ -403,31 +371,15 @@ def _noise(series: Series, sides: Sequence[Collection[int]], starts: Starts) -> 
     return noise.learn(np.asarray(series.values), sides, starts(series))
 
 
-def _unknown(parts: list[Part], noises: list[Noise | None]) -> str:
+def _unknown(parts: Sequence[_Part], noises: Sequence[Noise | None]) -> str:
     """Say why the noise is not known, and when it will be."""
-    short = [
-        (name, len(part.series.values))
-        for name, part, known in zip("AB", parts, noises, strict=True)
-        if known is None
-    ]
-    if len(short) == 2 and parts[0].series is parts[1].series:
-        short = [("both", short[0][1])]
-    have = ", ".join(f"{name} {'have' if name == 'both' else 'has'} {n}" for name, n in short)
+    counts = [len(part.series.values) for part in parts]
+    if parts[0].series is parts[1].series:
+        have = f"both have {counts[0]}"
+    else:
+        three = zip("AB", counts, noises, strict=True)
+        have = ", ".join(f"{name} has {count}" for name, count, known in three if known is None)
     return f"noise unknown: {have} of about {FEWEST + 1} samples that it takes"
-
-
-def _value(part: Part) -> float:
-    return noise.middle(np.asarray(part.series.values)[part.samples])
-
-
-def _measured(part: Part, known: Noise | None, factor: float | None) -> Measured:
-    newest = part.series.samples[part.samples[-1]]
-    nodes = {name for number in part.samples for name in part.series.samples[number].nodes}
-    return Measured(
-        part.series.case.key.where, _value(part) * (1.0 if factor is None else factor),
-        len(part.samples), known.spread if known else None, known.samples if known else 0,
-        part.series.unit, newest.session.uuid, tuple(sorted(nodes)), dict(newest.software),
-    )  # fmt: skip
 
 
 def _order(row: Row) -> tuple[object, ...]:
@@ -437,34 +389,30 @@ def _order(row: Row) -> tuple[object, ...]:
     return ([*Word].index(row.word), far, *name)
 
 
-def _failed(matching: _Matching, side: Side) -> set[str]:
-    """Return the cases of A that did not pass in B, with their place."""
+def _tell_failed(rows: Iterable[Row], differs: dict[str, tuple[str, str]], b: Side) -> set[str]:
+    """Return the cases of A that did not pass in B, and say so in their rows."""
     unfit = {
         (where.partition(":")[0], name)
-        for session in side.sessions.values()
+        for session in b.sessions.values()
         for where, name in session.unfit
     }
-    lost: set[str] = set()
-    for pair in matching.pairs:
-        if pair.b is None and pair.a is not None:
-            key = pair.a.series.case.key
-            system = matching.differs.get("system", (key.system, key.system))[1]
-            if (system, key.check) in unfit:
-                lost.add(key.check)
-    return lost
+    failed = set()
+    for row in rows:
+        if row.word is Word.ONLY_A and row.a:
+            system = row.a.where.partition(":")[0]
+            if (differs.get("system", (system, system))[1], row.check) in unfit:
+                failed.add(row.check)
+    for row in rows:
+        if row.word is Word.ONLY_A and row.check in failed:
+            row.why = (
+                "in B it failed, was skipped, passed only when repeated, or shared the machine"
+            )
+    return failed
 
 
-def _with_failure(row: Row, failed: set[str]) -> Row:
-    if row.word is not Word.ONLY_A or row.check not in failed:
-        return row
-    why = "in B it failed, was skipped, passed only when repeated, or shared the machine"
-    return replace(row, why=why)
-
-
-def _facts(side: Side, matching: _Matching, number: int) -> SideFacts:
-    parts = [part for pair in matching.pairs if (part := pair.sides[number]) is not None]
+def _facts(side: Side, parts: Sequence[_Part]) -> SideFacts:
     systems = sorted({part.series.case.key.system for part in parts})
-    built = {part.series.samples[index].software for part in parts for index in part.samples}
+    built = {part.series.samples[number].software for part in parts for number in part.samples}
     return SideFacts(
         side.text,
         side.described,
@@ -475,39 +423,29 @@ def _facts(side: Side, matching: _Matching, number: int) -> SideFacts:
     )
 
 
-def _notes(rows: Sequence[Row], matching: _Matching) -> list[str]:
-    """Return what is to be known before a single ratio is believed."""
-    notes = []
-    sides = zip(*(pair.sides for pair in matching.pairs), strict=True)
-    simulated = [
-        {is_simulated(part.series.case.key.system) for part in side if part is not None}
-        for side in sides
-    ]
-    if simulated and simulated[0] != simulated[1] and all(simulated):
-        notes.append(
+def _notes(rows: Sequence[Row], facts: Sequence[SideFacts]) -> Iterator[str]:
+    """Yield what is to be known before a single ratio is believed."""
+    a, b = ({*map(is_simulated, side.systems)} for side in facts)
+    if a and b and a != b:
+        yield (
             "one side is simulated and the other is not: their difference says how good the model "
             "is, and nothing of a machine that became worse"
         )
-    other = [row for row in rows if row.a and row.b and row.a.nodes != row.b.nodes]
-    if other:
-        first = other[0]
-        assert first.a
-        assert first.b
-        notes.append(
-            f"{plural(len(other), 'metric')} on other nodes: {shortened(first.a.nodes, 3)} in A, "
-            f"{shortened(first.b.nodes, 3)} in B, say; what differs may be the nodes"
+    other = [(row.a.nodes, row.b.nodes) for row in rows if row.a and row.b]
+    if other := [two for two in other if two[0] != two[1]]:
+        of_a, of_b = (shortened(nodes, 3) for nodes in other[0])
+        yield (
+            f"{plural(len(other), 'metric')} on other nodes: {of_a} in A, {of_b} in B, say; what "
+            "differs may be the nodes"
         )
     if few := [row for row in rows if row.word in TOLD and row.fewest < noise.FEW]:
-        notes.append(
+        yield (
             f"{plural(len(few), 'metric')} differ by fewer than {noise.FEW} samples of a side: an "
             f"outlier would look the same; {noise.FEW} runs of each side tell"
         )
-    same = [row for row in rows if row.word is Word.SAME and row.high]
-    if same:
-        widest = sorted(row.high - 1 for row in same if row.high)
-        notes.append(
+    if widest := sorted(row.high - 1 for row in rows if row.word is Word.SAME and row.high):
+        yield (
             f"what is the same is so within its noise: a change of less than "
             f"{percent(widest[len(widest) // 2])} (median of these metrics; "
             f"{percent(widest[-1])} of the noisiest) cannot be seen"
         )
-    return notes
