@@ -4,23 +4,21 @@ A curve is the results of one side along a key, or of several machines beside ea
 are documented in `reference/README.md`, "Kinds of relation".
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from acceptance.core.text import plural
 from acceptance.references import Claim, Side, Tolerances, bounds
 from acceptance.relations import claim_text, pairs
 from acceptance.relations.pairs import Figure, Incomparable, Leeway, Pair, SideResults
-from acceptance.relations.results import FOLLOWING, Places, Result, Series
+from acceptance.relations.results import FOLLOWING, Item, Places, Result, Series, best, grouped
 
 #: Keys that change with the one along which a curve runs.
 _WITH = {"np": {"pairs"}, "pairs": {"np"}}
 DAY = 86400.0
 TOO_FEW = "too few points"
-
-Compared = TypeVar("Compared")
 
 
 class Judged(NamedTuple):
@@ -42,38 +40,24 @@ def curves(series: Iterable[Series], along: str, seconds: float) -> list[list[Re
     """
     results = [one.results[0] for one in series if along in one.keys]
     last = max((result.time for result in results), default=0.0)
-    groups: dict[tuple[str, ...], dict[str, list[Result]]] = {}
-    for result in results:
-        if result.time >= last - seconds:
-            own = result.series
-            what = own.partition, own.benchmark, own.stem, own.unit
-            groups.setdefault(what, {}).setdefault(own.environment, []).append(result)
-    return [
-        curve
-        for environments in groups.values()
-        for curve in max(
-            (_split(environments[name], along) for name in sorted(environments)),
-            key=lambda split: max(map(len, split)),
-        )
-    ]
+    recent = [result for result in results if result.time >= last - seconds]
+    found: list[list[Result]] = []
+    for kind in grouped(recent, lambda result: result.series.kind).values():
+        environments = grouped(kind, lambda result: result.series.environment)
+        splits = (_split(environments[name], along) for name in sorted(environments))
+        found += max(splits, key=lambda split: max(map(len, split)))
+    return found
 
 
 def _split(results: Sequence[Result], along: str) -> list[list[Result]]:
     free = {along, *FOLLOWING, *_WITH.get(along, ())}
-    kinds: dict[frozenset[tuple[str, str]], list[Result]] = {}
-    for result in results:
-        kind = frozenset(item for item in result.series.keys.items() if item[0] not in free)
-        kinds.setdefault(kind, []).append(result)
+    kinds = grouped(results, lambda result: result.series.without(free))
     split = []
     for kind in kinds:
-        if any(kind < other for other in kinds):
-            continue
-        points: dict[int, Result] = {}
-        for result in (result for other in kinds if other <= kind for result in kinds[other]):
-            at = _place(result, along)
-            if at not in points or _rank(result) > _rank(points[at]):
-                points[at] = result
-        split.append([points[at] for at in sorted(points)])
+        if not any(kind < other for other in kinds):
+            fitting = (result for other in kinds if other <= kind for result in kinds[other])
+            points = best(fitting, lambda result: _place(result, along), _rank)
+            split.append([points[at] for at in sorted(points)])
     return split
 
 
@@ -174,67 +158,148 @@ def _machines(compared: Iterable[Pair]) -> list[list[Result]]:
     Each list has one result a partition, in the unit `x`. Of a time, performance is the reciprocal.
     Raises Incomparable where neither direction is the better one.
     """
-    groups: dict[tuple[object, ...], dict[str, Result]] = {}
+    made: list[tuple[object, Result]] = []
     for pair in compared:
+        left, right = (result.series for result in pair)
         over, under = (
             pairs.times_as_good(value, 1, own.unit, pairs.better(own.benchmark, own.unit))
             for own, _, _, value in pair
         )
-        left, right = (result.series for result in pair)
         keys = {**right.keys, **left.keys}
-        made = replace(left, keys=keys, unit="x", results=[])
-        result = made.add(pair.left.time, pair.left.session, over / under)
-        what = [(own.benchmark, own.metric, own.unit) for own in (left, right)]
-        group = groups.setdefault((*what, keys.get("np"), keys.get("placement")), {})
-        if left.partition not in group or _rank(result) > _rank(group[left.partition]):
-            group[left.partition] = result
-    return [[*group.values()] for group in groups.values()]
+        series = replace(left, keys=keys, unit="x", results=[])
+        result = series.add(pair.left.time, pair.left.session, over / under)
+        what = (pair.both("benchmark"), pair.both("metric"), pair.both("unit"))
+        made.append(((*what, keys.get("np"), keys.get("placement")), result))
+    return [
+        [*best((each for _, each in group), lambda each: each.series.partition, _rank).values()]
+        for group in grouped(made, lambda each: each[0]).values()
+    ]
 
 
-def sides_of(claim: Claim, places: Places) -> dict[str, SideResults]:
-    """Return what fits each side of a claim; raise Incomparable where one has no value."""
-    others: dict[str, Side | None] = {"left": claim.right, "right": claim.left}
-    sides = {
-        name: pairs.side_results(claim, side, others.get(name.split()[0]), places)
-        for name, side in claim.named.items()
-    }
-    lacks = {name: _lack(results) for name, results in sides.items()}
-    for reason in ("no result", "only failed cases", "zero"):
-        if reason in lacks.values():
-            raise Incomparable(reason, claim_text.missing(claim, lacks))
-    return sides
+class Evaluation:
+    """A claim with what fits its sides; `seconds` are those that results may lie apart."""
 
+    def __init__(
+        self, claim: Claim, places: Places, tolerances: Tolerances, seconds: float
+    ) -> None:
+        """Raise Incomparable where a side has no value."""
+        self.claim, self.tolerances, self.seconds = claim, tolerances, seconds
+        #: The keys that a side states for itself.
+        self.varied = {*claim.left.keys, *(claim.right.keys if claim.right else ())}
+        others: dict[str, Side | None] = {"left": claim.right, "right": claim.left}
+        self.sides = {
+            name: pairs.side_results(claim, side, others.get(name.split()[0]), places)
+            for name, side in claim.named.items()
+        }
+        lacks = {name: side.lack for name, side in self.sides.items()}
+        for reason in ("no result", "only failed cases", "zero"):
+            if reason in lacks.values():
+                raise Incomparable(reason, claim_text.missing(claim, lacks))
 
-def _lack(results: SideResults) -> str:
-    """Return why a side has no value; empty where it has one."""
-    if results.series:
-        return ""
-    if results.impossible:
-        return "zero"
-    return "only failed cases" if results.failed else "no result"
+    def judge(self) -> tuple[list[Judged], list[str]]:
+        """Return what was compared, and what a reader must know of what was not.
 
+        Raises Incomparable where nothing can be compared.
+        """
+        if self.claim.kind.shape == "curve":
+            return self._curves()
+        machines = self.claim.kind.shape == "machines"
+        left, right = self._quotients("left"), self._quotients("right")
+        compared = self._matched(left, right, self.varied, same_place=machines)
+        notes = [*claim_text.several(left, right, compared, self.seconds / DAY)]
+        if machines:
+            return self._groups(compared), notes
+        judged, left_out = _judged("pair", compared, self._pair)
+        return judged, notes + left_out
 
-def compare(
-    claim: Claim, sides: Mapping[str, SideResults], tolerances: Tolerances, seconds: float
-) -> tuple[list[Judged], list[str]]:
-    """Return what was compared, and what a reader must know of what was not.
+    def _curves(self) -> tuple[list[Judged], list[str]]:
+        """Judge each curve that is whole; raises Incomparable where none is."""
+        claim, along = self.claim, self.claim.along
+        drawn = curves(self.sides["left"].series, along, self.seconds)
+        whole = [curve for curve in drawn if _is_whole(claim, curve)]
+        if not whole:
+            places = sorted({_place(result, along) for curve in drawn for result in curve})
+            raise Incomparable(
+                TOO_FEW,
+                f"left: {claim_text.described(claim, claim.left)}: measured at {along} "
+                f"{', '.join(map(str, places)) or 'nowhere'}; at least {claim.kind.points} points "
+                "and the stated ends are needed",
+            )
+        within, judge = self._leeway("%").within, _OF_CURVES[claim.relation]
+        judged, left_out = _judged("curve", whole, lambda curve: judge(claim, curve, within))
+        short = len(drawn) - len(whole)
+        notes = [f"{plural(short, 'curve')} left out: {TOO_FEW}"] if short else []
+        return judged, notes + left_out
 
-    Raises Incomparable where nothing can be compared.
-    """
-    if claim.kind.shape == "curve":
-        return _along_a_key(claim, sides["left"], tolerances, seconds)
-    left, right = (_quotients(claim, name, sides, seconds) for name in ("left", "right"))
-    machines = claim.kind.shape == "machines"
-    compared = _matched(left, right, varied_keys(claim), machines, seconds)
-    notes = [*claim_text.several(left, right, compared, seconds / DAY)]
-    if machines:
-        return _of_machines(claim, compared, tolerances), notes
-    judged, left_out = _judged("pair", compared, lambda pair: _of_pair(claim, pair, tolerances))
-    return judged, notes + left_out
+    def _pair(self, pair: Pair) -> Judged:
+        claim, (left, right) = self.claim, (result.series for result in pair)
+        if left.unit != right.unit:
+            units = f"left is in {left.unit!r}, right in {right.unit!r}"
+            raise Incomparable("different units", units)
+        way = pairs.better(left.benchmark, left.unit)
+        values = pair.left.value, pair.right.value
+        figure = pairs.figure(claim.relation, claim.unit, *values, left.unit, way)
+        margin = pairs.margin(claim.relation, figure, claim.value, self._leeway(figure.unit))
+        return Judged(*pair, figure, margin, left.parts + right.parts)
+
+    def _groups(self, compared: Sequence[Pair]) -> list[Judged]:
+        groups, least = _machines(compared), self.claim.kind.points
+        within = self._leeway("%").within
+        judged = [_level(self.claim, group, within) for group in groups if len(group) >= least]
+        if not judged:
+            most = max(map(len, groups))
+            few = f"at most {most} partitions have both results; {least} are needed"
+            raise Incomparable(TOO_FEW, few)
+        return judged
+
+    def _quotients(self, name: str) -> SideResults:
+        """Return the results of a side, or their quotients where it has a line."""
+        side, above, below = self.claim.named[name], self.sides[name], f"{name} below"
+        if side.over is None:
+            return above
+        matched = self._matched(above, self.sides[below], {*side.keys, *side.over.keys})
+        return SideResults([*map(pairs.quotient, matched)])
+
+    def _matched(
+        self, left: SideResults, right: SideResults, varied: set[str], same_place: bool = False
+    ) -> list[Pair]:
+        """Return the pairs that are compared; of the same partition where that is asked for."""
+        series = [
+            two
+            for two in pairs.matching(left.series, right.series, varied)
+            if not same_place or two[0].partition == two[1].partition
+        ]
+        if not series:
+            raise Incomparable("no common keys", claim_text.disagreement(left, right, varied))
+        near = [pair for two in series if (pair := pairs.newest_pair(*two, self.seconds))]
+        if not near:
+            days = f"{self.seconds / DAY:g}"
+            detail = f"no two results lie within {days} days of each other"
+            raise Incomparable("outside the window", detail)
+        return pairs.choose(near, self.seconds, varied)
+
+    def _leeway(self, unit: str) -> Leeway:
+        """Return how far a figure in this unit may be off."""
+        kind = self.claim.kind.tolerance
+        if not kind or (self.claim.source == "site" and kind == "bounds"):
+            return pairs.EXACT
+        within = self.tolerances.of_claim(self.claim.relation, unit)
+        return Leeway(within, points=unit == "%")
+
+    def about(self, one: Judged) -> Iterator[str]:
+        """Yield what a reader must know of the two results that decide."""
+        yield from claim_text.left_out(self.sides, one.left, one.right)
+        if self.claim.kind.shape == "curve":
+            yield claim_text.curve(one.points, self.claim.along)
+        elif self.claim.kind.shape == "machines":
+            yield claim_text.group(one.points)
+        else:
+            yield from (claim_text.quotient(each) for each in one[:2] if each.series.parts)
+            yield from claim_text.differing(Pair(one.left, one.right), self.varied)
 
 
 def _judged(
-    what: str, compared: Iterable[Compared], judge: Callable[[Compared], Judged]
+    what: str, compared: Iterable[Item], judge: Callable[[Item], Judged]
 ) -> tuple[list[Judged], list[str]]:
     """Judge each curve or pair of which that can be, and count the others.
 
@@ -249,91 +314,3 @@ def _judged(
     if not judged:
         raise faults[0]
     return judged, [f"{plural(len(faults), what)} left out: {faults[0].reason}"] if faults else []
-
-
-def _along_a_key(
-    claim: Claim, side: SideResults, tolerances: Tolerances, seconds: float
-) -> tuple[list[Judged], list[str]]:
-    """Judge each curve that is whole; raises Incomparable where none is."""
-    drawn = curves(side.series, claim.along, seconds)
-    whole = [curve for curve in drawn if _is_whole(claim, curve)]
-    if not whole:
-        places = sorted({_place(result, claim.along) for curve in drawn for result in curve})
-        raise Incomparable(
-            TOO_FEW,
-            f"left: {claim_text.described(claim, claim.left)}: measured at {claim.along} "
-            f"{', '.join(map(str, places)) or 'nowhere'}; at least {claim.kind.points} points and "
-            "the stated ends are needed",
-        )
-    within, judge = _leeway(claim, "%", tolerances).within, _OF_CURVES[claim.relation]
-    judged, left_out = _judged("curve", whole, lambda curve: judge(claim, curve, within))
-    short = len(drawn) - len(whole)
-    notes = [f"{plural(short, 'curve')} left out: {TOO_FEW}"] if short else []
-    return judged, notes + left_out
-
-
-def _of_pair(claim: Claim, pair: Pair, tolerances: Tolerances) -> Judged:
-    left, right = (result.series for result in pair)
-    if left.unit != right.unit:
-        raise Incomparable("different units", f"left is in {left.unit!r}, right in {right.unit!r}")
-    way = pairs.better(left.benchmark, left.unit)
-    values = pair.left.value, pair.right.value
-    figure = pairs.figure(claim.relation, claim.unit, *values, left.unit, way)
-    leeway = _leeway(claim, figure.unit, tolerances)
-    margin = pairs.margin(claim.relation, figure, claim.value, leeway)
-    return Judged(*pair, figure, margin, left.parts + right.parts)
-
-
-def _of_machines(claim: Claim, compared: Sequence[Pair], tolerances: Tolerances) -> list[Judged]:
-    groups, least = _machines(compared), claim.kind.points
-    within = _leeway(claim, "%", tolerances).within
-    judged = [_level(claim, group, within) for group in groups if len(group) >= least]
-    if not judged:
-        most = max(map(len, groups))
-        raise Incomparable(
-            TOO_FEW, f"at most {most} partitions have both results; {least} are needed"
-        )
-    return judged
-
-
-def _quotients(
-    claim: Claim, name: str, sides: Mapping[str, SideResults], seconds: float
-) -> SideResults:
-    """Return the results of a side, or their quotients where it has a line."""
-    side, above, below = claim.named[name], sides[name], sides.get(f"{name} below")
-    if below is None or side.over is None:
-        return above
-    matched = _matched(above, below, {*side.keys, *side.over.keys}, False, seconds)
-    return SideResults([*map(pairs.quotient, matched)], above.failed + below.failed)
-
-
-def _matched(
-    left: SideResults, right: SideResults, varied: set[str], same_place: bool, seconds: float
-) -> list[Pair]:
-    """Return the pairs that are compared; of the same partition where that is asked for."""
-    series = [
-        two
-        for two in pairs.matching(left.series, right.series, varied)
-        if not same_place or two[0].partition == two[1].partition
-    ]
-    if not series:
-        raise Incomparable("no common keys", claim_text.disagreement(left, right, varied))
-    near = [pair for two in series if (pair := pairs.newest_pair(*two, seconds)) is not None]
-    if not near:
-        days = f"{seconds / DAY:g}"
-        detail = f"no two results lie within {days} days of each other"
-        raise Incomparable("outside the window", detail)
-    return pairs.choose(near, seconds, varied)
-
-
-def varied_keys(claim: Claim) -> set[str]:
-    """Return the keys that a side states for itself."""
-    return {*claim.left.keys, *(claim.right.keys if claim.right else ())}
-
-
-def _leeway(claim: Claim, unit: str, tolerances: Tolerances) -> Leeway:
-    """Return how far a figure in this unit may be off."""
-    bound = claim.kind.tolerance == "bounds"
-    if not claim.kind.tolerance or (claim.source == "site" and bound):
-        return pairs.EXACT
-    return Leeway(tolerances.of_claim(claim.relation, unit), points=unit == "%")

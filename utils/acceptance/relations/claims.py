@@ -6,7 +6,7 @@ system can be evaluated on the results of its model.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,11 +19,11 @@ from acceptance.core.words import is_simulated, model_of, read_metric
 from acceptance.ledger import Ledger, last_first, reading
 from acceptance.ledger.reading import Run
 from acceptance.references import Claim, Library, ReferenceFault, Side, Tolerances, write_parameters
-from acceptance.relations import claim_comparisons, claim_text, pairs
-from acceptance.relations.claim_comparisons import DAY, Judged
+from acceptance.relations import pairs
+from acceptance.relations.claim_comparisons import DAY, Evaluation
 from acceptance.relations.claim_text import described
-from acceptance.relations.pairs import Figure, Incomparable, Pair, SideResults
-from acceptance.relations.results import Result, asked_by, gather
+from acceptance.relations.pairs import Figure, Incomparable
+from acceptance.relations.results import Places, Result, asked_by, gather
 from acceptance.rfm import configuration
 from acceptance.simulation import Beyond, beyond, is_input
 
@@ -65,23 +65,6 @@ class ClaimResult:
         return self.claim.expected and self.state == FAILS
 
 
-def check_partitions(claims: Iterable[Claim], known: Collection[str]) -> None:
-    """Raise ReferenceFault, with file and line, for a claim of a partition that nobody knows.
-
-    `known` are full names, `system:partition`. A side without a partition needs a known system.
-    """
-    systems = {name.partition(":")[0] for name in known}
-    for claim in claims:
-        for side in claim.sides:
-            if side.fullname in known or (not side.partition and side.system in systems):
-                continue
-            raise ReferenceFault(
-                f"there is no partition {side.fullname!r}; known: {', '.join(sorted(known))}",
-                where=str(claim.path),
-                number=claim.line,
-            )
-
-
 def evaluate(
     claims: Sequence[Claim],
     sessions: Iterable[Iterable[Run]],
@@ -94,22 +77,15 @@ def evaluate(
     value. Raises ReferenceFault when nothing says how far the figure of a claim may be off.
     """
     places = gather(sessions)
-    found = []
-    for claim in claims:
-        try:
-            sides = claim_comparisons.sides_of(claim, places)
-            judged, notes = claim_comparisons.compare(claim, sides, tolerances, window * DAY)
-        except Incomparable as err:
-            found.append(ClaimResult(claim, NOT_MEASURED, reason=err.reason, detail=err.detail))
-        else:
-            found.append(_result(claim, sides, judged, notes))
-    return found
+    return [_evaluate(claim, places, tolerances, window * DAY) for claim in claims]
 
 
-def _result(
-    claim: Claim, sides: Mapping[str, SideResults], judged: Sequence[Judged], notes: Iterable[str]
-) -> ClaimResult:
-    """Return what the pair, curve or group that decides says of a claim."""
+def _evaluate(claim: Claim, places: Places, tolerances: Tolerances, seconds: float) -> ClaimResult:
+    try:
+        evaluation = Evaluation(claim, places, tolerances, seconds)
+        judged, notes = evaluation.judge()
+    except Incomparable as err:
+        return ClaimResult(claim, NOT_MEASURED, reason=err.reason, detail=err.detail)
     margins = [(each.margin, each.figure.value) for each in judged]
     held = [pairs.holds(claim.relation, *each) for each in margins]
     number = pairs.deciding(claim.relation, claim.value, margins)
@@ -117,27 +93,12 @@ def _result(
     return ClaimResult(
         claim,
         HOLDS if held[number] else FAILS,
-        one.left,
-        one.right,
-        one.figure,
+        *one[:3],
         sum(held),
         len(judged),
-        note="; ".join([*notes, *_about(claim, sides, one)]),
+        note="; ".join([*notes, *evaluation.about(one)]),
         points=one.points,
     )
-
-
-def _about(claim: Claim, sides: Mapping[str, SideResults], one: Judged) -> Iterator[str]:
-    """Yield what a reader must know of the two results that decide."""
-    yield from claim_text.left_out(sides, one.left, one.right)
-    if claim.kind.shape == "curve":
-        yield claim_text.curve(one.points, claim.along)
-    elif claim.kind.shape == "machines":
-        yield claim_text.group(one.points)
-    else:
-        yield from (claim_text.quotient(each) for each in one[:2] if each.series.parts)
-        varied = claim_comparisons.varied_keys(claim)
-        yield from claim_text.differing(Pair(one.left, one.right), varied)
 
 
 #: What `systems.csv` says of a partition that the model knows, too.
@@ -254,25 +215,37 @@ def evaluate_database(
     else:
         found = evaluate(claims, sessions, library.tolerances, window)
     known = {*library.partitions, *measured}
-    systems = {name.partition(":")[0] for name in known}
-    named = {
-        side.fullname
-        for claim in library.claims
-        for side in claim.sides
-        if side.partition or side.system not in systems
-    }
-    if not named <= known or (system is not None and system not in systems):
-        configured = {
+    if _unknown(library.claims, known) or system not in (None, *_systems(known)):
+        known |= {
             f"{entry['name']}:{partition['name']}"
             for entry in configuration.load(files).systems
             for partition in entry["partitions"]
         }
-        known |= configured
-        systems |= {name.partition(":")[0] for name in configured}
-    check_partitions(library.claims, known)
-    if system is not None and system not in systems:
-        raise UnknownSystem(f"no system {system!r}; there are {', '.join(sorted(systems))}")
+    for claim, side in _unknown(library.claims, known)[:1]:
+        raise ReferenceFault(
+            f"there is no partition {side.fullname!r}; known: {', '.join(sorted(known))}",
+            where=str(claim.path),
+            number=claim.line,
+        )
+    if system not in (None, *_systems(known)):
+        there = ", ".join(sorted(_systems(known)))
+        raise UnknownSystem(f"no system {system!r}; there are {there}")
     return found
+
+
+def _systems(partitions: Iterable[str]) -> set[str]:
+    return {name.partition(":")[0] for name in partitions}
+
+
+def _unknown(claims: Iterable[Claim], known: Collection[str]) -> list[tuple[Claim, Side]]:
+    """Return the sides of claims of a partition, or all of a system, that nobody knows."""
+    systems = _systems(known)
+    return [
+        (claim, side)
+        for claim in claims
+        for side in claim.sides
+        if side.fullname not in known and (side.partition or side.system not in systems)
+    ]
 
 
 def as_data(results: Sequence[ClaimResult]) -> dict[str, Any]:
@@ -289,33 +262,25 @@ def as_data(results: Sequence[ClaimResult]) -> dict[str, Any]:
 
 
 def _data(result: ClaimResult) -> dict[str, Any]:
-    claim, figure = result.claim, result.ours
+    claim = result.claim
     return {
-        "paper": claim.paper,
-        "where": claim.where,
+        **_fields(claim, "paper", "where", "source", "expected"),
         "line": f"{claim.path}:{claim.line}",
-        "source": claim.source,
-        "expected": claim.expected,
-        "state": result.state,
         "claimed": {
             "left": described(claim, claim.left),
             "right": described(claim, claim.right) if claim.right else "",
-            "relation": claim.relation,
-            "value": list(claim.value),
-            "unit": claim.unit,
-            "printed": claim.printed,
+            **_fields(claim, "relation", "value", "unit", "printed"),
         },
+        **_fields(result, "state", "held", "compared", "reason", "detail", "note", "of_input"),
         "left": _value(result.left),
         "right": _value(result.right),
-        "ours": figure and {"value": figure.value, "unit": figure.unit},
-        "points": [_value(value) for value in result.points],
-        "held": result.held,
-        "compared": result.compared,
-        "reason": result.reason,
-        "detail": result.detail,
-        "note": result.note,
-        "of_input": result.of_input,
+        "ours": result.ours and result.ours._asdict(),
+        "points": [_value(each) for each in result.points],
     }
+
+
+def _fields(record: Claim | ClaimResult, *names: str) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
 
 
 def _value(result: Result | None) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ Which metric of one side belongs to which of the other is decided by `_differing
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from acceptance.detection.constants import FEWEST, SMALLEST
 from acceptance.regressions.history import History, Series, software_text
 from acceptance.relations import noise
 from acceptance.relations.noise import Difference, Noise
+from acceptance.relations.results import grouped
 from acceptance.relations.sides import Asked, Side, SideFault, find
 
 
@@ -203,7 +204,13 @@ def compare(
     _refuse_shared(sides, parts)
     differs = _differing(sides, parts)
     matched = [name for name in PLACES if name not in differs]
-    keyed = [_keyed(side, matched) for side in parts]
+
+    def of_metric(part: _Part) -> Hashable:
+        key = part.series.case.key
+        place = tuple(getattr(key, name) for name in matched)
+        return *place, key.check, key.keys, part.series.metric
+
+    keyed = [grouped(side, of_metric) for side in parts]
     found = [
         _row(pair, starts)
         for key in dict.fromkeys([*keyed[0], *keyed[1]])
@@ -262,15 +269,6 @@ def _differing(
             )
         differs[name] = (a[0], b[0])
     return differs
-
-
-def _keyed(parts: Iterable[_Part], matched: Sequence[str]) -> dict[object, list[_Part]]:
-    found: dict[object, list[_Part]] = {}
-    for part in parts:
-        key = part.series.case.key
-        place = tuple(getattr(key, name) for name in matched)
-        found.setdefault((*place, key.check, key.keys, part.series.metric), []).append(part)
-    return found
 
 
 def _paired(a: list[_Part], b: list[_Part]) -> Iterator[_Pair]:

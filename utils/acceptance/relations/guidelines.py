@@ -43,6 +43,7 @@ from acceptance.core.text import bytes_text
 from acceptance.core.words import sized
 from acceptance.ledger import Entry, Ledger, Session, last_first, reading
 from acceptance.ledger.reading import Run
+from acceptance.relations.results import grouped
 from acceptance.relations.sweeps import LEAST_VALUES, Group, Sweep, collect, is_swept
 from acceptance.rfm import configuration as site
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
@@ -228,12 +229,10 @@ class _Judgement:
         self.skipped: Counter[str] = Counter()
         self.findings: list[Violation] = []
         self.violated: dict[str, dict[int, bool]] = {}
-        groups: dict[Group, list[Sweep]] = {}
         for key, sweep in self.sweeps.items():
             sweep.earlier = [past.sweeps[key] for past in earlier if key in past.sweeps]
-            groups.setdefault(key.group, []).append(sweep)
-        for group, sweeps in groups.items():
-            self._judge(group, sweeps)
+        for group in grouped(self.sweeps.values(), lambda sweep: sweep.key.group).items():
+            self._judge(*group)
 
     def _judge(self, group: Group, sweeps: Sequence[Sweep]) -> None:
         """Compare what each guideline says of the benchmarks of a group."""

@@ -8,12 +8,12 @@ relations in "A claim".
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from acceptance import suites
 from acceptance.core.words import UNITS, Direction
 from acceptance.references import RELATIONS, SIZES, Claim, Side, agrees
-from acceptance.relations.results import FOLLOWING, Places, Result, Series, is_of
+from acceptance.relations.results import FOLLOWING, Places, Result, Series, best, grouped, is_of
 
 #: Relations that a figure fulfils only by more than nothing.
 STRICT = ("better", "best", "slightly-better", "differs", "peak", "step")
@@ -179,6 +179,10 @@ class Pair(NamedTuple):
         """Return the time of the newer result, in s since the epoch."""
         return max(self.left.time, self.right.time)
 
+    def both(self, name: str) -> tuple[Any, Any]:
+        """Return what the series of the two results are by this name."""
+        return getattr(self.left.series, name), getattr(self.right.series, name)
+
     def differing(self, varied: Collection[str]) -> list[str]:
         """Return the keys of `FOLLOWING` that differ though the sides, but for `varied`, agree."""
         free = {*varied, "nodes"} if "np" in varied else varied
@@ -201,6 +205,15 @@ class SideResults:
     def sessions(self) -> int:
         """Count the sessions that have a value."""
         return len({result.session for series in self.series for result in series.results})
+
+    @property
+    def lack(self) -> str:
+        """Return why there is no value; empty where there is one."""
+        if self.series:
+            return ""
+        if self.impossible:
+            return "zero"
+        return "only failed cases" if self.failed else "no result"
 
 
 def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -> SideResults:
@@ -249,9 +262,7 @@ def matching(
     left: Iterable[Series], right: Iterable[Series], varied: Collection[str]
 ) -> Iterator[tuple[Series, Series]]:
     """Yield the series that differ in nothing but `varied`, the keys of single sides."""
-    buckets: dict[tuple[str | None, ...], list[Series]] = {}
-    for series in right:
-        buckets.setdefault(_bucket(series, varied), []).append(series)
+    buckets = grouped(right, lambda series: _bucket(series, varied))
     free = {*varied, *FOLLOWING}
     for series in left:
         for other in buckets.get(_bucket(series, varied), ()):
@@ -282,15 +293,11 @@ def choose(pairs: Sequence[Pair], window: float, varied: Collection[str]) -> lis
     counts, then the same number of nodes, then what is newer.
     """
     last = max(pair.newer for pair in pairs)
-    environments: dict[tuple[str, str], dict[tuple[str, str], list[Pair]]] = {}
-    for pair in pairs:
-        if pair.older >= last - window:
-            left, right = pair.left.series, pair.right.series
-            groups = environments.setdefault((left.partition, right.partition), {})
-            groups.setdefault((left.environment, right.environment), []).append(pair)
-    chosen: dict[object, Pair] = {}
-    for groups in environments.values():
-        best = max(
+    recent = [pair for pair in pairs if pair.older >= last - window]
+    chosen: list[Pair] = []
+    for of_partitions in grouped(recent, lambda pair: pair.both("partition")).values():
+        groups = grouped(of_partitions, lambda pair: pair.both("environment"))
+        both = max(
             sorted(groups),
             key=lambda both: (
                 both[0] == both[1],
@@ -298,11 +305,9 @@ def choose(pairs: Sequence[Pair], window: float, varied: Collection[str]) -> lis
                 len(groups[both]),
             ),
         )
-        for pair in groups[best]:
-            point = pair.left.series.point, pair.right.series.point
-            if point not in chosen or _rank(pair, varied) > _rank(chosen[point], varied):
-                chosen[point] = pair
-    return list(chosen.values())
+        chosen += groups[both]
+    points = best(chosen, lambda pair: pair.both("point"), lambda pair: _rank(pair, varied))
+    return list(points.values())
 
 
 def quotient(pair: Pair) -> Series:

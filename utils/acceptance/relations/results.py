@@ -1,9 +1,9 @@
 """What the rows of the ledger have of the sides of claims, as series of results."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from acceptance.core.words import read_metric
 from acceptance.ledger.reading import Run
@@ -12,6 +12,25 @@ from acceptance.references import Claim, with_derived
 #: They follow from the number of processes and the machine: two machines seldom agree in them, and
 #: a claim that requires them states them.
 FOLLOWING = ("nodes", "order")
+
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return what has a key in common, together, in the order of appearance."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def best(
+    items: Iterable[Item], key: Callable[[Item], Key], rank: Callable[[Item], Any]
+) -> dict[Key, Item]:
+    """Return of what has a key in common the one of the highest rank; of equals the first one."""
+    return {what: max(group, key=rank) for what, group in grouped(items, key).items()}
 
 
 class Result(NamedTuple):
@@ -54,11 +73,19 @@ class Series:
         """Return what a claim may state of it: its keys, what follows from them, environment."""
         return {**with_derived(self.keys), "environment": self.environment}
 
+    @property
+    def kind(self) -> tuple[str, str, str, str]:
+        """Return what a curve has in common."""
+        return self.partition, self.benchmark, self.stem, self.unit
+
     @cached_property
     def point(self) -> tuple[object, ...]:
         """Return what was measured here, with whatever environment."""
-        keys = frozenset(item for item in self.keys.items() if item[0] not in FOLLOWING)
-        return self.partition, self.benchmark, self.stem, self.unit, keys
+        return *self.kind, self.without(FOLLOWING)
+
+    def without(self, free: Collection[str]) -> frozenset[tuple[str, str]]:
+        """Return all keys but some."""
+        return frozenset(item for item in self.keys.items() if item[0] not in free)
 
 
 @dataclass
