@@ -131,16 +131,14 @@ def _evaluate_on_model(
     claims: Sequence[Claim], sessions: Iterable[Iterable[Run]], library: Library, window: float
 ) -> list[ClaimResult]:
     """Evaluate claims of `of_model`: those that the model can say anything of, on such results."""
-    told = {number: _told(claim, library) for number, claim in enumerate(claims)}
-    said = [claim for number, claim in enumerate(claims) if told[number] is None]
     within = (map(_within, runs) for runs in sessions)
-    results = iter(evaluate(said, within, library.tolerances, window))
+    results = evaluate(claims, within, library.tolerances, window)
     return [
         replace(
-            told[number] or next(results),
+            _told(claim, library) or result,
             of_input=all(is_input(*claim.stated(side)[1:]) for side in claim.sides),
         )
-        for number, claim in enumerate(claims)
+        for claim, result in zip(claims, results, strict=True)
     ]
 
 

@@ -396,15 +396,13 @@ def _tell_failed(rows: Iterable[Row], differs: dict[str, tuple[str, str]], b: Si
     }
     failed = set()
     for row in rows:
-        if row.word is Word.ONLY_A and row.a:
-            system = row.a.where.partition(":")[0]
-            if (differs.get("system", (system, system))[1], row.check) in unfit:
-                failed.add(row.check)
-    for row in rows:
-        if row.word is Word.ONLY_A and row.check in failed:
+        system = row.a.where.partition(":")[0] if row.a else ""
+        of_b = differs.get("system", (system, system))[1]
+        if row.word is Word.ONLY_A and (of_b, row.check) in unfit:
             row.why = (
                 "in B it failed, was skipped, passed only when repeated, or shared the machine"
             )
+            failed.add(row.check)
     return failed
 
 

@@ -44,7 +44,7 @@ from acceptance.core.words import sized
 from acceptance.ledger import Entry, Ledger, Session, last_first, reading
 from acceptance.ledger.reading import Run
 from acceptance.relations.results import grouped
-from acceptance.relations.sweeps import LEAST_VALUES, Group, Sweep, collect, is_swept
+from acceptance.relations.sweeps import LEAST_VALUES, Sweep, collect, is_swept
 from acceptance.rfm import configuration as site
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
 
@@ -231,12 +231,13 @@ class _Judgement:
         self.violated: dict[str, dict[int, bool]] = {}
         for key, sweep in self.sweeps.items():
             sweep.earlier = [past.sweeps[key] for past in earlier if key in past.sweeps]
-        for group in grouped(self.sweeps.values(), lambda sweep: sweep.key.group).items():
-            self._judge(*group)
+        for around in grouped(self.sweeps.values(), lambda sweep: sweep.key[:3]).values():
+            self._judge(around)
 
-    def _judge(self, group: Group, sweeps: Sequence[Sweep]) -> None:
-        """Compare what each guideline says of the benchmarks of a group."""
-        np = dict(group.keys).get("np", "")
+    def _judge(self, sweeps: Sequence[Sweep]) -> None:
+        """Compare what each guideline says of the benchmarks on some ranks in one place."""
+        suite, where, shared, *_ = sweeps[0].key
+        np = dict(shared).get("np", "")
         if not np.isdecimal() or int(np) < 1:
             self.skipped["a case does not say on how many ranks it ran"] += 1
             return
@@ -249,13 +250,13 @@ class _Judgement:
         # Benchmarks with keys of their own are no collectives.
         by_name = {sweep.key.benchmark: sweep for sweep in sweeps if not sweep.key.own}
         for rule in _RULES:
-            names = [SUITES[group.suite].performing(word) for word in re.findall(r"\w+", rule)]
+            names = [SUITES[suite].performing(word) for word in re.findall(r"\w+", rule)]
             missing = [name for name in names if name not in by_name]
             if not missing:
                 own = [by_name[name] for name in names]
                 self._conclude(rule, rule, own, self._composed(rule, own, int(np)), sweeps)
             elif len(missing) < len(names):
-                known = self.missing.get((group.suite, group.where), {})
+                known = self.missing.get((suite, where), {})
                 self.skipped[known.get(missing[0], f"{missing[0]} was not measured")] += 1
 
     def _composed(self, rule: str, sweeps: Sequence[Sweep], np: int) -> Iterator[_Comparison]:
@@ -328,11 +329,11 @@ class _Judgement:
     ) -> None:
         """Make findings of the comparisons of one guideline in one place.
 
-        `sweeps` are those of its terms, the left one first, `around` all of that group.
+        `sweeps` are those of its terms, the left one first, `around` all on the same ranks.
         """
         key = sweeps[0].key
         parameters = ";".join(f"{name}={value}" for name, value in sorted(key.keys.items()))
-        what = f"{key.group.where}/{key.group.suite}.{slug.replace(' ', '')}/{parameters}"
+        what = f"{key.where}/{key.suite}.{slug.replace(' ', '')}/{parameters}"
         compared = sorted(comparisons, key=lambda comparison: comparison.size)
         self.violated[what] = {each.size: each.factor > each.tolerance for each in compared}
         number = 0
@@ -356,8 +357,8 @@ class _Judgement:
                 Violation(
                     id=what + (f"#{number}" if number > 1 else ""),
                     guideline=text,
-                    suite=key.group.suite,
-                    where=key.group.where,
+                    suite=key.suite,
+                    where=key.where,
                     np=int(key.keys["np"]),
                     keys=key.keys,
                     cases=tuple(sweep.name for sweep in sweeps),
@@ -381,7 +382,7 @@ class _Judgement:
 
 def _averages(sweep: Sweep) -> bool:
     """Tell whether the times of a sweep are the average of the ranks."""
-    return SUITES[sweep.key.group.suite].averages
+    return SUITES[sweep.key.suite].averages
 
 
 def _combined(spreads: Sequence[float | None], right: Sequence[_Term]) -> float | None:

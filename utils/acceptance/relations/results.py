@@ -126,15 +126,16 @@ def is_of(benchmark: str, name: str) -> bool:
 
 def asked_by(claims: Iterable[Claim]) -> Callable[[str, str, str, str], bool]:
     """Return what tells by system, partition, suite and benchmark whether claims ask for a case."""
-    names: dict[tuple[str, str], set[str]] = {}
-    for claim in claims:
-        for side in claim.sides:
-            names.setdefault((side.system, side.partition), set()).add(claim.stated(side)[0])
+    names = {
+        (side.system, side.partition, claim.stated(side)[0])
+        for claim in claims
+        for side in claim.sides
+    }
 
     @cache
     def asks(system: str, partition: str, _: str, benchmark: str) -> bool:
         places = (system, partition), (system, "")
-        return any(is_of(benchmark, name) for place in places for name in names.get(place, ()))
+        return any((of, where) in places and is_of(benchmark, name) for of, where, name in names)
 
     return asks
 

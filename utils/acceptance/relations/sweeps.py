@@ -26,18 +26,16 @@ LEAST_SIZES = 5
 LEAST_VALUES = 3
 
 
-class Group(NamedTuple):
-    """What cases share whose times may be compared: suite, place, ranks."""
+class SweepKey(NamedTuple):
+    """What names a sweep in every session: `shared` are the keys that say on which ranks it ran.
+
+    Times may be compared of those that differ in no more than benchmark, stem, and keys of their
+    `own`.
+    """
 
     suite: str
     where: str
-    keys: tuple[tuple[str, str], ...]
-
-
-class SweepKey(NamedTuple):
-    """What names a sweep in every session; `own` are its keys that others in its group lack."""
-
-    group: Group
+    shared: tuple[tuple[str, str], ...]
     benchmark: str
     stem: str
     own: tuple[tuple[str, str], ...] = ()
@@ -45,7 +43,7 @@ class SweepKey(NamedTuple):
     @property
     def keys(self) -> dict[str, str]:
         """Return all keys of its cases."""
-        return {**dict(self.group.keys), **dict(self.own)}
+        return dict(self.shared + self.own)
 
 
 @dataclass
@@ -130,12 +128,11 @@ def collect(
         elif case not in known and is_swept(run.suite):
             own = tuple((key, run.keys[key]) for key in OWN_KEYS if key in run.keys)
             keys = tuple(sorted(item for item in run.keys.items() if item[0] not in OWN_KEYS))
-            group = Group(run.suite, run.where, keys)
             for metric, unit, value in run.metrics:
                 stem, size = split_metric(metric)
                 # The first row of a table, that of no data, also pays for what comes up only once.
                 if stem in TIMES and size:
-                    key = SweepKey(group, run.benchmark, stem, own)
+                    key = SweepKey(run.suite, run.where, keys, run.benchmark, stem, own)
                     sweep = sweeps.setdefault(key, Sweep(key, run.name, run.version))
                     sweep.points[size].append((value, unit))
         known.add(case)
