@@ -12,7 +12,7 @@ from typing import NamedTuple
 from acceptance.core.text import plural
 from acceptance.references import Claim, Side, Tolerances, bounds
 from acceptance.relations import claim_text, pairs
-from acceptance.relations.pairs import Figure, Incomparable, Leeway, Pair, SideResults
+from acceptance.relations.pairs import Figure, Incomparable, Pair, SideResults
 from acceptance.relations.results import FOLLOWING, Item, Places, Result, Series, best, grouped
 
 #: Keys that change with the one along which a curve runs.
@@ -225,7 +225,7 @@ class Evaluation:
                 f"{', '.join(map(str, places)) or 'nowhere'}; at least {claim.kind.points} points "
                 "and the stated ends are needed",
             )
-        within, judge = self._leeway("%").within, _OF_CURVES[claim.relation]
+        within, judge = self._leeway("%"), _OF_CURVES[claim.relation]
         judged, left_out = _judged("curve", whole, lambda curve: judge(claim, curve, within))
         short = len(drawn) - len(whole)
         notes = [f"{plural(short, 'curve')} left out: {TOO_FEW}"] if short else []
@@ -244,7 +244,7 @@ class Evaluation:
 
     def _groups(self, compared: Sequence[Pair]) -> list[Judged]:
         groups, least = _machines(compared), self.claim.kind.points
-        within = self._leeway("%").within
+        within = self._leeway("%")
         judged = [_level(self.claim, group, within) for group in groups if len(group) >= least]
         if not judged:
             most = max(map(len, groups))
@@ -278,13 +278,12 @@ class Evaluation:
             raise Incomparable("outside the window", detail)
         return pairs.choose(near, self.seconds, varied)
 
-    def _leeway(self, unit: str) -> Leeway:
-        """Return how far a figure in this unit may be off."""
+    def _leeway(self, unit: str) -> float:
+        """Return how far a figure in this unit may be off: what a site wrote means what it says."""
         kind = self.claim.kind.tolerance
         if not kind or (self.claim.source == "site" and kind == "bounds"):
-            return pairs.EXACT
-        within = self.tolerances.of_claim(self.claim.relation, unit)
-        return Leeway(within, points=unit == "%")
+            return 0.0
+        return self.tolerances.of_claim(self.claim.relation, unit)
 
     def about(self, one: Judged) -> Iterator[str]:
         """Yield what a reader must know of the two results that decide."""

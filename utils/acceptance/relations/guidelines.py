@@ -316,7 +316,7 @@ class _Judgement:
             for sweep, size, times in sides
         )
         self.compared += 1
-        spread = _combined([sweep.spread(size) for sweep, size, _ in sides], right)
+        spread = _combined([sweep.spreads[size] for sweep, size, _ in sides], right)
         yield _Comparison(n, left, tuple(right), units.pop(), spread)
 
     def _conclude(

@@ -100,24 +100,13 @@ def figure(
     return Figure(left - right, unit)
 
 
-class Leeway(NamedTuple):
-    """How far a figure may lie from a claim: percentage points, else a fraction of its value."""
+def margin(relation: str, figure: Figure, value: tuple[float, ...], within: float) -> float:
+    """Return by how much a figure is as claimed, in the unit of the figure; negative: it is not.
 
-    within: float
-    points: bool
-
-    def of(self, value: float) -> float:
-        """Return the leeway of a claimed value, in its unit: of a gain at most half of it."""
-        return min(self.within, abs(value) / 2) if self.points else self.within * abs(value)
-
-
-#: No leeway at all: a bound that a site wrote into a contract means what it says.
-EXACT = Leeway(0.0, points=True)
-
-
-def margin(relation: str, figure: Figure, value: tuple[float, ...], leeway: Leeway) -> float:
-    """Return by how much a figure is as claimed, in the unit of the figure; negative: it is not."""
-    ours, within = figure.value, leeway.within
+    `within` is the leeway of a claimed value: percentage points, but of a gain at most half of it,
+    else a fraction of the value.
+    """
+    ours = figure.value
     if relation in ("better", "best"):
         return ours
     if relation == "slightly-better":
@@ -127,7 +116,9 @@ def margin(relation: str, figure: Figure, value: tuple[float, ...], leeway: Leew
     if relation in ("similar", "differs"):
         most = 1 + within if figure.unit == "x" else within
         return most - ours if relation == "similar" else ours - most
-    low, high = value[0] - leeway.of(value[0]), value[-1] + leeway.of(value[-1])
+    percent = figure.unit == "%"
+    leeways = [min(within, abs(end) / 2) if percent else within * abs(end) for end in value]
+    low, high = value[0] - leeways[0], value[-1] + leeways[-1]
     if relation == ">=":
         return ours - low
     if relation == "<=":

@@ -81,10 +81,6 @@ class Sweep:
         return [value for value, own in points if value is not None and own == unit]
 
     @cached_property
-    def _roughness(self) -> float | None:
-        return roughness(self.times)
-
-    @cached_property
     def jumps(self) -> dict[int, float]:
         """Return what `jumps` does of its times."""
         return jumps(self.times)
@@ -93,16 +89,20 @@ class Sweep:
         """Return the unit of a size."""
         return self.points[size][0][1]
 
-    def spread(self, size: int) -> float | None:
-        """Return the relative standard deviation of one value; None where nothing tells it.
+    @cached_property
+    def spreads(self) -> dict[int, float | None]:
+        """Message size (bytes) -> relative standard deviation of one value; None: nothing tells it.
 
         The largest of: the roughness of the sweep, the spread between earlier sessions, and that
         between repetitions in this one.
         """
-        unit = self.unit(size)
-        before = [median(own) for sweep in self.earlier if (own := sweep._values(size, unit))]
-        found = (self._roughness, deviation(self._values(size, unit)), deviation(before))
-        return max((value for value in found if value is not None), default=None)
+        rough, found = roughness(self.times), {}
+        for size in self.times:
+            unit = self.unit(size)
+            before = [median(own) for sweep in self.earlier if (own := sweep._values(size, unit))]
+            known = (rough, deviation(self._values(size, unit)), deviation(before))
+            found[size] = max((each for each in known if each is not None), default=None)
+        return found
 
 
 def is_swept(suite: str) -> bool:
