@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from acceptance import ledger
+from acceptance.ledger import last_first, reading
 from acceptance.regressions import history
 
 
@@ -19,6 +20,12 @@ def session(path, uuid=None):
 def sessions(path):
     """Return all sessions, that which ended last first."""
     return opened(path).sessions()
+
+
+def runs(path):
+    """Return of each session the runs of its cases, of that which ended last first."""
+    past = opened(path)
+    return reading.runs(past, last_first(past.entries), lambda *_: True)
 
 
 def ids(path):

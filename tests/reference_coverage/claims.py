@@ -3,14 +3,13 @@
 The claims' own rules decide: they are evaluated on a session in which every case has passed.
 """
 
-import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from acceptance.claims import NOT_MEASURED, evaluate
 from acceptance.core.extras import MODES
-from acceptance.ledger import Case, Metric, Session
+from acceptance.ledger.reading import Run
 from acceptance.references import Claim, Library
+from acceptance.relations.claims import NOT_MEASURED, evaluate
 from acceptance.simulation import beyond
 from acceptance.suites import check_of, has_check
 from tests.reference_coverage.listing import ListedCase
@@ -42,9 +41,7 @@ def cover_claims(
     `models` are the systems that have a simulated one, which runs the same cases.
     """
     passed = [(case.modes, _passed(case)) for case in cases]
-    results = {
-        mode: evaluate(claims, [_session(mode, passed)], library.tolerances) for mode in MODES
-    }
+    results = {mode: evaluate(claims, [_runs(mode, passed)], library.tolerances) for mode in MODES}
     covered = []
     for number, claim in enumerate(claims):
         modes = [mode for mode in MODES if results[mode][number].state != NOT_MEASURED]
@@ -67,37 +64,24 @@ def _reason(claim: Claim, detail: str) -> tuple[Why, str]:
     return Why.KEY, detail
 
 
-def _session(mode: str, passed: Sequence[tuple[tuple[str, ...], Case]]) -> Session:
-    """Return a session in which all cases of a mode have passed."""
-    cases = tuple(case for modes, case in passed if mode in modes)
-    return Session("listed", 0.0, 0.0, "", "", "", 0, cases)
+def _runs(mode: str, passed: Sequence[tuple[tuple[str, ...], Run]]) -> list[Run]:
+    """Return the runs of a session in which all cases of a mode have passed."""
+    return [run for modes, run in passed if mode in modes]
 
 
-@functools.cache
-def _metric(name: str, unit: str) -> Metric:
-    return Metric(name, 1.0, unit, None, None, None, "", passed=True)
-
-
-def _passed(case: ListedCase) -> Case:
-    """Return a case that has passed, each metric being 1."""
-    metrics = tuple(_metric(name, unit) for name, unit in case.metrics.items())
-    return Case(
-        name=case.name,
+def _passed(case: ListedCase) -> Run:
+    """Return a run of a case that has passed, each metric being 1."""
+    return Run(
+        session="listed",
+        time=0.0,
         system=case.system,
         partition=case.partition,
         environment=case.environment,
-        filename="",
-        suite=case.benchmark.partition(".")[0],
-        run_index=0,
-        result="pass",
-        fail_phase="",
-        fail_reason="",
-        nodes=(),
-        fixture=False,
-        benchmark=case.benchmark,
+        name=case.name,
         keys=case.keys,
-        declared=case.metrics,
-        provenance={},
-        findings=(),
-        metrics=metrics,
+        suite=case.benchmark.partition(".")[0],
+        benchmark=case.benchmark,
+        result="pass",
+        version="",
+        metrics=[(name, unit, 1.0) for name, unit in case.metrics.items()],
     )

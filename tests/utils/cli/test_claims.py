@@ -1,13 +1,13 @@
 """The command `acceptance claims`."""
 
-from types import SimpleNamespace
-
 import pytest
 
-from acceptance.claims import FAILS, HOLDS, NOT_MEASURED, report
+from acceptance.relations import claims
+from acceptance.relations.claims import FAILS, HOLDS, NOT_MEASURED, ClaimResult
+from acceptance.relations.results import Series
 from tests.made import Database
-from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
-from tests.utils.claims.made_world import NOW
+from tests.utils.relations.made import NEW, OLD, copy_of_references, result, write
+from tests.utils.relations.made_world import NOW
 
 SITE = """
     site_configuration = {
@@ -181,14 +181,12 @@ def test_a_configuration_that_cannot_be_read_exits_with_2(site, folder, at_site)
 
 def test_what_both_sides_share_is_said_once_and_a_size_never():
     keys = {"np": "2", "placement": "inter-node", "message_size": "8"}
-    left = SimpleNamespace(benchmark="osu.bw", metric="bandwidth", keys=keys)
-    right = SimpleNamespace(
-        benchmark="osu.bibw", metric="bandwidth", keys={**keys, "placement": "intra-node"}
-    )
+    other = {**keys, "placement": "intra-node"}
+    left = Series("mine:new", "gnu", "osu.bw", "bandwidth", keys, "MB/s", "bandwidth").add(0, "", 1)
+    right = Series("mine:new", "gnu", "osu.bibw", "bandwidth", other, "MB/s", "bandwidth")
+    both = ClaimResult(None, HOLDS, left, right.add(0, "", 1))
+    assert claims.what(both) == "osu.bw / osu.bibw bandwidth np=2"
     assert (
-        report.what(SimpleNamespace(left=left, right=right)) == "osu.bw / osu.bibw bandwidth np=2"
-    )
-    assert (
-        report.what(SimpleNamespace(left=left, right=left))
+        claims.what(ClaimResult(None, HOLDS, left, left))
         == "osu.bw bandwidth np=2;placement=inter-node"
     )

@@ -12,7 +12,7 @@ from acceptance.ledger import results_db
 from acceptance.ledger.session_schema import decode
 from tests import made
 from tests.conftest import Site
-from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
+from tests.utils.relations.made import NEW, OLD, copy_of_references, result, write
 
 READERS = (
     ("history", "--format", "json"),

@@ -5,7 +5,7 @@ import pytest
 from acceptance import references
 from acceptance.references import ReferenceFault
 from acceptance.references.records import VALUE_COLUMNS
-from tests.utils.claims.made import copy_of_references, write
+from tests.utils.relations.made import copy_of_references, write
 
 EMPTY = {"value": "", "unit": ""}
 CURVE = {**EMPTY, "relation": "level", "left": "mine:new;np=2..8", "right": ""}

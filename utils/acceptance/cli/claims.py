@@ -5,21 +5,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from acceptance import guidelines, ledger, references
-from acceptance.claims import (
+from acceptance import ledger, references
+from acceptance.cli.arguments import Commands, add_command, add_database, add_format, add_verbs
+from acceptance.cli.output import emit
+from acceptance.core.text import bytes_text
+from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
+from acceptance.relations import claims, guidelines
+from acceptance.relations.claims import (
     BEYOND_MODEL,
     FAILS,
     HOLDS,
     NOT_MEASURED,
     WINDOW,
     ClaimResult,
-    report,
 )
-from acceptance.cli.arguments import Commands, add_command, add_database, add_format, add_verbs
-from acceptance.cli.output import emit
-from acceptance.core.text import bytes_text
-from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
-from acceptance.guidelines import Violation
+from acceptance.relations.guidelines import Violation
 from acceptance.rfm import configuration
 from acceptance.verdict import Status
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     """Print what became of claims; the exit status is 1 when one that must hold fails."""
     past = ledger.of(options.workspace, options.db)
     library = references.load(options.workspace.reference)
-    results = report.evaluate_database(
+    results = claims.evaluate_database(
         library,
         past,
         options.config_files,
@@ -71,16 +71,16 @@ def run(options: argparse.Namespace) -> int:
         {
             "state": lambda each: "FAILS" if each.fails_expected else each.state,
             "claim": lambda each: f"{each.claim.paper}, {each.claim.where}",
-            "what": report.what,
-            "left": lambda each: report.side(each, "left"),
-            "right": lambda each: report.side(each, "right"),
-            "published": report.published,
-            "ours": report.ours,
+            "what": claims.what,
+            "left": lambda each: claims.side(each, "left"),
+            "right": lambda each: claims.side(each, "right"),
+            "published": claims.published,
+            "ours": claims.ours,
             "pairs": lambda each: each.left and each.right and f"{each.held} of {each.compared}",
-            "note": report.note,
+            "note": claims.note,
         },
         [*([""] if shown else []), *_counted(results, options)],
-        report.as_data(results),
+        claims.as_data(results),
     )
     fails = any(result.fails_expected for result in results)
     return Status.FAILED if fails else Status.PASSED
@@ -118,8 +118,7 @@ def _guidelines(options: argparse.Namespace) -> int:
     """Print the findings; the exit status is 1 when one of them fails the session."""
     past = ledger.of(options.workspace, options.db)
     session = past.session(past.full_id(options.session) if options.session else None)
-    earlier = guidelines.earlier(past, session)
-    found, failing = guidelines.judge(session, configuration.load(options.config_files), earlier)
+    found, failing = guidelines.judge(past, session, configuration.load(options.config_files))
     facts = [
         ("session", session.uuid),
         ("findings", f"{len(found.findings)}, of which {len(failing)} fail"),
@@ -145,7 +144,7 @@ def _guidelines(options: argparse.Namespace) -> int:
         [*([""] if found.findings else []), *(f"{name:9}{text}" for name, text in facts)],
         {
             "session": session.uuid,
-            "earlier_sessions": len(earlier),
+            "earlier_sessions": len(guidelines.earlier(past, session)),
             **asdict(found),
             "failing": [finding.id for finding in failing],
         },

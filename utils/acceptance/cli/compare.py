@@ -14,9 +14,12 @@ from acceptance.cli.arguments import (
     read,
 )
 from acceptance.cli.output import Columns, emit
-from acceptance.comparison import (
+from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
+from acceptance.core.words import is_simulated
+from acceptance.regressions.history import Series
+from acceptance.relations import sides
+from acceptance.relations.comparison import (
     CHANCE,
-    FORMS,
     NIGHTS,
     Comparison,
     Row,
@@ -24,11 +27,8 @@ from acceptance.comparison import (
     Word,
     compare,
     percent,
-    sides,
 )
-from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
-from acceptance.core.words import is_simulated
-from acceptance.regressions.history import Series
+from acceptance.relations.sides import FORMS
 from acceptance.verdict import Status
 
 _EXAMPLES = """

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from acceptance import comparison, ledger
+from acceptance import ledger
 from acceptance.campaigns import conclusion, protocol
 from acceptance.cli.arguments import Commands, add_command, add_database, day_of
 from acceptance.cli.output import warn
@@ -15,6 +15,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import one_line, plural
 from acceptance.ledger import ResultsFault
+from acceptance.relations import sides
 from acceptance.report import Protocol, Selection, Source, write
 from acceptance.verdict import Status
 
@@ -82,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _side(text: str) -> str:
     """Return a side of a comparison; raises SideFault where it is none of the forms."""
-    return comparison.read(text).text
+    return sides.read(text).text
 
 
 def _source(

@@ -4,8 +4,9 @@
 of others. A run of a case is known by `place`: its session's number and its own in there.
 """
 
-from collections.abc import Collection
-from itertools import groupby
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -13,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.words import Direction
-from acceptance.ledger.ledger import Ledger
+from acceptance.ledger.ledger import Entry, Ledger
 from acceptance.ledger.rows import (
     CASE,
+    FIXTURE,
     NO_SERIES,
     REPEATED,
     SAMPLE,
@@ -28,6 +30,9 @@ from acceptance.ledger.samples import Floats, Ints
 ALL = 2**31 - 1
 #: By how much the number of a session counts in a place.
 SHIFT = 2**32
+
+#: Sessions whose rows are read at once.
+_AT_ONCE = 8
 
 _PLACE = f"number::BIGINT * {SHIFT} + run"
 _ROW = f"number::BIGINT * {SHIFT} + row"
@@ -97,11 +102,39 @@ class SampleColumns(NamedTuple):
     software: NDArray[np.object_]
 
 
-class PassedCase(NamedTuple):
-    """A case that passed, and its metrics: (metric, unit, value)."""
+class Run(NamedTuple):
+    """What became of a case in a session (UUID) that ended at a time, in s since the epoch.
 
-    case: int
-    metrics: list[tuple[str, str | None, float]]
+    `version` is that of the suite. `metrics` are (metric, unit, value); the value is None where
+    nothing can have measured it.
+    """
+
+    session: str
+    time: float
+    system: str
+    partition: str
+    environment: str
+    name: str
+    keys: dict[str, str]
+    suite: str
+    benchmark: str
+    result: str
+    version: str
+    metrics: list[tuple[str, str, float | None]]
+
+    @property
+    def where(self) -> str:
+        """Return `system:partition+environment`, as ReFrame writes it."""
+        return f"{self.system}:{self.partition}+{self.environment}"
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether the case passed; nothing else counts as success."""
+        return self.result == "pass"
+
+
+#: Tells by system, partition, suite and benchmark whether somebody asks for a case.
+Wanted = Callable[[str, str, str, str], bool]
 
 
 def places(ledger: Ledger, end: int, system: str | None) -> list[Place]:
@@ -180,27 +213,39 @@ def series(ledger: Ledger, end: int) -> list[SeriesRow]:
     ]
 
 
-def with_impossible(ledger: Ledger) -> set[int]:
-    """Return the numbers of the sessions that have values which are no measurement."""
-    found = ledger.rows(f"SELECT DISTINCT number FROM samples WHERE {_MEASURED} AND value IS NULL")
-    return {number for (number,) in found}
+def runs(ledger: Ledger, entries: Iterable[Entry], wanted: Wanted) -> Iterator[list[Run]]:
+    """Yield of each session the runs of the cases that are wanted, in the order of storing.
+
+    Fixtures are none; of a case that was run again each run is one.
+    """
+    rest = iter(entries)
+    while some := [*islice(rest, _AT_ONCE)]:
+        asked = {"id": np.array([entry.number for entry in some])}
+        of_some = f"kind <> {FIXTURE} AND number IN (SELECT id FROM asked)"
+        names = ledger.rows(
+            "SELECT DISTINCT case_id, system, partition, suite, benchmark FROM samples "
+            f"WHERE first >= {CASE} AND {of_some}",
+            asked=asked,
+        )
+        chosen = {"id": np.array([case for case, *name in names if wanted(*name)], np.int64)}
+        rows = ledger.rows(
+            f"SELECT number, run, {_NAME}, keys, suite, benchmark, result, software, "
+            f"metric, unit, value FROM samples WHERE {of_some} "
+            "AND case_id IN (SELECT id FROM chosen) ORDER BY number, row",
+            asked=asked, chosen=chosen,
+        )  # fmt: skip
+        found = {number: [*group] for number, group in groupby(rows, key=itemgetter(0))}
+        for entry in some:
+            of_session = groupby(found.get(entry.number, ()), key=itemgetter(1))
+            yield [_run(entry, [*group]) for _, group in of_session]
 
 
-def passed(
-    ledger: Ledger, cases: Collection[int], sessions: Collection[int]
-) -> dict[int, list[PassedCase]]:
-    """Return session -> each of these cases that passed in it, in the order of storing."""
-    rows = ledger.rows(
-        f"SELECT number, run, case_id, metric, unit, value FROM samples WHERE {_MEASURED} "
-        "AND value IS NOT NULL AND case_id IN (SELECT id FROM cases) "
-        "AND number IN (SELECT id FROM sessions) ORDER BY number, row",
-        cases={"id": np.array([*cases], np.int64)},
-        sessions={"id": np.array([*sessions], np.int64)},
-    )
-    found: dict[int, list[PassedCase]] = {}
-    for (number, _, case), some in groupby(rows, key=itemgetter(0, 1, 2)):
-        found.setdefault(number, []).append(PassedCase(case, [row[3:] for row in some]))
-    return found
+def _run(entry: Entry, rows: list[tuple[Any, ...]]) -> Run:
+    """Return a run of its rows, one a metric: what is of the case stands in the first one."""
+    *place, keys, suite, benchmark, result, software = rows[0][2:-3]
+    metrics = [(metric, unit or "", value) for *_, metric, unit, value in rows if metric]
+    told = (dict(json.loads(keys)), suite, benchmark, result, json.loads(software).get("suite", ""))
+    return Run._make((entry.uuid, entry.end, *place, *told, metrics))
 
 
 def runs_of(

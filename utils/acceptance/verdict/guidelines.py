@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
-from acceptance import guidelines
 from acceptance.core.extras import ExtrasFault
 from acceptance.ledger import ResultsFault
+from acceptance.relations import guidelines
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Verdict
 
@@ -17,8 +17,7 @@ def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
     known: dict[str, Any] = {"compared": 0, "single": 0, "skipped": {}, "findings": []}
     for session in evidence.sessions:
         try:
-            earlier = guidelines.earlier(evidence.past, session)
-            report, failing = guidelines.judge(session, evidence.site, earlier)
+            report, failing = guidelines.judge(evidence.past, session, evidence.site)
         except ResultsFault as err:
             verdict.fail("unreadable-database", str(err), str(evidence.past.results))
             continue

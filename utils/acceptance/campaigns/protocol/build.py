@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from acceptance import claims, ledger, references
+from acceptance import ledger, references
 from acceptance.campaigns import conclusion, nodes
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.protocol.conclusions import (
@@ -39,6 +39,7 @@ from acceptance.core.findings import CRITICAL, MAJOR, SHARED
 from acceptance.core.paths import Workspace
 from acceptance.fabric import view
 from acceptance.ledger import Case, ResultsFault, Session
+from acceptance.relations import claims
 from acceptance.rfm import configuration as site
 from acceptance.verdict import Status, Verdict
 
@@ -204,7 +205,7 @@ def _claims(
     """
     try:
         library = references.load(workspace.reference)
-        outcomes = claims.report.evaluate_database(
+        outcomes = claims.evaluate_database(
             library,
             ledger.of(workspace),
             config_files,
@@ -217,7 +218,7 @@ def _claims(
         return [{"state": "not measured", "reason": str(err), "expected": True}]
     return [
         claim
-        for claim in claims.report.as_data(outcomes)["claims"]
+        for claim in claims.as_data(outcomes)["claims"]
         if claim["state"] in (claims.HOLDS, claims.FAILS)
         or (claim["source"] == "site" and claim["expected"])
     ]

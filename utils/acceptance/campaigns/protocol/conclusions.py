@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from acceptance import claims
 from acceptance.campaigns.protocol.findings import (
     ProtocolFinding,
     make,
@@ -29,6 +28,7 @@ from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Metric, Session
 from acceptance.references import ReferenceFault
+from acceptance.relations import claims
 from acceptance.verdict import Nodes, Verdict, judge_nodes
 
 FORMAT = "interconnect acceptance protocol"

@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from acceptance.comparison import Comparison, Row, SideFault, Starts, Word, compare, read
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import PastSession, Series
+from acceptance.relations.comparison import Comparison, Row, Starts, Word, compare
+from acceptance.relations.sides import SideFault, read
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
     Axis,

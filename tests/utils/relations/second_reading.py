@@ -1,14 +1,14 @@
 """Claims read and evaluated a second time: by brute force, and with nothing of the project.
 
-What `acceptance.claims` says of made results is compared with what this says of them.
+What `acceptance.relations.claims` says of made results is compared with what this says of them.
 """
 
 import csv
 import itertools
 import math
 
-from acceptance.claims import FAILS, HOLDS, NOT_MEASURED
 from acceptance.core.paths import ROOT
+from acceptance.relations.claims import FAILS, HOLDS, NOT_MEASURED
 
 REFERENCE = ROOT / "reference"
 

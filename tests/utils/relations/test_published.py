@@ -4,14 +4,15 @@ from collections import Counter
 
 import pytest
 
-from acceptance import claims, references
-from acceptance.claims import FAILS, HOLDS
+from acceptance import references
 from acceptance.references import PARAMETERS, RELATIONS
+from acceptance.relations import claims
+from acceptance.relations.claims import FAILS, HOLDS
 from tests import stored as results
 from tests.made import Database
-from tests.utils.claims import favour
-from tests.utils.claims.made_world import SIZES, store, world
-from tests.utils.claims.second_reading import (
+from tests.utils.relations import favour
+from tests.utils.relations.made_world import SIZES, store, world
+from tests.utils.relations.second_reading import (
     REFERENCE,
     WORDS,
     expected,
@@ -35,7 +36,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def evaluated(made, library):
-    return claims.evaluate(library.claims, results.sessions(made[0]), library.tolerances)
+    return claims.evaluate(library.claims, results.runs(made[0]), library.tolerances)
 
 
 def test_every_claim_of_the_papers_comes_out_as_computed_by_brute_force(made, evaluated):
@@ -80,11 +81,11 @@ def test_the_pair_that_decides_gives_the_figure_that_is_shown(evaluated):
         if outcome.ours is None or outcome.points:
             continue
         sides = [
-            (None, None, side.benchmark, None, None, None, side.value, side.unit)
+            (None, None, side.series.benchmark, None, None, None, side.value, side.series.unit)
             for side in (outcome.left, outcome.right)
         ]
         assert outcome.ours.value == pytest.approx(expected_figure(row, *sides)), row
-        unit = outcome.left.unit
+        unit = outcome.left.series.unit
         assert (outcome.state == HOLDS) == is_as_claimed(row, outcome.ours.value, unit), row
         shown += 1
     assert shown > len(evaluated) / 2
@@ -116,7 +117,7 @@ def test_every_claim_of_the_papers_can_hold_and_can_fail(tmp_path, library):
     for row in rows():
         for holds in (True, False):
             database.add(favour.cases(row, holds=holds))
-    sessions = list(results.sessions(database.path))[::-1]
+    sessions = list(results.runs(database.path))[::-1]
     assert len(sessions) == 2 * len(library.claims)
     wrong = []
     for number, claim in enumerate(library.claims):

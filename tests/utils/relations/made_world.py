@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from acceptance.references import PARAMETERS
 from tests.made import Case, Database
-from tests.utils.claims.second_reading import (
+from tests.utils.relations.second_reading import (
     LESS_IS_BETTER,
     REFERENCE,
     parts,

@@ -2,42 +2,43 @@
 
 import json
 import math
+import re
 from dataclasses import asdict
 
 import pytest
 
-from acceptance import guidelines
-from acceptance.guidelines.evaluate import _RULES, FLOOR, FLOOR_SINGLE, evaluate
-from acceptance.guidelines.sweeps import collect, deviation, jumps, roughness
-from acceptance.ledger import Case, Metric, Session
+from acceptance.ledger import reading
+from acceptance.ledger.reading import Run
+from acceptance.relations import guidelines
+from acceptance.relations.guidelines import _RULES, FLOOR, FLOOR_SINGLE, evaluate
+from acceptance.relations.sweeps import collect, deviation, jumps, roughness
 from acceptance.rfm import configuration as site
 from acceptance.suites import imb, osu
 from tests.made import Case as MadeCase
 from tests.made import Database
+from tests.stored import opened
 
 SIZES = [2**n for n in range(0, 13)]
 
 
-def case(benchmark, times, *, np=2, unit="us", result="pass", stem="time", **changes):
-    """Make a case of `imb.Bcast` and the like: `times` has message size -> value."""
+KEYS = {"np": "2", "nodes": "1", "placement": "intra-node", "intranode": "shared"}
+
+
+def case(benchmark, times, *, np=2, unit="us", stem="time", name="", **changes):
+    """Make a run of `imb.Bcast` and the like: `times` has message size -> value."""
     suite = benchmark.partition(".")[0]
-    keys = {"np": str(np), "nodes": "1", "placement": "intra-node", "intranode": "shared"}
-    fields = {
-        "name": f"{benchmark} {np}", "system": "local", "partition": "default",
-        "environment": "wheels", "filename": f"{suite}.py", "suite": suite, "run_index": 0,
-        "result": result, "fail_phase": "", "fail_reason": "", "nodes": ("n1",), "fixture": False,
-        "benchmark": benchmark, "keys": keys, "declared": {}, "findings": (),
-        "provenance": {"suite": "IMB 2021.11" if suite == "imb" else "OSU 7.4"},
-        "metrics": tuple(
-            Metric(f"{stem}_{size}", value, unit, None, None, None, "", True)
-            for size, value in times.items()
-        ),
-    }  # fmt: skip
-    return Case(**{**fields, **changes})
+    run = Run(
+        session="", time=1.7e9 + 60, system="local", partition="default", environment="wheels",
+        name=f"{benchmark} {np}{name}", keys={**KEYS, "np": str(np)}, suite=suite,
+        benchmark=benchmark, result="pass",
+        version="IMB 2021.11" if suite == "imb" else "OSU 7.4",
+        metrics=[(f"{stem}_{size}", unit, value) for size, value in times.items()],
+    )  # fmt: skip
+    return run._replace(**changes)
 
 
 def session(*cases, uuid="s1"):
-    return Session(uuid, 1.7e9, 1.7e9 + 60, "host", "", "", 0, cases)
+    return [case._replace(session=uuid) for case in cases]
 
 
 def part(suite, operation, np):
@@ -69,34 +70,33 @@ def of_kind(report, text):
 @pytest.mark.parametrize("suite", ["imb", "osu"])
 @pytest.mark.parametrize("guideline", _RULES, ids=str)
 def test_a_guideline_is_violated_and_kept(guideline, suite, np):
+    operation, *others = re.findall(r"\w+", guideline)
     rooted = ("Bcast", "Reduce", "Gather", "Scatter")
     # OMB's averages: the second operation starts after at most np times the average of the first.
-    first = (
-        np if suite == "osu" and len(guideline.right) == 2 and guideline.right[0] in rooted else 1
-    )
-    right = sum([1.0 * first, 2.0][: len(guideline.right)])
+    first = np if suite == "osu" and len(others) == 2 and others[0] in rooted else 1
+    right = sum([1.0 * first, 2.0][: len(others)])
 
     def measured(factor):
-        cases = [collective(suite, guideline.left, np, flat(factor * right))]
-        for level, operation in zip((1.0, 2.0), guideline.right, strict=False):
-            cases.append(collective(suite, operation, np, flat(level)))
+        cases = [collective(suite, operation, np, flat(factor * right))]
+        for level, other in zip((1.0, 2.0), others, strict=False):
+            cases.append(collective(suite, other, np, flat(level)))
         return evaluate(session(*cases))
 
-    (finding,) = of_kind(measured(3), str(guideline))
+    (finding,) = of_kind(measured(3), guideline)
     assert finding.factor == pytest.approx(3)
     assert finding.right_value == pytest.approx(right * (1 + finding.worst / 1e6))
     assert (finding.suite, finding.np, finding.unit) == (suite, np, "us")
     assert len(finding.sizes) > 3
-    for term, operation in zip((finding.left, *finding.right), guideline.operations, strict=True):
-        assert term.message_size * part(suite, operation, np) == finding.worst
+    for term, name in zip((finding.left, *finding.right), (operation, *others), strict=True):
+        assert term.message_size * part(suite, name, np) == finding.worst
         assert term.metric == f"time_{term.message_size}"
-    assert not of_kind(measured(0.999), str(guideline))
-    assert not of_kind(measured(FLOOR - 0.001), str(guideline))
-    assert of_kind(measured(FLOOR + 0.001), str(guideline))
+    assert not of_kind(measured(0.999), guideline)
+    assert not of_kind(measured(FLOOR - 0.001), guideline)
+    assert of_kind(measured(FLOOR + 0.001), guideline)
 
 
 def test_the_nine_guidelines_of_the_paper_are_there():
-    assert [str(guideline) for guideline in _RULES] == [
+    assert list(_RULES) == [
         "Allreduce <= Reduce + Bcast",
         "Allreduce <= Reduce_scatter + Allgather",
         "Allgather <= Gather + Bcast",
@@ -224,7 +224,10 @@ def test_repetitions_that_differ_widen_the_tolerance():
     allreduce = case("imb.Allreduce", dict.fromkeys(SIZES[2:], 1.0))
 
     def repeated(*levels):
-        cases = [case("imb.Reduce", dict.fromkeys(SIZES[2:], level)) for level in levels]
+        cases = [
+            case("imb.Reduce", dict.fromkeys(SIZES[2:], level), name=f" %repeat={number}")
+            for number, level in enumerate(levels)
+        ]
         return of_kind(evaluate(session(allreduce, *cases)), "Reduce <= Allreduce")
 
     # The median counts, and 1.4826 times the median deviation from it is the spread.
@@ -373,27 +376,29 @@ def test_repetitions_in_a_session_count_as_their_median():
     values = {256: 3.0, 512: 3.0}
     reduce, allreduce = pair(values)
     calm = pair({})[0]
-    assert of_kind(evaluate(session(reduce, calm, calm, allreduce)), "Reduce <= Allreduce") == []
-    (finding,) = of_kind(evaluate(session(reduce, reduce, calm, allreduce)), "Reduce <= Allreduce")
+
+    def repeated(*cases):
+        named = [each._replace(name=f"Reduce {number}") for number, each in enumerate(cases)]
+        return of_kind(evaluate(session(*named, allreduce)), "Reduce <= Allreduce")
+
+    assert repeated(reduce, calm, calm) == []
+    (finding,) = repeated(reduce, reduce, calm)
     assert finding.left_value == 3.0
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"result": "fail", "metrics": ()}, "imb.Allreduce failed"),
+        ({"result": "fail", "metrics": []}, "imb.Allreduce failed"),
         ({"result": "fail"}, "imb.Allreduce failed"),
-        ({"result": "fail_deps", "metrics": ()}, "imb.Allreduce was not run"),
+        ({"result": "fail_deps", "metrics": []}, "imb.Allreduce was not run"),
         ({"environment": "other"}, "imb.Allreduce was not measured"),
         ({"partition": "other"}, "imb.Allreduce was not measured"),
-        ({"fixture": True}, "imb.Allreduce was not measured"),
-        ({"run_index": 1}, "imb.Allreduce was not measured"),
     ],
 )
 def test_a_side_that_is_missing_or_failed_is_not_compared(changes, reason):
     reduce, allreduce = pair(5.0)
-    other = Case(**{**vars(allreduce), **changes})
-    report = evaluate(session(reduce, other))
+    report = evaluate(session(reduce, allreduce._replace(**changes)))
     assert of_kind(report, "Reduce <= Allreduce") == []
     assert report.skipped[reason] == 2  # Allreduce <= Reduce + Bcast wants it, too
     assert not [finding for finding in report.findings if "<=" in finding.guideline]
@@ -401,9 +406,8 @@ def test_a_side_that_is_missing_or_failed_is_not_compared(changes, reason):
 
 def test_a_repetition_does_not_undo_a_failure():
     reduce, allreduce = pair(5.0)
-    failed = Case(**{**vars(allreduce), "result": "fail", "metrics": ()})
-    again = Case(**{**vars(allreduce), "run_index": 1})
-    report = evaluate(session(reduce, failed, again))
+    failed = allreduce._replace(result="fail", metrics=[])
+    report = evaluate(session(reduce, failed, allreduce))
     assert of_kind(report, "Reduce <= Allreduce") == []
     assert report.skipped["imb.Allreduce failed"] == 2
 
@@ -411,22 +415,56 @@ def test_a_repetition_does_not_undo_a_failure():
 @pytest.mark.parametrize("key", ["np", "nodes", "placement", "intranode"])
 def test_other_ranks_or_places_are_not_compared(key):
     reduce, allreduce = pair(5.0)
-    other = Case(**{**vars(allreduce), "keys": {**allreduce.keys, key: "3"}})
+    other = allreduce._replace(keys={**allreduce.keys, key: "3"})
     assert of_kind(evaluate(session(reduce, other)), "Reduce <= Allreduce") == []
 
 
+def stored(path, *cases):
+    """Return the runs of a session that ReFrame has stored: those cases, changed so."""
+    made = [
+        MadeCase(
+            name=each.name,
+            metrics={name: (value, unit) for name, unit, value in each.metrics},
+            keys=each.keys,
+            benchmark=each.benchmark,
+            suite=each.suite,
+            **changes,
+        )
+        for each, changes in cases
+    ]
+    Database(path).add(made)
+    past = opened(path)
+    (runs,) = reading.runs(past, past.entries, lambda *_: True)
+    return runs
+
+
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, True])
-def test_a_value_that_is_no_measurement_is_not_compared(value):
+def test_a_value_that_is_no_measurement_is_not_compared(value, tmp_path):
     reduce, allreduce = pair(5.0)
-    metrics = tuple(
-        Metric(**{**vars(metric), "value": value}) if metric.name == "time_256" else metric
-        for metric in allreduce.metrics
-    )
-    report = evaluate(session(reduce, Case(**{**vars(allreduce), "metrics": metrics})))
+    metrics = [
+        (name, unit, value if name == "time_256" else each)
+        for name, unit, each in allreduce.metrics
+    ]
+    runs = stored(tmp_path / "db", (reduce, {}), (allreduce._replace(metrics=metrics), {}))
+    report = evaluate(runs)
     first, second = of_kind(report, "Reduce <= Allreduce")
     assert first.largest == 128
     assert second.smallest == 512
     assert report.skipped["imb.Allreduce has a value that is no measurement"] >= 1
+
+
+def test_only_the_first_run_of_a_case_counts_and_no_fixture(tmp_path):
+    reduce, allreduce = pair(5.0)
+    runs = stored(tmp_path / "db", (reduce, {}), (allreduce, {"fixture": True}))
+    report = evaluate(runs)
+    assert report.skipped["imb.Allreduce was not measured"] == 2
+    slow, _ = pair(25.0)
+    cases = (slow, {"run_index": 1}), (reduce, {}), (allreduce, {})
+    (finding,) = of_kind(evaluate(stored(tmp_path / "more", *cases)), "Reduce <= Allreduce")
+    assert finding.left_value == 5.0
+    cases = (allreduce, {"run_index": 1}), (reduce, {}), (allreduce, {"result": "fail"})
+    report = evaluate(stored(tmp_path / "failed", *cases))
+    assert report.skipped["imb.Allreduce failed"] == 2
 
 
 def test_different_units_are_not_compared():
@@ -445,12 +483,7 @@ def test_a_case_without_ranks_is_counted():
 
 def test_a_session_without_sweeps_has_nothing_to_say():
     hpcc = case("hpcc.all", {64: 9.0, 128: 1.0})
-    barrier = Case(
-        **{
-            **vars(case("imb.Barrier", {})),
-            "metrics": (Metric("time", 1.0, "us", None, None, None, "", True),),
-        }
-    )
+    barrier = case("imb.Barrier", {}, metrics=[("time", "us", 1.0)])
     bandwidth = case("imb.Uniband", {64: 9.0, 128: 1.0}, unit="MB/s", stem="bandwidth")
     for cases in ((), (hpcc,), (barrier,), (bandwidth,)):
         assert evaluate(session(*cases)) == guidelines.Report()
@@ -508,8 +541,8 @@ def test_benchmarks_with_keys_of_their_own_are_sweeps_of_their_own():
         case("osu.multi_lat", {1: 1.0, 2: 1.0}, stem="latency", keys={**keys, "pairs": "1"}),
         case("osu.latency", {1: 1.0, 2: 1.0}, stem="latency", keys=keys),
     ]
-    first, second = collect(session(*cases)).sweeps
-    assert first.group == second.group
+    first, second = collect(session(*cases))[0]
+    assert first[:3] == second[:3]
     assert (first.own, second.own) == ((("pairs", "1"),), ())
 
 
@@ -646,13 +679,28 @@ def test_the_command_refuses_in_one_line(made, tmp_path):
         assert result.errors.count("\n") == 1
 
 
-def test_only_the_partition_that_asks_fails():
-    measured = session(*pair(5.0))
+def test_only_the_partition_that_asks_fails(tmp_path):
+    stored(
+        tmp_path / "db",
+        *((each, {"system": "local", "partition": "default"}) for each in pair(5.0)),
+    )
+    past = opened(tmp_path / "db")
+    measured = past.session()
     systems = ({"name": "local", "partitions": [{"name": "default"}]},)
-    report, failing = guidelines.judge(measured, site.Site(systems, ()))
+    report, failing = guidelines.judge(past, measured, site.Site(systems, ()))
     assert (len(report.findings), failing) == (1, ())
     extras = {"extras": {"guidelines": "fail"}}
     for name, count in (("default", 1), ("other", 0)):
         systems = ({"name": "local", "partitions": [{"name": name, **extras}]},)
-        _, failing = guidelines.judge(measured, site.Site(systems, ()))
+        _, failing = guidelines.judge(past, measured, site.Site(systems, ()))
         assert len(failing) == count
+
+
+def test_sessions_are_judged_by_their_rows(made, monkeypatch):
+    past = opened(made.database)
+    session = past.session()
+    monkeypatch.setattr("acceptance.ledger.ledger.decode", None)
+    report, failing = guidelines.judge(past, session, site.Site((), ()))
+    (finding,) = report.findings
+    assert (finding.seen, finding.sessions, failing) == (0, 3, ())
+    assert [entry.number for entry in guidelines.earlier(past, session)] == [3, 2, 1]

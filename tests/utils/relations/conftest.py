@@ -2,11 +2,12 @@
 
 import pytest
 
-from acceptance import claims, references
+from acceptance import references
+from acceptance.relations import claims
 from tests import stored as results
 from tests.made import Database
-from tests.utils.claims.made import copy_of_references, write
-from tests.utils.claims.made_world import DAY, NOW
+from tests.utils.relations.made import copy_of_references, write
+from tests.utils.relations.made_world import DAY, NOW
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def judge(folder, tmp_path):
                 [case for when, case in cases if when == day], start=NOW + DAY * day, uuid=f"u{day}"
             )
         own = [claim for claim in found.claims if claim.source == "site"]
-        (outcome,) = claims.evaluate(own, results.sessions(path), found.tolerances, **options)
+        (outcome,) = claims.evaluate(own, results.runs(path), found.tolerances, **options)
         return outcome
 
     return evaluate

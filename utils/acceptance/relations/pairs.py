@@ -7,13 +7,13 @@ relations in "A claim".
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 from acceptance import suites
-from acceptance.claims.results import FOLLOWING, Measurements, Places, Value, is_of
 from acceptance.core.words import UNITS, Direction
 from acceptance.references import RELATIONS, SIZES, Claim, Side, agrees
+from acceptance.relations.results import FOLLOWING, Places, Result, Series, best, grouped, is_of
 
 #: Relations that a figure fulfils only by more than nothing.
 STRICT = ("better", "best", "slightly-better", "differs", "peak", "step")
@@ -25,11 +25,11 @@ Better = Direction | Literal["nearer to 1"]
 
 
 class Incomparable(ValueError):
-    """Two results of which no figure can be made; `kind` is the reason in short."""
+    """Nothing can be compared, or no figure be made: why, in two or three words and in full."""
 
-    def __init__(self, kind: str, message: str) -> None:
-        self.kind = kind
-        super().__init__(message)
+    def __init__(self, reason: str, detail: str) -> None:
+        self.reason, self.detail = reason, detail
+        super().__init__(detail)
 
 
 def better(benchmark: str, unit: str) -> Better | None:
@@ -61,8 +61,7 @@ def times_as_good(left: float, right: float, measured: str, way: Better | None) 
     raise Incomparable("no direction", f"no result in {measured!r} is better than another")
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """What a pair of results gives, in the unit of the claim: `%`, `x`, ... or of the results."""
 
     value: float
@@ -101,25 +100,13 @@ def figure(
     return Figure(left - right, unit)
 
 
-@dataclass(frozen=True)
-class Leeway:
-    """How far a figure may lie from a claim: percentage points, else a fraction of its value."""
+def margin(relation: str, figure: Figure, value: tuple[float, ...], within: float) -> float:
+    """Return by how much a figure is as claimed, in the unit of the figure; negative: it is not.
 
-    within: float
-    points: bool
-
-    def of(self, value: float) -> float:
-        """Return the leeway of a claimed value, in its unit: of a gain at most half of it."""
-        return min(self.within, abs(value) / 2) if self.points else self.within * abs(value)
-
-
-#: No leeway at all: a bound that a site wrote into a contract means what it says.
-EXACT = Leeway(0.0, points=True)
-
-
-def margin(relation: str, figure: Figure, value: tuple[float, ...], leeway: Leeway) -> float:
-    """Return by how much a figure is as claimed, in the unit of the figure; negative: it is not."""
-    ours, within = figure.value, leeway.within
+    `within` is the leeway of a claimed value: percentage points, but of a gain at most half of it,
+    else a fraction of the value.
+    """
+    ours = figure.value
     if relation in ("better", "best"):
         return ours
     if relation == "slightly-better":
@@ -129,7 +116,9 @@ def margin(relation: str, figure: Figure, value: tuple[float, ...], leeway: Leew
     if relation in ("similar", "differs"):
         most = 1 + within if figure.unit == "x" else within
         return most - ours if relation == "similar" else ours - most
-    low, high = value[0] - leeway.of(value[0]), value[-1] + leeway.of(value[-1])
+    percent = figure.unit == "%"
+    leeways = [min(within, abs(end) / 2) if percent else within * abs(end) for end in value]
+    low, high = value[0] - leeways[0], value[-1] + leeways[-1]
     if relation == ">=":
         return ours - low
     if relation == "<=":
@@ -165,12 +154,11 @@ def deciding(relation: str, value: tuple[float, ...], judged: Sequence[tuple[flo
 SAME_KEYS = ("np", "message_size", "pattern")
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """The two results that a claim compares."""
 
-    left: Value
-    right: Value
+    left: Result
+    right: Result
 
     @property
     def older(self) -> float:
@@ -182,42 +170,41 @@ class Pair:
         """Return the time of the newer result, in s since the epoch."""
         return max(self.left.time, self.right.time)
 
-    @property
-    def point(self) -> tuple[object, ...]:
-        """Return what is compared here, whenever it was measured."""
-        return self.left.point, self.right.point
+    def both(self, name: str) -> tuple[Any, Any]:
+        """Return what the series of the two results are by this name."""
+        return getattr(self.left.series, name), getattr(self.right.series, name)
 
     def differing(self, varied: Collection[str]) -> list[str]:
         """Return the keys of `FOLLOWING` that differ though the sides, but for `varied`, agree."""
         free = {*varied, "nodes"} if "np" in varied else varied
-        return [
-            key
-            for key in FOLLOWING
-            if key not in free and self.left.keys.get(key) != self.right.keys.get(key)
-        ]
+        left, right = (result.series.keys for result in self)
+        return [key for key in FOLLOWING if key not in free and left.get(key) != right.get(key)]
 
 
 @dataclass
 class SideResults:
-    """What fits a side of a claim: series, and the times of cases that failed."""
+    """What fits a side of a claim: the series that have a value, and the times of failed cases.
 
-    series: list[Measurements] = field(default_factory=list)
+    `impossible` counts the values that none can have measured.
+    """
+
+    series: list[Series] = field(default_factory=list)
     failed: list[float] = field(default_factory=list)
-
-    @property
-    def measured(self) -> list[Measurements]:
-        """Return the series that have a value."""
-        return [series for series in self.series if series.results]
-
-    @property
-    def impossible(self) -> int:
-        """Count the values that none can have measured."""
-        return sum(len(series.impossible) for series in self.series)
+    impossible: int = 0
 
     @property
     def sessions(self) -> int:
         """Count the sessions that have a value."""
-        return len({session for series in self.series for _, session, _ in series.results})
+        return len({result.session for series in self.series for result in series.results})
+
+    @property
+    def lack(self) -> str:
+        """Return why there is no value; empty where there is one."""
+        if self.series:
+            return ""
+        if self.impossible:
+            return "zero"
+        return "only failed cases" if self.failed else "no result"
 
 
 def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -> SideResults:
@@ -225,8 +212,8 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
 
     A side without a partition takes every one of its system but that of the other side.
     """
-    results = SideResults()
-    benchmark, metric, stated = claim.stated(side)
+    fitting = SideResults()
+    name, metric, stated = claim.stated(side)
     word = stated.pop("sizes", None)
     low, high = SIZES[word or "all"]
     for (system, partition), place in places.items():
@@ -234,25 +221,26 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
             continue
         if not side.partition and other and (system, partition) == (other.system, other.partition):
             continue
-        for time, name, keys in place.failed:
+        for results in (found for benchmark, found in place.items() if is_of(benchmark, name)):
             # A case that failed early does not know all of its keys.
-            if is_of(name, benchmark) and all(
-                agrees(value, keys.get(key, value)) for key, value in stated.items()
-            ):
-                results.failed.append(time)
-        groups = (group for name, group in place.of_benchmark.items() if is_of(name, benchmark))
-        for series in (series for group in groups for series in group):
-            if metric not in ("", series.stem):
-                continue
-            size = series.keys.get("message_size")
-            if all(agrees(value, series.stated.get(key)) for key, value in stated.items()) and (
-                word is None if size is None else low <= int(size) <= high
-            ):
-                results.series.append(series)
-    return results
+            fitting.failed += [
+                time
+                for time, keys in results.failed
+                if all(agrees(value, keys.get(key, value)) for key, value in stated.items())
+            ]
+            for series in results.series.values():
+                size = series.keys.get("message_size")
+                if (
+                    metric in ("", series.stem)
+                    and all(agrees(text, series.stated.get(key)) for key, text in stated.items())
+                    and (word is None if size is None else low <= int(size) <= high)
+                ):
+                    fitting.impossible += series.impossible
+                    fitting.series += [series] if series.results else []
+    return fitting
 
 
-def _bucket(series: Measurements, varied: Collection[str]) -> tuple[str | None, ...]:
+def _bucket(series: Series, varied: Collection[str]) -> tuple[str | None, ...]:
     """Return what two results must have in common, whether they have it or not."""
     return (
         None if "benchmark" in varied else series.benchmark,
@@ -262,12 +250,10 @@ def _bucket(series: Measurements, varied: Collection[str]) -> tuple[str | None, 
 
 
 def matching(
-    left: Iterable[Measurements], right: Iterable[Measurements], varied: Collection[str]
-) -> Iterator[tuple[Measurements, Measurements]]:
+    left: Iterable[Series], right: Iterable[Series], varied: Collection[str]
+) -> Iterator[tuple[Series, Series]]:
     """Yield the series that differ in nothing but `varied`, the keys of single sides."""
-    buckets: dict[tuple[str | None, ...], list[Measurements]] = {}
-    for series in right:
-        buckets.setdefault(_bucket(series, varied), []).append(series)
+    buckets = grouped(right, lambda series: _bucket(series, varied))
     free = {*varied, *FOLLOWING}
     for series in left:
         for other in buckets.get(_bucket(series, varied), ()):
@@ -276,14 +262,14 @@ def matching(
                 yield series, other
 
 
-def newest_pair(left: Measurements, right: Measurements, window: float) -> Pair | None:
+def newest_pair(left: Series, right: Series, window: float) -> Pair | None:
     """Return the newest two results that are at most `window` seconds apart."""
     first = second = 0
     while first < len(left.results) and second < len(right.results):
-        apart = left.results[first][0] - right.results[second][0]
-        if abs(apart) <= window:
-            return Pair(left.at(first), right.at(second))
-        if apart > 0:
+        pair = Pair(left.results[first], right.results[second])
+        if pair.newer - pair.older <= window:
+            return pair
+        if pair.left.time > pair.right.time:
             first += 1
         else:
             second += 1
@@ -298,15 +284,11 @@ def choose(pairs: Sequence[Pair], window: float, varied: Collection[str]) -> lis
     counts, then the same number of nodes, then what is newer.
     """
     last = max(pair.newer for pair in pairs)
-    environments: dict[tuple[str, str], dict[tuple[str, str], list[Pair]]] = {}
-    for pair in pairs:
-        if pair.older >= last - window:
-            partitions = pair.left.partition, pair.right.partition
-            both = pair.left.environment, pair.right.environment
-            environments.setdefault(partitions, {}).setdefault(both, []).append(pair)
-    chosen: dict[object, Pair] = {}
-    for groups in environments.values():
-        best = max(
+    recent = [pair for pair in pairs if pair.older >= last - window]
+    chosen: list[Pair] = []
+    for of_partitions in grouped(recent, lambda pair: pair.both("partition")).values():
+        groups = grouped(of_partitions, lambda pair: pair.both("environment"))
+        both = max(
             sorted(groups),
             key=lambda both: (
                 both[0] == both[1],
@@ -314,38 +296,37 @@ def choose(pairs: Sequence[Pair], window: float, varied: Collection[str]) -> lis
                 len(groups[both]),
             ),
         )
-        for pair in groups[best]:
-            other = chosen.get(pair.point)
-            if other is None or _rank(pair, varied) > _rank(other, varied):
-                chosen[pair.point] = pair
-    return list(chosen.values())
+        chosen += groups[both]
+    points = best(chosen, lambda pair: pair.both("point"), lambda pair: _rank(pair, varied))
+    return list(points.values())
 
 
-def quotient(pair: Pair) -> Measurements:
+def quotient(pair: Pair) -> Series:
     """Return how many times as good left is as right, as a result in the unit `x`.
 
     Raises Incomparable for two units, and where neither direction is the better one.
     """
-    left, right = pair.left, pair.right
+    left, right = (result.series for result in pair)
     if left.unit != right.unit:
         raise Incomparable("different units", f"{left.unit!r} over {right.unit!r}")
     way = better(left.benchmark, left.unit)
-    factor = times_as_good(left.value, right.value, left.unit, way)
-    both = {left.environment: None, right.environment: None}
-    return Measurements(
-        f"{left.partition} / {right.partition}",
-        " / ".join(both),
-        left.benchmark,
-        left.stem,
-        {**right.keys, **left.keys},
-        "x",
-        left.metric,
-        [(pair.older, left.session, factor)],
-        parts=(left, right),
+    factor = times_as_good(pair.left.value, pair.right.value, left.unit, way)
+    made = replace(
+        left,
+        partition=f"{left.partition} / {right.partition}",
+        environment=" / ".join(dict.fromkeys((left.environment, right.environment))),
+        keys={**right.keys, **left.keys},
+        unit="x",
+        results=[],
+        parts=(*pair,),
     )
+    made.add(pair.older, pair.left.session, factor)
+    return made
 
 
 def _rank(pair: Pair, varied: Collection[str]) -> tuple[float, ...]:
-    order = min(pair.left.order, pair.right.order)
-    nodes = -sum(int(value.keys.get("nodes", "0")) for value in (pair.left, pair.right))
+    keys = [result.series.keys for result in pair]
+    orders = (each.get("order", "") for each in keys)
+    order = min(int(text) if text.isdecimal() else 0 for text in orders)
+    nodes = -sum(int(each.get("nodes", "0")) for each in keys)
     return order, "nodes" not in pair.differing(varied), nodes, pair.older, pair.newer

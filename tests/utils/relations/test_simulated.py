@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.claims import BEYOND_MODEL, FAILS, HOLDS, NOT_MEASURED
+from acceptance.relations.claims import BEYOND_MODEL, FAILS, HOLDS, NOT_MEASURED
 from tests.conftest import Site
 from tests.made import Case, Database
 

@@ -5,7 +5,7 @@ import shutil
 
 from acceptance.references.records import CLAIM_COLUMNS
 from tests.made import Case
-from tests.utils.claims.second_reading import REFERENCE
+from tests.utils.relations.second_reading import REFERENCE
 
 OLD, NEW = "mine:old", "mine:new"
 ROW = {

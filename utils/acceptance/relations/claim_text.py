@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acceptance.claims.pairs import Pair, SideResults
-from acceptance.claims.results import FOLLOWING, Value
 from acceptance.references import PARAMETERS, Claim, Side, write_parameters
+from acceptance.relations.pairs import Pair, SideResults
+from acceptance.relations.results import FOLLOWING, Result
 
 
 def missing(claim: Claim, lacks: dict[str, str]) -> str:
@@ -35,15 +35,16 @@ def disagreement(left: SideResults, right: SideResults, varied: Collection[str])
     for key in PARAMETERS:
         if key in varied or key in FOLLOWING:
             continue
-        values = [
-            {series.keys[key] for series in side.measured if key in series.keys}
+        first, second = (
+            {series.keys[key] for series in side.series if key in series.keys}
             for side in (left, right)
-        ]
-        if all(values) and not values[0] & values[1]:
-            texts = [
-                ",".join(sorted(words, key=lambda text: (len(text), text))) for words in values
-            ]
-            differ.append(f"{key} ({texts[0]} against {texts[1]})")
+        )
+        if first and second and not first & second:
+            texts = (
+                ",".join(sorted(words, key=lambda text: (len(text), text)))
+                for words in (first, second)
+            )
+            differ.append(f"{key} ({' against '.join(texts)})")
     what = ", ".join(differ) or "all of their keys at once"
     return f"no two results of the sides agree in {what}"
 
@@ -57,13 +58,13 @@ def several(
             f"{left.sessions} sessions match on the left, {right.sessions} on the right: the "
             f"newest passing pair within {window:g} days was taken"
         )
-    used = {value.environment for pair in compared for value in (pair.left, pair.right)}
-    measured = {series.environment for side in (left, right) for series in side.measured}
+    used = {result.series.environment for pair in compared for result in pair}
+    measured = {series.environment for side in (left, right) for series in side.series}
     if others := sorted(measured - used):
         yield f"also measured with {', '.join(others)}"
 
 
-def left_out(sides: Mapping[str, SideResults], left: Value, right: Value) -> Iterator[str]:
+def left_out(sides: Mapping[str, SideResults], left: Result, right: Result) -> Iterator[str]:
     """Say how many cases failed since, and how many values nothing can have measured."""
     newer = sum(
         time >= (left if name.startswith("left") else right).time
@@ -76,29 +77,31 @@ def left_out(sides: Mapping[str, SideResults], left: Value, right: Value) -> Ite
         yield f"{zeros} {'value' if zeros == 1 else 'values'} not above zero left out"
 
 
-def curve(points: Sequence[Value], along: str) -> str:
+def curve(points: Sequence[Result], along: str) -> str:
     """Return the points of a curve: `np 2, 4, 8: 1.5, 1.7, 2 us`."""
-    places = ", ".join(value.keys[along] for value in points)
-    return (
-        f"{along} {places}: {', '.join(f'{value.value:.4g}' for value in points)} {points[0].unit}"
+    places = ", ".join(result.series.keys[along] for result in points)
+    values = ", ".join(f"{result.value:.4g}" for result in points)
+    return f"{along} {places}: {values} {points[0].series.unit}"
+
+
+def quotient(result: Result) -> str:
+    """Return what a quotient is made of: `mine:new 5 us / mine:old 10 us`."""
+    return " / ".join(
+        f"{part.series.partition} {part.value:.4g} {part.series.unit}"
+        for part in result.series.parts
     )
 
 
-def quotient(value: Value) -> str:
-    """Return what a quotient is made of: `mine:new 5 us / mine:old 10 us`."""
-    return " / ".join(f"{part.partition} {part.value:.4g} {part.unit}" for part in value.parts)
-
-
-def group(points: Sequence[Value]) -> str:
+def group(points: Sequence[Result]) -> str:
     """Return the quotients of several machines: `saini2006:nec-sx8 1.2, ...`."""
-    ordered = sorted(points, key=lambda value: value.partition)
-    return ", ".join(f"{value.partition} {value.value:.4g}" for value in ordered)
+    values = {result.series.partition: result.value for result in points}
+    return ", ".join(f"{partition} {value:.4g}" for partition, value in sorted(values.items()))
 
 
 def differing(pair: Pair, varied: Collection[str]) -> Iterator[str]:
     """Say in what the two results differ that the claim does not speak of."""
-    if pair.left.environment != pair.right.environment and "environment" not in varied:
-        yield f"environments {pair.left.environment} against {pair.right.environment}"
+    left, right = (result.series for result in pair)
+    if left.environment != right.environment and "environment" not in varied:
+        yield f"environments {left.environment} against {right.environment}"
     for key in pair.differing(varied):
-        sides = [value.keys.get(key, "?") for value in (pair.left, pair.right)]
-        yield f"{key} {sides[0]} against {sides[1]}"
+        yield f"{key} {left.keys.get(key, '?')} against {right.keys.get(key, '?')}"

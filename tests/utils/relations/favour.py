@@ -1,7 +1,7 @@
 """Made results of which a claim holds, and of which it fails."""
 
 from tests.made import Case
-from tests.utils.claims.made_world import (
+from tests.utils.relations.made_world import (
     MACHINES,
     SIZES,
     completed,
@@ -9,7 +9,7 @@ from tests.utils.claims.made_world import (
     names_of,
     singles,
 )
-from tests.utils.claims.second_reading import (
+from tests.utils.relations.second_reading import (
     CURVES,
     LESS_IS_BETTER,
     parts,

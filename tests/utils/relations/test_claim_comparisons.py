@@ -2,9 +2,9 @@
 
 import pytest
 
-from acceptance.claims import FAILS, HOLDS, NOT_MEASURED
 from acceptance.references import RELATIONS
-from tests.utils.claims.made import NEW, OLD, result
+from acceptance.relations.claims import FAILS, HOLDS, NOT_MEASURED
+from tests.utils.relations.made import NEW, OLD, result
 
 EMPTY = {"value": "", "unit": ""}
 ALONG = {**EMPTY, "left": "mine:new;np=2..16", "right": ""}
@@ -154,8 +154,8 @@ def test_two_gaps_are_compared(judge, relation, holding, failing, ours):
     outcome = judge({**GAPS, "relation": relation}, *gaps(*holding))
     assert (outcome.state, outcome.ours.unit) == (HOLDS, ours[1])
     assert outcome.ours.value == pytest.approx(ours[0], abs=0.05)
-    assert outcome.left.partition == "mine:new / mine:old"
-    assert (outcome.left.value, outcome.left.unit) == (pytest.approx(holding[0]), "x")
+    assert outcome.left.series.partition == "mine:new / mine:old"
+    assert (outcome.left.value, outcome.left.series.unit) == (pytest.approx(holding[0]), "x")
     assert [point.value for point in outcome.points[::2]] == [100 / holding[0], 100 / holding[1]]
     assert f"mine:new {100 / holding[0]:.4g} us / mine:old 100 us" in outcome.note
     assert judge({**GAPS, "relation": relation}, *gaps(*failing)).state == FAILS

@@ -4,13 +4,15 @@ import random
 
 import pytest
 
-from acceptance import claims, references
-from acceptance.claims import results
-from acceptance.ledger import Ledger, SessionFault
+from acceptance import references
+from acceptance.core.words import is_measured
+from acceptance.ledger import SessionFault, reading
+from acceptance.ledger.reading import Run
+from acceptance.relations import claims
 from tests.made import Database
 from tests.stored import opened
-from tests.utils.claims.made import NEW, OLD, copy_of_references, result, write
-from tests.utils.claims.made_world import DAY, NOW
+from tests.utils.relations.made import NEW, OLD, copy_of_references, result, write
+from tests.utils.relations.made_world import DAY, NOW
 
 BENCHMARKS = ("imb.Alltoall", "imb.PingPong", "npb.cg")
 CLAIMS = (
@@ -59,8 +61,8 @@ def made(path, seed, nights=6, odd=True):
 
 
 def said(library, path, window=30.0):
-    outcomes = claims.report.evaluate_database(library, opened(path), [], "mine", window)
-    return claims.report.as_data(outcomes)
+    outcomes = claims.evaluate_database(library, opened(path), [], "mine", window)
+    return claims.as_data(outcomes)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -70,32 +72,58 @@ def test_odd_sessions_give_the_same_results(library, tmp_path, monkeypatch, seed
     for window in (0.5, 2.0, 30.0):
         found = said(library, path, window)
         with monkeypatch.context() as patched:
-            patched.setattr(results, "sessions", lambda past, _: past.sessions())
+            patched.setattr(reading, "runs", decoded)
             assert found == said(library, path, window)
         states |= {each["state"] for each in found["claims"]}
     assert {"holds", "fails"} & states
 
 
-def test_only_sessions_are_decoded_that_the_rows_do_not_tell_whole(library, tmp_path, monkeypatch):
-    database = made(tmp_path / "db", 1, odd=False)
-    decoded = []
-    read = Ledger.session
-    monkeypatch.setattr(
-        Ledger, "session", lambda past, uuid: decoded.append(uuid) or read(past, uuid)
-    )
-    said(library, database.path)
-    assert decoded == []
-    rng = random.Random(9)
-    cases = night(rng, odd=False)
-    next(case for case in cases if case.system == "other").result = "fail"  # nobody asks for it
-    database.add(cases)
-    said(library, database.path)
-    assert decoded == []
-    cases = night(rng, odd=False)
-    next(case for case in cases if case.system == "mine").result = "fail"
-    uuid = database.add(cases)
-    said(library, database.path)
-    assert decoded == [uuid]
+def decoded(past, entries, wanted):
+    """Yield what `reading.runs` does, out of the sessions as a whole."""
+    for session in (past.session(entry.uuid) for entry in entries):
+        yield [
+            Run(
+                session.uuid, session.end, case.system, case.partition, case.environment, case.name,
+                dict(sorted(case.keys.items())), case.suite, case.benchmark, case.result,
+                case.provenance.get("suite", ""),
+                [
+                    (metric.name, metric.unit, metric.value if is_measured(metric.value) else None)
+                    for metric in case.metrics
+                ],
+            )
+            for case in session.cases
+            if not case.fixture
+            if wanted(case.system, case.partition, case.suite, case.benchmark)
+        ]  # fmt: skip
+
+
+def is_wanted(system, partition, suite, benchmark):
+    return (system, partition) == ("mine", "new") or (suite, benchmark) == ("osu", "npb.cg")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_runs_of_the_rows_are_those_of_the_sessions(tmp_path, seed):
+    past = opened(made(tmp_path / "db", seed).path)
+    entries = [*reversed(past.entries), past.entries[0]]
+
+    def read(wanted):
+        by_rows = [*reading.runs(past, entries, wanted)]
+        assert by_rows == [*decoded(past, entries, wanted)]
+        return [run for some in by_rows for run in some]
+
+    runs = read(lambda *_: True)
+    assert {run.result for run in runs} == {"pass", "fail"}
+    assert any(value is None for run in runs for *_, value in run.metrics)
+    assert 0 < len(read(is_wanted)) < len(runs)
+    assert read(lambda *_: False) == []
+
+
+def test_no_session_is_decoded(library, tmp_path, monkeypatch):
+    database = made(tmp_path / "db", 1)
+    opened(database.path)  # takes them in
+    monkeypatch.setattr("acceptance.ledger.ledger.decode", None)
+    counts = said(library, database.path)["counts"]
+    assert counts["holds"] + counts["fails"] > 0
 
 
 def test_a_session_that_cannot_be_read_is_a_fault(library, tmp_path):

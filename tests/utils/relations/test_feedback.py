@@ -2,12 +2,13 @@
 
 import pytest
 
-from acceptance import claims, references
-from acceptance.claims import FAILS, HOLDS
+from acceptance import references
 from acceptance.core.words import sized
+from acceptance.relations import claims
+from acceptance.relations.claims import FAILS, HOLDS
 from tests import stored as results
 from tests.made import Case, Database
-from tests.utils.claims.second_reading import REFERENCE
+from tests.utils.relations.second_reading import REFERENCE
 
 
 def printed(library, renamed=()):
@@ -47,7 +48,7 @@ def evaluated(tmp_path):
         library = references.load(REFERENCE)
         database = Database(tmp_path / "printed.db")
         database.add(printed(library, renamed))
-        return claims.evaluate(library.claims, results.sessions(database.path), library.tolerances)
+        return claims.evaluate(library.claims, results.runs(database.path), library.tolerances)
 
     return evaluate
 

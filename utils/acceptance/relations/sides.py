@@ -5,7 +5,7 @@ What a side of a comparison may be called, as text: read here, looked up in `sid
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
@@ -65,9 +65,6 @@ class Place(NamedTuple):
     environment: str | None = None
 
 
-ANYWHERE = Place()
-
-
 class Software(NamedTuple):
     """What was measured with, or without: a component and its version, which is a pattern."""
 
@@ -81,7 +78,7 @@ class Asked:
     """A side as it was asked for; `bare` is a word that may be a place, a time, or neither."""
 
     text: str
-    place: Place = ANYWHERE
+    place: Place
     time: Time | None = None
     software: tuple[Software, ...] = ()
     bare: str = ""
@@ -91,17 +88,15 @@ def read(text: str) -> Asked:
     """Read a side; raises SideFault where it is none of the forms."""
     first, *rest = text.split(",")
     software = tuple(read_software(word) for word in rest)
-    place, at, time = first.partition("@")
-    if at:
-        known = _read_time(time)
-        if known is None:
-            raise SideFault(f"{text}: {time or 'nothing'} after @ is no time; {_times()}")
-        return Asked(text, _place(text, place), known, software)
-    if _LAST.match(place) or _WINDOW.match(place) or re.fullmatch(_DAY, place):
-        return Asked(text, ANYWHERE, _read_time(place), software, place)
-    if not place and not software:
+    place, at, word = first.partition("@")
+    time = _read_time(word if at else place)
+    if at and time is None:
+        raise SideFault(f"{text}: {word or 'nothing'} after @ is no time; {_times()}")
+    if not first and not software:
         raise SideFault(f"a side is empty; {_forms()}")
-    return Asked(text, _place(text, place), None, software, place)
+    if not at and time is not None and time.kind != "id":
+        return Asked(text, Place(), time, software, place)
+    return Asked(text, _place(text, place), time if at else None, software, "" if at else place)
 
 
 def _read_time(text: str) -> Time | None:
@@ -153,7 +148,7 @@ def _times() -> str:
 _LISTED = 8
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Side:
     """A side: its place, and the numbers of its sessions; `text` is how it was asked for."""
 
@@ -165,7 +160,7 @@ class Side:
 
     def fits(self, series: Series) -> bool:
         """Tell whether a series is of this place."""
-        return _fits(self.place, series)
+        return _fits(self.place, *series.case.key[:3])
 
     def samples(self, series: Series) -> Iterator[int]:
         """Yield the numbers of the samples of a series that belong to this side."""
@@ -184,9 +179,9 @@ def find(asked: Asked, history: History, nights: int, system: str | None = None)
     if place.system is None and system is not None:
         place = place._replace(system=system)
     known = [session for session in history.sessions if _was_at(place, session)]
-    places = [one for one in _places(history) if _fits_names(place, *one)]
-    if not known or not places:
-        there = shortened(sorted(map(_named, _places(history))), _LISTED)
+    places = _places(history)
+    if not known or not any(_fits(place, *names) for names in places):
+        there = shortened(sorted(f"{names[0]}:{names[1]}+{names[2]}" for names in places), _LISTED)
         left_out = f"; {history.left_out}" if history.left_out else ""
         raise SideFault(
             f"{asked.text}: nothing was measured there; there is: {there or 'nothing'}{left_out}"
@@ -201,21 +196,20 @@ def find(asked: Asked, history: History, nights: int, system: str | None = None)
     side = Side(asked.text, place, {one.number: one for one in chosen}, asked.software)
     if asked.software:
         chosen = _with_software(side, history)
+        side.sessions = {one.number: one for one in chosen}
     built = [
         f"{'without' if one.without else 'with'} {one.name} {one.version}" for one in asked.software
     ]
     words = ", ".join(filter(None, (_place_text(place), words, *built)))
-    sessions = {one.number: one for one in chosen}
-    return replace(
-        side, sessions=sessions, described=": ".join(filter(None, (words, _sessions_text(chosen))))
-    )
+    side.described = ": ".join(filter(None, (words, _sessions_text(chosen))))
+    return side
 
 
 def _settled(asked: Asked, history: History) -> tuple[Place, Time | None]:
     """Return place and time; of a word without @ tell which of these it is."""
     word = asked.bare
     systems = sorted({case.key.system for case in history.cases})
-    if not word or asked.text.startswith("@"):
+    if not word:
         return asked.place, asked.time
     is_place = word in systems
     time = asked.time or _read_time(word)
@@ -296,30 +290,17 @@ def _beginning(sessions: Iterable[PastSession], begin: str) -> list[PastSession]
 
 
 def _was_at(place: Place, session: PastSession) -> bool:
-    return any(
-        fnmatchcase(system, place.system or "*") and fnmatchcase(partition, place.partition or "*")
-        for system, partition in session.partitions
-    )
+    return any(_fits(place, *names) for names in session.partitions)
 
 
-def _fits(place: Place, series: Series) -> bool:
-    key = series.case.key
-    return _fits_names(place, key.system, key.partition, key.environment)
+def _fits(place: Place, *names: str) -> bool:
+    """Tell whether system, partition and environment, as many as there are, fit a place."""
+    pairs = zip(names, place, strict=False)
+    return all(fnmatchcase(name, pattern or "*") for name, pattern in pairs)
 
 
-def _fits_names(place: Place, *names: str) -> bool:
-    return all(
-        fnmatchcase(name, pattern or "*") for name, pattern in zip(names, place, strict=True)
-    )
-
-
-def _places(history: History) -> set[tuple[str, str, str]]:
-    keys = (case.key for case in history.cases)
-    return {(key.system, key.partition, key.environment) for key in keys}
-
-
-def _named(names: tuple[str, str, str]) -> str:
-    return f"{names[0]}:{names[1]}+{names[2]}"
+def _places(history: History) -> set[tuple[str, ...]]:
+    return {case.key[:3] for case in history.cases}
 
 
 def _place_text(place: Place) -> str:

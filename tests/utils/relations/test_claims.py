@@ -2,9 +2,9 @@
 
 import pytest
 
-from acceptance.claims import FAILS, HOLDS, NOT_MEASURED
 from acceptance.references import ReferenceFault
-from tests.utils.claims.made import NEW, OLD, result
+from acceptance.relations.claims import FAILS, HOLDS, NOT_MEASURED
+from tests.utils.relations.made import NEW, OLD, result
 
 LEFT = "left: {} of mine:new imb.Alltoall time"
 RIGHT = "right: {} of mine:old imb.Alltoall time"

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from acceptance.comparison import SideFault, Word, compare, read
-from acceptance.comparison.sides import find
+from acceptance.relations.comparison import Word, compare
+from acceptance.relations.sides import SideFault, find, read
 from tests.made import SIZES, SOFTWARE, Case, Database, nights, noisy, one_night
 from tests.stored import load
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from acceptance.claims import FAILS, HOLDS, NOT_MEASURED
-from tests.utils.claims.made import NEW, OLD, result
+from acceptance.relations.claims import FAILS, HOLDS, NOT_MEASURED
+from tests.utils.relations.made import NEW, OLD, result
 
 
 def test_two_mappings_two_paths_and_two_pair_counts_are_sides(judge):
@@ -55,11 +55,11 @@ def test_of_two_layouts_the_one_on_the_fewest_nodes_is_compared(judge):
     cases = [result(where, value[where == OLD], nodes=nodes) for nodes, *value in both
              for where in (NEW, OLD)]  # fmt: skip
     outcome = judge({}, *cases)
-    assert (outcome.left.keys["nodes"], outcome.right.keys["nodes"]) == ("2", "2")
+    assert (outcome.left.series.keys["nodes"], outcome.right.series.keys["nodes"]) == ("2", "2")
     assert (outcome.left.value, outcome.compared, outcome.note) == (9.0, 1, "")
     # A claim may state how many processes stand on each node.
     outcome = judge({"parameters": "per_node=2"}, *cases)
-    assert (outcome.left.value, outcome.right.keys["nodes"]) == (7.0, "4")
+    assert (outcome.left.value, outcome.right.series.keys["nodes"]) == (7.0, "4")
 
 
 def test_of_several_problem_sizes_of_hpcc_the_largest_are_compared(judge):
@@ -95,7 +95,7 @@ def test_no_partition_is_every_other_one_of_that_system(judge):
     outcome = judge(change, result(NEW, 7.0), result(OLD, 10.0), result("mine:third", 7.5),
                     result("yours:old", 1.0))  # fmt: skip
     assert (outcome.state, outcome.held, outcome.compared) == (FAILS, 1, 2)
-    assert outcome.right.partition == "mine:third"
+    assert outcome.right.series.partition == "mine:third"
 
 
 def test_of_several_sessions_the_newest_pair_within_the_window_is_taken(judge):
@@ -140,7 +140,7 @@ def test_the_same_environment_comes_before_a_newer_result(judge):
         result(NEW, 9.0, environment="spack-mpich"),
     ]  # fmt: skip
     outcome = judge({}, *cases)
-    assert (outcome.left.value, outcome.left.environment) == (7.0, "spack-openmpi")
+    assert (outcome.left.value, outcome.left.series.environment) == (7.0, "spack-openmpi")
     assert "also measured with spack-mpich" in outcome.note
     outcome = judge({}, *cases[1:])
     assert outcome.left.value == 9.0
