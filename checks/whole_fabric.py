@@ -110,7 +110,6 @@ def remember(nodes):
     try:
         for node in nodes:
             view.errors.remember_node(var, node)
-            view.neighbours.remember(var, node)
     except StoredFault as err:
         return [view.kinds.observation(view.kinds.NOT_JUDGED, "nodes", found=str(err))]
     return []
@@ -119,7 +118,7 @@ def remember(nodes):
 def cables_of(nodes, system, facts):
     """Return what is said of the nodes' cables by lldpd; raises ValueError for a malformed file."""
     path = view.neighbours.path_of(Workspace.of().reference, system)
-    accepted, _ = view.neighbours.read(path)
+    accepted = view.neighbours.read(path)
     asked = facts is not None and facts.technology in ("ethernet", "roce")
     return [each for node in nodes for each in view.neighbours.compare(node, accepted, asked=asked)]
 

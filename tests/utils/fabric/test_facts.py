@@ -7,8 +7,8 @@ import pytest
 
 from acceptance.core.words import RATES
 from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit, not_judged
-from acceptance.fabric.limits import exceeds
-from acceptance.fabric.rates import GENERATIONS, INFINIBAND, PCIE, PORTS, link, slot
+from acceptance.fabric.limits import exceeds, link, slot
+from acceptance.fabric.rates import GENERATIONS, INFINIBAND, PCIE, PORTS
 
 QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
 
@@ -47,7 +47,7 @@ def evaluate(formula):
     ],
 )
 def test_infiniband_carries_its_data_rate_less_the_headers(rate, lanes, gigabits):
-    found = link("infiniband", rate, lanes)
+    found = link(Facts(technology="infiniband", rate=rate, lanes=lanes))
     assert found.value * 4122 / 4096 == pytest.approx(gigabits * 125, rel=1e-9)
 
 
@@ -78,6 +78,10 @@ def test_others_carry_their_rate(technology, rate, expected):
     assert bound(technology=technology, rate=rate).bandwidth == expected
 
 
+def carried(pcie, lanes, payload=None):
+    return slot(Facts(pcie=pcie, pcie_lanes=lanes, pcie_payload=payload)).value
+
+
 @pytest.mark.parametrize(
     ("pcie", "lanes", "before_packets"),
     [
@@ -92,23 +96,23 @@ def test_others_carry_their_rate(technology, rate, expected):
     ],
 )
 def test_a_slot_carries_packets_of_512_bytes_and_20_of_overhead(pcie, lanes, before_packets):
-    assert slot(pcie, lanes).value * 532 / 512 == pytest.approx(before_packets, rel=1e-6)
+    assert carried(pcie, lanes) * 532 / 512 == pytest.approx(before_packets, rel=1e-6)
 
 
 @pytest.mark.parametrize("payload", [128, 256, 4096])
 def test_a_stated_payload_counts(payload):
-    assert slot("1.1", 8, payload).value == pytest.approx(2000 * payload / (payload + 20))
+    assert carried("1.1", 8, payload) == pytest.approx(2000 * payload / (payload + 20))
 
 
 def test_a_slot_with_flits_has_only_the_header_of_packets():
     # 128 GB/s, 236 bytes of each 256.
-    assert slot("6.0", 16).value == pytest.approx(128000 * 236 / 256 * 512 / 524)
+    assert carried("6.0", 16) == pytest.approx(128000 * 236 / 256 * 512 / 524)
 
 
 def test_every_formula_gives_its_value():
-    found = [link("infiniband", rate, 4, ports=2) for rate in INFINIBAND]
-    found += [link(name, rate) for name, rates in PORTS.items() for rate in rates]
-    found += [slot(generation, 16, slots=2) for generation in PCIE]
+    found = [link(Facts("infiniband", rate, 4, ports=2)) for rate in INFINIBAND]
+    found += [link(Facts(name, rate)) for name, rates in PORTS.items() for rate in rates]
+    found += [slot(Facts(pcie=each, pcie_lanes=16, ports=2)) for each in PCIE]
     assert len(found) == len(INFINIBAND) + 27 + len(PCIE)
     for one in found:
         assert evaluate(one.formula) == pytest.approx(one.value, rel=1e-9), one.formula

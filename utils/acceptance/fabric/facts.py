@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from acceptance.core import records
 from acceptance.core.errors import Fault
-from acceptance.core.words import TECHNOLOGIES
+from acceptance.core.words import RATES, TECHNOLOGIES
 from acceptance.fabric import rates
 
 #: What may be a number in place of text.
@@ -78,7 +78,7 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
         packets = infiniband or self.technology == "roce"
         return {
             "technology": TECHNOLOGIES,
-            "rate": rates.known_rates(self.technology),
+            "rate": RATES.get(self.technology),
             "lanes": lanes,
             "pcie": tuple(rates.PCIE),
             "pcie_lanes": rates.PCIE_LANES,
@@ -113,8 +113,19 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def port_rate(self) -> rates.Rate | None:
-        """Return the rate of a port in Linux's words; None where Linux writes no such rate."""
-        return rates.port_rate(self.technology, self.rate, self.lanes)
+        """Return the rate of a port in Linux's words; None where Linux writes no such rate.
+
+        InfiniBand has 4 lanes unless stated, HDR100 has 2.
+        """
+        word, lanes = self.rate or "", self.lanes
+        if self.technology == "omni-path":
+            word, lanes = rates.OMNI_PATH.get(word, ("", None))
+        elif word == "HDR100":
+            word, lanes = "HDR", rates.HDR100_LANES
+        if self.technology not in ("infiniband", "omni-path") or not word:
+            return None
+        lanes = lanes or 4
+        return rates.Rate(rates.INFINIBAND[word].nominal * lanes, lanes, word)
 
     @property
     def mbps(self) -> int | None:

@@ -1,14 +1,21 @@
 """The limits that the facts of a fabric set: bandwidths of link and slot, a floor of the latency.
 
-What the facts do not say is not guessed: the limit that needs it is then unknown.
+Every bound here is an upper one, in one direction: of the overheads only those count that no device
+can leave out. What the facts do not say is not guessed: the limit that needs it is then unknown.
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
+from acceptance.core.words import RATES
 from acceptance.fabric import rates
 from acceptance.fabric.facts import Facts
 
+#: A Gb/s in MB/s (10^6 bytes a second).
+_GBIT = Fraction(1000, 8)
 #: us of a metre: light in vacuum. In glass it is 0.005, in copper less, but this is a floor.
 METRE = 1 / 299.792458
 #: us that two adapters and their slots take of any message, at least: half of the 0.6 that a maker
@@ -58,16 +65,99 @@ class Limit:
         return self.pcie_formula if self.binds == "pcie" else self.link_formula
 
 
+@dataclass(frozen=True)
+class Bound:
+    """A bandwidth (MB/s) that cannot be exceeded, and the formula that it comes from."""
+
+    value: float
+    formula: str
+
+
+def _bound(
+    lanes: int, many: tuple[int, str], speed: str, unit: str, shares: Iterable[str]
+) -> Bound:
+    """Multiply lanes, many ports or slots (one is not written), a speed in Gb/s or GT/s, shares.
+
+    A formula's result is in Gb/s; the value is 125 times that, in MB/s.
+    """
+    value = _GBIT * Fraction(speed) * math.prod(map(Fraction, shares)) * lanes * many[0]
+    counts = [f"{count} {noun}" for count, noun in (many, (lanes, "lanes")) if count > 1]
+    return Bound(float(value), " x ".join([*counts, f"{speed} {unit}", *shares]))
+
+
+def _wire(facts: Facts, *headers: str) -> Bound | None:
+    """Return what the ports of a node carry, of which headers leave shares; None if not known."""
+    if facts.rate is None:
+        return None
+    if facts.technology == "infiniband":
+        lanes = rates.HDR100_LANES if facts.rate == "HDR100" else facts.lanes
+        lane = rates.INFINIBAND[facts.rate]
+        shares = (*lane.encoding, *headers)
+        return _bound(lanes, (facts.ports, "ports"), lane.speed, "Gb/s", shares) if lanes else None
+    if facts.technology in rates.PORTS:
+        return _bound(1, (facts.ports, "ports"), facts.rate, "Gb/s", headers)
+    return None
+
+
+def link(facts: Facts) -> Bound | None:
+    """Return what the ports of a node carry of messages; None where no formula or fact says it.
+
+    Of InfiniBand and RoCE all headers count that every packet has, at an MTU of 4096 unless stated.
+    Of Ethernet framing, IP and TCP count, at an MTU of 9000 unless stated. Of Omni-Path and
+    Slingshot no header counts: the one's format is not public, the other's leaves out parts of
+    Ethernet's.
+    """
+    data, packet = facts.mtu or rates.INFINIBAND_MTUS[-1], facts.mtu or rates.JUMBO
+    framing = rates.ETHERNET_FRAMING
+    headers = {
+        "infiniband": [f"{data}/{data + rates.INFINIBAND_HEADERS}"],
+        "roce": [f"{data}/{data + rates.ROCE_HEADERS + framing}"],
+        "ethernet": [f"{packet - rates.TCP_HEADERS}/{packet + framing}"],
+    }
+    return _wire(facts, *headers.get(facts.technology, ()))
+
+
+def _packet_overhead(pcie: str) -> int:
+    """Return the bytes around the payload of a PCI Express packet, at least.
+
+    Header 12 (three words: completions, and writes below 4 GB) and, up to generation 2, start and
+    end 2, sequence number 2, LCRC 4; from generation 3 on, a start token of 4 that holds the
+    sequence number, LCRC 4. In the flits of 6.0 only the header is left. Source: Intel AN 829
+    (five to seven words).
+    """
+    return 12 if pcie == "6.0" else 20
+
+
+def encoded_slot(facts: Facts, *payload: str) -> Bound | None:
+    """Return what the slots of a node carry of packets and all that is around them.
+
+    None where a fact is missing; `payload` is the share of a packet that is payload.
+    """
+    if facts.pcie is None or facts.pcie_lanes is None:
+        return None
+    lane = rates.PCIE[facts.pcie]
+    shares = (*lane.encoding, *payload)
+    return _bound(facts.pcie_lanes, (facts.slots, "slots"), lane.speed, "GT/s", shares)
+
+
+def slot(facts: Facts) -> Bound | None:
+    """Return what the slots of a node's adapters carry of messages; None where a fact is missing.
+
+    Acknowledgements and flow control do not count.
+    """
+    data = facts.pcie_payload or rates.PCIE_PAYLOAD
+    return encoded_slot(facts, f"{data}/{data + _packet_overhead(facts.pcie or '')}")
+
+
 def limit(facts: Facts) -> Limit:
-    """Return the bounds that facts set; formulas and their sources are in `fabric/rates.py`."""
-    link = rates.link(facts.technology, facts.rate, facts.lanes, facts.mtu, facts.ports)
-    slot = rates.slot(facts.pcie, facts.pcie_lanes, facts.pcie_payload, facts.slots)
+    """Return the bounds that facts set."""
+    of_link, of_slot = link(facts), slot(facts)
     return Limit(
-        link=link.value if link else None,
-        pcie=slot.value if slot else None,
-        link_formula=link.formula if link else "",
-        pcie_formula=slot.formula if slot else "",
-        note="; ".join(_missing(facts, link is None, slot is None)),
+        link=of_link.value if of_link else None,
+        pcie=of_slot.value if of_slot else None,
+        link_formula=of_link.formula if of_link else "",
+        pcie_formula=of_slot.formula if of_slot else "",
+        note="; ".join(_missing(facts, of_link is None, of_slot is None)),
     )
 
 
@@ -78,10 +168,18 @@ def latency_floor(facts: Facts, size: int = 8) -> float:
     stated cables, and the least time of adapters. Switches, processors and software take no time
     here, as nothing bounds theirs from below. The floor is far below what is measured.
     """
-    bits = max(
-        rates.link_time(facts.technology, facts.rate, facts.lanes, facts.ports, size),
-        rates.slot_time(facts.pcie, facts.pcie_lanes, facts.slots, size),
+    frame = size
+    if facts.technology == "infiniband":
+        frame += rates.INFINIBAND_HEADERS
+    elif facts.technology in ("ethernet", "roce"):
+        frame += rates.ROCE_HEADERS if facts.technology == "roce" else 0
+        frame += rates.ETHERNET_FRAMING - rates.ETHERNET_GAP
+        frame = max(frame, rates.ETHERNET_SHORTEST)
+    stages = (
+        (_wire(facts), frame),
+        (encoded_slot(facts), size + _packet_overhead(facts.pcie or "")),
     )
+    bits = max(sent / stage.value if stage else 0.0 for stage, sent in stages)
     return bits + METRE * (facts.cable or 0) + ADAPTERS.get(facts.technology, 0.0)
 
 
@@ -92,7 +190,7 @@ def exceeds(value: float, bound: float) -> bool:
 
 def _missing(facts: Facts, link: bool, slot: bool) -> list[str]:
     notes = []
-    if link and rates.known_rates(facts.technology) is None:
+    if link and RATES.get(facts.technology) is None:
         notes.append(f"no formula for {facts.technology}")
     elif link:
         keys = ("rate", "lanes") if facts.technology == "infiniband" else ("rate",)

@@ -8,14 +8,14 @@ from msgspec import structs
 
 from acceptance.core.errors import read_whole
 from acceptance.core.findings import Observation
-from acceptance.core.words import read_metric, split_metric
+from acceptance.core.words import RATES, read_metric, split_metric
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
 from acceptance.fabric.counters import bytes_moved, error_growth
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.limits import SLACK, exceeds, latency_floor, limit
 from acceptance.fabric.link_check import deviations, serving
 from acceptance.fabric.link_report import parse
-from acceptance.fabric.rates import HDR100_LANES, known_rates
+from acceptance.fabric.rates import HDR100_LANES
 from acceptance.machine import Layout
 from acceptance.suites import Benchmark
 
@@ -146,7 +146,7 @@ def slower_link(
     value = peak * UNITS[unit]
     if stated is None or facts.rate is None or value >= (1 - within) * stated:
         return ""
-    known = known_rates(facts.technology) or ()
+    known = RATES.get(facts.technology, ())
     slower = known[: known.index(facts.rate)] if facts.rate in known else []
     for rate in reversed(slower):
         lanes = HDR100_LANES if rate == "HDR100" else facts.lanes

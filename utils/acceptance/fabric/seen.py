@@ -177,12 +177,13 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
             when = view.errors.stamp(view.errors.read_state(kept).time)
             place = view.accepted.path_of(workspace.reference, name)
             yield from _accept(place, name, fabric, when, reason)
-    if cables := view.neighbours.known(workspace.var):
+    if cables := view.errors.known_cables(workspace.var):
         found = True
         path = view.neighbours.path_of(workspace.reference, main)
         changed = view.neighbours.take_over(path, cables, _now(), reason)
         told = f"accepted: {path}" if changed else "nothing has changed"
-        yield f"{main}: {plural(len(cables), 'cable')} of Ethernet: {told}"
+        count = plural(sum(map(len, cables.values())), "cable")
+        yield f"{main}: {count} of Ethernet: {told}"
     if not found:
         raise Fault(
             f"no run has looked at the whole fabric of {main} yet: reframe --mode=maintenance "

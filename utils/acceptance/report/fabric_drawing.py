@@ -15,7 +15,7 @@ from itertools import groupby
 from acceptance.core.findings import Observation
 from acceptance.core.text import natural
 from acceptance.fabric import view
-from acceptance.fabric.topology import Link, Topology, is_switch, level_name
+from acceptance.fabric.topology import Link, Topology, level_name
 from acceptance.fabric.view import kinds
 
 
@@ -388,7 +388,7 @@ class _Layout:
         drawn: set[frozenset[str]] = set()
         for link in self.topology.links:
             ends = sorted(link.ends, key=lambda end: -self.centre.get(end.guid, (0, 0))[1])
-            if not all(is_switch(self.topology.devices[end.guid]) for end in ends):
+            if not all(self.topology.is_switch(end.guid) for end in ends):
                 continue
             (x1, y1), (x2, y2) = (self.centre[end.guid] for end in ends)
             y2 += _HEIGHT

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from acceptance.fabric import Facts, rates
+from msgspec import structs
+
+from acceptance.fabric import Facts, limits
 from acceptance.machine import Layout
 from acceptance.machine.placement import HOST_FILE, PLATFORM_FILE
 from acceptance.simulation.technology import Parameters, SimulationFault, parameters_of
@@ -174,8 +176,7 @@ class Platform:
 
 def _cable(facts: Facts, model: Parameters) -> float:
     """Return what all ports of a node carry, in MB/s."""
-    mtu = facts.mtu or model.mtu
-    bound = rates.link(facts.technology, facts.rate, facts.lanes, mtu, facts.ports)
+    bound = limits.link(structs.replace(facts, mtu=facts.mtu or model.mtu))
     if bound is None:
         needed = "rate and lanes" if facts.technology == "infiniband" else "rate"
         raise SimulationFault(f"{facts.text}: its {needed} must be stated to be simulated")
@@ -184,11 +185,11 @@ def _cable(facts: Facts, model: Parameters) -> float:
 
 def _slot(facts: Facts, model: Parameters) -> tuple[float, float] | None:
     """Return bandwidth (MB/s) and latency (us) of a node's slots; None where none is stated."""
-    if facts.pcie is None or facts.pcie_lanes is None:
+    bound = limits.encoded_slot(facts)
+    if bound is None:
         return None
-    bound = rates.encoded_slot(facts.pcie, facts.pcie_lanes, facts.slots)
-    slow = model.slow_slot if facts.pcie.startswith("1.") else 0.0
-    return bound * model.slot_share, slow
+    slow = model.slow_slot if (facts.pcie or "").startswith("1.") else 0.0
+    return bound.value * model.slot_share, slow
 
 
 def _of_hosts(

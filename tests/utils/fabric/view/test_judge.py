@@ -161,8 +161,8 @@ def test_hosts_of_no_partition_are_compared_with_what_was_accepted_only():
 def test_an_adapter_that_the_facts_do_not_declare_is_not_judged_by_them():
     facts = Facts.read({"technology": "infiniband", "rate": "HDR", "device": "mlx5_1"})
     hosts = view.Hosts({"node0001": facts})
-    assert hosts.facts("node0001", "node0001 mlx5_0") is None
-    assert hosts.facts("node0001", "node0001 mlx5_1") is facts
+    assert hosts.rate("node0001", "node0001 mlx5_0") is None
+    assert hosts.rate("node0001", "node0001 mlx5_1") == facts.port_rate
 
 
 def test_hosts_without_facts_are_compared_with_each_other():

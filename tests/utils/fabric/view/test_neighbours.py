@@ -1,5 +1,7 @@
 """Cables of Ethernet by lldpd of the nodes: moved, swapped, lost and new ones, against accepted."""
 
+from datetime import datetime
+
 import pytest
 
 from acceptance.core.errors import ParseError
@@ -7,11 +9,11 @@ from acceptance.fabric import NodeLinks, view
 from acceptance.fabric.lldp import Neighbour
 
 TIME = "2026-11-22T18:00:00+00:00"
-ACCEPTED = {
-    ("node1", "eth1"): ("leaf01", "swp1"),
-    ("node2", "eth1"): ("leaf01", "swp2"),
-    ("node2", "eth2"): ("leaf 02", "Ethernet1/2"),
+CABLES = {
+    "node1": {"eth1": ("leaf01", "swp1")},
+    "node2": {"eth1": ("leaf01", "swp2"), "eth2": ("leaf 02", "Ethernet1/2")},
 }
+ACCEPTED = view.neighbours.Accepted({datetime.fromisoformat(TIME): "all is well"}, CABLES)
 
 
 def node(*neighbours, name="node2", why=""):
@@ -57,14 +59,17 @@ def test_what_nobody_tells_is_said_where_it_counts():
 
 def test_what_is_accepted_is_read_back(tmp_path):
     path = view.neighbours.path_of(tmp_path, "made")
-    assert view.neighbours.read(path) == (None, [])
-    assert view.neighbours.take_over(path, ACCEPTED, TIME, "all is well")
-    assert view.neighbours.read(path) == (ACCEPTED, [(TIME, "all is well")])
-    assert not view.neighbours.take_over(path, ACCEPTED, TIME, "again")
-    for each in ("node1", "node2"):
-        neighbours = [(key[1], *far) for key, far in ACCEPTED.items() if key[0] == each]
-        view.neighbours.remember(tmp_path, node(*neighbours, name=each))
-    assert view.neighbours.known(tmp_path) == ACCEPTED
+    assert view.neighbours.read(path) is None
+    assert view.neighbours.take_over(path, CABLES, TIME, "all is well")
+    assert view.neighbours.read(path) == ACCEPTED
+    assert not view.neighbours.take_over(path, CABLES, TIME, "again")
+    for each, ends in CABLES.items():
+        neighbours = [(interface, *far) for interface, far in ends.items()]
+        view.errors.remember_node(tmp_path, node(*neighbours, name=each))
+    # Who tells nothing now is known as before.
+    view.errors.remember_node(tmp_path, node(name="node2", why="lldpd is not installed"))
+    assert view.errors.known_cables(tmp_path) == CABLES
+    assert view.errors.known_nodes(tmp_path) == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from acceptance.fabric.topology.model import (
     End,
     Link,
     Topology,
-    is_switch,
     level_name,
     parts,
     union,

@@ -185,7 +185,11 @@ class Topology:
     @cached_property
     def switches(self) -> tuple[str, ...]:
         """Return the GUIDs of the switches, sorted."""
-        return tuple(sorted(guid for guid, device in self.devices.items() if is_switch(device)))
+        return tuple(sorted(filter(self.is_switch, self.devices)))
+
+    def is_switch(self, guid: str) -> bool:
+        """Tell a switch from a host."""
+        return self.devices[guid].kind == "switch"
 
     @cached_property
     def by_end(self) -> Mapping[End, Link]:
@@ -211,17 +215,25 @@ class Topology:
         """Return GUID -> level: 0 a host, 1 a leaf, 2 a spine ...: see `levels.py`."""
         return levels(self)
 
+    def node(self, guid: str) -> str:
+        """Return the node that has an adapter; empty where nobody knows."""
+        return self.node_of.get(guid, "")
+
+    def nodes(self, guids: Iterable[str]) -> str:
+        """Return the nodes of these devices, with commas, as an observation has them."""
+        return ",".join(dict.fromkeys(filter(None, map(self.node, guids))))
+
     def level(self, guid: str) -> int | None:
         """Return the level of a device, see `levels`; None: no way leads to a host."""
         return self.levels.get(guid)
 
     def hosts_at(self, guid: str) -> list[str]:
         """Return the GUIDs of the hosts at a switch, one for each of their links."""
-        return [end.guid for end in self.ends_at(guid) if not is_switch(self.devices[end.guid])]
+        return [end.guid for end in self.ends_at(guid) if not self.is_switch(end.guid)]
 
     def leaf_of(self, guid: str) -> str | None:
         """Return the switch at a host's first linked port; None where it has none."""
-        ends = [end for end in self.ends_at(guid) if is_switch(self.devices[end.guid])]
+        ends = [end for end in self.ends_at(guid) if self.is_switch(end.guid)]
         return ends[0].guid if ends else None
 
     def ends_at(self, guid: str) -> list[End]:
@@ -236,40 +248,18 @@ class Topology:
 
         No way leads through a host.
         """
-        if one == other:
-            return 0
-        if other in self.graph[one]:
-            return 1
-        ways = [
-            first[0] + last[0] + way
-            for first in self._switches_near(one)
-            for last in self._switches_near(other)
-            if (way := self._distances(first[1]).get(last[1])) is not None
-        ]
-        return min(ways, default=None)
+        import networkx
 
-    def _switches_near(self, guid: str) -> list[tuple[int, str]]:
-        """Return the switch itself, or those at a host, each with the links to it."""
-        if is_switch(self.devices[guid]):
-            return [(0, guid)]
-        return [(1, other) for other in self.graph[guid] if is_switch(self.devices[other])]
-
-    def _distances(self, switch: str) -> Mapping[str, int]:
-        if switch not in self._known:
-            import networkx
-
-            way = networkx.single_source_shortest_path_length(self.switch_graph, switch)
-            self._known[switch] = dict(way)
-        return self._known[switch]
+        between = self.graph.subgraph([*self.switches, one, other])
+        try:
+            return int(networkx.shortest_path_length(between, one, other))
+        except networkx.NetworkXNoPath:
+            return None
 
     @cached_property
     def switch_graph(self) -> "networkx.MultiGraph[str]":
         """Return the part of the graph without hosts."""
         return self.graph.subgraph(self.switches).copy()
-
-    @cached_property
-    def _known(self) -> dict[str, Mapping[str, int]]:
-        return {}
 
     def name(self, end: End) -> str:
         """Write a port for people: `leaf02[40]`, `node0012[1]`.
@@ -304,11 +294,6 @@ class Topology:
         """Return the ends of a link, that nearer to the nodes first."""
         high = len(self.levels)
         return sorted(link.ends, key=lambda end: (self.levels.get(end.guid, high), end))
-
-
-def is_switch(device: Device) -> bool:
-    """Tell a switch from a host."""
-    return device.kind == "switch"
 
 
 def union(seen: Iterable[Topology]) -> Topology:

@@ -28,14 +28,12 @@ from acceptance.fabric.topology import (
     End,
     Link,
     Topology,
-    is_switch,
     parts,
     structure,
     summary,
 )
 from acceptance.fabric.view import kinds
 from acceptance.fabric.view.changes import changes
-from acceptance.fabric.view.kinds import Places
 
 _SUFFIX = ".fabric"
 _Guid = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}$")]
@@ -75,13 +73,13 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
     def of(cls, topology: Topology) -> "Kept":
         """Return what is stored of a fabric, sorted, so that a change is one of few lines."""
         devices = {
-            guid: (is_switch(device), one_line(device.name) or "?")
+            guid: (device.kind == "switch", one_line(device.name) or "?")
             for guid, device in sorted(topology.devices.items())
         }
-        places, links = Places(topology), {}
+        links = {}
         for link in sorted(topology.links, key=lambda link: link.ends):
             ends = " ".join(f"{end.guid}[{end.port}]" for end in link.ends)
-            links[ends] = f"{link.width} {link.speed} # {one_line(places.link(link.ends))}"
+            links[ends] = f"{link.width} {link.speed} # {one_line(topology.link_text(link))}"
         return cls(
             {guid: name for guid, (switch, name) in devices.items() if switch},
             {guid: name for guid, (switch, name) in devices.items() if not switch},
@@ -140,9 +138,9 @@ def write(path: Path, fabric: Kept, history: Iterable[tuple[str, str]]) -> None:
 def read(path: Path) -> Accepted | None:
     """Read the accepted state of a fabric; None where there is none yet.
 
-    Raises ParseError for anything else than such a file, StoredFault for what cannot be read.
+    Raises ParseError for anything else than such a file.
     """
-    if (kept := _read(path, _File)) is None:
+    if (kept := read_file(path, _File)) is None:
         return None
     history = ((time.isoformat(), reason) for time, reason in kept.accepted.items())
     return Accepted(kept.fabric.topology, tuple(history))
@@ -150,14 +148,15 @@ def read(path: Path) -> Accepted | None:
 
 def last_read(path: Path) -> Kept | None:
     """Return a fabric as it was read last, None where it never was; raises as `read`."""
-    return _read(path, Kept)
+    return read_file(path, Kept)
 
 
-def _read(path: Path, kind: type[_T]) -> _T | None:
+def read_file(path: Path, kind: type[_T], otherwise: str = "no fabric") -> _T | None:
+    """Read such a file, None where there is none; raises ParseError: `otherwise`, and why."""
     try:
         found: _T | None = state_files.read(path, kind)
-    except ValueError as err:
-        raise ParseError(str(path), f"no fabric: {err}") from None
+    except (ValueError, state_files.StoredFault) as err:
+        raise ParseError(str(path), f"{otherwise}: {err}") from None
     return found
 
 

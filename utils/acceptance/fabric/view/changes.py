@@ -8,20 +8,24 @@ of their kind in this fabric, which needs no reference: links between two switch
 where the switches stand on the same levels, those of hosts where no facts are known.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acceptance.core.findings import Observation
 from acceptance.core.text import plural, shortened
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.rates import INFINIBAND
+from acceptance.fabric.rates import INFINIBAND, Rate
 from acceptance.fabric.topology import End, Link, Topology
 from acceptance.fabric.view import kinds
-from acceptance.fabric.view.kinds import Ends, Places
+from acceptance.fabric.view.kinds import of_link
 
 #: Of a replaced switch at least this share of its cables is where it was.
 _SAME_PLACE = 0.5
+#: The two ends of a link, sorted.
+Ends = tuple[End, End]
+#: What a link trained at -> the kind of a link that does less than it should.
+_ASPECTS = {"width": kinds.WIDTH, "speed": kinds.SPEED}
 
 
 def changes(
@@ -39,17 +43,16 @@ class _Comparison:
 
     def __init__(self, old: Topology, new: Topology, away: Mapping[str, str]) -> None:
         self.old, self.new, self.away = old, new, away
-        self.then, self.now = Places(old), Places(new)
-        self.current = {link.ends: link for link in new.links}
-        self.renamed = _Replacements(old, new).renamed
+        self.renamed = _replacements(old, new)
+        current = {link.ends: link for link in new.links}
         #: Ends as they are named now -> the accepted link.
         self.accepted = accepted = {self._ends_now(each.ends): each for each in old.links}
-        self.lost = {ends: each for ends, each in self.accepted.items() if ends not in self.current}
-        self.gained = {ends: each for ends, each in self.current.items() if ends not in accepted}
+        self.current = current
+        self.lost = {ends: each for ends, each in accepted.items() if ends not in current}
+        self.gained = {ends: each for ends, each in current.items() if ends not in accepted}
 
     def _ends_now(self, ends: Ends) -> Ends:
-        first, second = sorted(End(self.renamed.get(end.guid, end.guid), end.port) for end in ends)
-        return first, second
+        return _sorted(*(End(self.renamed.get(end.guid, end.guid), end.port) for end in ends))
 
     def observations(self) -> Iterator[Observation]:
         """Yield each change once; the order matters, as each takes what it explains."""
@@ -59,24 +62,26 @@ class _Comparison:
         yield from self.switches_gone()
         yield from self.switches_new()
         yield from map(self.link_lost, self.lost.values())
-        yield from map(self.link_new, sorted(self.gained))
+        for _, link in sorted(self.gained.items()):
+            found, expected = f"a link at {link.width} {link.speed}", "no such link, as accepted"
+            yield of_link(self.new, link, kinds.NEW, found, expected)
         yield from self.trained()
         yield from self.renamed_nodes()
 
     def replaced(self) -> Iterator[Observation]:
         for before, after in self.renamed.items():
-            links = [each for each in self.old.links if before in _guids(each.ends)]
+            links = [each for each in self.old.links if before in _guids(each)]
             place, name = self.old.device_name(before), self.new.devices[after].name
-            if not self.then.is_switch(before) and links:
-                place = self.then.link(links[0].ends)
+            if not self.old.is_switch(before) and links:
+                place = self.old.link_text(links[0])
             new_name = f", its name is {name}" if name != self.old.devices[before].name else ""
             yield kinds.observation(
                 kinds.REPLACED,
                 place,
                 found=f"GUID {after}{new_name}",
                 expected=f"GUID {before}, as accepted",
-                node=self.now.node(after) or self.then.node(before),
-                what="switch" if self.then.is_switch(before) else "adapter",
+                node=self.new.node(after) or self.old.node(before),
+                what="switch" if self.old.is_switch(before) else "adapter",
             )
 
     def swapped(self) -> Iterator[Observation]:
@@ -86,117 +91,79 @@ class _Comparison:
                 one, other = lost_at.get(first), lost_at.get(second)
                 if ends not in self.gained or not one or not other or one == other:
                     continue
-                rest = _pair(_far(one, first), _far(other, second))
+                rest = _sorted(_far(one, first), _far(other, second))
                 if rest in self.gained and {one, other} <= self.lost.keys():
-                    yield self._swap((one, other), (ends, rest))
-                    for taken in (one, other):
-                        del self.lost[taken]
-                    for taken in (ends, rest):
-                        del self.gained[taken]
-
-    def _swap(self, lost: tuple[Ends, Ends], gained: tuple[Ends, Ends]) -> Observation:
-        were = sorted(self.then.link(self.accepted[ends].ends) for ends in lost)
-        are = sorted(map(self.now.link, gained))
-        return kinds.observation(
-            kinds.SWAPPED,
-            " and ".join(were),
-            found=" and ".join(are),
-            expected="each at its own port, as accepted",
-            node=self.now.nodes(end.guid for ends in gained for end in ends),
-        )
+                    were = sorted(self.old.link_text(self.lost.pop(each)) for each in (one, other))
+                    are = sorted(self.new.link_text(self.gained.pop(each)) for each in (ends, rest))
+                    yield kinds.observation(
+                        kinds.SWAPPED,
+                        " and ".join(were),
+                        found=" and ".join(are),
+                        expected="each at its own port, as accepted",
+                        node=self.new.nodes(end.guid for end in (*ends, *rest)),
+                    )
 
     def moved(self) -> Iterator[Observation]:
         lost_at = _by_end(self.lost)
         for ends in sorted(self.gained):
             # A host keeps its end: it is the node that has moved.
-            for end in sorted(ends, key=lambda each: self.now.is_switch(each.guid)):
+            for end in sorted(ends, key=lambda each: self.new.is_switch(each.guid)):
                 lost = lost_at.get(end)
                 if lost in self.lost and ends in self.gained:
-                    accepted = self.accepted[lost].ends
                     yield kinds.observation(
                         kinds.MOVED,
-                        self.then.link(accepted),
-                        found=self.now.link(ends),
+                        self.old.link_text(self.lost.pop(lost)),
+                        found=self.new.link_text(self.gained.pop(ends)),
                         expected="the port at which it was accepted",
-                        node=self.now.nodes(each.guid for each in ends),
+                        node=self.new.nodes(each.guid for each in ends),
                     )
-                    del self.lost[lost]
-                    del self.gained[ends]
 
     def switches_gone(self) -> Iterator[Observation]:
-        for guid, device in sorted(self.old.devices.items()):
-            if device.kind != "switch" or guid in self.new.devices or guid in self.renamed:
+        for guid in self.old.switches:
+            if guid in self.new.devices or guid in self.renamed:
                 continue
-            links = [ends for ends in self.lost if guid in _guids(ends)]
-            far = [_far_name(self.then, self.accepted[ends].ends, guid) for ends in links]
+            links = _take(self.lost, guid)
+            far = shortened(sorted(self.old.name(link.other(guid)) for link in links))
             yield kinds.observation(
                 kinds.SWITCH,
                 self.old.device_name(guid),
-                found=f"gone, with its links to {shortened(sorted(far))}" if far else "gone",
+                found=f"gone, with its links to {far}" if far else "gone",
                 expected=f"GUID {guid}, as accepted",
                 what="switch",
-                node=self.then.nodes(end.guid for ends in links for end in ends),
+                node=self.old.nodes(each for link in links for each in _guids(link)),
             )
-            for ends in links:
-                del self.lost[ends]
 
     def switches_new(self) -> Iterator[Observation]:
-        known = {*self.old.devices, *self.renamed.values()}
-        for guid, device in sorted(self.new.devices.items()):
-            if device.kind != "switch" or guid in known:
-                continue
-            links = [ends for ends in self.gained if guid in _guids(ends)]
-            yield kinds.observation(
-                kinds.NEW,
-                self.new.device_name(guid),
-                found=f"GUID {guid}, with {plural(len(links), 'link')}",
-                expected="no such switch, as accepted",
-                what="switch",
-            )
-            for ends in links:
-                del self.gained[ends]
+        for guid in self.new.switches:
+            if guid not in self.old.devices and guid not in self.renamed.values():
+                yield kinds.observation(
+                    kinds.NEW,
+                    self.new.device_name(guid),
+                    found=f"GUID {guid}, with {plural(len(_take(self.gained, guid)), 'link')}",
+                    expected="no such switch, as accepted",
+                    what="switch",
+                )
 
     def link_lost(self, link: Link) -> Observation:
-        nodes = self.then.nodes(end.guid for end in link.ends)
-        why = next((self.away[name] for name in nodes.split(",") if name in self.away), "")
-        return kinds.observation(
-            kinds.AWAY if why else kinds.LOST,
-            self.then.link(link.ends),
-            found=f"no link: {why}" if why else "no link",
-            expected=f"{link.width} {link.speed}, as accepted",
-            node=nodes,
-        )
-
-    def link_new(self, ends: Ends) -> Observation:
-        link = self.current[ends]
-        return kinds.observation(
-            kinds.NEW,
-            self.now.link(ends),
-            found=f"a link at {link.width} {link.speed}",
-            expected="no such link, as accepted",
-            node=self.now.nodes(_guids(ends)),
-        )
+        nodes = map(self.old.node, _guids(link))
+        why = next((self.away[name] for name in nodes if name in self.away), "")
+        kind, found = (kinds.AWAY, f"no link: {why}") if why else (kinds.LOST, "no link")
+        expected = f"{link.width} {link.speed}, as accepted"
+        return of_link(self.old, link, kind, found, expected)
 
     def trained(self) -> Iterator[Observation]:
         """Yield what runs slower, or faster, than it was accepted."""
         for ends, before in self.accepted.items():
             after = self.current.get(ends, before)
-            for what in ("width", "speed"):
+            for what, slower in _ASPECTS.items():
                 was, runs = getattr(before, what), getattr(after, what)
                 if was != runs:
-                    slower = kinds.WIDTH if what == "width" else kinds.SPEED
-                    yield kinds.observation(
-                        slower if _is_slower(what, runs, was) else kinds.FASTER,
-                        self.now.link(ends),
-                        found=runs,
-                        expected=f"{was}, as accepted",
-                        what=what,
-                        node=self.now.nodes(_guids(ends)),
-                    )
+                    kind = slower if _is_slower(what, runs, was) else kinds.FASTER
+                    yield of_link(self.new, after, kind, runs, f"{was}, as accepted", what)
 
     def renamed_nodes(self) -> Iterator[Observation]:
         for guid in sorted(self.old.devices.keys() & self.new.devices.keys()):
-            was, is_now = self.then.node(guid), self.now.node(guid)
+            was, is_now = self.old.node(guid), self.new.node(guid)
             if was and is_now and was != is_now:
                 yield kinds.observation(
                     kinds.RENAMED,
@@ -207,70 +174,63 @@ class _Comparison:
                 )
 
 
-class _Replacements:
-    """Devices that are gone, and new ones that took their places: `renamed` maps GUIDs."""
+def _replacements(old: Topology, new: Topology) -> dict[str, str]:
+    """Return GUIDs of devices that are gone -> those of new ones that took their places.
 
-    def __init__(self, old: Topology, new: Topology) -> None:
-        self.old, self.new = old, new
-        self.renamed: dict[str, str] = {}
-        self.at: dict[End, list[End]] = {}
-        for link in new.links:
-            for near, far in (link.ends, link.ends[::-1]):
-                if near.guid not in old.devices:
-                    self.at.setdefault(far, []).append(near)
-        gone = [guid for guid in old.devices if guid not in new.devices] if self.at else []
-        # Switches first: a new adapter may sit at a new switch.
-        for guid in sorted(gone, key=lambda each: (old.devices[each].kind != "switch", each)):
-            self.find(guid)
-
-    def find(self, guid: str) -> None:
-        """Note the new device of the same kind that has most of the cables of one that is gone."""
-        kind = self.old.devices[guid].kind
-        fars = [_far_end(link.ends, guid) for link in self.old.links if guid in _guids(link.ends)]
-        there = Counter(
-            near.guid
-            for port, far in fars
-            for near in self.at.get(End(self.renamed.get(far.guid, far.guid), far.port), ())
-            if self.new.devices[near.guid].kind == kind
-            and near.guid not in self.renamed.values()
-            and (near.port == port or kind != "switch")
-        )
+    That is the new device of the same kind that has most of the cables of one that is gone.
+    """
+    near_at: dict[End, list[End]] = defaultdict(list)
+    for link in new.links:
+        for near, far in (link.ends, link.ends[::-1]):
+            if near.guid not in old.devices:
+                near_at[far].append(near)
+    renamed: dict[str, str] = {}
+    gone = [guid for guid in old.devices if guid not in new.devices] if near_at else []
+    # Switches first: a new adapter may sit at a new switch.
+    for guid in sorted(gone, key=lambda each: (not old.is_switch(each), each)):
+        links = [link for link in old.links if guid in _guids(link)]
+        there: Counter[str] = Counter()
+        for link in links:
+            far = link.other(guid)
+            own = link.other(far.guid)
+            for near in near_at.get(End(renamed.get(far.guid, far.guid), far.port), ()):
+                alike = new.devices[near.guid].kind == old.devices[guid].kind
+                same_port = near.port == own.port or not old.is_switch(guid)
+                if alike and same_port and near.guid not in renamed.values():
+                    there[near.guid] += 1
         for best, cables in there.most_common(1):
-            if cables >= _SAME_PLACE * len(fars):
-                self.renamed[guid] = best
+            if cables >= _SAME_PLACE * len(links):
+                renamed[guid] = best
+    return renamed
 
 
-def _guids(ends: Iterable[End]) -> tuple[str, ...]:
-    return tuple(end.guid for end in ends)
+def _guids(link: Link) -> tuple[str, ...]:
+    return tuple(end.guid for end in link.ends)
 
 
-def _pair(first: End, second: End) -> Ends:
-    return (first, second) if first <= second else (second, first)
+def _sorted(*ends: End) -> Ends:
+    first, second = sorted(ends)
+    return first, second
 
 
 def _far(ends: Ends, near: End) -> End:
     return ends[1] if ends[0] == near else ends[0]
 
 
-def _far_end(ends: Ends, guid: str) -> tuple[int, End]:
-    """Return the port of a device in a link, and the link's other end."""
-    near, far = ends if ends[0].guid == guid else ends[::-1]
-    return near.port, far
-
-
-def _far_name(places: Places, ends: Ends, guid: str) -> str:
-    return places.topology.name(next((e for e in ends if e.guid != guid), ends[0]))
-
-
 def _by_end(links: Iterable[Ends]) -> dict[End, Ends]:
     return {end: ends for ends in links for end in ends}
+
+
+def _take(links: dict[Ends, Link], guid: str) -> list[Link]:
+    """Take the links of a switch from those that are still to be reported."""
+    ends = [each for each in links if guid in (each[0].guid, each[1].guid)]
+    return [links.pop(each) for each in ends]
 
 
 #: The words of speeds -> their places in that order.
 _SPEEDS = {word: number for number, word in enumerate(INFINIBAND)}
 #: Links of a kind below which no median says what they should do.
 _FEW = 3
-_ASPECTS = ("width", "speed")
 
 
 def rank(what: str, word: str) -> int:
@@ -296,117 +256,84 @@ class Hosts:
     by_node: Mapping[str, Facts]
     others: Facts | None = None
 
-    def facts(self, node: str, name: str) -> Facts | None:
-        """Return the facts that judge an adapter, by its node and its name, if any do.
+    def rate(self, node: str, name: str) -> Rate | None:
+        """Return what the facts demand of an adapter, by its node and its name, if any do.
 
         Where devices are declared, an adapter whose name ends with another one is none of them.
         """
         facts = self.by_node.get(node, self.others)
-        if facts is None or facts.port_rate is None:
+        if facts is None:
             return None
         devices = {device.split("/")[0] for device in facts.devices}
         last = name.split()[-1] if " " in name else ""
-        return None if devices and last and last not in devices else facts
+        return None if devices and last and last not in devices else facts.port_rate
 
 
 def trained(topology: Topology, hosts: Hosts) -> list[Observation]:
     """Return the links that run otherwise than they should, and those that are not in service."""
-    return list(_Trained(topology, hosts).observations())
-
-
-class _Trained:
-    def __init__(self, topology: Topology, hosts: Hosts) -> None:
-        self.topology, self.hosts, self.places = topology, hosts, Places(topology)
-        #: By facts, and by the median of their kind.
-        self.stated: list[tuple[Link, Facts]] = []
-        self.kinds: dict[tuple[int, ...], list[Link]] = {}
-        self.unjudged = 0
-        #: Aspect -> device -> the best that any of its links does: it may be an older one.
-        self.best: dict[str, dict[str, str]] = {what: {} for what in _ASPECTS}
-        for link in topology.links:
-            self._sort_in(link)
-
-    def _sort_in(self, link: Link) -> None:
-        for what, best in self.best.items():
-            word = getattr(link, what)
-            for end in link.ends:
-                if _is_slower(what, best.get(end.guid, ""), word):
-                    best[end.guid] = word
-        adapters = [end.guid for end in link.ends if not self.places.is_switch(end.guid)]
-        for guid in adapters:
-            facts = self.hosts.facts(self.places.node(guid), self.topology.devices[guid].name)
-            if facts:
-                self.stated.append((link, facts))
-                return
-        if adapters and self.hosts.by_node:  # of no partition: a storage server may be of any kind
-            self.unjudged += 1
-            return
-        levels = sorted(
-            (self.topology.level(end.guid) or 0) if self.places.is_switch(end.guid) else -1
-            for end in link.ends
-        )
-        self.kinds.setdefault(tuple(levels), []).append(link)
-
-    def observations(self) -> Iterator[Observation]:
-        for link in self.topology.links:
-            if link.state not in ("", "Active"):
-                yield self._observation(kinds.STATE, link, link.state, "Active", "state")
-        for link, facts in self.stated:
-            yield from self._by_facts(link, facts)
-        if self.unjudged:
-            found = f"{plural(self.unjudged, 'link')} of hosts that belong to no partition"
-            yield kinds.observation(
-                kinds.NOT_JUDGED, "hosts", found=f"{found} are compared with what was accepted only"
-            )
-        for members in self.kinds.values():
+    found = [
+        of_link(topology, link, kinds.STATE, link.state, "Active", "state")
+        for link in topology.links
+        if link.state not in ("", "Active")
+    ]
+    unjudged, alike = 0, defaultdict(list)
+    for link in topology.links:
+        adapters = [guid for guid in _guids(link) if not topology.is_switch(guid)]
+        rates = (hosts.rate(topology.node(each), topology.devices[each].name) for each in adapters)
+        if rate := next(filter(None, rates), None):
+            for what, word in (("width", f"{rate.lanes}x"), ("speed", rate.word)):
+                if (runs := getattr(link, what)) != word:
+                    expected = f"{word}, as its partition states"
+                    found.append(of_link(topology, link, _ASPECTS[what], runs, expected, what))
+        elif adapters and hosts.by_node:  # a storage server, of no partition, may be of any kind
+            unjudged += 1
+        else:
+            levels = [
+                -1 if each in adapters else topology.level(each) or 0 for each in _guids(link)
+            ]
+            alike[tuple(sorted(levels))].append(link)
+    if unjudged:
+        text = f"{plural(unjudged, 'link')} of hosts that belong to no partition are compared with "
+        text += "what was accepted only"
+        found.append(kinds.observation(kinds.NOT_JUDGED, "hosts", found=text))
+    for what in _ASPECTS:
+        best = _best(topology, what)
+        for members in alike.values():
             if len(members) >= _FEW:
-                for what in _ASPECTS:
-                    yield from self._by_median(members, what)
+                found += _by_median(topology, members, what, best)
+    return found
 
-    def _by_facts(self, link: Link, facts: Facts) -> Iterator[Observation]:
-        rate = facts.port_rate
-        if rate is None:
-            return
-        for kind, what, word in (
-            (kinds.WIDTH, "width", f"{rate.lanes}x"),
-            (kinds.SPEED, "speed", rate.word),
-        ):
-            if (runs := getattr(link, what)) != word:
-                yield self._observation(kind, link, runs, f"{word}, as its partition states", what)
 
-    def _by_median(self, members: Sequence[Link], what: str) -> Iterator[Observation]:
-        """Compare links of a kind with their median, or with the best that both ends do at all."""
-        words = sorted((getattr(link, what) for link in members), key=lambda word: rank(what, word))
-        median, older = words[len(words) // 2], set()
-        kind = kinds.WIDTH if what == "width" else kinds.SPEED
-        for link in members:
-            bests = {end.guid: self.best[what][end.guid] for end in link.ends}
-            limited = {
-                guid
-                for guid, word in bests.items()
-                if what == "speed" and self.places.is_switch(guid)
-                if _is_slower(what, word, median)
-            }
-            runs = getattr(link, what)
-            if limited:
-                older |= limited
-                expected = min((bests[guid] for guid in limited), key=lambda word: rank(what, word))
-            else:
-                expected = median
-            if _is_slower(what, runs, expected):
-                text = f"{expected}, the median of {plural(len(members), 'link')} of its kind"
-                yield self._observation(kind, link, runs, text, what)
-        for guid in sorted(older):
-            yield kinds.observation(
-                kinds.OLDER, self.topology.device_name(guid), what=what,
-                found=f"{self.best[what][guid]} at most, on all of its links",
-                expected=f"{median} by the median of its kind, unless it is an older one",
-            )  # fmt: skip
+def _best(topology: Topology, what: str) -> dict[str, str]:
+    """Return device -> the best that any of its links does: it may be an older one."""
+    words: dict[str, list[str]] = defaultdict(list)
+    for link in topology.links:
+        for guid in _guids(link):
+            words[guid].append(getattr(link, what))
+    return {guid: max(each, key=lambda word: rank(what, word)) for guid, each in words.items()}
 
-    def _observation(
-        self, kind: str, link: Link, found: str, expected: str, what: str
-    ) -> Observation:
-        return kinds.observation(
-            kind, self.places.link(link.ends), found=found, expected=expected, what=what,
-            node=self.places.nodes(end.guid for end in link.ends),
+
+def _by_median(
+    topology: Topology, members: Sequence[Link], what: str, best: Mapping[str, str]
+) -> Iterator[Observation]:
+    """Compare links of a kind with their median, or with the best that both ends do at all."""
+    words = sorted((getattr(link, what) for link in members), key=lambda word: rank(what, word))
+    median, older = words[len(words) // 2], set()
+    for link in members:
+        limited = {
+            guid
+            for guid in _guids(link)
+            if what == "speed" and topology.is_switch(guid) and _is_slower(what, best[guid], median)
+        }
+        older |= limited
+        bests = (best[guid] for guid in limited)
+        expected = min(bests, key=lambda word: rank(what, word), default=median)
+        if _is_slower(what, runs := getattr(link, what), expected):
+            text = f"{expected}, the median of {plural(len(members), 'link')} of its kind"
+            yield of_link(topology, link, _ASPECTS[what], runs, text, what)
+    for guid in sorted(older):
+        yield kinds.observation(
+            kinds.OLDER, topology.device_name(guid), what=what,
+            found=f"{best[guid]} at most, on all of its links",
+            expected=f"{median} by the median of its kind, unless it is an older one",
         )  # fmt: skip

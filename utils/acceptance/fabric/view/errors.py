@@ -5,8 +5,8 @@ Nothing is reset here. Counters stop at their highest value; whoever has the rig
 Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: time of
 the last reading (s since the epoch), counters above 0 by `GUID[port]`, and of each deviation since
 when it has been seen (ISO 8601). `<name>.fabric`: the fabric as it was read last (`accepted.Kept`),
-which `acceptance fabric accept` takes over. `nodes/<node>.json`: the GUIDs of a node's adapters, as
-the link check found them.
+which `acceptance fabric accept` takes over. `nodes/<node>.json`: the GUIDs of a node's adapters and
+the other ends of its cables of Ethernet, as the link check found them.
 """
 
 import math
@@ -26,7 +26,7 @@ from acceptance.core.text import plural
 from acceptance.fabric.node import Adapter, NodeLinks, Port
 from acceptance.fabric.topology import End, Link, Topology
 from acceptance.fabric.view import kinds
-from acceptance.fabric.view.kinds import Places
+from acceptance.fabric.view.kinds import of_link
 
 #: The bit errors per bit that the InfiniBand Architecture Specification (volume 2) allows a link.
 BIT_ERROR_RATE = 1e-12
@@ -62,13 +62,14 @@ _SHOWN = 10
 
 #: The counters of each port; one that is missing is 0.
 Counters = Mapping[End, Mapping[str, int]]
+#: Interface of Ethernet -> name and port of the switch at the other end of its cable.
+Cables = dict[str, tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class _Growth:
     """What a counter of a port was and is; `grown` since the last reading, or since a reset."""
 
-    end: End
     name: str
     was: int
     value: int
@@ -84,6 +85,16 @@ class _Growth:
     @property
     def full(self) -> bool:
         return self.value == _HIGHEST.get(self.name)
+
+    @property
+    def rising(self) -> str:
+        reset, full = " since it was reset" * self.reset, " (and full)" * self.full
+        return f"{self.name} +{self.grown}{reset}{full}"
+
+    @property
+    def standing(self) -> str:
+        grown = f" (+{self.grown})" if self.grown else ""
+        return f"{self.name} {self.value}{grown}{', where it stops counting' * self.full}"
 
 
 def limit(name: str, link: Link, hours: float, *, of_host: bool) -> tuple[float, str]:
@@ -103,112 +114,59 @@ def limit(name: str, link: Link, hours: float, *, of_host: bool) -> tuple[float,
 
 def errors(
     topology: Topology, now: Counters, before: Counters | None, hours: float
-) -> list[Observation]:
+) -> Iterator[Observation]:
     """Compare counters with those of the last reading, `hours` ago; None: there was none."""
-    return list(_Ports(topology, now, before, hours).observations())
-
-
-class _Ports:
-    def __init__(
-        self, topology: Topology, now: Counters, before: Counters | None, hours: float
-    ) -> None:
-        self.now, self.before, self.hours = now, before, hours
-        self.places = Places(topology)
-        self.links = {end: link for link in topology.links for end in link.ends}
-
-    def observations(self) -> Iterator[Observation]:
-        if self.before is None:
-            yield kinds.observation(
-                kinds.NOT_JUDGED, "counters",
-                found="the first reading: how fast errors rise is judged from the next one on",
-            )  # fmt: skip
-        standing, resets = [], []
-        counted = self.now.keys() | (self.before or {}).keys()
-        for end in sorted(counted & self.links.keys()):
-            growths = [self._growth(end, name) for name in _HIGHEST]
-            if self.before is not None:
-                resets += [end] * any(each.reset for each in growths)
-                rising = [each for each in growths if self._rises(each)]
-                if rising:
-                    yield self._rising(end, rising)
-                    continue
-            stands = [each for each in growths if each.value]
-            standing += [(end, stands)] if stands else []
-        yield from self._standing(standing)
-        if resets:
-            names = ", ".join(map(self._name, resets[:_SHOWN]))
-            more = f" and {len(resets) - _SHOWN} more" if len(resets) > _SHOWN else ""
-            yield kinds.observation(
-                kinds.RESET, "counters",
-                found=f"{plural(len(resets), 'port')} count anew since the last reading (reset, or "
-                f"the device restarted): {names}{more}",
-            )  # fmt: skip
-        yield from self._congestion()
-
-    def _growth(self, end: End, name: str) -> _Growth:
-        was = (self.before or {}).get(end, {}).get(name, 0)
-        return _Growth(end, name, was, self.now.get(end, {}).get(name, 0))
-
-    def _limit(self, growth: _Growth) -> tuple[float, str]:
-        link = self.links[growth.end]
-        of_host = self.places.is_of_host(link.ends)
-        return limit(growth.name, link, self.hours, of_host=of_host)
-
-    def _rises(self, growth: _Growth) -> bool:
-        return growth.grown > self._limit(growth)[0]
-
-    def _name(self, end: End) -> str:
-        return self.places.topology.name(end)
-
-    def _rising(self, end: End, rising: list[_Growth]) -> Observation:
-        link = self.links[end]
-        found = ", ".join(
-            f"{each.name} +{each.grown}"
-            + (" since it was reset" if each.reset else "")
-            + (" (and full)" if each.full else "")
-            for each in rising
-        )
-        return kinds.observation(
-            kinds.ERRORS, self.places.link(link.ends), what=f"at {self._name(end)}",
-            found=f"{found} in {self.hours:.1f} h", expected=self._limit(rising[0])[1],
-            node=self.places.nodes(each.guid for each in link.ends),
+    # Without an earlier reading nothing has grown.
+    before = now if (first := before is None) else before
+    if first:
+        text = "the first reading: how fast errors rise is judged from the next one on"
+        yield kinds.observation(kinds.NOT_JUDGED, "counters", found=text)
+    standing: list[tuple[End, list[_Growth]]] = []
+    resets: list[str] = []
+    waits: dict[End, int] = {}
+    for end in sorted((now.keys() | before.keys()) & topology.by_end.keys()):
+        link, at = topology.by_end[end], f"at {topology.name(end)}"
+        of_host = not all(topology.is_switch(each.guid) for each in link.ends)
+        was, value = before.get(end, {}), now.get(end, {})
+        waited = _Growth(WAITED, was.get(WAITED, 0), value.get(WAITED, 0)).grown
+        waits |= {end: waited} if waited else {}
+        growths = [_Growth(name, was.get(name, 0), value.get(name, 0)) for name in _HIGHEST]
+        resets += [topology.name(end)] * any(each.reset for each in growths)
+        limits = {each.name: limit(each.name, link, hours, of_host=of_host) for each in growths}
+        if rising := [each for each in growths if each.grown > limits[each.name][0]]:
+            found = f"{', '.join(each.rising for each in rising)} in {hours:.1f} h"
+            yield of_link(topology, link, kinds.ERRORS, found, limits[rising[0].name][1], at)
+        elif stands := [each for each in growths if each.value]:
+            standing.append((end, stands))
+    yield from _standing(topology, standing)
+    if resets:
+        more = f" and {len(resets) - _SHOWN} more" if len(resets) > _SHOWN else ""
+        yield kinds.observation(
+            kinds.RESET, "counters",
+            found=f"{plural(len(resets), 'port')} count anew since the last reading (reset, or "
+            f"the device restarted): {', '.join(resets[:_SHOWN])}{more}",
+        )  # fmt: skip
+    if waits:  # the longest, as a fact: ticks differ between makers
+        most = max(sorted(waits), key=lambda end: waits[end])
+        yield kinds.observation(
+            kinds.CONGESTION, topology.link_text(topology.by_end[most]), what=WAITED,
+            found=f"+{waits[most]} in {hours:.1f} h at {topology.name(most)}, the most of "
+            f"{plural(len(waits), 'port')} that waited; congestion, no error",
         )  # fmt: skip
 
-    def _standing(self, ports: list[tuple[End, list[_Growth]]]) -> Iterator[Observation]:
-        ports.sort(key=lambda port: -max(each.value for each in port[1]))
-        for end, stands in ports[:_SHOWN]:
-            found = ", ".join(self._stands(each) for each in stands)
-            yield kinds.observation(
-                kinds.STANDING, self.places.link(self.links[end].ends),
-                what=f"at {self._name(end)}", found=found, expected="0",
-                node=self.places.nodes(each.guid for each in self.links[end].ends),
-            )  # fmt: skip
-        if rest := ports[_SHOWN:]:
-            yield kinds.observation(
-                kinds.STANDING, "counters",
-                found=f"{plural(len(rest), 'port')} more stand above 0: {self._name(rest[0][0])} "
-                f"to {self._name(rest[-1][0])} (in the kept files)",
-            )  # fmt: skip
 
-    def _stands(self, growth: _Growth) -> str:
-        full = ", where it stops counting" if growth.full else ""
-        grown = f" (+{growth.grown})" if self.before is not None and growth.grown else ""
-        return f"{growth.name} {growth.value}{grown}{full}"
-
-    def _congestion(self) -> Iterator[Observation]:
-        """Yield the port that waited longest, as a fact: ticks differ between makers."""
-        waits = {
-            end: each.grown
-            for end in self.now.keys() & self.links.keys()
-            if self.before is not None and (each := self._growth(end, WAITED)).grown
-        }
-        if waits:
-            most = max(sorted(waits), key=lambda end: waits[end])
-            yield kinds.observation(
-                kinds.CONGESTION, self.places.link(self.links[most].ends), what=WAITED,
-                found=f"+{waits[most]} in {self.hours:.1f} h at {self._name(most)}, the most of "
-                f"{plural(len(waits), 'port')} that waited; congestion, no error",
-            )  # fmt: skip
+def _standing(topology: Topology, ports: list[tuple[End, list[_Growth]]]) -> Iterator[Observation]:
+    ports.sort(key=lambda port: -max(each.value for each in port[1]))
+    for end, stands in ports[:_SHOWN]:
+        found = ", ".join(each.standing for each in stands)
+        link, at = topology.by_end[end], f"at {topology.name(end)}"
+        yield of_link(topology, link, kinds.STANDING, found, "0", at)
+    if rest := [topology.name(end) for end, _ in ports[_SHOWN:]]:
+        yield kinds.observation(
+            kinds.STANDING, "counters",
+            found=f"{plural(len(rest), 'port')} more stand above 0: {rest[0]} to {rest[-1]} "
+            "(in the kept files)",
+        )  # fmt: skip
 
 
 _FOLDER, _NODES = "fabric", "nodes"
@@ -288,29 +246,52 @@ def stamp(time: float) -> str:
     return datetime.fromtimestamp(time, timezone.utc).isoformat(timespec="seconds")
 
 
-def remember_node(var: Path, node: NodeLinks) -> None:
-    """Keep the GUIDs of a node's InfiniBand adapters, which join it with the fabric.
+class _Node(Struct, forbid_unknown_fields=True):
+    """What is kept of a node: adapter -> GUID, and where its cables lead; None: nobody told."""
 
-    Raises StoredFault.
+    guids: dict[str, str]
+    cables: Cables | None = None
+
+
+def remember_node(var: Path, node: NodeLinks) -> None:
+    """Keep the GUIDs of a node's InfiniBand adapters, which join it with the fabric, and cables.
+
+    What a reading does not tell stays as it was. Raises StoredFault.
     """
+    path, before = var / _FOLDER / _NODES / f"{node.name}.json", _Node({})
+    with suppress(ValueError):
+        before = state_files.read(path, _Node) or before
     infiniband = {port.device for port in node.ports.values() if port.infiniband}
     guids = {name: guid for name in sorted(infiniband) if (guid := node.adapters[name].guid)}
-    path = var / _FOLDER / _NODES / f"{node.name}.json"
-    with suppress(ValueError):
-        if not guids or state_files.read(path) == guids:
-            return
-    state_files.write(path, guids)
+    cables = before.cables
+    if node.neighbours is not None:
+        cables = {each.interface: (each.switch, each.port) for each in reversed(node.neighbours)}
+    if (kept := _Node(guids or before.guids, cables)) != before:
+        state_files.write(path, kept)
+
+
+def _kept_nodes(var: Path) -> Iterator[tuple[str, _Node]]:
+    for path in sorted((var / _FOLDER / _NODES).glob("*.json")):
+        try:
+            yield path.stem, state_files.read(path, _Node)
+        except ValueError as err:
+            text = f"no GUIDs and cables of a node ({err}); take it away"
+            raise Fault(text, where=str(path)) from None
 
 
 def known_nodes(var: Path) -> list[NodeLinks]:
     """Return the nodes whose GUIDs are kept, with nothing but these; raises Fault."""
-    nodes = []
-    for path in sorted((var / _FOLDER / _NODES).glob("*.json")):
-        try:
-            guids = state_files.read(path, dict[str, str])
-        except ValueError as err:
-            raise Fault(f"no GUIDs of a node ({err}); take it away", where=str(path)) from None
-        adapters = {name: Adapter(name, guid=guid) for name, guid in guids.items()}
-        ports = {name: Port(name, 1) for name in guids}
-        nodes.append(NodeLinks(path.stem, adapters=adapters, ports=ports))
-    return nodes
+    return [
+        NodeLinks(
+            name,
+            adapters={adapter: Adapter(adapter, guid=guid) for adapter, guid in kept.guids.items()},
+            ports={adapter: Port(adapter, 1) for adapter in kept.guids},
+        )
+        for name, kept in _kept_nodes(var)
+        if kept.guids
+    ]
+
+
+def known_cables(var: Path) -> dict[str, Cables]:
+    """Return node -> its cables of Ethernet as they were seen last; raises Fault."""
+    return {name: kept.cables for name, kept in _kept_nodes(var) if kept.cables}

@@ -4,13 +4,13 @@ What one look at a fabric gave: of each adapter it was looked at from a reading,
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acceptance.core.findings import Observation
 from acceptance.core.text import plural
 from acceptance.fabric import topology
-from acceptance.fabric.topology import End, Reading, Topology
+from acceptance.fabric.topology import End, Topology
 from acceptance.fabric.view import kinds
 from acceptance.fabric.view.accepted import Accepted, single_points, uplinks
 from acceptance.fabric.view.changes import Hosts, changes, trained
@@ -55,52 +55,36 @@ def counts(seen: Topology) -> dict[str, int]:
     }
 
 
-@dataclass
-class _Sum:
-    topologies: list[Topology] = field(default_factory=list)
-    counters: dict[End, Mapping[str, int]] = field(default_factory=dict)
-    uncounted: bool = False
-    notes: list[Observation] = field(default_factory=list)
-    why: list[str] = field(default_factory=list)
-
-    def add(self, reading: Reading) -> None:
-        """Add what a folder has; every fault that is no note leaves the fabric not looked at."""
-        asked = f"from {reading.asked}: " if reading.asked else ""
-        for fault in reading.faults:
-            text = f"{asked}{fault}"
-            if fault.kind in _NOTES or fault.program == _ROUTES:
-                found = kinds.observation(kinds.NOT_JUDGED, fault.program or "names", found=text)
-                self.notes.append(found)
-            elif fault.program == _COUNTERS:
-                self.uncounted |= reading.counters is None
-                kind = kinds.NOT_LOOKED if reading.counters is None else kinds.NOT_JUDGED
-                self.notes.append(kinds.observation(kind, "counters", found=text))
-            else:
-                self.why.append(text)
-        if reading.topology is None and not self.why:
-            self.why.append(f"{asked}nothing was read")
-        if reading.topology is not None:
-            self.topologies.append(reading.topology)
-            self.counters |= reading.errors
-
-
 def look(folders: Sequence[Path]) -> Looked:
     """Read the folders that `fabric.sh` filled, one for each adapter that it looked from.
 
-    Adapters at the same fabric see the same, those at several all of them together.
+    Adapters at the same fabric see the same, those at several all of them together. Every fault
+    that is no note leaves the fabric not looked at.
     """
-    total, readings = _Sum(), [topology.read(folder) for folder in folders]
+    readings = [topology.read(folder) for folder in folders]
+    notes, why = [], []
     for reading in readings:
-        total.add(reading)
-    if total.why or not total.topologies:
-        return Looked(None, "; ".join(total.why) or "no adapter to look from")
-    devices = {guid: each for seen in total.topologies for guid, each in seen.devices.items()}
-    links = {link.ends: link for seen in total.topologies for link in seen.links}
-    down = {end: text for seen in total.topologies for end, text in seen.down.items()}
-    whole = Topology(devices, tuple(links[ends] for ends in sorted(links)), down=down)
-    times = [reading.end for reading in readings if reading.end]
-    counters = None if total.uncounted else total.counters
-    return Looked(whole, "", counters, tuple(total.notes), float(max(times, default=0)))
+        asked = f"from {reading.asked}: " if reading.asked else ""
+        for fault in reading.faults:
+            kind, place = kinds.NOT_JUDGED, fault.program or "names"
+            if fault.program == _COUNTERS:
+                kind, place = (kinds.NOT_LOOKED if reading.counters is None else kind), "counters"
+            elif fault.kind not in _NOTES and fault.program != _ROUTES:
+                why.append(f"{asked}{fault}")
+                continue
+            notes.append(kinds.observation(kind, place, found=f"{asked}{fault}"))
+        if reading.topology is None and not why:
+            why.append(f"{asked}nothing was read")
+    if why or not readings:
+        return Looked(None, "; ".join(why) or "no adapter to look from")
+    counters = {end: values for reading in readings for end, values in reading.errors.items()}
+    uncounted = any(reading.counters is None for reading in readings)
+    return Looked(
+        topology.union(reading.topology for reading in readings if reading.topology),
+        counters=None if uncounted else counters,
+        notes=tuple(notes),
+        time=float(max((reading.end or 0 for reading in readings), default=0)),
+    )
 
 
 def judge(

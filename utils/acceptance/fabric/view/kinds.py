@@ -4,11 +4,10 @@ How bad each is, and what to do about it, is in one table, by its kind. A place 
 link by name and port, and the node at one end.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, Kind, Observation
-from acceptance.fabric.topology import End, Topology
+from acceptance.fabric.topology import Link, Topology
 
 #: The name of the benchmark that looks at the whole fabric; the link check has another one.
 BENCHMARK = "fabric.view"
@@ -68,6 +67,14 @@ def observation(
     return replace(seen, text=f"{place}: {said(seen)}")
 
 
+def of_link(
+    topology: Topology, link: Link, kind: str, found: str, expected: str, what: str = ""
+) -> Observation:
+    """Return what was seen of a link, with the nodes at its ends."""
+    place, nodes = topology.link_text(link), topology.nodes(end.guid for end in link.ends)
+    return observation(kind, place, found=found, expected=expected, what=what, node=nodes)
+
+
 _CABLE = "reseat the cable at both ends, then replace it, then try other ports"
 _WANTED = "if it is wanted: acceptance fabric accept --reason TEXT; if not, put it back"
 
@@ -114,35 +121,3 @@ TABLE = {
     SINGLE: Kind(INFO, "know of it when one of these fails"),
     CONGESTION: Kind(INFO, "compare with the uplinks beside it: routes may not spread over them"),
 }
-
-#: The two ends of a link, sorted.
-Ends = tuple[End, End]
-
-
-class Places:
-    """The names of a fabric's links, devices and nodes."""
-
-    def __init__(self, topology: Topology) -> None:
-        self.topology = topology
-
-    def link(self, ends: Ends) -> str:
-        """Return `leaf02[40] - spine08[2]`: what is nearer to the nodes stands first."""
-        levels = self.topology.levels
-        first, second = sorted(ends, key=lambda end: (levels.get(end.guid, len(levels)), end))
-        return f"{self.topology.name(first)} - {self.topology.name(second)}"
-
-    def is_switch(self, guid: str) -> bool:
-        """Tell a switch from a host."""
-        return self.topology.devices[guid].kind == "switch"
-
-    def is_of_host(self, ends: Ends) -> bool:
-        """Tell whether a link ends at a host."""
-        return not all(self.is_switch(end.guid) for end in ends)
-
-    def node(self, guid: str) -> str:
-        """Return the node that has an adapter; empty where nobody knows."""
-        return self.topology.node_of.get(guid, "")
-
-    def nodes(self, guids: Iterable[str]) -> str:
-        """Return the nodes of these devices, with commas, as an observation has them."""
-        return ",".join(dict.fromkeys(filter(None, map(self.node, guids))))

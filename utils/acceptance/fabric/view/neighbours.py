@@ -7,21 +7,25 @@ cable is a node and its interface, a switch and its port::
      "cables": {"node0001": {"eth1": ["leaf01", "swp7"]}}}
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from acceptance.core import state_files
-from acceptance.core.errors import Fault, ParseError
 from acceptance.core.findings import Observation
 from acceptance.fabric.node import NodeLinks
-from acceptance.fabric.view import kinds
+from acceptance.fabric.view import accepted, kinds
+from acceptance.fabric.view.errors import Cables
 
-_SUFFIX, _FOLDER = ".lldp", "fabric/lldp"
-#: (node, interface) -> (switch, port).
-Cables = Mapping[tuple[str, str], tuple[str, str]]
+_SUFFIX = ".lldp"
+
+
+class Accepted(Struct, frozen=True, forbid_unknown_fields=True):
+    """When cables were accepted, and why, the oldest first; of each node interface -> its cable."""
+
+    accepted: dict[datetime, str]
+    cables: dict[str, Cables]
 
 
 def path_of(reference: Path, name: str) -> Path:
@@ -29,40 +33,44 @@ def path_of(reference: Path, name: str) -> Path:
     return reference / "sites" / f"{name}{_SUFFIX}"
 
 
-def compare(node: NodeLinks, accepted: Cables | None, *, asked: bool) -> list[Observation]:
+def compare(node: NodeLinks, known: Accepted | None, *, asked: bool) -> list[Observation]:
     """Return which cables of a node are not where they were accepted.
 
     `asked`: the fabric is one whose cables nobody else tells: what is not known is said, too.
     """
-    mine = {key: far for key, far in (accepted or {}).items() if key[0] == node.name}
+    mine = known.cables.get(node.name, {}) if known else {}
     if node.neighbours is None:
         told = f"nobody tells where its cables lead: {node.no_neighbours or 'not asked'}"
         return [_seen(kinds.NOT_JUDGED, node.name, node.name, told)] if mine or asked else []
-    if accepted is None:
+    if known is None:
         told = "nothing accepted yet: acceptance fabric accept --reason TEXT"
         return [_seen(kinds.NOT_JUDGED, "cables of Ethernet", "", told)] if asked else []
-    owners = {far: key for key, far in accepted.items()}
+    owners = {
+        far: f"{name} {interface}"
+        for name, ends in known.cables.items()
+        for interface, far in ends.items()
+    }
     there: dict[str, list[tuple[str, str]]] = {}
     for each in node.neighbours:
         there.setdefault(each.interface, []).append((each.switch, each.port))
     found = []
-    for key, far in mine.items():
-        ends = there.pop(key[1], [])
+    for interface, far in mine.items():
+        ends = there.pop(interface, [])
         if far in ends:
             continue
-        place, expected = _text(key, far), "the port at which it was accepted"
-        if not ends:
-            found.append(_seen(kinds.NO_NEIGHBOUR, place, key[0], "nothing answers", expected))
-            continue
-        owner = owners.get(ends[0])
-        taken = f", the port of {' '.join(owner)}" if owner else ""
-        kind = kinds.SWAPPED_PORT if owner else kinds.OTHER_PORT
-        found.append(_seen(kind, place, key[0], f"at {_end(ends[0])}{taken}", expected))
-    found += [
-        _seen(kinds.NEW_PORT, _text((node.name, name), ends[0]), node.name, "a cable",
-              "none, as accepted")
-        for name, ends in sorted(there.items())
-    ]  # fmt: skip
+        kind, text = kinds.NO_NEIGHBOUR, "nothing answers"
+        if ends:
+            owner = owners.get(ends[0])
+            kind = kinds.SWAPPED_PORT if owner else kinds.OTHER_PORT
+            text = f"at {_end(ends[0])}" + (f", the port of {owner}" if owner else "")
+        place, expected = (
+            f"{node.name} {interface} - {_end(far)}",
+            "the port at which it was accepted",
+        )
+        found.append(_seen(kind, place, node.name, text, expected))
+    for interface, ends in sorted(there.items()):
+        place = f"{node.name} {interface} - {_end(ends[0])}"
+        found.append(_seen(kinds.NEW_PORT, place, node.name, "a cable", "none, as accepted"))
     return found
 
 
@@ -74,56 +82,16 @@ def _end(far: tuple[str, str]) -> str:
     return f"{far[0]}[{far[1]}]"
 
 
-def _text(key: tuple[str, str], far: tuple[str, str]) -> str:
-    return f"{key[0]} {key[1]} - {_end(far)}"
-
-
-def remember(var: Path, node: NodeLinks) -> None:
-    """Keep where the cables of a node lead, for who accepts them; raises StoredFault."""
-    if node.neighbours is not None:
-        cables = {each.interface: [each.switch, each.port] for each in reversed(node.neighbours)}
-        state_files.write(var / _FOLDER / f"{node.name}.json", cables)
-
-
-def known(var: Path) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return the cables of all nodes as they were seen last; raises Fault."""
-    cables: dict[tuple[str, str], tuple[str, str]] = {}
-    for path in sorted((var / _FOLDER).glob("*.json")):
-        try:
-            ends = state_files.read(path, dict[str, tuple[str, str]])
-        except ValueError as err:
-            raise Fault(f"no cables of a node ({err}); take it away", where=str(path)) from None
-        cables |= {(path.stem, interface): far for interface, far in ends.items()}
-    return cables
-
-
-class _Accepted(Struct, forbid_unknown_fields=True):
-    """What is stored: when and why, the oldest first, and of each node interface -> its cable."""
-
-    accepted: dict[datetime, str]
-    cables: dict[str, dict[str, tuple[str, str]]]
-
-
-def take_over(path: Path, cables: Cables, time: str, reason: str) -> bool:
+def take_over(path: Path, cables: dict[str, Cables], time: str, reason: str) -> bool:
     """Accept cables in place of those before; False where nothing has changed. Raises Fault."""
-    before, history = read(path)
-    if before == cables:
+    before = read(path)
+    if before and before.cables == cables:
         return False
-    nodes: dict[str, dict[str, tuple[str, str]]] = {}
-    for (node, interface), far in sorted(cables.items()):
-        nodes.setdefault(node, {})[interface] = far
-    entries = {datetime.fromisoformat(when): why for when, why in (*history, (time, reason))}
-    state_files.write(path, _Accepted(entries, nodes))
+    history = {**(before.accepted if before else {}), datetime.fromisoformat(time): reason}
+    state_files.write(path, Accepted(history, {node: cables[node] for node in sorted(cables)}))
     return True
 
 
-def read(path: Path) -> tuple[Cables | None, list[tuple[str, str]]]:
-    """Return the accepted cables, None where none are yet, and when and why; raises ParseError."""
-    try:
-        kept: _Accepted | None = state_files.read(path, _Accepted)
-    except (ValueError, state_files.StoredFault) as err:
-        raise ParseError(str(path), f"no cables as they were accepted: {err}") from None
-    if kept is None:
-        return None, []
-    cables = {(n, name): far for n, ends in kept.cables.items() for name, far in ends.items()}
-    return cables, [(when.isoformat(), why) for when, why in kept.accepted.items()]
+def read(path: Path) -> Accepted | None:
+    """Return the accepted cables, None where none are yet; raises ParseError."""
+    return accepted.read_file(path, Accepted, "no cables as they were accepted")
