@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from tests.made import SOFTWARE, nights
+from tests.made import SOFTWARE, STEPS, campaigns, nights
 
 
 @pytest.fixture
@@ -31,6 +31,14 @@ def test_what_is_worse_stands_below_its_case_and_the_rest_is_counted(path, run):
     assert "same: 12 metrics" in output
     assert "total       6 worse, 0 better, 0 differs, 12 same, 0 cannot tell" in output
     assert max(map(len, output.splitlines())) <= 100
+
+
+def test_two_nights_of_steps_are_compared_as_a_whole(path, run):
+    campaigns(path, 20, lambda night, case, _: 1.3 if (night, case) == (19, 1) else 1.0)
+    status, output, _ = run("last-1", "last")
+    assert status == 1
+    assert f"total       6 worse, 0 better, 0 differs, {6 * len(STEPS) - 6} same" in output
+    assert "B           last (nightly-2026-01-20T220000): 6 sessions" in output
 
 
 def test_what_is_better_is_no_failure(path, run):
