@@ -1,6 +1,7 @@
 """`acceptance history`: the past of metrics, and when they changed."""
 
 import argparse
+import difflib
 import math
 import shutil
 import sys
@@ -20,7 +21,7 @@ from acceptance.cli.arguments import (
 )
 from acceptance.cli.output import Columns, emit
 from acceptance.core.errors import Fault
-from acceptance.core.text import WIDTH, plural, table, wrapped
+from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
 from acceptance.regressions import Change, Judgement
@@ -29,6 +30,8 @@ from acceptance.verdict import Status
 
 #: Series that are shown, and samples of a table.
 SHOWN, SAMPLES = 20, 30
+#: Names that are near to one that there is not.
+_NEAR = 4
 #: From the smallest value to the largest; the second is for a terminal without UTF-8.
 BLOCKS, PLAIN = "▁▂▃▄▅▆▇█", "_.,-=*#@"
 
@@ -72,8 +75,11 @@ def run(options: argparse.Namespace) -> int:
         key=lambda series: series.name,
     )
     if not chosen:
-        why = f"; {history.left_out}" if history.left_out else ""
-        raise Fault(f"no series fits {' '.join(options.metric) or 'anything'}{why}")
+        asked = ", ".join(options.metric) or "anything"
+        near = [near for pattern in options.metric for near in nearest(history.series, pattern)]
+        raise Fault(
+            "; ".join([f"no series fits {asked}", *near, *filter(None, [history.left_out])])
+        )
     # By the same judge as the gate: what that alarms is shown here.
     judged = judgements(options, history)
     past = [_past(one, judged(is_simulated(one.case.key.system))) for one in chosen]
@@ -117,25 +123,37 @@ def _listing(past: list[Past], notes: Iterable[str]) -> str:
 
 def fits(series: Series, patterns: Sequence[str]) -> bool:
     """Tell whether one of the patterns fits; all parts of it, between slashes, must."""
-    key = series.case.key
-    benchmark = series.case.benchmark
-    names = [
-        series.name,
-        series.metric,
-        key.check,
-        key.check.split(" ")[0],
-        benchmark,
-        benchmark.split(".")[-1],
-        key.partition,
-        f"{key.system}:{key.partition}",
-        key.environment,
-        key.where,
-        key.system,
-    ]
+    names = _names(series)
     return not patterns or any(
         all(any(fnmatchcase(name, part) for name in names) for part in pattern.split("/"))
         for pattern in patterns
     )
+
+
+def _names(series: Series) -> tuple[str, ...]:
+    """Return the names of a series; the last three of them are made of the others."""
+    key, benchmark = series.case.key, series.case.benchmark
+    places = (key.system, key.partition, key.environment, f"{key.system}:{key.partition}")
+    checks = (key.check.split(" ")[0], benchmark.split(".")[-1], benchmark)
+    return (series.metric, *checks, *places, key.check, key.where, series.name)
+
+
+def nearest(history: Iterable[Series], pattern: str) -> Iterator[str]:
+    """Yield why a pattern fits none of the series: parts that nothing is named, and what is near.
+
+    What is near belongs to series that the other parts fit.
+    """
+    series = [*history]
+    parts = {part: [one for one in series if fits(one, [part])] for part in pattern.split("/")}
+    others = [one for one in series if fits(one, ["/".join(part for part in parts if parts[part])])]
+    if all(parts.values()):
+        yield f"each part of {pattern} fits some, but none fits all"
+    for part in [part for part, fitting in parts.items() if not fitting]:
+        word = part.strip("*?").lower()
+        names = {name for one in others or series for name in _names(one)[:-3]}
+        near = sorted((name for name in names if word in name.lower()), key=lambda n: (len(n), n))
+        near = near or difflib.get_close_matches(part, names, n=_NEAR)
+        yield f"nothing is named {part}" + (f", but {shortened(near, _NEAR)}" if near else "")
 
 
 def _data(past: Past) -> dict[str, Any]:
