@@ -26,12 +26,12 @@ from acceptance.campaigns import state as campaign
 from acceptance.cli import report
 from acceptance.cli.arguments import (
     CONFIG_FILE,
+    CONFIRM,
+    SYSTEM,
     Commands,
     add_command,
-    add_confirm,
-    add_system,
     add_verbs,
-    names,
+    option,
 )
 from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
@@ -67,77 +67,68 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "nightly",
+        run,
         "Run the link check and all benchmarks, judge them, and send alerts.",
         _GOES_ON,
         failed="a problem, or a metric that became worse",
         others=_OTHERS,
     )
-    which = _add_common(command)
-    which.add_argument("--resume", action="store_true", help="go on with a night, or do nothing")
-    command.add_argument("--mode", default="nightly", help="another mode than nightly")
-    command.add_argument("--no-alerts", action="store_true", help="send no alerts")
-    add_confirm(command)
+    option(_add_common(command), "--resume", "go on with a night, or do nothing")
+    option(command, "--mode MODE", "another mode than nightly", default="nightly")
+    option(command, "--no-alerts", "send no alerts")
+    option(command, *CONFIRM, default=0)
 
     command = add_command(
         commands,
         "accept",
+        run,
         "Measure all nodes of a new cluster, and write a protocol to be signed.",
         _GOES_ON,
         failed="the cluster is rejected; with reservations it is accepted",
         others=_OTHERS,
     )
-    _add_protocol(add_verbs(command))
+    verbs = add_verbs(command)
     _add_common(command)
-    command.add_argument(
-        "--nodes",
-        type=names,
-        metavar="LIST",
-        help="only these, node[1-16] say; the protocol tells that",
-    )
+    option(command, "--nodes LIST", "only these, node[1-16] say; the protocol tells that")
     for who in _PEOPLE:
-        command.add_argument(f"--{who}", metavar="NAME", help="for the protocol")
-    command.add_argument("--output", type=Path, metavar="FOLDER", help="of the protocol")
+        option(command, f"--{who} NAME", "for the protocol")
+    option(command, "--output FOLDER", "of the protocol")
 
-
-def _add_protocol(verbs: Commands) -> None:
-    """Add what looks at the protocol of an acceptance that ended."""
-    verify = add_command(
-        verbs,
-        "verify",
-        "Verify a protocol: its checksum, and that its conclusions follow from what was measured.",
-        failed="changed, or its conclusions do not follow",
-    )
-    verify.set_defaults(run=_verify)
-    show = add_command(verbs, "show", "Print a protocol as Markdown.")
-    show.set_defaults(run=_show_protocol)
-    for command in (verify, show):
-        command.add_argument("file", type=Path, metavar="FILE.json")
+    # What looks at the protocol of an acceptance that ended.
+    for name, does, summary, failed in (
+        (
+            "verify",
+            _verify,
+            "Verify a protocol: its checksum, and that its conclusions follow from what was "
+            "measured.",
+            "changed, or its conclusions do not follow",
+        ),
+        ("show", _show_protocol, "Print a protocol as Markdown.", ""),
+    ):
+        option(add_command(verbs, name, does, summary, failed=failed), "FILE.json", dest="file")
 
 
 def _add_common(command: argparse.ArgumentParser) -> Any:
     """Add what both take; returns the group of those of which one at most may be given."""
-    add_system(command)
+    option(command, *SYSTEM)
     _add_own(command)
-    command.add_argument("--dry-run", action="store_true", help="count cases and time, run nothing")
-    command.add_argument(
-        "reframe", nargs="*", default=[], metavar="-- OPTION", help="of ReFrame, for the benchmarks"
+    option(command, "--dry-run", "count cases and time, run nothing")
+    option(
+        command,
+        "reframe",
+        "of ReFrame, for the benchmarks",
+        metavar="-- OPTION",
+        nargs="*",
+        default=[],
     )
     which = command.add_mutually_exclusive_group()
-    which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
-    command.set_defaults(run=run)
+    option(which, "--new", "start anew, even if one was stopped")
     return which
 
 
 def _add_own(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        *("-c", "--checkpath"),
-        dest="own",
-        action="append",
-        type=Path,
-        default=[],
-        metavar="PATH",
-        help="checks of your own, a file or a folder of them, that take part, as reframe -c",
-    )
+    meaning = "checks of your own, a file or a folder of them, that take part, as reframe -c"
+    option(parser, "-c --checkpath PATH", meaning, dest="own", action="append", default=[])
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,7 +15,13 @@ from acceptance.claims import (
     ClaimResult,
     report,
 )
-from acceptance.cli.arguments import Commands, add_command, add_database, add_format, add_verbs
+from acceptance.cli.arguments import (
+    DATABASE,
+    Commands,
+    add_command,
+    add_verbs,
+    option,
+)
 from acceptance.cli.output import emit
 from acceptance.core.text import bytes_text
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
@@ -26,31 +32,30 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
+    forms = ("text", "csv", "json")
     command = add_command(
         commands,
         "claims",
+        run,
         "Compare results with the relations that papers and sites state.",
         f"Two results of a claim lie at most {WINDOW:g} days apart.",
+        forms=forms,
         failed="a claim that the system must fulfil does not hold",
     )
-    command.add_argument("--system", help="only claims in which a side names this system")
-    add_database(command)
-    add_format(command, "table", "csv", "json")
-    command.add_argument("--all", action="store_true", help="list what is not measured, too")
-    command.set_defaults(run=run)
+    option(command, "--system SYSTEM", "only claims in which a side names this system")
+    option(command, *DATABASE)
+    option(command, "--all", "list what is not measured, too")
     of_mpi = add_command(
         add_verbs(command),
         "guidelines",
+        _guidelines,
         "Compare the operations of a session with others that do their work.",
         "What every correct MPI satisfies requires no reference.",
+        forms=forms,
         failed="a violation where the partition says that guidelines fail",
     )
-    of_mpi.add_argument(
-        "--session", help="the UUID of a session, or its beginning; default: the last"
-    )
-    add_database(of_mpi)
-    add_format(of_mpi, "table", "csv", "json")
-    of_mpi.set_defaults(run=_guidelines)
+    option(of_mpi, "--session ID", "the UUID of a session, or its beginning; default: the last")
+    option(of_mpi, *DATABASE)
 
 
 def run(options: argparse.Namespace) -> int:

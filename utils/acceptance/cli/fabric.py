@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from acceptance.cli.arguments import Commands, add_command, add_format, add_system, add_verbs
+from acceptance.cli.arguments import SYSTEM, Commands, add_command, add_verbs, option
 from acceptance.cli.output import emit_page
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
@@ -29,36 +29,26 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "fabric",
+        run,
         "Show the whole InfiniBand fabric, and what deviates in it.",
         "It is read from the adapters of this machine that the facts name, with the programs of "
         "infiniband-diags. Whoever may open /dev/infiniband/umad* can look.",
+        forms=("text", "json", "dot"),
         failed="something deviates",
     )
-    add_system(command)
-    command.add_argument(
-        "--partition",
-        metavar="NAME",
-        help="the fabric of this partition, where several state who looks at theirs",
-    )
-    command.add_argument(
-        "--from",
-        dest="source",
-        type=Path,
-        metavar="FOLDER",
-        help="show a reading that is stored, as a run keeps it in its output folder",
-    )
-    add_format(command, "text", "json", "dot")
-    command.set_defaults(run=run)
+    option(command, *SYSTEM)
+    meaning = "the fabric of this partition, where several state who looks at theirs"
+    option(command, "--partition NAME", meaning)
+    meaning = "show a reading that is stored, as a run keeps it in its output folder"
+    option(command, "--from FOLDER", meaning, dest="source")
     accept = add_command(
         add_verbs(command),
         "accept",
+        _accept,
         "Accept the fabric as the last run has seen it: later ones are compared with it.",
     )
-    add_system(accept)
-    accept.add_argument(
-        "--reason", metavar="TEXT", required=True, help="why it is accepted; it is kept"
-    )
-    accept.set_defaults(run=_accept)
+    option(accept, *SYSTEM)
+    option(accept, "--reason TEXT", "why it is accepted; it is kept", required=True)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -14,9 +14,9 @@ from acceptance.alerts import HISTORY, Alert
 from acceptance.cli.arguments import (
     Commands,
     add_command,
-    add_format,
     add_sources,
     judgements,
+    option,
     read,
 )
 from acceptance.cli.output import Columns, emit
@@ -41,18 +41,19 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "history",
+        run,
         "Show past values of metrics, and when their level changed.",
+        forms=("text", "csv", "json"),
         failed="a session cannot be read, or is not what was stored",
     )
-    command.add_argument(
+    option(
+        command,
         "metric",
+        "pattern (*, ?) of a metric, check, benchmark, partition or environment; several of them "
+        "joined by / must all fit: 'PingPong/latency_8'",
         nargs="*",
-        help="pattern (*, ?) of a metric, check, benchmark, partition or environment; several of "
-        "them joined by / must all fit: 'PingPong/latency_8'",
     )
     add_sources(command)
-    add_format(command, "text", "csv", "json")
-    command.set_defaults(run=run)
 
 
 class Past(NamedTuple):

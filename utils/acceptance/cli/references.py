@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from acceptance import references
-from acceptance.cli.arguments import Commands, add_command, add_format, add_verbs
+from acceptance.cli.arguments import Commands, add_command, add_verbs, option
 from acceptance.cli.output import Columns, emit
 from acceptance.references import SOURCES, Library, Tolerances, failing, tables
 from acceptance.rfm import configuration
@@ -21,34 +21,28 @@ INFERRED = "*"
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
+    forms = ("text", "csv", "json")
     command = add_command(
         commands,
         "references",
+        run,
         "List what judges results: published values, baselines, tolerances and limits.",
+        forms=forms,
     )
-    command.add_argument("--paper", help="only those of a paper, by its key")
-    command.add_argument("--partition", help="only those of a partition, system:partition")
-    command.add_argument("--benchmark", help="only those of suite.program, or of a whole suite")
-    command.add_argument(
-        "--tolerances",
-        action="store_true",
-        help="how far from which reference a result fails, and which file says so",
-    )
-    add_format(command, "table", "csv", "json")
-    command.set_defaults(run=run)
+    option(command, "--paper KEY", "only those of a paper, by its key")
+    option(command, "--partition PARTITION", "only those of a partition, system:partition")
+    option(command, "--benchmark NAME", "only those of suite.program, or of a whole suite")
+    meaning = "how far from which reference a result fails, and which file says so"
+    option(command, "--tolerances", meaning)
     limits = add_command(
         add_verbs(command),
         "limits",
+        _limits,
         "Show the limits of links and slots, each with the formula that it follows from.",
+        forms=forms,
     )
-    limits.add_argument(
-        "partition",
-        nargs="?",
-        metavar="SYSTEM[:PARTITION]",
-        help="only that one; without it, all that state a fabric",
-    )
-    add_format(limits, "table", "csv", "json")
-    limits.set_defaults(run=_limits)
+    meaning = "only that one; without it, all that state a fabric"
+    option(limits, "SYSTEM[:PARTITION]", meaning, dest="partition", nargs="?")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,12 +11,11 @@ import msgspec
 from acceptance import ledger
 from acceptance.campaigns import Busy, lock
 from acceptance.cli.arguments import (
+    DATABASE,
     Commands,
     add_command,
-    add_database,
-    add_format,
     add_verbs,
-    day_of,
+    option,
 )
 from acceptance.cli.output import BUSY, Columns, emit, warn
 from acceptance.core.errors import Fault
@@ -37,44 +36,37 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "sessions",
+        run,
         "List stored runs, forget a session, or delete old ones from ReFrame's database.",
         "A night or an acceptance is one run, with a session for each step. The newest stands "
         "last. The id of a session, or its beginning, names it in other commands; compare and "
         "baseline take that of a night, too.",
+        forms=("text", "csv", "json"),
         failed="a session cannot be read",
     )
-    command.add_argument("--system", help="only those with cases of this system")
-    command.add_argument(
-        "--run", dest="run_id", metavar="ID", help="the sessions of one run: the steps of a night"
-    )
-    command.add_argument("--since", metavar="DATE", type=day_of, help="only those that ended since")
-    command.add_argument(
-        "--forget",
-        nargs="+",
-        metavar="ID",
-        help="leave sessions out for good, as those that cannot be read; with "
+    option(command, "--system SYSTEM", "only those with cases of this system")
+    option(command, "--run ID", "the sessions of one run: the steps of a night", dest="run_id")
+    option(command, "--since DATE", "only those that ended since")
+    option(
+        command,
+        "--forget ID",
+        "leave sessions out for good, as those that cannot be read; with "
         f"`{ledger.GONE}` miss none any more that the ledger lacks",
+        nargs="+",
     )
-    add_database(command)
-    add_format(command, "table", "csv", "json")
-    command.set_defaults(run=run)
+    option(command, *DATABASE)
     old = add_command(
         add_verbs(command),
         "prune",
+        _prune,
         "Delete old sessions from ReFrame's database.",
         "Each is compared with what the ledger has of it, and stays there: all commands go on "
         "reading it.",
         others=f"{BUSY} a campaign runs",
     )
-    old.add_argument(
-        "--keep",
-        metavar="TIME",
-        type=_days,
-        required=True,
-        help="how old sessions become that stay in the database: 400d, 60w, 2y",
-    )
-    old.add_argument("--dry-run", action="store_true", help="say what would be deleted")
-    old.set_defaults(run=_prune)
+    meaning = "how old sessions become that stay in the database: 400d, 60w, 2y"
+    option(old, "--keep TIME", meaning, type=_days, required=True)
+    option(old, "--dry-run", "say what would be deleted")
 
 
 class Stored(msgspec.Struct):
