@@ -23,23 +23,13 @@ def add(commands: Commands) -> None:
         commands,
         "alerts",
         run,
-        "List open alerts and whom they were sent to.",
-        "Targets that did not take a message are listed, too.",
         forms=("text", "json"),
         failed="a target did not take a message",
     )
     what = command.add_mutually_exclusive_group()
     option(what, "--send", "send what was not sent yet")
     option(what, "--test", "send a test message to each target")
-    ack = add_command(
-        add_verbs(command),
-        "ack",
-        _ack,
-        "Acknowledge an alert, for a reason and a time.",
-        "It is still listed, but neither sent again nor a failure. Without an alert the "
-        "acknowledgements are listed.",
-        forms=("text", "csv", "json"),
-    )
+    ack = add_command(add_verbs(command), "ack", _ack, forms=("text", "csv", "json"))
     meaning = "an alert by its id, or all whose `system:partition+environ check metric` matches"
     option(ack, "ID|PATTERN", meaning, dest="what", nargs="?")
     option(ack, "--reason TEXT", "why no message has to be sent again")
@@ -48,7 +38,10 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List, send or test; the exit status is 1 when a target did not take a message."""
+    """List open alerts and whom they were sent to.
+
+    Targets that did not take a message are listed, too.
+    """
     now, folder = datetime.now(timezone.utc), options.workspace.alerts
     if options.test:
         return _test(options, now)
@@ -143,7 +136,11 @@ def _sent(entry: Entry, names: Sequence[str]) -> str:
 
 
 def _ack(options: argparse.Namespace) -> int:
-    """Acknowledge, list or remove."""
+    """Acknowledge an alert, for a reason and a time.
+
+    It is still listed, but neither sent again nor a failure. Without an alert the
+    acknowledgements are listed.
+    """
     now, folder = datetime.now(timezone.utc), options.workspace.alerts
     if options.remove is not None:
         print(f"removed: {acknowledgements.remove(options.remove, folder).text}")

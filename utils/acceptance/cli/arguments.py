@@ -1,6 +1,7 @@
 """Arguments that several subcommands have, types of their values, and the past that they read."""
 
 import argparse
+import inspect
 from collections.abc import Callable, Sequence
 from datetime import date
 from functools import cache
@@ -50,22 +51,24 @@ def add_command(
     commands: Commands,
     name: str,
     run: Callable[[argparse.Namespace], int],
-    summary: str,
     more: str = "",
     *,
+    summary: str = "",
     forms: Sequence[str] = (),
     failed: str = "",
     others: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a subcommand: what does it, a sentence for the list of all, and what else it does.
+    """Add a subcommand, whose help is the text of the function that does it, and `more`.
 
+    The list of all commands has its first sentence, or another `summary` in place of the text.
     `forms` are those of `--format`, the default first. `failed` says what the status 1 means here;
     empty: it judges nothing, and has none. `others` are statuses that only some subcommands have.
     """
     statuses = ("0 pass" if failed else "0 done", failed and f"1 fail: {failed}")
     closing = ("2 wrong arguments, or it cannot judge", others)
     epilog = f"exit status: {'; '.join(filter(None, (*statuses, *closing)))}"
-    description = f"{summary} {more}".strip()
+    summary, _, rest = (summary or inspect.getdoc(run) or "").partition("\n")
+    description = " ".join((summary, *rest.split(), more)).strip()
     command = commands.add_parser(name, help=summary, description=description, epilog=epilog)
     command.set_defaults(run=run)
     add_config_file(command, "config_file")

@@ -32,14 +32,7 @@ _COLUMNS: Columns = {
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "baseline",
-        run,
-        "Propose or write the expected values of a system, made of past sessions.",
-        "They stand beside the present ones, and go into reference/sites/SYSTEM.csv.",
-        forms=("text", "csv", "json"),
-    )
+    command = add_command(commands, "baseline", run, forms=("text", "csv", "json"))
     add_sources(command)
     chosen = command.add_mutually_exclusive_group()
     option(chosen, "--from ID", "UUIDs, or their beginnings", dest="sessions", nargs="+")
@@ -53,7 +46,10 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show a new baseline beside the old one, and write it if asked."""
+    """Propose or write the expected values of a system, made of past sessions.
+
+    They stand beside the present ones, and go into reference/sites/SYSTEM.csv.
+    """
     history = read(options)
     library = references.load(options.workspace.reference)
     system = options.system or _only_system(history)

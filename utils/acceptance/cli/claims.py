@@ -37,7 +37,6 @@ def add(commands: Commands) -> None:
         commands,
         "claims",
         run,
-        "Compare results with the relations that papers and sites state.",
         f"Two results of a claim lie at most {WINDOW:g} days apart.",
         forms=forms,
         failed="a claim that the system must fulfil does not hold",
@@ -49,8 +48,6 @@ def add(commands: Commands) -> None:
         add_verbs(command),
         "guidelines",
         _guidelines,
-        "Compare the operations of a session with others that do their work.",
-        "What every correct MPI satisfies requires no reference.",
         forms=forms,
         failed="a violation where the partition says that guidelines fail",
     )
@@ -59,7 +56,7 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what became of claims; the exit status is 1 when one that must hold fails."""
+    """Compare results with the relations that papers and sites state."""
     past = ledger.of(options.workspace, options.db)
     library = references.load(options.workspace.reference)
     results = report.evaluate_database(
@@ -120,7 +117,10 @@ def _counted(results: Sequence[ClaimResult], options: argparse.Namespace) -> Ite
 
 
 def _guidelines(options: argparse.Namespace) -> int:
-    """Print the findings; the exit status is 1 when one of them fails the session."""
+    """Compare the operations of a session with others that do their work.
+
+    What every correct MPI satisfies requires no reference.
+    """
     past = ledger.of(options.workspace, options.db)
     session = past.session(past.full_id(options.session) if options.session else None)
     earlier = guidelines.earlier(past, session)

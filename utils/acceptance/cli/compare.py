@@ -52,7 +52,6 @@ def add(commands: Commands) -> None:
         commands,
         "compare",
         run,
-        "Compare two sessions, systems, MPIs or times.",
         "Of each metric it tells the ratio of B to A, and\nwhether that is more than noise. "
         f"A and B are each of one of these forms.\n\n{forms}\n\nexamples:\n{_EXAMPLES}\n"
         "Noise is learnt from the past of each metric. Of all metrics together, a word `worse`,\n"
@@ -72,7 +71,7 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the comparison; the status says whether something is worse."""
+    """Compare two sessions, systems, MPIs or times."""
     a, b = sides.read(options.a), sides.read(options.b)
     history = read(options, whole=True)
     judged = judgements(options, history)

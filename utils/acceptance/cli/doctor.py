@@ -26,8 +26,6 @@ def add(commands: Commands) -> None:
         commands,
         "doctor",
         run,
-        "Show what this machine can run, and what is missing.",
-        "Of everything that is missing it says how to get it.",
         forms=("text", "json"),
         failed="something that the configuration promises is broken",
     )
@@ -48,7 +46,10 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was examined; the exit status is 1 when something is broken."""
+    """Show what this machine can run, and what is missing.
+
+    Of everything that is missing it says how to get it.
+    """
     if options.where:
         print(PLACES[options.where](options.workspace))
         return Status.PASSED

@@ -25,9 +25,6 @@ def add(commands: Commands) -> None:
         commands,
         "export",
         run,
-        "Write the last results for Prometheus, or all samples as Parquet.",
-        "To Prometheus go metrics, verdict and alerts; samples have their keys, units, software "
-        "and sessions (config/README.md).",
         failed="as the verdict that is written says; sessions cannot be read, and are left out",
     )
     command.set_defaults(system=None)
@@ -38,14 +35,16 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write what Prometheus is to read; the exit status is that of the verdict.
+    """Write the last results for Prometheus, or all samples as Parquet.
 
-    The verdict is that of `acceptance gate`, history and acknowledgements included. Beside one on
-    something else than the last night of a system stands the one on that: it hides none. What was
-    simulated stands beside what was measured last, and its verdict is not the status.
+    To Prometheus go metrics, verdict and alerts; samples have their keys, units, software and
+    sessions (config/README.md).
     """
     if options.form == "parquet":
         return _samples(options)
+    # The verdict is that of `acceptance gate`, history and acknowledgements included. Beside one
+    # on something else than the last night of a system stands the one on that: it hides none. What
+    # was simulated stands beside what was measured last, and its verdict is not the status.
     workspace, config_files = options.workspace, options.config_files
     now = datetime.now(timezone.utc)
     verdicts: list[Verdict] = []

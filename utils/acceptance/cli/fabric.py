@@ -30,9 +30,6 @@ def add(commands: Commands) -> None:
         commands,
         "fabric",
         run,
-        "Show the whole InfiniBand fabric, and what deviates in it.",
-        "It is read from the adapters of this machine that the facts name, with the programs of "
-        "infiniband-diags. Whoever may open /dev/infiniband/umad* can look.",
         forms=("text", "json", "dot"),
         failed="something deviates",
     )
@@ -41,18 +38,17 @@ def add(commands: Commands) -> None:
     option(command, "--partition NAME", meaning)
     meaning = "show a reading that is stored, as a run keeps it in its output folder"
     option(command, "--from FOLDER", meaning, dest="source")
-    accept = add_command(
-        add_verbs(command),
-        "accept",
-        _accept,
-        "Accept the fabric as the last run has seen it: later ones are compared with it.",
-    )
+    accept = add_command(add_verbs(command), "accept", _accept)
     option(accept, *SYSTEM)
     option(accept, "--reason TEXT", "why it is accepted; it is kept", required=True)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the fabric; the status is 1 where something deviates."""
+    """Show the whole InfiniBand fabric, and what deviates in it.
+
+    It is read from the adapters of this machine that the facts name, with the programs of
+    infiniband-diags. Whoever may open /dev/infiniband/umad* can look.
+    """
     workspace = options.workspace
     system = configuration.load(options.config_files).system(options.system)
     site = seen.fabric_of(system, workspace.place_of, options.partition)
@@ -149,7 +145,7 @@ def _data(found: Seen) -> dict[str, Any]:
 
 
 def _accept(options: argparse.Namespace) -> int:
-    """Accept each fabric of a system that differs from what was accepted."""
+    """Accept the fabric as the last run has seen it: later ones are compared with it."""
     system = configuration.load(options.config_files).system(options.system)
     for line in seen.accept(system, options.workspace, options.reason):
         change = line.startswith("  ")

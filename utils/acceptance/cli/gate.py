@@ -19,9 +19,6 @@ def add(commands: Commands) -> None:
         commands,
         "gate",
         run,
-        "Judge the run or campaign that ended last.",
-        "Was everything that was selected measured and stored, did every case pass, and did no "
-        "metric become worse than it was?",
         forms=("text", "json", "junit"),
         failed="a problem, or a metric that became worse",
     )
@@ -33,7 +30,11 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the verdict; its status is the exit status."""
+    """Judge the run or campaign that ended last.
+
+    Was everything that was selected measured and stored, did every case pass, and did no metric
+    become worse than it was?
+    """
     database = options.db
     elsewhere = "--db" if options.db else "--session" if options.session else ""
     for name, value in (("--run", options.run_id), ("--confirm", options.confirm)):

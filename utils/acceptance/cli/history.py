@@ -42,7 +42,6 @@ def add(commands: Commands) -> None:
         commands,
         "history",
         run,
-        "Show past values of metrics, and when their level changed.",
         forms=("text", "csv", "json"),
         failed="a session cannot be read, or is not what was stored",
     )
@@ -65,7 +64,7 @@ class Past(NamedTuple):
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the series that fit."""
+    """Show past values of metrics, and when their level changed."""
     history = read(options, whole=True)
     chosen = sorted(
         (

@@ -20,14 +20,7 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "init-site",
-        run,
-        "Write a first configuration of a new site.",
-        "It asks Slurm and the nodes, and writes config/systems/NAME.py, in ACCEPTANCE_SYSTEMS or "
-        "the clone, and the files for Spack. What nobody could tell is marked to be filled in.",
-    )
+    command = add_command(commands, "init-site", run)
     option(command, "name", "name of the system: letters, digits, - and _")
     meaning = "only this one of Slurm; may be repeated"
     option(command, "--partition NAME", meaning, action="append", default=[])
@@ -45,7 +38,11 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the files, or print them."""
+    """Write a first configuration of a new site.
+
+    It asks Slurm and the nodes, and writes config/systems/NAME.py, in ACCEPTANCE_SYSTEMS or the
+    clone, and the files for Spack. What nobody could tell is marked to be filled in.
+    """
     workspace: Workspace = options.workspace
     request = Request(
         workspace=workspace,

@@ -22,31 +22,19 @@ INFERRED = "*"
 def add(commands: Commands) -> None:
     """Add the subcommand."""
     forms = ("text", "csv", "json")
-    command = add_command(
-        commands,
-        "references",
-        run,
-        "List what judges results: published values, baselines, tolerances and limits.",
-        forms=forms,
-    )
+    command = add_command(commands, "references", run, forms=forms)
     option(command, "--paper KEY", "only those of a paper, by its key")
     option(command, "--partition PARTITION", "only those of a partition, system:partition")
     option(command, "--benchmark NAME", "only those of suite.program, or of a whole suite")
     meaning = "how far from which reference a result fails, and which file says so"
     option(command, "--tolerances", meaning)
-    limits = add_command(
-        add_verbs(command),
-        "limits",
-        _limits,
-        "Show the limits of links and slots, each with the formula that it follows from.",
-        forms=forms,
-    )
+    limits = add_command(add_verbs(command), "limits", _limits, forms=forms)
     meaning = "only that one; without it, all that state a fabric"
     option(limits, "SYSTEM[:PARTITION]", meaning, dest="partition", nargs="?")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the references that are asked for."""
+    """List what judges results: published values, baselines, tolerances and limits."""
     library = references.load(options.workspace.reference)
     rows = tables.select(library, options.paper, options.partition, options.benchmark)
     if options.tolerances:
@@ -96,7 +84,7 @@ def _tolerances(library: Library) -> Iterator[dict[str, str]]:
 
 
 def _limits(options: argparse.Namespace) -> int:
-    """Print the limits of one partition, or of all."""
+    """Show the limits of links and slots, each with the formula that it follows from."""
     library = references.load(options.workspace.reference)
     systems = configuration.load(options.config_files).systems
     place_of = options.workspace.place_of

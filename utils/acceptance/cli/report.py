@@ -24,14 +24,7 @@ FOLDER = "report"
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "report",
-        run,
-        "Write a static site of all results for a browser.",
-        "Open its index.html from disk, or serve the folder with any web server. A report that "
-        "stood there is replaced; a folder of anything else is refused.",
-    )
+    command = add_command(commands, "report", run)
     again = {"action": "append", "default": []}
     option(command, "-o --output FOLDER", "default: report/ in var/")
     meaning = "a page for this session only (its UUID, or the beginning), again for others"
@@ -50,7 +43,11 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write it, and name its first page in the last line."""
+    """Write a static site of all results for a browser.
+
+    Open its index.html from disk, or serve the folder with any web server. A report that stood
+    there is replaced; a folder of anything else is refused.
+    """
     workspace: Workspace = options.workspace
     results = options.db or workspace.results
     since = options.since and datetime.combine(options.since, datetime.min.time()).timestamp()

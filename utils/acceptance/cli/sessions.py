@@ -37,10 +37,6 @@ def add(commands: Commands) -> None:
         commands,
         "sessions",
         run,
-        "List stored runs, forget a session, or delete old ones from ReFrame's database.",
-        "A night or an acceptance is one run, with a session for each step. The newest stands "
-        "last. The id of a session, or its beginning, names it in other commands; compare and "
-        "baseline take that of a night, too.",
         forms=("text", "csv", "json"),
         failed="a session cannot be read",
     )
@@ -55,15 +51,7 @@ def add(commands: Commands) -> None:
         nargs="+",
     )
     option(command, *DATABASE)
-    old = add_command(
-        add_verbs(command),
-        "prune",
-        _prune,
-        "Delete old sessions from ReFrame's database.",
-        "Each is compared with what the ledger has of it, and stays there: all commands go on "
-        "reading it.",
-        others=f"{BUSY} a campaign runs",
-    )
+    old = add_command(add_verbs(command), "prune", _prune, others=f"{BUSY} a campaign runs")
     meaning = "how old sessions become that stay in the database: 400d, 60w, 2y"
     option(old, "--keep TIME", meaning, type=_days, required=True)
     option(old, "--dry-run", "say what would be deleted")
@@ -91,7 +79,12 @@ class Stored(msgspec.Struct):
 
 
 def run(options: argparse.Namespace) -> int:
-    """List them; that there is none is said."""
+    """List stored runs, forget a session, or delete old ones from ReFrame's database.
+
+    A night or an acceptance is one run, with a session for each step. The newest stands last.
+    The id of a session, or its beginning, names it in other commands; compare and baseline take
+    that of a night, too.
+    """
     past = ledger.of(options.workspace, options.db)
     for name in past.forget(options.forget or ()):
         warn(options, f"session {name} is left out, and not missed, from now on")
@@ -200,7 +193,11 @@ def _days(text: str) -> int:
 
 
 def _prune(options: argparse.Namespace) -> int:
-    """Delete old sessions from ReFrame's database, which the ledger keeps."""
+    """Delete old sessions from ReFrame's database.
+
+    Each is compared with what the ledger has of it, and stays there: all commands go on reading
+    it.
+    """
     workspace = options.workspace
     past = ledger.of(workspace)
     limit = time.time() - 86400.0 * float(options.keep)

@@ -23,26 +23,13 @@ from acceptance.verdict import Status
 def add(commands: Commands) -> None:
     """Add the subcommand."""
     summary = "Get Spack, show the environment of a suite, or fill a mirror."
-    verbs = add_verbs(add_command(commands, "spack", run, summary), required=True)
-    add_command(
-        verbs,
-        "get",
-        run,
-        "Clone the release of Spack, and its recipes, that the project was tried with.",
-        "Where there is a Spack it is used, and nothing cloned.",
-    )
-    summary = "Print the environment of Spack that builds a suite."
-    command = add_command(verbs, "env", _environment, summary)
+    verbs = add_verbs(add_command(commands, "spack", run, summary=summary), required=True)
+    add_command(verbs, "get", run)
+    command = add_command(verbs, "env", _environment)
     option(command, "suite")
     option(command, "mpi")
     option(command, *SYSTEM, default="local")
-    command = add_command(
-        verbs,
-        "mirror",
-        _mirror,
-        "Download the sources of all suites of a system, for machines without a network.",
-        failed="a suite that could not be mirrored",
-    )
+    command = add_command(verbs, "mirror", _mirror, failed="a suite that could not be mirrored")
     option(command, "destination", type=Path)
     meaning = "only this suite; may be repeated"
     option(command, "--suite SUITE", meaning, action="append", choices=tuple(SUITES), metavar=None)
@@ -50,7 +37,10 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Get Spack, unless there is one."""
+    """Clone the release of Spack, and its recipes, that the project was tried with.
+
+    Where there is a Spack it is used, and nothing cloned.
+    """
     workspace: Workspace = options.workspace
     spack = Spack.find(workspace)
     if spack is None:
@@ -68,13 +58,14 @@ def _spack(workspace: Workspace) -> Spack:
 
 
 def _environment(options: argparse.Namespace) -> int:
+    """Print the environment of Spack that builds a suite."""
     spack = _spack(options.workspace)
     print(compose_environment(options.suite, options.system, options.mpi, spack), end="")
     return Status.PASSED
 
 
 def _mirror(options: argparse.Namespace) -> int:
-    """Put all suites of a system into a mirror; what fails does not keep the others out."""
+    """Download the sources of all suites of a system, for machines without a network."""
     spack = _spack(options.workspace)
     os.environ[BUILD] = ",".join(options.suite or SUITES)  # also of `local`, built or not
     site = configuration.load(options.config_files)
