@@ -121,3 +121,13 @@ def test_as_csv_a_line_for_each_metric(path, run):
     assert (status, len(lines)) == (1, 18)
     assert {line[2] for line in lines} == {"worse", "same"}
     assert {line[3].split("_")[0] for line in lines} == {"latency", "bandwidth"}
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_a_table_is_as_wide_as_the_terminal_at_most(path, run, monkeypatch, columns):
+    nights(path, 20, lambda night, case, _: 1.3 if (night, case) == (19, 1) else 1.0, cases=3)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    output = run("last-1", "last")[1]
+    rules = [len(line) for line in output.splitlines() if line.strip() and {*line} <= {*" -"}]
+    assert (len(rules), max(rules) <= columns) == (2, True)
+    assert ("cut to 78 columns" in output) == (columns == 80)

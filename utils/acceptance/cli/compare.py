@@ -12,7 +12,7 @@ from acceptance.cli.arguments import (
     option,
     read,
 )
-from acceptance.cli.output import Columns, emit
+from acceptance.cli.output import Columns, columns_of_terminal, emit
 from acceptance.comparison import (
     CHANCE,
     FORMS,
@@ -25,7 +25,7 @@ from acceptance.comparison import (
     percent,
     sides,
 )
-from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
+from acceptance.core.text import plural, shortened, table, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import Series
 from acceptance.verdict import Status
@@ -147,7 +147,7 @@ def _table(rows: list[Row], everything: bool) -> Iterator[str]:
     ordered = sorted(rows, key=lambda row: (ranks[_case(row)], row.stem, row.size or 0))
     shown = ordered if everything else ordered[:_ROWS]
     header, *cells = zip(*((name, *map(cell, shown)) for name, cell in _CELLS.items()), strict=True)
-    head, rule, *lines = table(header, cells, width=WIDTH - 4).splitlines()
+    head, rule, *lines = table(header, cells, width=columns_of_terminal() - 4).splitlines()
     yield f"    {head}"
     yield f"    {rule}"
     last = ""
@@ -174,7 +174,7 @@ def _counted(rows: list[Row]) -> Iterator[str]:
         noise = f"up to {percent(widest - 1)}" if widest and not why else why
         cells.append((check, len(those), span, noise, where))
     text = table(
-        ("check", "metrics", "B/A", "noise", "where"), cells, width=WIDTH - 2,
+        ("check", "metrics", "B/A", "noise", "where"), cells, width=columns_of_terminal() - 2,
         remedy="--all shows each metric, --format json all",
     )  # fmt: skip
     yield from (f"  {line}" for line in text.splitlines())

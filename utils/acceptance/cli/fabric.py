@@ -3,7 +3,6 @@
 import argparse
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -119,28 +118,24 @@ def _line(label: str, text: str) -> list[str]:
 
 
 def _data(found: Seen) -> dict[str, Any]:
+    told = ("folder", "asked", "begin", "end", "version", "faults")
     return {
         "readings": [
             {
-                "folder": str(each.folder),
-                "asked": each.asked,
-                "begin": each.begin,
-                "end": each.end,
-                "version": each.version,
+                **{name: getattr(each, name) for name in told},
                 "looked": each.topology is not None,
-                "faults": [asdict(fault) for fault in each.faults],
                 "counters": {
-                    f"{end.guid}[{end.port}]": dict(values) for end, values in each.errors.items()
+                    f"{end.guid}[{end.port}]": all_of for end, all_of in each.errors.items()
                 },
             }
             for each in found.readings
         ],
-        "fabrics": [summary.as_data(each) for each in topology.parts(found.joined.topology)]
+        "fabrics": [summary.as_data(each) for each in topology.parts(_topology(found))]
         if found.joined
         else [],
         "joined": found.joined.notes if found.joined else [],
         "accepted": found.accepted,
-        "deviations": [asdict(each) for each in found.deviations],
+        "deviations": found.deviations,
     }
 
 

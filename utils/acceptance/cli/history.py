@@ -3,7 +3,6 @@
 import argparse
 import difflib
 import math
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -19,7 +18,7 @@ from acceptance.cli.arguments import (
     option,
     read,
 )
-from acceptance.cli.output import Columns, emit
+from acceptance.cli.output import Columns, columns_of_terminal, emit
 from acceptance.core.errors import Fault
 from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
 from acceptance.core.words import is_simulated
@@ -246,7 +245,7 @@ def _lines(past: Past) -> Iterator[str]:
         keys = " ".join(f"{name}={value}" for name, value in series.case.key.keys)
         yield from wrapped("", keys, 2)
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    width = min(shutil.get_terminal_size().columns, WIDTH) - 4
+    width = min(columns_of_terminal(), WIDTH) - 4
     yield f"  {sparkline(series.values, max(width, 20), utf8=utf8)}"
     spread = "" if math.isnan(scan.spread) else f", spread {100 * scan.spread:.2g} %"
     begin, end = day(series.samples[0].time), day(series.samples[-1].time)
@@ -304,7 +303,11 @@ def _last_samples(past: Past) -> Iterator[str]:
          " ".join(row["nodes"]))
         for row in _samples(series, scan)
     ]  # fmt: skip
-    shown = table(("time", series.unit or "value", "", "nodes"), rows[-SAMPLES:], width=WIDTH - 2)
+    shown = table(
+        ("time", series.unit or "value", "", "nodes"),
+        rows[-SAMPLES:],
+        width=columns_of_terminal() - 2,
+    )
     yield "\n".join(f"  {line}" for line in shown.splitlines())
     if len(rows) > SAMPLES:
         yield f"\n  {len(rows) - SAMPLES} samples before these: --format csv has all"

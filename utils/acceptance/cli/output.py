@@ -66,9 +66,13 @@ def emit(
         csv.writer(sys.stdout, lineterminator="\n").writerows([[*columns], *rows])
         return
     cells = [["-" if value in (None, "") else value for value in row] for row in rows]
-    width = shutil.get_terminal_size((WIDTH, 24)).columns
-    shown = [table([*columns], cells, width=width)] if rows else []
+    shown = [table([*columns], cells, width=columns_of_terminal())] if rows else []
     print("\n".join([*shown, *lines]))
+
+
+def columns_of_terminal() -> int:
+    """Return how wide a table may be; `WIDTH` where nobody looks, or COLUMNS."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def emit_page(
