@@ -120,7 +120,9 @@ class Database:
         self.connection.commit()
         self.count = 0
 
-    def add(self, cases, start=None, uuid=None, command=COMMAND, aborted=0, stored_as=None):
+    def add(
+        self, cases, start=None, uuid=None, command=COMMAND, aborted=0, stored_as=None, label=""
+    ):
         """Store a session of an hour; without `start` that of the next night. Returns its UUID."""
         start = FIRST + NIGHT * self.count if start is None else start
         uuid = uuid or f"{self.count:08x}-0000-4000-8000-000000000000"
@@ -148,6 +150,7 @@ class Database:
             "num_failures": 0,
             "num_aborted": aborted,
             "num_skipped": 0,
+            **({"run": label} if label else {}),
         }
         report = {
             "session_info": info,
@@ -192,6 +195,29 @@ def nights(path, count, factor=None, cases=8, change=None, sizes=SIZES, noise=0.
         if change is not None:
             made = [change(night, number, case) for number, case in enumerate(made)]
         database.add([case for case in made if case is not None])
+    return database
+
+
+#: Steps of the nights of `campaigns`.
+STEPS = ("links", "all_pairs", "hpcc", "imb", "npb", "osu")
+
+
+def campaigns(path, count, factor=None, apart=NIGHT):
+    """Make a database of `acceptance nightly`: each night a session for each step.
+
+    `factor` is that of `one_night`, `apart` the seconds between two nights.
+    """
+    database = Database(path)
+    for night in range(count):
+        start = FIRST + apart * night
+        id = time.strftime("nightly-%Y-%m-%dT%H%M%S", time.localtime(start))
+        for number, step in enumerate(STEPS):
+            database.add(
+                [one_night(night, number, factor)],
+                start + 60 * number,
+                command=f"/opt/clone/.venv/bin/reframe -c /opt/clone/checks/{step}.py -r",
+                label=f"{id}.{step}.3f2a9c",
+            )
     return database
 
 

@@ -282,3 +282,8 @@ def test_the_end_of_a_fault_is_told_once_when_a_later_night_has_looked(night, ht
     assert open_alerts(held) == []
     assert "1 ended on replay" in http.posts[1]["title"]
     assert len(http.posts) == 2
+
+
+def test_what_ones_own_options_left_out_is_not_laid_to_a_mode(site):
+    done = Held(site).site.acceptance("nightly", "--no-alerts", "--", "-n", "NoSuch")
+    assert "imb.py: not selected by -n NoSuch\n" in done.output

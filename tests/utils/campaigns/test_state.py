@@ -309,9 +309,9 @@ def test_what_a_newer_one_has_taken_the_place_of_is_not_gone_on_with(folder):
 
 
 def test_the_system_of_this_host_is_part_of_what_is_asked():
-    options = argparse.Namespace(system=None, own=(), reframe=["-n", "x"])
+    options = argparse.Namespace(mode="nightly", system=None, own=(), reframe=["-n", "x"])
     # A folder may be shared by login nodes of two clusters.
-    assert campaign_cli._asked("nightly", configuration("imb"), options) == {
+    assert campaign_cli._asked(options, configuration("imb")) == {
         "mode": "nightly",
         "system": "made",
         "reframe": ["-n", "x"],
@@ -389,7 +389,7 @@ def test_a_full_disk_is_reported_and_no_traceback(site, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "log.txt")
 
-    monkeypatch.setattr(campaign_cli, "_nightly", full)
+    monkeypatch.setattr(campaign_cli, "_plan", full)
     done = site.acceptance("nightly")
     assert done.status == 2
     assert done.errors == (

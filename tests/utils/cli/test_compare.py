@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from tests.made import SOFTWARE, nights
+from tests.made import SOFTWARE, STEPS, campaigns, nights
 
 
 @pytest.fixture
@@ -31,6 +31,14 @@ def test_what_is_worse_stands_below_its_case_and_the_rest_is_counted(path, run):
     assert "same: 12 metrics" in output
     assert "total       6 worse, 0 better, 0 differs, 12 same, 0 cannot tell" in output
     assert max(map(len, output.splitlines())) <= 100
+
+
+def test_two_nights_of_steps_are_compared_as_a_whole(path, run):
+    campaigns(path, 20, lambda night, case, _: 1.3 if (night, case) == (19, 1) else 1.0)
+    status, output, _ = run("last-1", "last")
+    assert status == 1
+    assert f"total       6 worse, 0 better, 0 differs, {6 * len(STEPS) - 6} same" in output
+    assert "B           last (nightly-2026-01-20T220000): 6 sessions" in output
 
 
 def test_what_is_better_is_no_failure(path, run):
@@ -113,3 +121,13 @@ def test_as_csv_a_line_for_each_metric(path, run):
     assert (status, len(lines)) == (1, 18)
     assert {line[2] for line in lines} == {"worse", "same"}
     assert {line[3].split("_")[0] for line in lines} == {"latency", "bandwidth"}
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_a_table_is_as_wide_as_the_terminal_at_most(path, run, monkeypatch, columns):
+    nights(path, 20, lambda night, case, _: 1.3 if (night, case) == (19, 1) else 1.0, cases=3)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    output = run("last-1", "last")[1]
+    rules = [len(line) for line in output.splitlines() if line.strip() and {*line} <= {*" -"}]
+    assert (len(rules), max(rules) <= columns) == (2, True)
+    assert ("cut to 78 columns" in output) == (columns == 80)

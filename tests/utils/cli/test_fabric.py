@@ -143,3 +143,10 @@ def test_a_folder_that_is_no_reading(site, tmp_path):
     assert (result.status, "no such folder" in result.errors) == (2, True)
     result = site.acceptance("fabric", "--from", tmp_path)
     assert (result.status, "has no reading of a fabric" in result.errors) == (2, True)
+
+
+def test_where_nothing_was_read_both_kinds_of_fabric_are_told_what_reads_them(site):
+    done = site.acceptance("fabric", "accept", "--reason", "as it is")
+    assert done.status == 2
+    for what in ("states `view` (InfiniBand)", "lldpd runs on its nodes (Ethernet"):
+        assert what in done.errors

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from functools import partial
 
@@ -89,11 +90,32 @@ def test_many_series_are_cut_off_and_counted(path, run):
     assert "... and 10 more series: --format json has all" in output
 
 
-def test_nothing_that_fits(path, run):
-    stepped(path, 12)
-    status, output, errors = run("bandwidth*")
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("OsuMpi/bandwidth", "nothing is named bandwidth, but bandwidth_8, bandwidth_65536, "
+                             "bandwidth_4194304"),
+        ("osumpi/*_8", "nothing is named osumpi, but OsuMpi"),
+        ("b1/latncy_8", "nothing is named latncy_8, but latency_8, latency_65536, "
+                         "latency_4194304"),
+        ("OsuMpu/latency", "nothing is named OsuMpu, but OsuMpi; nothing is named latency, but "
+                           "latency_8, latency_65536, latency_4194304"),
+        ("b0/b1", "each part of b0/b1 fits some, but none fits all"),
+        ("zzzz*", "nothing is named zzzz*"),
+    ],
+)  # fmt: skip
+def test_what_fits_nothing_names_what_is_near(path, run, pattern, said):
+    nights(path, 3, cases=2)
+    status, output, errors = run(pattern)
     assert (status, output) == (2, "")
-    assert errors == "acceptance history: no series fits bandwidth*\n"
+    assert errors == f"acceptance history: no series fits {pattern}; {said}\n"
+
+
+@pytest.mark.parametrize("pattern", ["OsuMpi/bandwidth", "b1/latncy_8", "osumpi/*_8"])
+def test_a_name_that_is_near_fits_in_its_place(path, run, pattern):
+    nights(path, 3, cases=2)
+    wrong, near = re.search(r"is named (.*), but ([^,\n]*)", run(pattern)[2]).groups()
+    assert run(pattern.replace(wrong, near))[0] == 0
 
 
 def test_a_short_series_says_when_it_can_be_judged(path, run):

@@ -91,7 +91,7 @@ def test_a_ledger_that_is_lost_then_fails_the_gate(site, pruned):
     site.take_over(pruned[0])
     shutil.rmtree(site.var / "ledger")
     for _ in range(2):
-        uuid = site.acceptance("sessions", "--format", "json").data[-1]["session"]
+        uuid = site.acceptance("sessions", "--format", "json").data[-1]["id"]
         status, verdict = site.gate("--session", uuid)
         problems = {each["kind"]: each["message"] for each in verdict["problems"]}
         assert status == 1

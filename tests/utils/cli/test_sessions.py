@@ -32,8 +32,46 @@ def test_the_newest_is_last_and_each_says_what_came_of_it(site, database):
     assert rows[0]["command"] == made.COMMAND
     text = site.acceptance("sessions", "--db", database).output
     first = text.splitlines()[2]
-    assert rows[0]["session"].startswith(first.split()[0])
-    assert "made    1 of 2  -      reframe -c checks -r" in first
+    assert rows[0]["id"].startswith(first.split()[0])
+    assert "made    1 of 2  reframe -c checks -r" in first
+
+
+@pytest.fixture
+def nights(tmp_path):
+    """Six nights of steps, and a session by hand that was measured again."""
+    path = tmp_path / "nights.db"
+    database = made.campaigns(path, 6)
+    by_hand = database.add([made.Case()], made.FIRST + 6 * made.NIGHT)
+    database.add([made.Case()], made.FIRST + 6 * made.NIGHT + 60, label=f"{by_hand}.again1")
+    return path
+
+
+def test_a_night_is_one_row_that_counts_its_steps(site, nights):
+    rows = listed(site, nights).data
+    ids = [f"nightly-2026-01-{day:02d}T220000" for day in range(1, 7)]
+    assert [row["id"] for row in rows[:-1]] == ids
+    assert [[each["what"] for each in row["sessions"]] for row in rows[:-1]] == [[*made.STEPS]] * 6
+    assert {(row["passed"], row["cases"]) for row in rows[:-1]} == {(6, 6)}
+    assert [each["what"] for each in rows[-1]["sessions"]] == ["reframe -c checks -r", "again"]
+    assert rows[-1]["id"] == rows[-1]["sessions"][0]["id"]
+    *table, cut, hint = site.acceptance(
+        "sessions", "--db", nights, COLUMNS="80"
+    ).output.splitlines()
+    assert [line.split()[0] for line in table[2:-1]] == ids
+    assert max(map(len, table)) == 80
+    assert "6 sessions: li..." in table[2]
+    assert cut == "cut to 80 columns: --format json shows all"
+    assert hint == f"the sessions of a run: acceptance sessions --run {rows[-1]['id'][:8]}"
+
+
+def test_the_sessions_of_one_night_name_their_steps(site, nights):
+    rows = listed(site, nights, "--run", "nightly-2026-01-02").data
+    assert [row["what"] for row in rows] == [*made.STEPS]
+    text = site.acceptance("sessions", "--db", nights, "--run", "nightly-2026-01-02").output
+    assert [line.split()[-1] for line in text.splitlines()[2:]] == [*made.STEPS]
+    assert (
+        listed(site, nights, "--since", "2026-01-06").data[0]["id"] == "nightly-2026-01-06T220000"
+    )
 
 
 def test_what_it_lists_is_taken_by_the_gate(site, database):

@@ -26,7 +26,7 @@ def test_the_first_column_names_the_lines_and_gives_way_last():
     lines = table(("a", "b"), [("x" * 30, "y" * 90)]).splitlines()
     assert lines[2] == f"{'x' * 30}  {'y' * 65}..."
     lines = table(("a", "b"), [("x" * 90, "y" * 90)]).splitlines()
-    assert lines[2] == f"{'x' * 29}...  {'y' * 63}..."
+    assert lines[2] == f"{'x' * 36}...  {'y' * 56}..."
 
 
 def test_many_columns_and_no_row():

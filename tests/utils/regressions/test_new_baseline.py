@@ -12,7 +12,7 @@ from acceptance.detection.constants import BASELINE_FEWEST
 from acceptance.regressions.changes import baseline_of
 from acceptance.regressions.history.series import day, software_text
 from acceptance.regressions.new_baseline import BaselineFault, propose, select, write
-from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
+from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, campaigns, nights, noisy
 from tests.stored import load
 
 HEADER = "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note"
@@ -249,6 +249,12 @@ def test_sessions_by_the_beginning_of_their_uuid(path):
         select(history, ["ffff"])
     with pytest.raises(BaselineFault, match="several sessions begin with '0'"):
         select(history, ["0"])
+
+
+def test_a_night_by_its_id_has_all_of_its_steps(path):
+    campaigns(path, 3)
+    chosen = select(load(path), ["nightly-2026-01-02T220000", "00000000"])
+    assert [one.number for one in chosen] == [6, 7, 8, 9, 10, 11, 0]
 
 
 def test_the_last_nights_have_all_of_their_sessions(path):

@@ -5,7 +5,7 @@ import pytest
 
 from acceptance.relations.comparison import Word, compare
 from acceptance.relations.sides import SideFault, find, read
-from tests.made import SIZES, SOFTWARE, Case, Database, nights, noisy, one_night
+from tests.made import SIZES, SOFTWARE, STEPS, Case, Database, campaigns, nights, noisy, one_night
 from tests.stored import load
 
 NIGHTS = 20
@@ -70,7 +70,7 @@ def test_what_a_side_stands_for(steady, side, count):
         ("made:gpu", "there is: made:compute+spack-openmpi"),
         ("0000", "begins 20 ids: 00000013"),
         ("made@ffff", "begins no id; the newest: 00000013"),
-        ("last-20", "there are only 20 sessions"),
+        ("last-20", "goes back too far; of made there is: 20 nights (noon to noon), 20 runs"),
         ("2025-01-01", "no session began then; the oldest is of 2026-01-01"),
         ("2026-02-30", "there is no such day"),
         ("2026-02-03..2026-02-01", "ends before it begins"),
@@ -85,6 +85,40 @@ def test_a_side_that_is_not_clear_lists_what_there_is(steady, side, words):
     with pytest.raises(SideFault) as fault:
         compared(steady, side, "last")
     assert words in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("side", "count", "said"),
+    [
+        ("last", len(STEPS), "last (nightly-2026-01-06T220000): 6 sessions"),
+        ("last-1", len(STEPS), "last-1 (nightly-2026-01-05T220000): 6 sessions"),
+        ("nightly-2026-01-02", len(STEPS), "6 sessions, 2026-01-02 to 2026-01-02"),
+        ("0000000a", 1, "session 0000000a-"),
+        ("night-1", len(STEPS), "night-1: 6 sessions"),
+    ],
+)
+def test_a_night_with_all_its_steps_is_one_run(tmp_path, side, count, said):
+    path = tmp_path / "results.db"
+    campaigns(path, 6)
+    found = find(read(side), load(path), 7)
+    assert (len(found.sessions), said in found.described) == (count, True)
+
+
+def test_a_night_by_the_clock_may_have_several_runs(tmp_path):
+    path = tmp_path / "results.db"
+    campaigns(path, 6, apart=1800)
+    assert len(find(read("night"), load(path), 7).sessions) == 6 * len(STEPS)
+    assert len(find(read("last-5"), load(path), 7).sessions) == len(STEPS)
+    said = "night-1: goes back too far; of made there is: 1 night .noon to noon., 6 runs .`last`.$"
+    with pytest.raises(SideFault, match=said):
+        find(read("night-1"), load(path), 7)
+
+
+def test_a_beginning_of_several_runs_is_refused(tmp_path):
+    path = tmp_path / "results.db"
+    campaigns(path, 3)
+    with pytest.raises(SideFault, match="begins 3 ids: nightly-2026-01-03T220000, nightly-2026-01"):
+        find(read("nightly-2026"), load(path), 7)
 
 
 def test_a_word_that_is_two_things_is_refused(tmp_path):

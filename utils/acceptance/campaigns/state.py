@@ -7,7 +7,6 @@ could store it (it can unless it was killed with SIGKILL, or the machine went do
 """
 
 import contextlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from acceptance import ledger
 from acceptance.campaigns.steps import Step
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
@@ -32,9 +32,8 @@ PENDING, RUNNING, INTERRUPTED, DONE, NOT_PROVIDED = (
 #: Hours after which an unfinished night is no longer gone on with.
 SAME_NIGHT = 20.0
 
-
-#: The id of a campaign, at the beginning of the labels of its runs.
-_ID = re.compile(r"((?:nightly|accept)-\d{4}-\d\d-\d\dT\d{6}(?:\.\d+)?)(?:\.|$)")
+#: What returns the id of the campaign that a label begins with.
+id_of = ledger.campaign_of
 
 
 class CampaignFault(Fault):
@@ -179,12 +178,6 @@ def readable(campaigns: Path, pattern: str = "*") -> Iterator[State]:
     for path in campaigns.glob(f"{pattern}/state.json"):
         with contextlib.suppress(CampaignFault):
             yield load(path)
-
-
-def id_of(label: str) -> str:
-    """Return the id of the campaign that a label is, or begins with; empty where it has none."""
-    matched = _ID.match(label)
-    return matched[1] if matched else ""
 
 
 def begin(

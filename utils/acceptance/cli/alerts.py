@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 import msgspec
 
 from acceptance.alerts import Entry, acknowledgements, notify, targets
-from acceptance.cli.arguments import Commands, add_command, add_format, add_verbs
+from acceptance.cli.arguments import Commands, add_command, add_verbs, option
 from acceptance.cli.output import emit, emit_page, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS, named
@@ -22,39 +22,26 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "alerts",
-        "List open alerts and whom they were sent to.",
-        "Targets that did not take a message are listed, too.",
+        run,
+        forms=("text", "json"),
         failed="a target did not take a message",
     )
     what = command.add_mutually_exclusive_group()
-    what.add_argument("--send", action="store_true", help="send what was not sent yet")
-    what.add_argument("--test", action="store_true", help="send a test message to each target")
-    add_format(command, "table", "json")
-    command.set_defaults(run=run)
-    ack = add_command(
-        add_verbs(command),
-        "ack",
-        "Acknowledge an alert, for a reason and a time.",
-        "It is still listed, but neither sent again nor a failure. Without an alert the "
-        "acknowledgements are listed.",
-    )
-    ack.add_argument(
-        "what",
-        nargs="?",
-        metavar="ID|PATTERN",
-        help="an alert by its id, or all whose `system:partition+environ check metric` matches",
-    )
-    ack.add_argument("--reason", help="why no message has to be sent again")
-    ack.add_argument(
-        "--until", metavar="DATE", help="the last day: within a year, of a pattern 14 days"
-    )
-    ack.add_argument("--remove", metavar="ID|PATTERN", help="take an acknowledgement back")
-    add_format(ack, "table", "csv", "json")
-    ack.set_defaults(run=_ack)
+    option(what, "--send", "send what was not sent yet")
+    option(what, "--test", "send a test message to each target")
+    ack = add_command(add_verbs(command), "ack", _ack, forms=("text", "csv", "json"))
+    meaning = "an alert by its id, or all whose `system:partition+environ check metric` matches"
+    option(ack, "ID|PATTERN", meaning, dest="what", nargs="?")
+    option(ack, "--reason TEXT", "why no message has to be sent again")
+    option(ack, "--until DATE", "the last day: within a year, of a pattern 14 days", type=None)
+    option(ack, "--remove ID|PATTERN", "take an acknowledgement back")
 
 
 def run(options: argparse.Namespace) -> int:
-    """List, send or test; the exit status is 1 when a target did not take a message."""
+    """List open alerts and whom they were sent to.
+
+    Targets that did not take a message are listed, too.
+    """
     now, folder = datetime.now(timezone.utc), options.workspace.alerts
     if options.test:
         return _test(options, now)
@@ -149,7 +136,11 @@ def _sent(entry: Entry, names: Sequence[str]) -> str:
 
 
 def _ack(options: argparse.Namespace) -> int:
-    """Acknowledge, list or remove."""
+    """Acknowledge an alert, for a reason and a time.
+
+    It is still listed, but neither sent again nor a failure. Without an alert the
+    acknowledgements are listed.
+    """
     now, folder = datetime.now(timezone.utc), options.workspace.alerts
     if options.remove is not None:
         print(f"removed: {acknowledgements.remove(options.remove, folder).text}")

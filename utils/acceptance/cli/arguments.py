@@ -1,7 +1,8 @@
 """Arguments that several subcommands have, types of their values, and the past that they read."""
 
 import argparse
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -49,24 +50,47 @@ def day_of(text: str) -> date:
 def add_command(
     commands: Commands,
     name: str,
-    summary: str,
+    run: Callable[[argparse.Namespace], int],
     more: str = "",
     *,
+    summary: str = "",
+    forms: Sequence[str] = (),
     failed: str = "",
     others: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a subcommand: a sentence for the list of all, what else it does, and its exit statuses.
+    """Add a subcommand, whose help is the text of the function that does it, and `more`.
 
-    `failed` says what the status 1 means here; empty: it judges nothing, and has none. `others` are
-    statuses that only some subcommands have.
+    The list of all commands has its first sentence, or another `summary` in place of the text.
+    `forms` are those of `--format`, the default first. `failed` says what the status 1 means here;
+    empty: it judges nothing, and has none. `others` are statuses that only some subcommands have.
     """
     statuses = ("0 pass" if failed else "0 done", failed and f"1 fail: {failed}")
     closing = ("2 wrong arguments, or it cannot judge", others)
     epilog = f"exit status: {'; '.join(filter(None, (*statuses, *closing)))}"
-    description = f"{summary} {more}".strip()
+    summary, _, rest = (summary or inspect.getdoc(run) or "").partition("\n")
+    description = " ".join((summary, *rest.split(), more)).strip()
     command = commands.add_parser(name, help=summary, description=description, epilog=epilog)
+    command.set_defaults(run=run)
     add_config_file(command, "config_file")
+    if forms:
+        command.add_argument("--format", choices=forms, default=forms[0])
     return command
+
+
+def option(command: argparse._ActionsContainer, words: str, help: str = "", **more: Any) -> None:
+    """Add an option or an argument as the help shows it: `--all`, `-o --output FILE`, `ID`.
+
+    The word without a dash stands for a value, of the type that `TYPES` has for it. `more` is for
+    argparse.
+    """
+    *flags, last = words.split()
+    if last.startswith("-"):
+        command.add_argument(*flags, last, action="store_true", help=help, **more)
+        return
+    more = {"type": TYPES.get(last), "metavar": last, **more}
+    if not flags:
+        flags = [more.pop("dest", last)]
+    command.add_argument(*flags, help=help, **more)
 
 
 def add_verbs(command: argparse.ArgumentParser, *, required: bool = False) -> Commands:
@@ -80,14 +104,9 @@ def add_verbs(command: argparse.ArgumentParser, *, required: bool = False) -> Co
 
 def add_config_file(parser: argparse.ArgumentParser, name: str) -> None:
     """Add `-C`, which ReFrame's configuration is named by as on its own command line."""
-    parser.add_argument(
-        *CONFIG_FILE,
-        dest=name,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="the configuration of ReFrame, as reframe -C; default: RFM_CONFIG_FILES",
-    )
+    meaning = "the configuration of ReFrame, as reframe -C; default: RFM_CONFIG_FILES"
+    words = " ".join((*CONFIG_FILE, "FILE"))
+    option(parser, words, meaning, dest=name, type=None, action="append", default=[])
 
 
 def positive(text: str) -> int:
@@ -105,36 +124,24 @@ def names(text: str) -> str:
     return text
 
 
-def add_format(command: argparse.ArgumentParser, *forms: str) -> None:
-    """Add `--format`; the first of the forms is the default."""
-    command.add_argument("--format", choices=forms, default=forms[0])
+#: The type of a value, by the word that stands for it.
+TYPES: dict[str, Callable[[str], object]] = {
+    "DATE": day_of,
+    "N": positive,
+    "LIST": names,
+    **dict.fromkeys(("FILE", "FILE.json", "FOLDER", "PATH"), Path),
+}
 
-
-def add_database(command: argparse.ArgumentParser, meaning: str = "") -> None:
-    """Add `--db`, the results database that is read in place of the clone's own."""
-    command.add_argument("--db", type=Path, help=meaning or "another results database of ReFrame")
-
-
-def add_system(command: argparse.ArgumentParser) -> None:
-    """Add `--system`, a system of the configuration."""
-    command.add_argument("--system", help="another system than that of this host")
-
-
-def add_confirm(command: argparse.ArgumentParser) -> None:
-    """Add `--confirm`."""
-    command.add_argument(
-        "--confirm",
-        type=positive,
-        default=0,
-        metavar="N",
-        help="before the verdict measure again, N times, what looks worse than it was",
-    )
+#: Options of several subcommands.
+DATABASE = ("--db FILE", "another results database of ReFrame")
+SYSTEM = ("--system SYSTEM", "another system than that of this host")
+CONFIRM = ("--confirm N", "before the verdict measure again, N times, what looks worse than it was")
 
 
 def add_sources(command: argparse.ArgumentParser) -> None:
     """Add which results are read: of a system, of another database."""
-    command.add_argument("--system", help="only this system")
-    add_database(command)
+    option(command, "--system SYSTEM", "only this system")
+    option(command, *DATABASE)
 
 
 def read(options: argparse.Namespace, *, whole: bool = False) -> History:

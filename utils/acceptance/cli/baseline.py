@@ -5,14 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from acceptance import ledger, references
-from acceptance.cli.arguments import (
-    Commands,
-    add_command,
-    add_format,
-    add_sources,
-    positive,
-    read,
-)
+from acceptance.cli.arguments import Commands, add_command, add_sources, option, read
 from acceptance.cli.output import Columns, emit, warn
 from acceptance.core.text import shortened, wrapped
 from acceptance.core.words import is_simulated
@@ -39,30 +32,24 @@ _COLUMNS: Columns = {
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "baseline",
-        "Propose or write the expected values of a system, made of past sessions.",
-        "They stand beside the present ones, and go into reference/sites/SYSTEM.csv.",
-    )
+    command = add_command(commands, "baseline", run, forms=("text", "csv", "json"))
     add_sources(command)
     chosen = command.add_mutually_exclusive_group()
-    chosen.add_argument(
-        "--from", dest="sessions", nargs="+", metavar="SESSION", help="UUIDs, or their beginnings"
-    )
-    chosen.add_argument(
-        "--nights",
-        type=positive,
+    option(chosen, "--from ID", "UUIDs, or their beginnings", dest="sessions", nargs="+")
+    option(
+        chosen,
+        "--nights N",
+        f"the last nights (default: {BASELINE_NIGHTS})",
         default=BASELINE_NIGHTS,
-        help="the last nights (default: %(default)s)",
     )
-    command.add_argument("--write", action="store_true", help="write it, do not only show it")
-    add_format(command, "table", "csv", "json")
-    command.set_defaults(run=run)
+    option(command, "--write", "write it, do not only show it")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show a new baseline beside the old one, and write it if asked."""
+    """Propose or write the expected values of a system, made of past sessions.
+
+    They stand beside the present ones, and go into reference/sites/SYSTEM.csv.
+    """
     history = read(options)
     library = references.load(options.workspace.reference)
     system = options.system or _only_system(history)
@@ -71,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         new_baseline.refuse_faults(ledger.of(options.workspace, options.db), chosen)
     proposal = new_baseline.propose(history, system, chosen, library)
     emit(options, proposal.changes, _COLUMNS, _said(proposal), proposal)
-    say = print if options.format == "table" else partial(warn, options)
+    say = print if options.format == "text" else partial(warn, options)
     if not proposal.changes:
         raise BaselineFault("nothing is fit to be a baseline; nothing was written")
     if not options.write:

@@ -27,12 +27,12 @@ from acceptance.campaigns import state as campaign
 from acceptance.cli import report
 from acceptance.cli.arguments import (
     CONFIG_FILE,
+    CONFIRM,
+    SYSTEM,
     Commands,
     add_command,
-    add_confirm,
-    add_system,
     add_verbs,
-    names,
+    option,
 )
 from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
@@ -48,7 +48,6 @@ from acceptance.verdict import Repetition, Status, Verdict, stored, verdict_text
 COMMANDS = ("nightly", "accept")
 _PEOPLE = ("operator", "vendor", "customer")
 _OTHERS = f"{BUSY} another campaign runs; {SIGNALLED} + N stopped by signal N"
-_GOES_ON = "The same command goes on where the last one was stopped."
 #: Findings that end an acceptance; the protocol has all of them.
 _SHOWN = 20
 
@@ -68,80 +67,77 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "nightly",
-        "Run the link check and all benchmarks, judge them, and send alerts.",
-        _GOES_ON,
+        nightly,
         failed="a problem, or a metric that became worse",
         others=_OTHERS,
     )
-    which = _add_common(command)
-    which.add_argument("--resume", action="store_true", help="go on with a night, or do nothing")
-    command.add_argument("--mode", default="nightly", help="another mode than nightly")
-    command.add_argument("--no-alerts", action="store_true", help="send no alerts")
-    add_confirm(command)
+    option(_add_common(command), "--resume", "go on with a night, or do nothing")
+    option(command, "--mode MODE", "another mode than nightly", default="nightly")
+    option(command, "--no-alerts", "send no alerts")
+    option(command, *CONFIRM, default=0)
 
     command = add_command(
         commands,
         "accept",
-        "Measure all nodes of a new cluster, and write a protocol to be signed.",
-        _GOES_ON,
+        accept,
         failed="the cluster is rejected; with reservations it is accepted",
         others=_OTHERS,
     )
-    _add_protocol(add_verbs(command))
+    verbs = add_verbs(command)
     _add_common(command)
-    command.add_argument(
-        "--nodes",
-        type=names,
-        metavar="LIST",
-        help="only these, node[1-16] say; the protocol tells that",
-    )
+    option(command, "--nodes LIST", "only these, node[1-16] say; the protocol tells that")
     for who in _PEOPLE:
-        command.add_argument(f"--{who}", metavar="NAME", help="for the protocol")
-    command.add_argument("--output", type=Path, metavar="FOLDER", help="of the protocol")
+        option(command, f"--{who} NAME", "for the protocol")
+    option(command, "--output FOLDER", "of the protocol")
+    command.set_defaults(mode="acceptance", confirm=0, no_alerts=True)
 
-
-def _add_protocol(verbs: Commands) -> None:
-    """Add what looks at the protocol of an acceptance that ended."""
     verify = add_command(
-        verbs,
-        "verify",
-        "Verify a protocol: its checksum, and that its conclusions follow from what was measured.",
-        failed="changed, or its conclusions do not follow",
+        verbs, "verify", _verify, failed="changed, or its conclusions do not follow"
     )
-    verify.set_defaults(run=_verify)
-    show = add_command(verbs, "show", "Print a protocol as Markdown.")
-    show.set_defaults(run=_show_protocol)
-    for command in (verify, show):
-        command.add_argument("file", type=Path, metavar="FILE.json")
+    for command in (verify, add_command(verbs, "show", _show_protocol)):
+        option(command, "FILE.json", dest="file")
 
 
 def _add_common(command: argparse.ArgumentParser) -> Any:
     """Add what both take; returns the group of those of which one at most may be given."""
-    add_system(command)
+    option(command, *SYSTEM)
     _add_own(command)
-    command.add_argument("--dry-run", action="store_true", help="count cases and time, run nothing")
-    command.add_argument(
-        "reframe", nargs="*", default=[], metavar="-- OPTION", help="of ReFrame, for the benchmarks"
+    option(command, "--dry-run", "count cases and time, run nothing")
+    option(
+        command,
+        "reframe",
+        "of ReFrame, for the benchmarks",
+        metavar="-- OPTION",
+        nargs="*",
+        default=[],
     )
     which = command.add_mutually_exclusive_group()
-    which.add_argument("--new", action="store_true", help="start anew, even if one was stopped")
-    command.set_defaults(run=run)
+    option(which, "--new", "start anew, even if one was stopped")
     return which
 
 
 def _add_own(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        *("-c", "--checkpath"),
-        dest="own",
-        action="append",
-        type=Path,
-        default=[],
-        metavar="PATH",
-        help="checks of your own, a file or a folder of them, that take part, as reframe -c",
-    )
+    meaning = "checks of your own, a file or a folder of them, that take part, as reframe -c"
+    option(parser, "-c --checkpath PATH", meaning, dest="own", action="append", default=[])
 
 
-def run(options: argparse.Namespace) -> int:
+def nightly(options: argparse.Namespace) -> int:
+    """Run the link check and all benchmarks, judge them, and send alerts.
+
+    The same command goes on where the last one was stopped.
+    """
+    return _run(options)
+
+
+def accept(options: argparse.Namespace) -> int:
+    """Measure all nodes of a new cluster, and write a protocol to be signed.
+
+    The same command goes on where the last one was stopped.
+    """
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     """Run a night or an acceptance; the exit status is that of its verdict, or of its protocol."""
     given = [word for word in options.reframe if word.startswith(CONFIG_FILE)]
     if given:
@@ -153,7 +149,7 @@ def run(options: argparse.Namespace) -> int:
     options.own = steps.own_files([*options.own, *named.own])
     options.workspace.require_records()
     try:
-        plan = _nightly(options) if options.command == "nightly" else _accept(options)
+        plan = _plan(options)
         return _show(plan, options) if options.dry_run else _campaign(plan, options)
     except Busy as err:
         warn(options, err)
@@ -167,59 +163,39 @@ def run(options: argparse.Namespace) -> int:
         return SIGNALLED + signal.SIGINT
 
 
-def _nightly(options: argparse.Namespace) -> _Plan:
-    configuration, system, known = _asked_nodes(options)
-    earlier = campaign.readable(options.workspace.campaigns, "nightly-*")
-    benchmarks = options.mode != steps.MAINTENANCE
-    turns = rotation.turns(system, known, earlier) if benchmarks else {}
+def _plan(options: argparse.Namespace) -> _Plan:
+    """Return the steps: of a night on nodes whose turn it is, of an acceptance on all, or some."""
+    configuration = site.load(options.config_files)
+    system = configuration.system(options.system)
+    refuse_wrong(system, configuration, options.workspace)
+    known, night = nodes.ask(system), options.command == "nightly"
+    limited, turns = {}, dict[str, rotation.Turn]()
+    if night and options.mode != steps.MAINTENANCE:
+        earlier = campaign.readable(options.workspace.campaigns, "nightly-*")
+        turns = rotation.turns(system, known, earlier)
+    elif not night and options.nodes is not None:
+        limited = nodes.limit(options.nodes, known)
+    of_turns = {name: turn.nodes for name, turn in turns.items() if turn.nodes}
+    pinned = slurm_nodes.write_pins(of_turns) if night else nodes.pinned(limited, known)
     plan = steps.plan(
         options.mode,
         configuration,
         system=options.system,
-        pinned=slurm_nodes.write_pins(
-            {name: turn.nodes for name, turn in turns.items() if turn.nodes}
-        ),
-        extra=tuple(options.reframe),
-        own=options.own,
-    )
-    asked = _asked(options.mode, configuration, options)
-    return _Plan(options.mode, asked, plan, known, [turn.text for turn in turns.values()])
-
-
-def _accept(options: argparse.Namespace) -> _Plan:
-    configuration, system, known = _asked_nodes(options)
-    limited = {} if options.nodes is None else nodes.limit(options.nodes, known)
-    plan = steps.plan(
-        "acceptance",
-        configuration,
-        system=options.system,
-        pinned=(pinned := nodes.pinned(limited, known)),
-        limited=pinned,
+        pinned=pinned,
+        limited="" if night else pinned,
         excluded=nodes.exclusion(limited, known, system["partitions"]),
         extra=tuple(options.reframe),
         own=options.own,
     )
-    asked = _asked("acceptance", configuration, options)
-    return _Plan("acceptance", {**asked, **({"nodes": limited} if limited else {})}, plan, known)
+    asked = _asked(options, configuration) | ({"nodes": limited} if limited else {})
+    return _Plan(options.mode, asked, plan, known, [turn.text for turn in turns.values()])
 
 
-def _asked_nodes(
-    options: argparse.Namespace,
-) -> tuple[site.Site, dict[str, Any], dict[str, list[SlurmNode]]]:
-    """Return the configuration, a system of it without faults, and its nodes in Slurm."""
-    configuration = site.load(options.config_files)
-    system = configuration.system(options.system)
-    refuse_wrong(system, configuration, options.workspace)
-    return configuration, system, nodes.ask(system)
-
-
-def _asked(
-    mode: str, configuration: site.Site, options: argparse.Namespace
-) -> dict[str, str | list[str]]:
+def _asked(options: argparse.Namespace, configuration: site.Site) -> dict[str, Any]:
     """Return what a campaign must share to be gone on with; login nodes may share `var/`."""
     system = configuration.system(options.system)["name"]
     own = {"own": [str(path) for path in options.own]} if options.own else {}
-    return {"mode": mode, "system": system, "reframe": options.reframe, **own}
+    return {"mode": options.mode, "system": system, "reframe": options.reframe, **own}
 
 
 def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
@@ -249,7 +225,6 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
         named = {who: getattr(options, who, None) for who in _PEOPLE}
         state.people |= {who: name for who, name in named.items() if name}
         runner = Runner(state, held, workspace, sys.stdout.buffer)
-        times = getattr(options, "confirm", 0)
         for note in plan.notes if started else ():
             runner.say(f"=== {note}")
         if not started:
@@ -263,8 +238,8 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
                 state,
                 workspace,
                 options.config_files,
-                send=night and not options.no_alerts,
-                again=Repetition(times, sys.stderr, [held]) if times else None,
+                send=not options.no_alerts,
+                again=Repetition(options.confirm, sys.stderr, [held]) if options.confirm else None,
             )
         except Interrupted as err:
             runner.say(f"=== {state.id}: {err}; the same command goes on with it")
@@ -347,7 +322,7 @@ def _last_lines(data: Mapping[str, Any], paths: tuple[Path, Path]) -> str:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    """Check a protocol, and the Markdown beside it."""
+    """Verify a protocol: its checksum, and that its conclusions follow from what was measured."""
     verified = protocol.verify(options.file)
     for line in verified.differences:
         print(f"DIFFERS  {line}")
@@ -360,5 +335,6 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _show_protocol(options: argparse.Namespace) -> int:
+    """Print a protocol as Markdown."""
     print(protocol.verify(options.file).markdown, end="")
     return Status.PASSED

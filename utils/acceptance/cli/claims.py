@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from acceptance import ledger, references
-from acceptance.cli.arguments import Commands, add_command, add_database, add_format, add_verbs
+from acceptance.cli.arguments import DATABASE, Commands, add_command, add_verbs, option
 from acceptance.cli.output import emit
 from acceptance.core.text import bytes_text
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
@@ -26,35 +26,31 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
+    forms = ("text", "csv", "json")
     command = add_command(
         commands,
         "claims",
-        "Compare results with the relations that papers and sites state.",
+        run,
         f"Two results of a claim lie at most {WINDOW:g} days apart.",
+        forms=forms,
         failed="a claim that the system must fulfil does not hold",
     )
-    command.add_argument("--system", help="only claims in which a side names this system")
-    add_database(command)
-    add_format(command, "table", "csv", "json")
-    command.add_argument("--all", action="store_true", help="list what is not measured, too")
-    command.set_defaults(run=run)
+    option(command, "--system SYSTEM", "only claims in which a side names this system")
+    option(command, *DATABASE)
+    option(command, "--all", "list what is not measured, too")
     of_mpi = add_command(
         add_verbs(command),
         "guidelines",
-        "Compare the operations of a session with others that do their work.",
-        "What every correct MPI satisfies requires no reference.",
+        _guidelines,
+        forms=forms,
         failed="a violation where the partition says that guidelines fail",
     )
-    of_mpi.add_argument(
-        "--session", help="the UUID of a session, or its beginning; default: the last"
-    )
-    add_database(of_mpi)
-    add_format(of_mpi, "table", "csv", "json")
-    of_mpi.set_defaults(run=_guidelines)
+    option(of_mpi, "--session ID", "the UUID of a session, or its beginning; default: the last")
+    option(of_mpi, *DATABASE)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what became of claims; the exit status is 1 when one that must hold fails."""
+    """Compare results with the relations that papers and sites state."""
     past = ledger.of(options.workspace, options.db)
     library = references.load(options.workspace.reference)
     results = claims.evaluate_database(
@@ -115,7 +111,10 @@ def _counted(results: Sequence[ClaimResult], options: argparse.Namespace) -> Ite
 
 
 def _guidelines(options: argparse.Namespace) -> int:
-    """Print the findings; the exit status is 1 when one of them fails the session."""
+    """Compare the operations of a session with others that do their work.
+
+    What every correct MPI satisfies requires no reference.
+    """
     past = ledger.of(options.workspace, options.db)
     session = past.session(past.full_id(options.session) if options.session else None)
     found, failing = guidelines.judge(past, session, configuration.load(options.config_files))

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from acceptance.cli.arguments import (
     Commands,
     add_command,
-    add_format,
     add_sources,
     judgements,
-    positive,
+    option,
     read,
 )
-from acceptance.cli.output import Columns, emit
-from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
+from acceptance.cli.output import Columns, columns_of_terminal, emit
+from acceptance.core.text import plural, shortened, table, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import Series
 from acceptance.relations import sides
@@ -52,33 +51,27 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "compare",
-        "Compare two sessions, systems, MPIs or times.",
+        run,
         "Of each metric it tells the ratio of B to A, and\nwhether that is more than noise. "
         f"A and B are each of one of these forms.\n\n{forms}\n\nexamples:\n{_EXAMPLES}\n"
         "Noise is learnt from the past of each metric. Of all metrics together, a word `worse`,\n"
         f"`better` or `differs` is wrong with a probability of at most {100 * CHANCE:.0f} %\n"
         "(Holm 1979). Of a side of fewer than 3 runs it may be an outlier, which is said.",
+        forms=("text", "csv", "json"),
         failed="something is worse in B",
         others="2 also where nothing could be compared, or a case of A failed in B",
     )
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     command.epilog = textwrap.fill(str(command.epilog), 80)
-    for side in ("a", "b"):
-        command.add_argument(side, metavar=side.upper(), help="a side; see above")
-    command.add_argument(
-        "--nights",
-        type=positive,
-        default=NIGHTS,
-        help=f"nights of a side that names no time ({NIGHTS})",
-    )
-    command.add_argument("--all", action="store_true", help="a line for each metric, same or not")
+    option(command, "A", "a side; see above", dest="a")
+    option(command, "B", "a side; see above", dest="b")
+    option(command, "--nights N", f"nights of a side that names no time ({NIGHTS})", default=NIGHTS)
+    option(command, "--all", "a line for each metric, same or not")
     add_sources(command)
-    add_format(command, "table", "csv", "json")
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the comparison; the status says whether something is worse."""
+    """Compare two sessions, systems, MPIs or times."""
     a, b = sides.read(options.a), sides.read(options.b)
     history = read(options, whole=True)
     judged = judgements(options, history)
@@ -89,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         return [] if progress is None else [one.start for one in progress.scan(series).changes]
 
     found = compare(history, a, b, nights=options.nights, system=options.system, starts=starts)
-    if options.format == "table":
+    if options.format == "text":
         print("\n".join(_listing(found, everything=options.all)))
     else:
         emit(options, found.rows, _COLUMNS, data=found)
@@ -154,7 +147,7 @@ def _table(rows: list[Row], everything: bool) -> Iterator[str]:
     ordered = sorted(rows, key=lambda row: (ranks[_case(row)], row.stem, row.size or 0))
     shown = ordered if everything else ordered[:_ROWS]
     header, *cells = zip(*((name, *map(cell, shown)) for name, cell in _CELLS.items()), strict=True)
-    head, rule, *lines = table(header, cells, width=WIDTH - 4).splitlines()
+    head, rule, *lines = table(header, cells, width=columns_of_terminal() - 4).splitlines()
     yield f"    {head}"
     yield f"    {rule}"
     last = ""
@@ -181,7 +174,7 @@ def _counted(rows: list[Row]) -> Iterator[str]:
         noise = f"up to {percent(widest - 1)}" if widest and not why else why
         cells.append((check, len(those), span, noise, where))
     text = table(
-        ("check", "metrics", "B/A", "noise", "where"), cells, width=WIDTH - 2,
+        ("check", "metrics", "B/A", "noise", "where"), cells, width=columns_of_terminal() - 2,
         remedy="--all shows each metric, --format json all",
     )  # fmt: skip
     yield from (f"  {line}" for line in text.splitlines())

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from acceptance.cli.arguments import Commands, add_command, add_format, add_system
+from acceptance.cli.arguments import SYSTEM, Commands, add_command, option
 from acceptance.cli.output import emit_page
 from acceptance.core.paths import FRAGMENT, Workspace
 from acceptance.core.text import wrapped
@@ -25,28 +25,31 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "doctor",
-        "Show what this machine can run, and what is missing.",
-        "Of everything that is missing it says how to get it.",
+        run,
+        forms=("text", "json"),
         failed="something that the configuration promises is broken",
     )
-    add_system(command)
-    command.add_argument(
+    option(command, *SYSTEM)
+    option(
+        command,
         "--ask-nodes",
-        action="store_true",
-        help="let a short job look at the links of a node of each partition that states none",
+        "let a short job look at the links of a node of each partition that states none",
     )
-    command.add_argument(
-        "--where",
+    option(
+        command,
+        "--where PLACE",
+        "print only a path: of the checks, for reframe -c; of the references; of the project's own "
+        "configuration; of what a configuration of yours takes as its last file",
         choices=PLACES,
-        help="print only a path: of the checks, for reframe -c; of the references; of the "
-        "project's own configuration; of what a configuration of yours takes as its last file",
+        metavar=None,
     )
-    add_format(command, "text", "json")
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was examined; the exit status is 1 when something is broken."""
+    """Show what this machine can run, and what is missing.
+
+    Of everything that is missing it says how to get it.
+    """
     if options.where:
         print(PLACES[options.where](options.workspace))
         return Status.PASSED

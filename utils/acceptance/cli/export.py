@@ -8,7 +8,7 @@ from pathlib import Path
 from acceptance import ledger
 from acceptance.alerts import notify
 from acceptance.campaigns import conclusion
-from acceptance.cli.arguments import Commands, add_command, add_database, read
+from acceptance.cli.arguments import DATABASE, Commands, add_command, option, read
 from acceptance.cli.output import warn
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
@@ -24,29 +24,27 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "export",
-        "Write the last results for Prometheus, or all samples as Parquet.",
-        "To Prometheus go metrics, verdict and alerts; samples have their keys, units, software "
-        "and sessions (config/README.md).",
+        run,
         failed="as the verdict that is written says; sessions cannot be read, and are left out",
     )
-    command.add_argument("form", choices=("prometheus", "parquet"))
-    command.add_argument(
-        *("-o", "--output"), type=Path, metavar="FILE",
-        help=f"default: prometheus is printed, parquet goes into {SAMPLES}",
-    )  # fmt: skip
-    add_database(command)
-    command.set_defaults(run=run, system=None)
+    command.set_defaults(system=None)
+    option(command, "form", choices=("prometheus", "parquet"), metavar=None)
+    meaning = f"default: prometheus is printed, parquet goes into {SAMPLES}"
+    option(command, "-o --output FILE", meaning)
+    option(command, *DATABASE)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write what Prometheus is to read; the exit status is that of the verdict.
+    """Write the last results for Prometheus, or all samples as Parquet.
 
-    The verdict is that of `acceptance gate`, history and acknowledgements included. Beside one on
-    something else than the last night of a system stands the one on that: it hides none. What was
-    simulated stands beside what was measured last, and its verdict is not the status.
+    To Prometheus go metrics, verdict and alerts; samples have their keys, units, software and
+    sessions (config/README.md).
     """
     if options.form == "parquet":
         return _samples(options)
+    # The verdict is that of `acceptance gate`, history and acknowledgements included. Beside one
+    # on something else than the last night of a system stands the one on that: it hides none. What
+    # was simulated stands beside what was measured last, and its verdict is not the status.
     workspace, config_files = options.workspace, options.config_files
     now = datetime.now(timezone.utc)
     verdicts: list[Verdict] = []

@@ -3,12 +3,11 @@
 import argparse
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from acceptance.cli.arguments import Commands, add_command, add_format, add_system, add_verbs
+from acceptance.cli.arguments import SYSTEM, Commands, add_command, add_verbs, option
 from acceptance.cli.output import emit_page
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
@@ -29,40 +28,26 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "fabric",
-        "Show the whole InfiniBand fabric, and what deviates in it.",
-        "It is read from the adapters of this machine that the facts name, with the programs of "
-        "infiniband-diags. Whoever may open /dev/infiniband/umad* can look.",
+        run,
+        forms=("text", "json", "dot"),
         failed="something deviates",
     )
-    add_system(command)
-    command.add_argument(
-        "--partition",
-        metavar="NAME",
-        help="the fabric of this partition, where several state who looks at theirs",
-    )
-    command.add_argument(
-        "--from",
-        dest="source",
-        type=Path,
-        metavar="FOLDER",
-        help="show a reading that is stored, as a run keeps it in its output folder",
-    )
-    add_format(command, "text", "json", "dot")
-    command.set_defaults(run=run)
-    accept = add_command(
-        add_verbs(command),
-        "accept",
-        "Accept the fabric as the last run has seen it: later ones are compared with it.",
-    )
-    add_system(accept)
-    accept.add_argument(
-        "--reason", metavar="TEXT", required=True, help="why it is accepted; it is kept"
-    )
-    accept.set_defaults(run=_accept)
+    option(command, *SYSTEM)
+    meaning = "the fabric of this partition, where several state who looks at theirs"
+    option(command, "--partition NAME", meaning)
+    meaning = "show a reading that is stored, as a run keeps it in its output folder"
+    option(command, "--from FOLDER", meaning, dest="source")
+    accept = add_command(add_verbs(command), "accept", _accept)
+    option(accept, *SYSTEM)
+    option(accept, "--reason TEXT", "why it is accepted; it is kept", required=True)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the fabric; the status is 1 where something deviates."""
+    """Show the whole InfiniBand fabric, and what deviates in it.
+
+    It is read from the adapters of this machine that the facts name, with the programs of
+    infiniband-diags. Whoever may open /dev/infiniband/umad* can look.
+    """
     workspace = options.workspace
     system = configuration.load(options.config_files).system(options.system)
     site = seen.fabric_of(system, workspace.place_of, options.partition)
@@ -133,33 +118,29 @@ def _line(label: str, text: str) -> list[str]:
 
 
 def _data(found: Seen) -> dict[str, Any]:
+    told = ("folder", "asked", "begin", "end", "version", "faults")
     return {
         "readings": [
             {
-                "folder": str(each.folder),
-                "asked": each.asked,
-                "begin": each.begin,
-                "end": each.end,
-                "version": each.version,
+                **{name: getattr(each, name) for name in told},
                 "looked": each.topology is not None,
-                "faults": [asdict(fault) for fault in each.faults],
                 "counters": {
-                    f"{end.guid}[{end.port}]": dict(values) for end, values in each.errors.items()
+                    f"{end.guid}[{end.port}]": all_of for end, all_of in each.errors.items()
                 },
             }
             for each in found.readings
         ],
-        "fabrics": [summary.as_data(each) for each in topology.parts(found.joined.topology)]
+        "fabrics": [summary.as_data(each) for each in topology.parts(_topology(found))]
         if found.joined
         else [],
         "joined": found.joined.notes if found.joined else [],
         "accepted": found.accepted,
-        "deviations": [asdict(each) for each in found.deviations],
+        "deviations": found.deviations,
     }
 
 
 def _accept(options: argparse.Namespace) -> int:
-    """Accept each fabric of a system that differs from what was accepted."""
+    """Accept the fabric as the last run has seen it: later ones are compared with it."""
     system = configuration.load(options.config_files).system(options.system)
     for line in seen.accept(system, options.workspace, options.reason):
         change = line.startswith("  ")

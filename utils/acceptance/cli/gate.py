@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 from acceptance import ledger
 from acceptance.campaigns import conclusion
-from acceptance.cli.arguments import Commands, add_command, add_confirm, add_database, add_format
+from acceptance.cli.arguments import CONFIRM, DATABASE, Commands, add_command, option
 from acceptance.cli.output import emit_page, painter
 from acceptance.core.errors import Fault
 from acceptance.verdict import Repetition, conclude, junit, verdict_text
@@ -17,24 +17,23 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "gate",
-        "Judge the run or campaign that ended last.",
-        "Was everything that was selected measured and stored, did every case pass, and did no "
-        "metric become worse than it was?",
+        run,
+        forms=("text", "json", "junit"),
         failed="a problem, or a metric that became worse",
     )
-    command.add_argument("--run", dest="run_id", help="the run with --session-extras run=ID")
-    command.add_argument("--session", help="the UUID of a stored session, or its beginning")
-    add_database(
-        command, "another results database of ReFrame: its last session, and the history of all"
-    )
-    command.add_argument("--send", action="store_true", help="send alerts that are new, or ended")
-    add_confirm(command)
-    add_format(command, "text", "json", "junit")
-    command.set_defaults(run=run)
+    option(command, "--run ID", "the run with --session-extras run=ID", dest="run_id")
+    option(command, "--session ID", "the UUID of a stored session, or its beginning")
+    option(command, "--db FILE", f"{DATABASE[1]}: its last session, and the history of all")
+    option(command, "--send", "send alerts that are new, or ended")
+    option(command, *CONFIRM, default=0)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the verdict; its status is the exit status."""
+    """Judge the run or campaign that ended last.
+
+    Was everything that was selected measured and stored, did every case pass, and did no metric
+    become worse than it was?
+    """
     database = options.db
     elsewhere = "--db" if options.db else "--session" if options.session else ""
     for name, value in (("--run", options.run_id), ("--confirm", options.confirm)):

@@ -1,34 +1,36 @@
 """`acceptance history`: the past of metrics, and when they changed."""
 
 import argparse
+import difflib
 import math
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
-from acceptance.alerts import HISTORY, Alert
+from acceptance.alerts import HISTORY
 from acceptance.cli.arguments import (
     Commands,
     add_command,
-    add_format,
     add_sources,
     judgements,
+    option,
     read,
 )
-from acceptance.cli.output import Columns, emit
+from acceptance.cli.output import Columns, columns_of_terminal, emit
 from acceptance.core.errors import Fault
-from acceptance.core.text import WIDTH, plural, table, wrapped
+from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
-from acceptance.regressions import Change, Judgement
+from acceptance.regressions import Judgement
 from acceptance.regressions.history import Series, day, software_text
 from acceptance.verdict import Status
 
 #: Series that are shown, and samples of a table.
 SHOWN, SAMPLES = 20, 30
+#: Names that are near to one that there is not.
+_NEAR = 4
 #: From the smallest value to the largest; the second is for a terminal without UTF-8.
 BLOCKS, PLAIN = "▁▂▃▄▅▆▇█", "_.,-=*#@"
 
@@ -38,30 +40,22 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "history",
-        "Show past values of metrics, and when their level changed.",
+        run,
+        forms=("text", "csv", "json"),
         failed="a session cannot be read, or is not what was stored",
     )
-    command.add_argument(
+    option(
+        command,
         "metric",
+        "pattern (*, ?) of a metric, check, benchmark, partition or environment; several of them "
+        "joined by / must all fit: 'PingPong/latency_8'",
         nargs="*",
-        help="pattern (*, ?) of a metric, check, benchmark, partition or environment; several of "
-        "them joined by / must all fit: 'PingPong/latency_8'",
     )
     add_sources(command)
-    add_format(command, "text", "csv", "json")
-    command.set_defaults(run=run)
-
-
-class Past(NamedTuple):
-    """A series, the changes of its level, and its changes that are open alerts."""
-
-    series: Series
-    scan: Scan
-    alarms: list[tuple[Alert, Change]]
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the series that fit."""
+    """Show past values of metrics, and when their level changed."""
     history = read(options, whole=True)
     chosen = sorted(
         (
@@ -72,76 +66,81 @@ def run(options: argparse.Namespace) -> int:
         key=lambda series: series.name,
     )
     if not chosen:
-        why = f"; {history.left_out}" if history.left_out else ""
-        raise Fault(f"no series fits {' '.join(options.metric) or 'anything'}{why}")
+        asked = ", ".join(options.metric) or "anything"
+        near = [near for pattern in options.metric for near in nearest(history.series, pattern)]
+        raise Fault(
+            "; ".join([f"no series fits {asked}", *near, *filter(None, [history.left_out])])
+        )
     # By the same judge as the gate: what that alarms is shown here.
     judged = judgements(options, history)
-    past = [_past(one, judged(is_simulated(one.case.key.system))) for one in chosen]
+    shown = chosen[:SHOWN] if options.format == "text" else chosen
+    past = [(one, _data(one, judged(is_simulated(one.case.key.system)))) for one in shown]
     parts = sorted({is_simulated(one.case.key.system) for one in chosen})
     faults = [judged(simulated).fault for simulated in parts]
     notes = [*history.notes, *dict.fromkeys(filter(None, faults))]
     if options.format == "text":
-        print(_listing(past, notes))
+        print(_listing(past, notes, len(chosen) - len(shown)))
     elif options.format == "json":
-        emit(options, [*map(_data, past)], {})
+        emit(options, [data for _, data in past], {})
     else:
         samples = [
             {"series": series.name, "unit": series.unit, **sample}
-            for series, scan, _ in past
-            for sample in _samples(series, scan)
+            for series, data in past
+            for sample in data["samples"]
         ]
         emit(options, samples, _COLUMNS)
     return Status.FAILED if history.faults else Status.PASSED
 
 
-def _past(series: Series, judgement: Judgement) -> Past:
-    assert judgement.progress is not None  # there are series
-    alarms = [
-        (incident.alert, change)
-        for incident in judgement.incidents
-        for change in incident.changes
-        if change.series is series
-    ]
-    return Past(series, judgement.progress.scan(series), alarms)
-
-
-def _listing(past: list[Past], notes: Iterable[str]) -> str:
+def _listing(past: Sequence[tuple[Series, dict[str, Any]]], notes: Iterable[str], more: int) -> str:
     lines = [f"note     {note}\n" for note in notes]
-    lines.append("\n\n".join("\n".join(_lines(one)) for one in past[:SHOWN]))
+    lines.append("\n\n".join("\n".join(_lines(*one)) for one in past))
     if len(past) == 1:  # the samples of one series are what was asked for
-        lines += ["\n\n", *_last_samples(past[0])]
-    if len(past) > SHOWN:
-        lines.append(f"\n\n... and {len(past) - SHOWN} more series: --format json has all")
+        lines += ["\n\n", *_last_samples(past[0][1])]
+    if more:
+        lines.append(f"\n\n... and {more} more series: --format json has all")
     return "".join(lines)
 
 
 def fits(series: Series, patterns: Sequence[str]) -> bool:
     """Tell whether one of the patterns fits; all parts of it, between slashes, must."""
-    key = series.case.key
-    benchmark = series.case.benchmark
-    names = [
-        series.name,
-        series.metric,
-        key.check,
-        key.check.split(" ")[0],
-        benchmark,
-        benchmark.split(".")[-1],
-        key.partition,
-        f"{key.system}:{key.partition}",
-        key.environment,
-        key.where,
-        key.system,
-    ]
+    names = _names(series)
     return not patterns or any(
         all(any(fnmatchcase(name, part) for name in names) for part in pattern.split("/"))
         for pattern in patterns
     )
 
 
-def _data(past: Past) -> dict[str, Any]:
+def _names(series: Series) -> tuple[str, ...]:
+    """Return the names of a series; the last three of them are made of the others."""
+    key, benchmark = series.case.key, series.case.benchmark
+    places = (key.system, key.partition, key.environment, f"{key.system}:{key.partition}")
+    checks = (key.check.split(" ")[0], benchmark.split(".")[-1], benchmark)
+    return (series.metric, *checks, *places, key.check, key.where, series.name)
+
+
+def nearest(history: Iterable[Series], pattern: str) -> Iterator[str]:
+    """Yield why a pattern fits none of the series: parts that nothing is named, and what is near.
+
+    What is near belongs to series that the other parts fit.
+    """
+    series = [*history]
+    parts = {part: [one for one in series if fits(one, [part])] for part in pattern.split("/")}
+    others = [one for one in series if fits(one, ["/".join(part for part in parts if parts[part])])]
+    if all(parts.values()):
+        yield f"each part of {pattern} fits some, but none fits all"
+    for part in [part for part, fitting in parts.items() if not fitting]:
+        word = part.strip("*?").lower()
+        names = {name for one in others or series for name in _names(one)[:-3]}
+        near = sorted((name for name in names if word in name.lower()), key=lambda n: (len(n), n))
+        near = near or difflib.get_close_matches(part, names, n=_NEAR)
+        yield f"nothing is named {part}" + (f", but {shortened(near, _NEAR)}" if near else "")
+
+
+def _data(series: Series, judgement: Judgement) -> dict[str, Any]:
     """Return a series with its samples, changes and open alerts as plain data."""
-    series, scan, alarms = past
-    key = series.case.key
+    assert judgement.progress is not None  # there are series
+    key, scan = series.case.key, judgement.progress.scan(series)
     return {
         "system": key.system,
         "simulated": is_simulated(key.system),
@@ -164,19 +163,22 @@ def _data(past: Past) -> dict[str, Any]:
                 "after": float(change.after),
                 "change": float(change.after / change.before - 1),
                 "worse": change.worse,
+                "software": _software(series, change.start),
             }
             for change in scan.changes
         ],
         "alerts": [
             {
-                "id": alert.id,
-                "kind": alert.kind,
+                "id": incident.alert.id,
+                "kind": incident.alert.kind,
                 "since": _iso(change.time),
                 "before": change.before,
                 "after": change.after,
                 "text": change.text,
             }
-            for alert, change in alarms
+            for incident in judgement.incidents
+            for change in incident.changes
+            if change.series is series
         ],
     }
 
@@ -218,29 +220,43 @@ def _iso(time: float) -> str:
     return datetime.fromtimestamp(time).astimezone().isoformat(timespec="seconds")
 
 
-def _lines(past: Past) -> Iterator[str]:
+def _lines(series: Series, data: dict[str, Any]) -> Iterator[str]:
     """Yield what is said of a series: its name, its course, its level, changes and alerts."""
-    series, scan, alarms = past
     better = f"{series.direction} is better" if series.direction else "which way is better: unknown"
-    simulated = ", simulated" if is_simulated(series.case.key.system) else ""
+    simulated = ", simulated" if data["simulated"] else ""
     yield f"{series.name} ({series.unit or 'no unit'}, {better}{simulated})"
     if series.case.key.keys:
         keys = " ".join(f"{name}={value}" for name, value in series.case.key.keys)
         yield from wrapped("", keys, 2)
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    width = min(shutil.get_terminal_size().columns, WIDTH) - 4
+    width = min(columns_of_terminal(), WIDTH) - 4
     yield f"  {sparkline(series.values, max(width, 20), utf8=utf8)}"
-    spread = "" if math.isnan(scan.spread) else f", spread {100 * scan.spread:.2g} %"
+    level, spread = data["level"], data["spread"]
     begin, end = day(series.samples[0].time), day(series.samples[-1].time)
     yield (
         f"  {len(series.values)} samples, {begin} to {end}, {min(series.values):.4g} to "
-        f"{max(series.values):.4g}; level {scan.level:.4g}{spread}"
-    )
-    if not scan.enough:
-        yield f"  cannot judge yet; can after {plural(scan.needed, 'more run')}"
-    yield from _changes(series, scan)
-    for alarm in alarms:
-        yield from wrapped("", _alarm(*alarm, series.unit), 2)
+        f"{max(series.values):.4g}" + ("" if level is None else f"; level {level:.4g}")
+        + ("" if spread is None else f", spread {100 * spread:.2g} %")
+    )  # fmt: skip
+    if data["needed"]:
+        yield f"  cannot judge yet; can after {plural(data['needed'], 'more run')}"
+    for change in data["changes"]:
+        way = "" if series.direction is None else " worse" if change["worse"] else " better"
+        software = change["software"] and f"; software {change['software']}"
+        yield (
+            f"  {change['since'][:10]}  {_levels(change, series.unit)} ("
+            f"{100 * abs(change['change']):.3g} %{way}), decided {change['decided'][:10]}{software}"
+        )
+    for alert in data["alerts"]:
+        since = f"{HISTORY[alert['kind']][0]} since {alert['since'][:10]}"
+        words = filter(None, (since, _levels(alert, series.unit), alert["text"]))
+        yield from wrapped("", f"alert {alert['id']}: {', '.join(words)}", 2)
+
+
+def _levels(change: dict[str, Any], unit: str) -> str:
+    if change["before"] is None or change["after"] is None:
+        return ""
+    return f"{change['before']:.4g} -> {change['after']:.4g} {unit}"
 
 
 def sparkline(values: Sequence[float], width: int, *, utf8: bool = True) -> str:
@@ -253,40 +269,21 @@ def sparkline(values: Sequence[float], width: int, *, utf8: bool = True) -> str:
     return "".join(signs[round((value - least) / span * (len(signs) - 1))] for value in shown)
 
 
-def _changes(series: Series, scan: Scan) -> Iterable[str]:
-    for change in scan.changes:
-        way = "" if series.direction is None else " worse" if change.worse else " better"
-        at = change.start
-        yield (
-            f"  {day(series.samples[at].time)}  {change.before:.4g} -> {change.after:.4g} "
-            f"{series.unit} ({100 * abs(change.after / change.before - 1):.3g} %{way}), decided "
-            f"{day(series.samples[change.detected].time)}{_software(series, at)}"
-        )
-
-
-def _alarm(alert: Alert, change: Change, unit: str) -> str:
-    levels = ""
-    if change.before is not None and change.after is not None:
-        levels = f"{change.before:.4g} -> {change.after:.4g} {unit}"
-    words = (f"{HISTORY[alert.kind][0]} since {day(change.time)}", levels, change.text)
-    return f"alert {alert.id}: {', '.join(filter(None, words))}"
-
-
 def _software(series: Series, at: int) -> str:
     if not at or series.samples[at].software == series.samples[at - 1].software:
         return ""
     old, new = (software_text(series.samples[number].software) for number in (at - 1, at))
-    return f"; software {old or 'not known'} -> {new or 'not known'}"
+    return f"{old or 'not known'} -> {new or 'not known'}"
 
 
-def _last_samples(past: Past) -> Iterator[str]:
-    series, scan, _ = past
+def _last_samples(data: dict[str, Any]) -> Iterator[str]:
     rows = [
         (f"{row['time'][:16].replace('T', ' ')}", f"{row['value']:.6g}", ", ".join(row["marks"]),
          " ".join(row["nodes"]))
-        for row in _samples(series, scan)
+        for row in data["samples"]
     ]  # fmt: skip
-    shown = table(("time", series.unit or "value", "", "nodes"), rows[-SAMPLES:], width=WIDTH - 2)
+    header = ("time", data["unit"] or "value", "", "nodes")
+    shown = table(header, rows[-SAMPLES:], width=columns_of_terminal() - 2)
     yield "\n".join(f"  {line}" for line in shown.splitlines())
     if len(rows) > SAMPLES:
         yield f"\n  {len(rows) - SAMPLES} samples before these: --format csv has all"

@@ -7,7 +7,7 @@ import shlex
 import socket
 from pathlib import Path
 
-from acceptance.cli.arguments import Commands, add_command, positive
+from acceptance.cli.arguments import Commands, add_command, option, positive
 from acceptance.core.extras import ALL
 from acceptance.core.paths import INSTALLED, Workspace
 from acceptance.core.text import plural
@@ -21,36 +21,29 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "init-site",
-        "Write a first configuration of a new site.",
-        "It asks Slurm and the nodes, and writes config/systems/NAME.py, in ACCEPTANCE_SYSTEMS or "
-        "the clone, and the files for Spack. What nobody could tell is marked to be filled in.",
-    )
-    command.add_argument("name", help="name of the system: letters, digits, - and _")
-    command.add_argument(
-        "--partition", action="append", default=[], help="only this one of Slurm; may be repeated"
-    )
-    command.add_argument(
-        "--nodes",
+    command = add_command(commands, "init-site", run)
+    option(command, "name", "name of the system: letters, digits, - and _")
+    meaning = "only this one of Slurm; may be repeated"
+    option(command, "--partition NAME", meaning, action="append", default=[])
+    option(
+        command,
+        "--nodes NODES",
+        f"maximum number of nodes per partition, or all (default: {NODES})",
         type=lambda text: ALL if text == ALL else positive(text),
         default=NODES,
-        help="maximum number of nodes per partition, or all (default: %(default)s)",
     )
-    command.add_argument(
-        "--like",
-        metavar="SYSTEM",
-        help="copy this system, as koop2008, to be edited; ask nobody",
-    )
-    command.add_argument("--local", action="store_true", help="this machine alone, without Slurm")
-    command.add_argument("--force", action="store_true", help="write files anew that are there")
-    command.add_argument("--dry-run", action="store_true", help="print the files, write nothing")
-    command.set_defaults(run=run)
+    option(command, "--like SYSTEM", "copy this system, as koop2008, to be edited; ask nobody")
+    option(command, "--local", "this machine alone, without Slurm")
+    option(command, "--force", "write files anew that are there")
+    option(command, "--dry-run", "print the files, write nothing")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the files, or print them."""
+    """Write a first configuration of a new site.
+
+    It asks Slurm and the nodes, and writes config/systems/NAME.py, in ACCEPTANCE_SYSTEMS or the
+    clone, and the files for Spack. What nobody could tell is marked to be filled in.
+    """
     workspace: Workspace = options.workspace
     request = Request(
         workspace=workspace,

@@ -5,13 +5,14 @@ import csv
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 import msgspec
 
-from acceptance.core.text import printable, table
+from acceptance.core.text import WIDTH, printable, table
 from acceptance.verdict import Status
 
 #: Exit statuses beside those of `verdict.Status`: another campaign runs; 128 + the number of the
@@ -65,8 +66,13 @@ def emit(
         csv.writer(sys.stdout, lineterminator="\n").writerows([[*columns], *rows])
         return
     cells = [["-" if value in (None, "") else value for value in row] for row in rows]
-    shown = [table([*columns], cells)] if rows else []
+    shown = [table([*columns], cells, width=columns_of_terminal())] if rows else []
     print("\n".join([*shown, *lines]))
+
+
+def columns_of_terminal() -> int:
+    """Return how wide a table may be; `WIDTH` where nobody looks, or COLUMNS."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def emit_page(

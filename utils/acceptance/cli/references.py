@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from acceptance import references
-from acceptance.cli.arguments import Commands, add_command, add_format, add_verbs
+from acceptance.cli.arguments import Commands, add_command, add_verbs, option
 from acceptance.cli.output import Columns, emit
 from acceptance.references import SOURCES, Library, Tolerances, failing, tables
 from acceptance.rfm import configuration
@@ -21,38 +21,20 @@ INFERRED = "*"
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "references",
-        "List what judges results: published values, baselines, tolerances and limits.",
-    )
-    command.add_argument("--paper", help="only those of a paper, by its key")
-    command.add_argument("--partition", help="only those of a partition, system:partition")
-    command.add_argument("--benchmark", help="only those of suite.program, or of a whole suite")
-    command.add_argument(
-        "--tolerances",
-        action="store_true",
-        help="how far from which reference a result fails, and which file says so",
-    )
-    add_format(command, "table", "csv", "json")
-    command.set_defaults(run=run)
-    limits = add_command(
-        add_verbs(command),
-        "limits",
-        "Show the limits of links and slots, each with the formula that it follows from.",
-    )
-    limits.add_argument(
-        "partition",
-        nargs="?",
-        metavar="SYSTEM[:PARTITION]",
-        help="only that one; without it, all that state a fabric",
-    )
-    add_format(limits, "table", "csv", "json")
-    limits.set_defaults(run=_limits)
+    forms = ("text", "csv", "json")
+    command = add_command(commands, "references", run, forms=forms)
+    option(command, "--paper KEY", "only those of a paper, by its key")
+    option(command, "--partition PARTITION", "only those of a partition, system:partition")
+    option(command, "--benchmark NAME", "only those of suite.program, or of a whole suite")
+    meaning = "how far from which reference a result fails, and which file says so"
+    option(command, "--tolerances", meaning)
+    limits = add_command(add_verbs(command), "limits", _limits, forms=forms)
+    meaning = "only that one; without it, all that state a fabric"
+    option(limits, "SYSTEM[:PARTITION]", meaning, dest="partition", nargs="?")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the references that are asked for."""
+    """List what judges results: published values, baselines, tolerances and limits."""
     library = references.load(options.workspace.reference)
     rows = tables.select(library, options.paper, options.partition, options.benchmark)
     if options.tolerances:
@@ -102,7 +84,7 @@ def _tolerances(library: Library) -> Iterator[dict[str, str]]:
 
 
 def _limits(options: argparse.Namespace) -> int:
-    """Print the limits of one partition, or of all."""
+    """Show the limits of links and slots, each with the formula that it follows from."""
     library = references.load(options.workspace.reference)
     systems = configuration.load(options.config_files).systems
     place_of = options.workspace.place_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from acceptance import ledger
 from acceptance.campaigns import conclusion, protocol
-from acceptance.cli.arguments import Commands, add_command, add_database, day_of
+from acceptance.cli.arguments import DATABASE, Commands, add_command, option
 from acceptance.cli.output import warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
@@ -25,42 +25,30 @@ FOLDER = "report"
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "report",
-        "Write a static site of all results for a browser.",
-        "Open its index.html from disk, or serve the folder with any web server. A report that "
-        "stood there is replaced; a folder of anything else is refused.",
-    )
-    command.add_argument(
-        *("-o", "--output"), type=Path, metavar="FOLDER", help="default: report/ in var/"
-    )
-    command.add_argument(
-        "--session",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="a page for this session only (its UUID, or the beginning), again for others",
-    )
-    command.add_argument(
-        "--since", metavar="DATE", type=day_of, help="a page for each session that ended since"
-    )
-    command.add_argument("--system", help="only this system")
-    command.add_argument(
-        "--compare",
+    command = add_command(commands, "report", run)
+    again = {"action": "append", "default": []}
+    option(command, "-o --output FOLDER", "default: report/ in var/")
+    meaning = "a page for this session only (its UUID, or the beginning), again for others"
+    option(command, "--session ID", meaning, **again)
+    option(command, "--since DATE", "a page for each session that ended since")
+    option(command, "--system SYSTEM", "only this system")
+    option(
+        command,
+        "--compare A",
+        "a page that compares these too, again for others; acceptance compare --help has the forms",
         nargs=2,
-        action="append",
-        default=[],
         metavar=("A", "B"),
-        help="a page that compares these too, again for others; acceptance compare --help has the "
-        "forms",
+        **again,
     )
-    add_database(command)
-    command.set_defaults(run=run)
+    option(command, *DATABASE)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write it, and name its first page in the last line."""
+    """Write a static site of all results for a browser.
+
+    Open its index.html from disk, or serve the folder with any web server. A report that stood
+    there is replaced; a folder of anything else is refused.
+    """
     workspace: Workspace = options.workspace
     results = options.db or workspace.results
     since = options.since and datetime.combine(options.since, datetime.min.time()).timestamp()

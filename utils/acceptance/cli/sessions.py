@@ -3,24 +3,25 @@
 import argparse
 import re
 import time
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+
+import msgspec
 
 from acceptance import ledger
-from acceptance.campaigns import Busy, lock, state
+from acceptance.campaigns import Busy, lock
 from acceptance.cli.arguments import (
+    DATABASE,
     Commands,
     add_command,
-    add_database,
-    add_format,
     add_verbs,
-    day_of,
+    option,
 )
-from acceptance.cli.output import BUSY, emit, warn
+from acceptance.cli.output import BUSY, Columns, emit, warn
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
 from acceptance.detection.constants import BASELINE_NIGHTS, REMEMBERED, WINDOWS
-from acceptance.ledger import Session, prune
+from acceptance.ledger import Ledger, Session, SessionFault, prune
 from acceptance.verdict import Status
 
 #: Characters of an id that a table shows at least; as many as make it unique.
@@ -35,96 +36,146 @@ def add(commands: Commands) -> None:
     command = add_command(
         commands,
         "sessions",
-        "List stored sessions, forget one, or delete old ones from ReFrame's database.",
-        "The newest stands last. An id, or its beginning, names a session in other commands.",
+        run,
+        forms=("text", "csv", "json"),
         failed="a session cannot be read",
     )
-    command.add_argument("--system", help="only those with cases of this system")
-    command.add_argument("--since", metavar="DATE", type=day_of, help="only those that ended since")
-    command.add_argument(
-        "--forget",
-        nargs="+",
-        metavar="ID",
-        help="leave sessions out for good, as those that cannot be read; with "
+    option(command, "--system SYSTEM", "only those with cases of this system")
+    option(command, "--run ID", "the sessions of one run: the steps of a night", dest="run_id")
+    option(command, "--since DATE", "only those that ended since")
+    option(
+        command,
+        "--forget ID",
+        "leave sessions out for good, as those that cannot be read; with "
         f"`{ledger.GONE}` miss none any more that the ledger lacks",
+        nargs="+",
     )
-    add_database(command)
-    add_format(command, "table", "csv", "json")
-    command.set_defaults(run=run)
-    old = add_command(
-        add_verbs(command),
-        "prune",
-        "Delete old sessions from ReFrame's database.",
-        "Each is compared with what the ledger has of it, and stays there: all commands go on "
-        "reading it.",
-        others=f"{BUSY} a campaign runs",
-    )
-    old.add_argument(
-        "--keep",
-        metavar="TIME",
-        type=_days,
-        required=True,
-        help="how old sessions become that stay in the database: 400d, 60w, 2y",
-    )
-    old.add_argument("--dry-run", action="store_true", help="say what would be deleted")
-    old.set_defaults(run=_prune)
+    option(command, *DATABASE)
+    old = add_command(add_verbs(command), "prune", _prune, others=f"{BUSY} a campaign runs")
+    meaning = "how old sessions become that stay in the database: 400d, 60w, 2y"
+    option(old, "--keep TIME", meaning, type=_days, required=True)
+    option(old, "--dry-run", "say what would be deleted")
+
+
+class Stored(msgspec.Struct):
+    """A session, or a run of several; fixtures are no cases, times are local.
+
+    `what` is the step of a campaign, or the command; of a run the steps of its sessions.
+    """
+
+    id: str
+    what: str
+    start: datetime
+    end: datetime
+    host: str
+    systems: list[str]
+    simulated: list[str]
+    passed: int
+    failed: int
+    cases: int
+    label: str
+    command: str
+    sessions: list["Stored"] = []
 
 
 def run(options: argparse.Namespace) -> int:
-    """List them; that there is none is said."""
+    """List stored runs, forget a session, or delete old ones from ReFrame's database.
+
+    A night or an acceptance is one run, with a session for each step. The newest stands last.
+    The id of a session, or its beginning, names it in other commands; compare and baseline take
+    that of a night, too.
+    """
     past = ledger.of(options.workspace, options.db)
     for name in past.forget(options.forget or ()):
         warn(options, f"session {name} is left out, and not missed, from now on")
     if options.forget:
         return Status.PASSED
-    found: list[dict[str, Any]] = []
     faults = [*past.faults]
-    for session in past.sessions(faults):
-        if options.since and datetime.fromtimestamp(session.end).date() < options.since:
-            break  # that which ended last comes first
-        row = _row(session)
-        if options.system in (None, *row["systems"]):
-            found.insert(0, row)
+    found = [row for row in _runs(past, options, faults) if options.system in (None, *row.systems)]
     for told in (*past.notes, *faults):
         warn(options, told)
     if not found:
-        asked = " of these" if options.system or options.since else ""
+        asked = " of these" if options.system or options.since or options.run_id else ""
         warn(options, Fault(f"{past.results}: holds no session{asked}"))
+    several = [row.id for row in found if row.sessions]
+    if options.run_id:
+        found = [session for row in found for session in row.sessions or [row]]
     ids = past.ids()
     length = _SHORT
     while len({uuid[:length] for uuid in ids}) < len({*ids}):
         length += 1
-    emit(
-        options,
-        found,
-        {
-            "session": lambda row: row["session"][:length],
-            "ended": lambda row: row["end"].replace("T", " "),
-            "system": "systems",
-            "passed": lambda row: f"{row['passed']} of {row['cases']}",
-            "label": "label",
-            "command": lambda row: re.sub(r"^\S*/", "", row["command"]),
-        },
-    )
+
+    def short(id: str) -> str:
+        return id if ledger.campaign_of(id) else id[:length]
+
+    columns: Columns = {
+        "run": lambda row: short(row.id),
+        "ended": lambda row: row.end.isoformat(" "),
+        "system": "systems",
+        "passed": lambda row: f"{row.passed} of {row.cases}",
+        "what": "what",
+    }
+    hint = [f"the sessions of a run: acceptance sessions --run {short(id)}" for id in several[-1:]]
+    emit(options, found, columns, () if options.run_id else hint)
     return Status.FAILED if faults else Status.PASSED
 
 
-def _row(session: Session) -> dict[str, Any]:
-    cases = [case for case in session.cases if not case.fixture]
-    return {
-        "session": session.uuid,
-        "start": datetime.fromtimestamp(session.start).isoformat(timespec="seconds"),
-        "end": datetime.fromtimestamp(session.end).isoformat(timespec="seconds"),
-        "host": session.host,
-        "systems": sorted({case.system for case in session.cases}),
-        "simulated": sorted({case.simulated for case in session.cases if case.simulated}),
-        "label": session.label,
-        "campaign": state.id_of(session.label),
-        "passed": sum(case.passed for case in cases),
-        "failed": sum(case.result == "fail" for case in cases),
-        "cases": len(cases),
-        "command": session.command,
+def _runs(
+    past: Ledger, options: argparse.Namespace, faults: list[SessionFault]
+) -> Iterator[Stored]:
+    """Yield the runs that are asked for, that which ended first at the beginning."""
+    runs, ends = ledger.runs_of(past.entries), dict[str, float]()
+    for entry in past.entries:
+        ends[runs[entry.uuid]] = max(entry.end, ends.get(runs[entry.uuid], entry.end))
+    wanted = {
+        uuid
+        for uuid, run in runs.items()
+        if (not options.since or datetime.fromtimestamp(ends[run]).date() >= options.since)
+        and (not options.run_id or run.startswith(options.run_id))
     }
+    sessions: dict[str, list[Stored]] = {}
+    for session in past.sessions(faults, wanted):
+        sessions.setdefault(runs[session.uuid], []).insert(0, _row(session))
+    for run in sorted(sessions, key=lambda run: ends[run]):
+        first, *others = sessions[run]
+        yield _together(run, sessions[run]) if others or run != first.id else first
+
+
+def _row(session: Session) -> Stored:
+    cases = [case for case in session.cases if not case.fixture]
+    return Stored(
+        id=session.uuid,
+        what=ledger.step_of(session.label) or re.sub(r"^\S*/", "", session.command),
+        start=datetime.fromtimestamp(session.start).replace(microsecond=0),
+        end=datetime.fromtimestamp(session.end).replace(microsecond=0),
+        host=session.host,
+        systems=sorted({case.system for case in session.cases}),
+        simulated=sorted({case.simulated for case in session.cases if case.simulated}),
+        passed=sum(case.passed for case in cases),
+        failed=sum(case.result == "fail" for case in cases),
+        cases=len(cases),
+        label=session.label,
+        command=session.command,
+    )
+
+
+def _together(run: str, sessions: list[Stored]) -> Stored:
+    """Return a run as one row."""
+    steps = ", ".join(session.what for session in sessions)
+    return msgspec.structs.replace(
+        sessions[-1],
+        id=run,
+        what=f"{plural(len(sessions), 'session')}: {steps}",
+        start=min(session.start for session in sessions),
+        systems=sorted({name for session in sessions for name in session.systems}),
+        simulated=sorted({name for session in sessions for name in session.simulated}),
+        passed=sum(session.passed for session in sessions),
+        failed=sum(session.failed for session in sessions),
+        cases=sum(session.cases for session in sessions),
+        label=run,
+        command="",
+        sessions=sessions,
+    )
 
 
 def _days(text: str) -> int:
@@ -142,7 +193,11 @@ def _days(text: str) -> int:
 
 
 def _prune(options: argparse.Namespace) -> int:
-    """Delete old sessions from ReFrame's database, which the ledger keeps."""
+    """Delete old sessions from ReFrame's database.
+
+    Each is compared with what the ledger has of it, and stays there: all commands go on reading
+    it.
+    """
     workspace = options.workspace
     past = ledger.of(workspace)
     limit = time.time() - 86400.0 * float(options.keep)

@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from acceptance.cli.arguments import Commands, add_command, add_system, add_verbs
+from acceptance.cli.arguments import SYSTEM, Commands, add_command, add_verbs, option
 from acceptance.cli.output import warn
 from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.machine import (
@@ -22,40 +22,25 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    spack = add_command(
-        commands, "spack", "Get Spack, show the environment of a suite, or fill a mirror."
-    )
-    verbs = add_verbs(spack, required=True)
-    command = add_command(
-        verbs,
-        "get",
-        "Clone the release of Spack, and its recipes, that the project was tried with.",
-        "Where there is a Spack it is used, and nothing cloned.",
-    )
-    command.set_defaults(run=run)
-
-    command = add_command(verbs, "env", "Print the environment of Spack that builds a suite.")
-    command.add_argument("suite")
-    command.add_argument("mpi")
-    command.add_argument("--system", default="local")
-    command.set_defaults(run=_environment)
-
-    command = add_command(
-        verbs,
-        "mirror",
-        "Download the sources of all suites of a system, for machines without a network.",
-        failed="a suite that could not be mirrored",
-    )
-    command.add_argument("destination", type=Path)
-    command.add_argument(
-        "--suite", action="append", choices=tuple(SUITES), help="only this suite; may be repeated"
-    )
-    add_system(command)
-    command.set_defaults(run=_mirror)
+    summary = "Get Spack, show the environment of a suite, or fill a mirror."
+    verbs = add_verbs(add_command(commands, "spack", run, summary=summary), required=True)
+    add_command(verbs, "get", run)
+    command = add_command(verbs, "env", _environment)
+    option(command, "suite")
+    option(command, "mpi")
+    option(command, *SYSTEM, default="local")
+    command = add_command(verbs, "mirror", _mirror, failed="a suite that could not be mirrored")
+    option(command, "destination", type=Path)
+    meaning = "only this suite; may be repeated"
+    option(command, "--suite SUITE", meaning, action="append", choices=tuple(SUITES), metavar=None)
+    option(command, *SYSTEM)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Get Spack, unless there is one."""
+    """Clone the release of Spack, and its recipes, that the project was tried with.
+
+    Where there is a Spack it is used, and nothing cloned.
+    """
     workspace: Workspace = options.workspace
     spack = Spack.find(workspace)
     if spack is None:
@@ -73,13 +58,14 @@ def _spack(workspace: Workspace) -> Spack:
 
 
 def _environment(options: argparse.Namespace) -> int:
+    """Print the environment of Spack that builds a suite."""
     spack = _spack(options.workspace)
     print(compose_environment(options.suite, options.system, options.mpi, spack), end="")
     return Status.PASSED
 
 
 def _mirror(options: argparse.Namespace) -> int:
-    """Put all suites of a system into a mirror; what fails does not keep the others out."""
+    """Download the sources of all suites of a system, for machines without a network."""
     spack = _spack(options.workspace)
     os.environ[BUILD] = ",".join(options.suite or SUITES)  # also of `local`, built or not
     site = configuration.load(options.config_files)

@@ -141,9 +141,9 @@ def table(
 def _limits(widths: Sequence[int], room: int) -> list[int]:
     """Return how wide each column may be; the widest ones give way first, the last one of two.
 
-    The first column names the lines: it gives way only where it takes more than a third.
+    The first column names the lines: it gives way only where it takes more than two fifths.
     """
-    first = min(widths[0], max(room // 3, len(_CUT)))
+    first = min(widths[0], max(2 * room // 5, len(_CUT)))
     limits = [first, *widths[1:]]
     while sum(limits) > room and max(limits[1:], default=0) > len(_CUT):
         widest = max(range(1, len(limits)), key=lambda number: (limits[number], number))

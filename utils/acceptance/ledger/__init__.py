@@ -5,6 +5,7 @@ from acceptance.ledger.ledger import GONE, Entry, Ledger, last_first, of, of_fil
 from acceptance.ledger.records import Case, Metric, Session
 from acceptance.ledger.results_db import ResultsFault, SessionFault
 from acceptance.ledger.rows import REPEATED, SHARED_MACHINE, UNFIT, software_of
+from acceptance.ledger.runs import campaign_of, runs_of, step_of
 from acceptance.ledger.samples import Ints, Runs, Samples
 from acceptance.ledger.session_schema import node_of_case
 
@@ -23,6 +24,7 @@ __all__ = [
     "Samples",
     "Session",
     "SessionFault",
+    "campaign_of",
     "durations",
     "export",
     "last_first",
@@ -31,6 +33,8 @@ __all__ = [
     "of_file",
     "prune",
     "reading",
+    "runs_of",
     "session_schema",
     "software_of",
+    "step_of",
 ]

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date
 from functools import lru_cache
@@ -311,12 +311,16 @@ class Ledger:
         missing = "holds no session yet" if uuid is None else f"holds no session {uuid}"
         raise ResultsFault(f"{self.results}: {missing}")
 
-    def sessions(self, faults: list[SessionFault] | None = None) -> Iterator[Session]:
-        """Yield the sessions, that which ended last first, each read when it is asked for.
+    def sessions(
+        self, faults: list[SessionFault] | None = None, wanted: Container[str] | None = None
+    ) -> Iterator[Session]:
+        """Yield the sessions (all, or the `wanted` UUIDs), that which ended last first.
 
-        With `faults` one that cannot be read is told there and left out, else it is raised.
+        Each is read when it is asked for. With `faults` one that cannot be read is told there and
+        left out, else it is raised.
         """
-        yield from self._read(last_first(self.entries), faults)
+        entries = (each for each in self.entries if wanted is None or each.uuid in wanted)
+        yield from self._read(last_first(entries), faults)
 
     def sessions_of_check(self, check: str, before: float) -> Iterator[Session]:
         """Yield those with cases of a check (its class) that began before a time (s).

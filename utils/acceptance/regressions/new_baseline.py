@@ -158,7 +158,8 @@ def select(
 ) -> list[PastSession]:
     """Return the sessions of these UUIDs (or beginnings of them), else those of the last nights.
 
-    Raises BaselineFault for a UUID that no session has, or that several have.
+    The id of a campaign stands for all of its sessions. Raises BaselineFault for a UUID that no
+    session has, or that several have.
     """
     if not uuids:
         days: list[str] = []
@@ -173,10 +174,11 @@ def select(
     found = []
     for uuid in uuids:
         fitting = [session for session in history.sessions if session.uuid.startswith(uuid)]
-        if len(fitting) != 1:
+        steps = [session for session in history.sessions if session.run == uuid]
+        if len(fitting) != 1 and not steps:
             many = "several sessions begin" if fitting else "no session begins"
             raise BaselineFault(f"{many} with {uuid!r}")
-        found += fitting
+        found += fitting or steps
     return found
 
 

@@ -12,13 +12,14 @@ from typing import Literal, NamedTuple
 
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural, shortened
+from acceptance.ledger import campaign_of
 from acceptance.regressions.history import History, PastSession, Sample, Series, day, night
 
 #: Each form with what it stands for; `acceptance compare --help` shows them.
 FORMS = (
-    ("last, last-2", "the newest session, the second before it (of the same systems)"),
-    ("night, night-1", "all sessions of the newest night, of the night before it"),
-    ("3f2a9c01", "a session, by its id or how it begins (acceptance sessions)"),
+    ("last, last-2", "the newest run, the second before it; a campaign is one run"),
+    ("night, night-1", "all runs of the newest night (noon to noon), of the one before it"),
+    ("3f2a9c01", "a session, or a run, by its id or how it begins (acceptance sessions)"),
     ("2026-10-01", "the sessions that began on a day"),
     ("2026-10-01..2026-11-01", "those of a window of days; either end may be left out"),
     ("SYSTEM", "its last nights, as many as --nights says; also SYSTEM:PARTITION"),
@@ -34,7 +35,8 @@ FORMS = (
 _LAST = re.compile(r"(last|night)(?:-(\d{1,6}))?\Z")
 _DAY = r"\d{4}-\d\d-\d\d"
 _WINDOW = re.compile(rf"({_DAY})?\.\.({_DAY})?\Z")
-_ID = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{3,}\Z")
+#: The beginning of the id of a session, or of a campaign.
+_ID = re.compile(r"([0-9a-fA-F][0-9a-fA-F-]{3,}|(nightly|accept)-\d[\dT.-]*)\Z")
 _PLACE = re.compile(
     r"(?P<system>[\w*?.-]+)?(?::(?P<partition>[\w*?.-]+))?(?:\+(?P<environment>[\w*?.-]+))?\Z"
 )
@@ -48,7 +50,7 @@ class SideFault(Fault):
 
 
 class Time(NamedTuple):
-    """A time: the `back`-th `last` session or `night`, the beginning of an id, or whole days."""
+    """A time: the `back`-th `last` run or `night`, the beginning of an id, or whole days."""
 
     kind: Kind
     back: int = 0
@@ -242,9 +244,11 @@ def _at(
         found = _beginning(known, time.id)
         if len(found) != 1:
             which = f"begins {len(found)} ids: " if found else "begins no id; the newest: "
-            ids = (one.uuid for one in reversed(found or known))
-            raise SideFault(f"{asked.text}: {time.id} {which}{shortened(ids, _LISTED)}")
-        return found, ""
+            ids = found or [one.uuid for one in known]
+            raise SideFault(
+                f"{asked.text}: {time.id} {which}{shortened(reversed([*ids]), _LISTED)}"
+            )
+        return next(iter(found.values())), ""
     if time.kind == "window":
         chosen = [one for one in known if _within(time, one.start)]
         ends = " to ".join(
@@ -260,12 +264,17 @@ def _at(
     if place.system is None:
         of_newest = set(known[-1].systems)
         known = [one for one in known if of_newest & set(one.systems)]
-    groups = [[one] for one in known] if time.kind == "last" else _nights(known)
+    runs, nights = _runs(known), _nights(known)
+    groups = runs if time.kind == "last" else nights
     if time.back >= len(groups):
-        what = "session" if time.kind == "last" else "night"
-        raise SideFault(f"{asked.text}: there are only {plural(len(groups), what)} of it")
+        raise SideFault(
+            f"{asked.text}: goes back too far; of {', '.join(known[-1].systems)} there is: "
+            f"{plural(len(nights), 'night')} (noon to noon), {plural(len(runs), 'run')} (`last`)"
+        )
+    chosen = groups[-1 - time.back]
     back = f"-{time.back}" if time.back else ""
-    return groups[-1 - time.back], f"{time.kind}{back}"
+    run = campaign_of(chosen[-1].run) if time.kind == "last" else ""
+    return chosen, f"{time.kind}{back}{f' ({run})' if run else ''}"
 
 
 def _within(time: Time, start: float) -> bool:
@@ -281,12 +290,27 @@ def _nights(sessions: Iterable[PastSession]) -> list[list[PastSession]]:
     return [found[number] for number in sorted(found)]
 
 
+def _runs(sessions: Iterable[PastSession]) -> list[list[PastSession]]:
+    """Return sessions by their runs, that which stored a session last at the end."""
+    found: dict[str, list[PastSession]] = {}
+    for session in sessions:
+        run = session.run or session.uuid
+        found[run] = [*found.pop(run, []), session]
+    return [*found.values()]
+
+
 def _of_nights(sessions: list[PastSession], count: int) -> list[PastSession]:
     return [session for group in _nights(sessions)[-count:] for session in group]
 
 
-def _beginning(sessions: Iterable[PastSession], begin: str) -> list[PastSession]:
-    return [one for one in sessions if one.uuid.lower().startswith(begin)]
+def _beginning(sessions: Iterable[PastSession], begin: str) -> dict[str, list[PastSession]]:
+    """Return the sessions, or the campaigns with theirs, whose ids begin so."""
+    found: dict[str, list[PastSession]] = {}
+    for session in sessions:
+        for id in (session.uuid, campaign_of(session.run)):
+            if id.lower().startswith(begin):
+                found.setdefault(id, []).append(session)
+    return found
 
 
 def _was_at(place: Place, session: PastSession) -> bool:

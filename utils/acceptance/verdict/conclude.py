@@ -238,7 +238,10 @@ def judge_whole(verdict: Verdict, run: Run) -> None:
 
 
 def _never_selected(verdict: Verdict) -> list[Unselected]:
-    """Return the check files that no run selected, each once, with what left it out first."""
+    """Return the check files that no run selected, each once, with what left it out last.
+
+    That is its own step: the links before it have a mode which leaves out all other files.
+    """
     said = {each.name for each in verdict.unprovided} | {*verdict.check_files}
-    first = {each.check: each for each in reversed(verdict.not_selected) if each.check not in said}
-    return [first[check] for check in sorted(first)]
+    last = {each.check: each for each in verdict.not_selected if each.check not in said}
+    return [last[check] for check in sorted(last)]

@@ -242,7 +242,9 @@ CODES = {
         f"be oversubscribed, and what else used it; measure again ({_PAIRS})",
     ),
     "PAIRS-NOT-JUDGED": Kind(
-        MINOR, "let at least four nodes be measured, and give it the time (-S AllPairs.limit=1h)"
+        MINOR,
+        "measure again what it says was not enough: more nodes, and more time for their pairs "
+        f"({_PAIRS} -S AllPairs.limit=3600)",
     ),
     "PAIRS-NOT-MEASURED": Kind(
         MINOR,

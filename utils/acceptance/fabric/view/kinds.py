@@ -117,7 +117,12 @@ TABLE = {
         MINOR, f"clear it (ibclearerrors), see whether it grows; where it does, {_CABLE}"
     ),
     RESET: Kind(INFO, "see who reset the counters, or which devices restarted"),
-    NOT_JUDGED: Kind(INFO, "look again, and accept the fabric"),
+    NOT_JUDGED: Kind(
+        INFO,
+        "let it be read again (reframe --mode=maintenance; cables of Ethernet are told by lldpd, "
+        "which must run on each node and answer its user), then accept what is right: acceptance "
+        "fabric accept --reason TEXT",
+    ),
     SINGLE: Kind(INFO, "know of it when one of these fails"),
     CONGESTION: Kind(INFO, "compare with the uplinks beside it: routes may not spread over them"),
 }

@@ -8,7 +8,15 @@ import json
 
 from acceptance.core.text import plural
 from acceptance.detection.constants import CLOCK_SLACK
-from acceptance.ledger import REPEATED, SHARED_MACHINE, UNFIT, Ledger, ResultsFault, reading
+from acceptance.ledger import (
+    REPEATED,
+    SHARED_MACHINE,
+    UNFIT,
+    Ledger,
+    ResultsFault,
+    reading,
+    runs_of,
+)
 from acceptance.regressions.history.series import (
     CaseHistory,
     CaseKey,
@@ -56,7 +64,7 @@ def load(ledger: Ledger, system: str | None = None, until: str | None = None) ->
 
 def _add_sessions(history: History, ledger: Ledger, end: int) -> None:
     """Add the sessions of the ledger."""
-    latest = 0.0
+    latest, runs = 0.0, runs_of(ledger.entries)
     for entry in ledger.entries:
         if entry.number >= end:
             break
@@ -77,6 +85,7 @@ def _add_sessions(history: History, ledger: Ledger, end: int) -> None:
                 aborted=entry.aborted,
                 place=entry.number,
                 mark=entry.sum,
+                run=runs[entry.uuid],
             )
         )
 

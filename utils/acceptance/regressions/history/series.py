@@ -67,7 +67,7 @@ class PastSession:
     cases (where, name) that failed, were skipped or were repeated, `partitions` the (system,
     partition) that had cases, `most` the largest number of nodes that any passed case of one took.
     `mark` stands for what was stored of it: as long as the marks of the sessions up to one are the
-    same, their samples are.
+    same, their samples are. All sessions of a night or an acceptance have the same `run`.
     """
 
     number: int
@@ -81,6 +81,7 @@ class PastSession:
     place: int = 0
     unfit: set[tuple[str, str]] = field(default_factory=set)
     mark: str = ""
+    run: str = ""
 
     @property
     def systems(self) -> list[str]:
