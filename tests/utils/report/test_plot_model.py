@@ -10,8 +10,9 @@ from random import Random
 
 import pytest
 
+from acceptance.core.errors import Fault
 from acceptance.report import plot_model
-from acceptance.report.plot_model import Axis, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Page, Plot, Scale, Trace
 from tests.utils.report import plots
 
 PAGE = "curves/local-default.html"
@@ -124,6 +125,11 @@ def test_a_plot_of_nothing_says_so():
     text = plot_model.html(empty, PAGE)
     assert "Nothing to draw" in text
     assert "plot-area" not in text
+
+
+def test_no_page_has_two_plots_of_one_name():
+    with pytest.raises(Fault, match="two plots are called latency"):
+        Page(PAGE, "Twice", "curves.html.j2", plots=(plots.curves(), plots.curves()))
 
 
 def test_a_long_table_says_what_it_leaves_out(monkeypatch):

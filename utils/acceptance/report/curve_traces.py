@@ -59,33 +59,37 @@ def family_of(sweep: Sweep) -> Family | None:
 def of_benchmark(name: str, stem: str) -> Family:
     """Return the family of a metric of a benchmark; the peak of a bandwidth is of that.
 
-    What nothing is known of has a plot of its own.
+    What nothing is known of has a plot of its own. No two families share an id, whatever is
+    measured: their files are called so.
     """
     row, stem = suites.find(name), stem.removesuffix("_peak")
-    short = name.rpartition(".")[2]
     quantity = QUANTITIES.get(stem, stem)
-    known = bool(row.columns) and not name.startswith("patterns.")
-    if not known:
+
+    def family(section: str, rank: int, usual: str, id: str, title: str) -> Family:
+        if stem == usual:
+            return Family(section, rank, id, title, quantity)
         word = quantity.replace("_", " ")
         return Family(OTHER, 0, f"{name}-{stem}", f"{name}: {word.lower()}", word.capitalize())
+
+    if not row.columns or name.startswith("patterns."):
+        return family(OTHER, 0, "", "", "")
     if not row.point_to_point:
-        title = row.operation or short.capitalize()
-        return Family(COLLECTIVE, 0, f"collective-{title}".lower(), title, quantity)
+        title = row.operation or name.rpartition(".")[2].capitalize()
+        return family(COLLECTIVE, 0, "time", f"collective-{title}".lower(), title)
     if stem == "message_rate":
-        return Family(SEVERAL, 2, "message-rate", "Message rate", quantity)
+        return family(SEVERAL, 2, stem, "message-rate", "Message rate")
     if stem == "latency":
         if row.processes == "two":
-            return Family(PAIR, 0, "latency", "Latency", quantity)
-        return Family(SEVERAL, 0, "latency-pairs", "Latency of several pairs", quantity)
+            return family(PAIR, 0, stem, "latency", "Latency")
+        return family(SEVERAL, 0, stem, "latency-pairs", "Latency of several pairs")
     if stem == "time":
-        return Family(PAIR, 3, "neighbours", "Exchange with neighbours: time", quantity)
+        return family(PAIR, 3, stem, "neighbours", "Exchange with neighbours: time")
+    both = ", both ways" if row.link_factor == 2 else ""
     if row.pair_sum:
-        both = ", both ways" if row.link_factor == 2 else ""
-        word = f"bandwidth-pairs{'-both' * bool(both)}"
-        return Family(SEVERAL, 1, word, f"Bandwidth of several pairs{both}", quantity)
-    if row.link_factor == 2:
-        return Family(PAIR, 2, "bandwidth-both", "Bandwidth, both ways", quantity)
-    return Family(PAIR, 1, "bandwidth", "Bandwidth", quantity)
+        word, title = "bandwidth-pairs", f"Bandwidth of several pairs{both}"
+        return family(SEVERAL, 1, "bandwidth", f"{word}{'-both' * bool(both)}", title)
+    word = "bandwidth-both" if both else "bandwidth"
+    return family(PAIR, 2 if both else 1, "bandwidth", word, f"Bandwidth{both}")
 
 
 #: Up to so many curves of results in a plot their bands are shown from the beginning.

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup
 
+from acceptance.core.errors import Fault
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
@@ -200,6 +201,12 @@ class Page:
     files: Mapping[str, str] = field(default_factory=dict)
     simulated: bool = False
     draws: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse two plots of one name, of which one would overwrite the other's files."""
+        names = [addresses.legal(plot.id) for plot in self.plots]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise Fault(f"{self.path}: two plots are called {twice}")
 
 
 #: What people read of the origin of a trace.
