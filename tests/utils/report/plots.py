@@ -69,7 +69,7 @@ def cells(plot="pairs"):
         form=Form.CELLS,
         rows=names,
         cells=((None, 900.0, 910.0), (905.0, None, None), (899.0, 700.0, None)),
-        cell_notes=(("", "", ""), ("", "", "failed: no answer"), ("", "", "")),
+        notes=("", "", "", "", "", "failed: no answer", "", "", ""),
         links=tuple(f"sessions/abc.html#case-{at}" for at in range(9)),
     )
     axis = Axis("from", scale=Scale.CATEGORY)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acceptance.nodes.culprits import Culprit
-from acceptance.report import addresses, plot_model
+from acceptance.report import addresses, figures
 from acceptance.report.matrices import MOST, Pairs
 from acceptance.report.pages import pairs
 from tests import made_matrices, report_data, report_fabrics
@@ -63,7 +63,9 @@ def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
             truth = matrix.values["bandwidth"][sender, receiver]
             if (sender, receiver) in matrix.failed:
                 assert value is None
-                assert trace["cell_notes"][row][column].startswith("failed: no answer")
+                assert trace["notes"][row * len(trace["x"]) + column].startswith(
+                    "failed: no answer"
+                )
             else:
                 assert value == pytest.approx(truth, rel=1e-4)
     assert all(trace["cells"][each][each] is None for each in range(16))
@@ -126,7 +128,7 @@ def test_a_thousand_nodes_stay_small_and_name_their_culprit():
     assert truth.nodes[0] in first.summary
     group = matrix.nodes.index(truth.nodes[0]) // 16
     assert {(mark.x, mark.y) for mark in first.marks} == {(group, None), (None, group)}
-    texts = [text for plot in plots for _, text in plot_model.files(plot, "pairs/x.html")]
+    texts = [text for plot in plots for _, text in figures.files(plot, "pairs/x.html")]
     assert sum(map(len, texts)) < 5e6
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from acceptance.report import plot_model, site, write
+from acceptance.report import figures, plot_model, site, write
 from acceptance.report.plot_model import Page
 from acceptance.report.rendering import STATIC, Renderer
 from tests.browser import PHONE, Watched, axe, browser, new_page, open_page, overflow
@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
     made = Page(PAGE, "Plots", "curves.html.j2", "Curves", context, MADE)
     files = {PAGE: Renderer([], "now").html(made)}
     for plot in MADE:
-        files |= dict(plot_model.files(plot, PAGE))
+        files |= dict(figures.files(plot, PAGE))
     for path in (*STATIC.iterdir(), site.library()):
         files[f"static/{path.name}"] = path.read_text()
     for address, text in files.items():
@@ -127,13 +127,6 @@ def test_the_table_of_a_plot_on_demand_is_made_of_its_data(page):
     expect(details.locator("tbody tr")).to_have_count(51)
     expect(details.locator("tbody td").first).to_have_text("2025-10-09 08:53 UTC")
     assert details.locator("tbody td").nth(1).inner_text() == "2"
-
-
-def test_numbers_are_written_as_in_the_table(page):
-    shown(page, "latency")
-    values = [0, 0.00123, 0.5, 12.3456, 999.96, 1234.5678, 4240.3, 100000, 87654321.9]
-    texts = page.evaluate("values => values.map(window.acceptanceTexts.numberText)", values)
-    assert texts == [plot_model.number_text(value) for value in values]
 
 
 def test_hostile_text_is_text(page):

@@ -1,9 +1,10 @@
 """What pages are made of: plots as data, each with the table behind it.
 
-A `Plot` is all that a page says of a picture. `plot_files` writes it as data for the browser, as
-a table, as CSV and as JSON, so that the four always show the same numbers.
+A `Plot` is all that a page says of a picture. It is written as a figure for the browser
+(`report/figures.py`), as a table, as CSV and as JSON, which all are made of its `rows`, so that the
+four always show the same numbers.
 
-The browser's part is `static/plots.js`, which asks for the data when a plot comes into view.
+The browser's part is `static/plots.js`, which asks for the figure when a plot comes into view.
 
 It draws with plotly.js 4.1, chosen by trying it and BokehJS 3.9, the other library whose script
 comes in a wheel, in Chromium under the policy of the pages. plotly.js: 4.8 MB, no error of the
@@ -106,11 +107,10 @@ class Trace:
     links: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     #: Rows of a matrix: `rows` names them, `x` the columns; `links` and `notes` go row by row.
-    cells: tuple[tuple[float | None, ...], ...] = ()
     rows: tuple[str, ...] = ()
-    #: Of each cell why it has no number (`failed: no answer`), or a word on it; empty: nothing.
-    #: A cell that is None and has no word was not measured; it is no zero, and is not good.
-    cell_notes: tuple[tuple[str, ...], ...] = ()
+    cells: tuple[tuple[float | None, ...], ...] = ()
+    #: A cell that is None and has a note failed (`failed: no answer`); without one it was not
+    #: measured. It is no zero, and is not good.
     simulated: bool = False
     group: str = ""
     #: False: the legend lists it, and a click shows it.
@@ -246,12 +246,13 @@ def rows(plot: Plot) -> Iterator[Row]:
             numbers = [(x, name, value) for name, cells in zip(trace.rows, trace.cells, strict=True)
                        for x, value in zip(trace.x, cells, strict=True)]  # fmt: skip
         for at, (x, name, value) in enumerate(numbers):
-            low, high = (_finite(each[at]) if each else None for each in (trace.low, trace.high))
+            low, high = (finite(each[at]) if each else None for each in (trace.low, trace.high))
             note, link = (each[at] if each else "" for each in (trace.notes, trace.links))
-            yield Row(trace, x, _finite(value), name, low, high, note, link)
+            yield Row(trace, x, finite(value), name, low, high, note, link)
 
 
-def _finite(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
+    """Return a number, or None for one that is none."""
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -270,27 +271,28 @@ def data(plot: Plot) -> dict[str, Any]:
     fields = asdict(plot)
     fields["title"], fields[SIMULATED] = title(plot), plot.simulated
     for trace, given in zip(fields["traces"], plot.traces, strict=True):
-        trace["label"] = _label(given)
-        trace["y"] = [_finite(value) for value in given.y]
-        trace["cells"] = [[_finite(value) for value in cells] for cells in given.cells]
+        trace["label"] = label_of(given)
+        trace["y"] = [finite(value) for value in given.y]
+        trace["cells"] = [[finite(value) for value in cells] for cells in given.cells]
     for mark in fields["marks"]:
-        mark |= {"x": _finite(mark["x"]), "y": _finite(mark["y"])}
+        mark |= {"x": finite(mark["x"]), "y": finite(mark["y"])}
     return fields
 
 
-def _label(trace: Trace) -> str:
+def label_of(trace: Trace) -> str:
+    """Return the name of a trace, which says whether it was simulated."""
     name = trace.name
     if trace.simulated and SIMULATED not in name:
         name += f" ({SIMULATED})"
     return name
 
 
-def script(plot: Plot) -> str:
-    """Return the script that hands the data of a plot to `plots.js`, and does nothing else.
+def script(data: Mapping[str, Any]) -> str:
+    """Return the script that hands data to `plots.js`, and does nothing else.
 
     No text in it ends the script or a line: `<` and all that is not ASCII is written as a code.
     """
-    text = json.dumps(data(plot), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return f"acceptancePlot({text});\n"
 
 
@@ -356,13 +358,6 @@ def _digits(value: float) -> int:
     return math.floor(math.log10(abs(value))) + 1
 
 
-def files(plot: Plot, page: str) -> Iterator[tuple[str, str]]:
-    """Return the files of a plot, each with its address in the folder of the site."""
-    yield addresses.data(page, plot.id, "js"), script(plot)
-    yield addresses.data(page, plot.id, "json"), as_json(plot)
-    yield addresses.data(page, plot.id, "csv"), as_csv(plot)
-
-
 def _file_name(plot: Plot, page: str) -> str:
     """Return how the files of a plot are called where they are downloaded, without their ending.
 
@@ -375,31 +370,40 @@ def _file_name(plot: Plot, page: str) -> str:
 def html(plot: Plot, page: str) -> Markup:
     """Return the figure of a plot for a page: title, summary, place to draw, table and downloads.
 
-    The table of a plot `on_demand` is made by the browser of the data that it has then.
+    The table of a plot `on_demand` comes with what the browser draws.
     """
     every = list(rows(plot))
-    shown, count = every[: 0 if plot.on_demand else MOST_ROWS], len(every)
-    traces = [
-        {"label": _label(trace), "origin": ORIGINS[trace.origin], "rows": list(entries)}
-        for trace, entries in groupby(shown, key=lambda row: row.trace)
-    ]
     return Markup(
-        _template().render(
+        _template("plot.html.j2").render(
             plot=plot,
             title=title(plot),
-            traces=traces,
-            count=count,
-            numbers=plural(count, "number"),
+            numbers=plural(len(every), "number"),
             drawn=any(row.y is not None or row.low is not None for row in every),
             off_axis=_off_axis(plot),
-            left_out=count - len(shown),
-            matrix=any(trace.form is Form.CELLS for trace in plot.traces),
-            ranged=any(trace.low for trace in plot.traces),
+            table="" if plot.on_demand else table(plot, page),
             source=addresses.relative(addresses.data(page, plot.id, "js"), page),
             csv=addresses.relative(addresses.data(page, plot.id, "csv"), page),
             json=addresses.relative(addresses.data(page, plot.id, "json"), page),
             file=_file_name(plot, page),
             top=addresses.relative("x", page)[:-1],
+        )
+    )
+
+
+def table(plot: Plot, page: str) -> Markup:
+    """Return the table of a plot for a page; the CSV has what is too much for it."""
+    every = list(rows(plot))
+    traces = [
+        {"label": label_of(trace), "origin": ORIGINS[trace.origin], "rows": list(entries)}
+        for trace, entries in groupby(every[:MOST_ROWS], key=lambda row: row.trace)
+    ]
+    return Markup(
+        _template("plot_table.html.j2").render(
+            plot=plot,
+            traces=traces,
+            left_out=max(len(every) - MOST_ROWS, 0),
+            matrix=any(trace.form is Form.CELLS for trace in plot.traces),
+            ranged=any(trace.low for trace in plot.traces),
             relative=lambda to: addresses.relative(to, page),
             x_text=x_text,
             number_text=number_text,
@@ -424,8 +428,8 @@ def _off_axis(plot: Plot) -> str:
 
 
 @cache
-def _template() -> jinja2.Template:
-    return environment().get_template("plot.html.j2")
+def _template(name: str) -> jinja2.Template:
+    return environment().get_template(name)
 
 
 def environment(**options: Any) -> jinja2.Environment:

@@ -1,0 +1,417 @@
+"""A plot as a figure of plotly.js: traces, layout, and what of it is other on a phone.
+
+The browser's part (`static/plots.js`) draws it as it is; it only fills in the colours of the theme
+(`var(--plot-ink)`, with two hexadecimal digits behind it for how opaque), which are those of
+`plot.css`, and picks the ticks of logarithmic axes. A trace of ours is one or several of plotly's
+of one `legendgroup`. One of these has the numbers: in `text` what is said of each, behind what
+`meta` says of all, and in `customdata` its link. Text is escaped here: plotly takes some HTML.
+
+Figures are plain dicts: `plotly.graph_objects` takes 0.1 s to import, and 3.5 ms for each figure.
+"""
+
+import html
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from acceptance.core.text import bytes_text
+from acceptance.core.words import SIMULATED
+from acceptance.report import addresses
+from acceptance.report.plot_model import (
+    ORIGINS,
+    Axis,
+    Form,
+    Mark,
+    Origin,
+    Plot,
+    Row,
+    Scale,
+    Trace,
+    as_csv,
+    as_json,
+    finite,
+    label_of,
+    number_text,
+    rows,
+    script,
+    table,
+    title,
+    x_text,
+)
+
+Figure = dict[str, Any]
+
+DASHES = {
+    Origin.MEASURED: "solid",
+    Origin.PAST: "dot",
+    Origin.PUBLISHED: "dash",
+    Origin.BASELINE: "dashdot",
+    Origin.LIMIT: "longdash",
+}
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "pentagon",
+           "star", "hexagon")  # fmt: skip
+PATTERNS = ("", "/", "x", "-", ".", "\\", "|", "+")
+COLOURS = 6
+#: More points than this have no symbol each: they would hide the line, and take seconds.
+SYMBOLS_UP_TO = 400
+#: Characters of an axis title in a line: on a desk, on a phone.
+WIDE, NARROW = 44, 30
+#: Powers of two, and parts of each decade, that have a tick: the coarsest first.
+STEPS, PARTS = (10, 5, 2, 1), ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8))
+#: Marks of a line across the plot -> its colour; others have that of marks.
+COLOUR_OF_MARK = {"limit": "limit", "one": "limit", "change": "warn", "slow-night": "warn"}
+#: Columns of a matrix whose cells have a gap between them.
+GAPS = 64
+
+
+class Look(NamedTuple):
+    """How a trace is drawn: its group gives the colour, its origin the dash."""
+
+    colour: str
+    dash: str
+    symbol: str
+    pattern: str
+
+
+def colour(name: str | int, opaque: str = "") -> str:
+    """Return a colour of the theme, by its name or its number in the order of groups."""
+    return f"var(--plot-{f'colour-{name}' if isinstance(name, int) else name}){opaque}"
+
+
+INK, FAINT, WARN, GROUND = (colour(name) for name in ("ink", "faint", "warn", "ground"))
+
+
+def figure(plot: Plot) -> Figure:
+    """Return a plot as the browser draws it; `narrow` are its paths that differ on a phone."""
+    shapes, annotations, narrow = _marks(plot)
+    layout: Figure = {
+        "paper_bgcolor": GROUND, "plot_bgcolor": GROUND, "showlegend": False,
+        "hovermode": "closest", "font": {"size": 13, "color": INK}, "dragmode": "zoom",
+        "margin": {"l": 12, "r": 14, "t": 14, "b": 12}, "barmode": "group", "bargap": 0.25,
+        "bargroupgap": 0.06, "shapes": shapes, "annotations": annotations,
+        "hoverlabel": {"bgcolor": GROUND, "bordercolor": INK, "align": "left", "namelength": -1,
+                       "font": {"size": 13, "color": INK}},
+    }  # fmt: skip
+    narrow |= {"layout.font.size": 12, "layout.dragmode": False}
+    forms = {trace.form for trace in plot.traces}
+    if Form.POLAR in forms:
+        layout |= _round()
+        narrow |= {"layout.margin.l": 80, "layout.margin.r": 80,
+                   "layout.polar.angularaxis.tickfont.size": 10}  # fmt: skip
+    else:
+        for name, axis in (("xaxis", plot.x), ("yaxis", plot.y)):
+            layout[name] = _axis(axis, tozero=name == "yaxis")
+            narrow[f"layout.{name}.title.text"] = _broken(_title(axis), NARROW)
+    if Form.CELLS in forms:
+        layout["yaxis"]["autorange"] = "reversed"
+        bar = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "title.side": "top"}
+        narrow |= {f"data.0.colorbar.{key}": value for key, value in bar.items()}
+    return {
+        "id": plot.id, "title": title(plot), SIMULATED: plot.simulated, "data": _traces(plot),
+        "layout": layout, "narrow": narrow,
+        "ticks": {name: made for name in ("x", "y") if (made := _ticks(plot, name))},
+    }  # fmt: skip
+
+
+def files(plot: Plot, page: str) -> Iterator[tuple[str, str]]:
+    """Return the files of a plot, each with its address in the folder of the site."""
+    made = figure(plot) | ({"table": table(plot, page)} if plot.on_demand else {})
+    yield addresses.data(page, plot.id, "js"), script(made)
+    yield addresses.data(page, plot.id, "json"), as_json(plot)
+    yield addresses.data(page, plot.id, "csv"), as_csv(plot)
+
+
+def _traces(plot: Plot) -> list[Figure]:
+    """Return the traces of plotly; bands are behind all others."""
+    made = []
+    said: dict[int, list[Row]] = {}
+    for row in rows(plot):
+        said.setdefault(id(row.trace), []).append(row)
+    for at, (trace, look) in enumerate(zip(plot.traces, _looks(plot.traces), strict=True)):
+        listed = said.get(id(trace), [])
+        numbers: dict[str, list[Any]] = {"text": [_said(plot, row) for row in listed]}
+        if trace.links:
+            numbers["customdata"] = [*trace.links]
+        # The last one of a band has the numbers: a line in its middle.
+        *behind, last = _FORMS[trace.form](plot, trace, look)
+        if trace.form is Form.CELLS:
+            numbers = {key: _by_row(trace, values) for key, values in numbers.items()}
+            last, behind = behind[0], [last] if last["x"] else []
+        shared = {"name": escaped(label_of(trace)), "legendgroup": str(at), "cliponaxis": False,
+                  "visible": trace.shown}  # fmt: skip
+        parts = [shared | {"hoverinfo": "skip"} | part for part in behind]
+        told = escaped(f"{label_of(trace)}, {ORIGINS[trace.origin]}")
+        hover = {"meta": told, "hovertemplate": "%{meta}<br>%{text}<extra></extra>"}
+        own = shared | last | numbers | hover
+        whole = [own, *parts] if trace.form is Form.CELLS else [*parts, own]
+        made.append((trace.form is not Form.BAND, whole))
+    return [part for _, whole in sorted(made, key=lambda entry: entry[0]) for part in whole]
+
+
+def _by_row(trace: Trace, values: Sequence[Any]) -> list[list[Any]]:
+    across = len(trace.x)
+    return [[*values[begin : begin + across]] for begin in range(0, len(values), across)]
+
+
+def _looks(traces: Sequence[Trace]) -> Iterator[Look]:
+    groups: dict[str, int] = {}
+    seen: dict[tuple[str, Origin], int] = {}
+    for at, trace in enumerate(traces):
+        bound = trace.origin is Origin.LIMIT and not trace.group
+        key = trace.group or f"trace {at}"
+        group = 0 if bound else groups.setdefault(key, len(groups))
+        before = seen.get((key, trace.origin), 0)
+        seen[key, trace.origin] = before + 1
+        symbol = SYMBOLS[(group + 3 * before) % len(SYMBOLS)]
+        yield Look(
+            "limit" if bound else f"colour-{group % COLOURS + 1}",
+            DASHES[trace.origin],
+            symbol if trace.origin is Origin.MEASURED else f"{symbol}-open",
+            PATTERNS[(group + 3 * before) % len(PATTERNS)],
+        )
+
+
+def escaped(text: str) -> str:
+    """Return a text that plotly shows as it is."""
+    return html.escape(text, quote=False)
+
+
+def _said(plot: Plot, row: Row) -> str:
+    """Return what is said of a number, at the pointer and to who uses the keyboard."""
+    trace, axis = row.trace, plot.z or plot.y
+    place = x_text(plot.x, row.x)
+    cells = trace.form is Form.CELLS
+    lines = [f"{plot.y.title} {row.row}, {plot.x.title} {place}" if cells
+             else f"{plot.x.title}: {place}"]  # fmt: skip
+    if row.y is not None:
+        unit = axis.unit if axis.unit != "B" else ""
+        lines.append(f"{axis.title}: {x_text(axis, row.y)} {unit}".strip())
+    elif trace.form is not Form.BAND:
+        lines.append(f"{axis.title}: no number")
+    if row.low is not None:
+        ends = f"from {number_text(row.low)} to {number_text(row.high)}"
+        lines.append(f"{ends} {plot.y.unit}".strip())
+    if row.note:
+        lines.append(row.note)
+    return "<br>".join(map(escaped, lines))
+
+
+def _places(axis: Axis, values: Sequence[Any]) -> list[Any]:
+    """Return numbers as plotly has them on an axis; those that it has no place for are None."""
+    if axis.scale is Scale.DATE:
+        return [value * 1000 for value in values]
+    if axis.scale is Scale.CATEGORY:
+        return [escaped(value) for value in values]
+    known = [*map(finite, values)]
+    if axis.scale is Scale.LOG:
+        return [value if value is not None and value > 0 else None for value in known]
+    return known
+
+
+def _line(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
+    long, bound = len(trace.x) > SYMBOLS_UP_TO, trace.origin is Origin.LIMIT
+    alone, own = trace.form is Form.POINTS, colour(look.colour)
+    return [{
+        "type": "scatter", "x": _places(plot.x, trace.x), "y": _places(plot.y, trace.y),
+        "mode": "markers" if alone else "lines" if long or bound else "lines+markers",
+        "line": {"color": own, "dash": look.dash, "width": 2 if bound else 2.25},
+        "marker": {"color": own, "symbol": look.symbol,
+                   "size": (3 if long else 9) if alone else 7,
+                   "line": {"width": 1.75 if look.symbol.endswith("open") else 0, "color": own}},
+    }]  # fmt: skip
+
+
+def _band(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
+    own, x = colour(look.colour), _places(plot.x, trace.x)
+    edge = {"type": "scatter", "mode": "lines", "x": x,
+            "line": {"color": own, "width": 0.75, "dash": "dot"}}  # fmt: skip
+    middle = trace.y or [(low + high) / 2 for low, high in zip(trace.low, trace.high, strict=True)]
+    line = {"color": own, "width": 1.5 if trace.y else 0, "dash": "dot"}
+    return [
+        {**edge, "y": _places(plot.y, trace.low)},
+        {**edge, "y": _places(plot.y, trace.high), "fill": "tonexty",
+         "fillcolor": colour(look.colour, "2e")},
+        {**edge, "y": _places(plot.y, middle), "line": line},
+    ]  # fmt: skip
+
+
+def _bar(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
+    measured = trace.origin is Origin.MEASURED
+    return [{
+        "type": "bar", "x": _places(plot.x, trace.x), "y": _places(plot.y, trace.y),
+        "textposition": "none",
+        "marker": {"color": colour(look.colour, "" if measured else "73"),
+                   "line": {"color": colour(look.colour), "width": 1.5},
+                   "pattern": {"shape": look.pattern, "fillmode": "overlay", "fgcolor": GROUND,
+                               "fgopacity": 1, "size": 8, "solidity": 0.25}},
+    }]  # fmt: skip
+
+
+def _polar(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
+    # Names around a circle have little room: they are broken at `/` and behind long words.
+    names = [re.sub(r"([a-z]{4,})-", r"\1-<br>", escaped(str(name)).replace("/", "/<br>"))
+             for name in trace.x]  # fmt: skip
+    shares = _places(plot.y, trace.y)
+    return [{
+        "type": "scatterpolar", "mode": "lines+markers", "theta": names + names[:1],
+        "r": shares + shares[:1], "fill": "toself", "fillcolor": colour(look.colour, "14"),
+        "connectgaps": False, "line": {"color": colour(look.colour), "dash": look.dash,
+                                       "width": 2.25},
+        "marker": {"color": colour(look.colour), "symbol": look.symbol, "size": 7},
+    }]  # fmt: skip
+
+
+def _cells(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
+    """Return a heat map, and crosses on the cells that have no number and a reason for it."""
+    axis, across = plot.z or plot.y, len(trace.x)
+    span = {"zmin": axis.span[0], "zmax": axis.span[1]} if axis.span else {}
+    x, y = _places(plot.x, trace.x), [escaped(name) for name in trace.rows]
+    cells = [[*map(finite, row)] for row in trace.cells]
+    failed = [(at % across, at // across) for at, note in enumerate(trace.notes)
+              if note and cells[at // across][at % across] is None]  # fmt: skip
+    size = max(4, min(12, 300 / max(1, across)))
+    gap = 0 if across > GAPS else 1
+    return [
+        {"type": "heatmap", "x": x, "y": y, "z": cells, "colorscale": "Cividis",
+         "reversescale": axis.falling, **span, "hoverongaps": True, "xgap": gap, "ygap": gap,
+         "colorbar": {"title": {"text": escaped(axis.label), "side": "right"}, "thickness": 14,
+                      "outlinewidth": 0, "tickcolor": INK, "tickformat": ",~r"}},
+        {"type": "scatter", "mode": "markers", "x": [x[column] for column, _ in failed],
+         "y": [y[row] for _, row in failed],
+         "marker": {"symbol": "x-thin", "size": size, "color": WARN,
+                    "line": {"color": WARN, "width": 2}}},
+    ]  # fmt: skip
+
+
+_FORMS = {
+    Form.LINE: _line,
+    Form.POINTS: _line,
+    Form.BAR: _bar,
+    Form.BAND: _band,
+    Form.POLAR: _polar,
+    Form.CELLS: _cells,
+}
+
+
+def _title(axis: Axis) -> str:
+    # Ticks of bytes have their unit.
+    return axis.title if axis.unit == "B" and axis.scale is Scale.LOG else axis.label
+
+
+def _broken(text: str, most: int) -> str:
+    """Break a title that is longer than its axis at the space that is nearest to its middle."""
+    spaces = [at for at, sign in enumerate(text) if sign == " "]
+    if len(text) <= most or not spaces:
+        return escaped(text)
+    middle = min(spaces, key=lambda at: abs(at - len(text) / 2))
+    return f"{escaped(text[:middle])}<br>{escaped(text[middle + 1 :])}"
+
+
+def _axis(axis: Axis, *, tozero: bool) -> Figure:
+    flat: Figure = {
+        "title": {"text": _broken(_title(axis), WIDE), "standoff": 8}, "automargin": True,
+        "color": INK, "gridcolor": FAINT, "linecolor": INK, "showline": True, "ticks": "outside",
+        "tickcolor": INK, "ticklen": 4, "zeroline": False, "mirror": True,
+        "exponentformat": "power", "type": axis.scale.value,
+    }  # fmt: skip
+    if axis.scale is Scale.CATEGORY:
+        return flat | {"showgrid": False, "tickangle": "auto"}
+    if axis.scale is Scale.LINEAR:
+        mode = "tozero" if tozero and not axis.free else "normal"
+        return flat | {"separatethousands": True, "rangemode": mode}
+    return flat
+
+
+def _round() -> Figure:
+    spoke = {"gridcolor": FAINT, "linecolor": INK, "tickcolor": INK}
+    return {
+        "margin": {"l": 150, "r": 150, "t": 40, "b": 40},
+        "polar": {
+            "bgcolor": GROUND,
+            "angularaxis": {**spoke, "direction": "clockwise", "rotation": 90,
+                            "tickfont": {"size": 12}},
+            "radialaxis": {**spoke, "rangemode": "tozero", "angle": 90, "tickangle": 90,
+                           "nticks": 5, "tickfont": {"size": 11}, "layer": "above traces"},
+        },
+    }  # fmt: skip
+
+
+def _ticks(plot: Plot, name: str) -> Figure | None:
+    """Return where a logarithmic axis may have ticks, with their texts, the coarsest first."""
+    axis: Axis = getattr(plot, name)
+    if axis.scale is not Scale.LOG:
+        return None
+    values = [value for row in rows(plot)
+              for value in ((row.x,) if name == "x" else (row.y, row.low, row.high))
+              if isinstance(value, int | float) and value > 0]  # fmt: skip
+    values += [value for mark in plot.marks if (value := getattr(mark, name)) is not None]
+    low, high = min(values, default=1), max(values, default=1)
+    first, last = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
+    if axis.unit == "B":
+        levels = [[2**power for power in range(0, 50, step)] for step in STEPS]
+    else:
+        levels = [[float(f"{part}e{power}") for power in range(first, last + 1) for part in parts]
+                  for parts in PARTS]  # fmt: skip
+    text = bytes_text if axis.unit == "B" else number_text
+    return {"low": low, "high": high,
+            "levels": [[level, [text(value) for value in level]] for level in levels]}  # fmt: skip
+
+
+def _marks(plot: Plot) -> tuple[list[Figure], list[Figure], Figure]:
+    """Return shapes, annotations, and what of them differs on a phone."""
+    shapes: list[Figure] = []
+    annotations: list[Figure] = []
+    narrow: Figure = {}
+    if plot.simulated:
+        narrow["layout.annotations.0.font.size"] = 34
+        annotations.append({"text": SIMULATED, "showarrow": False, "xref": "paper",
+                            "yref": "paper", "x": 0.5, "y": 0.5,
+                            "font": {"size": 56, "color": colour("ink", "1a")}})  # fmt: skip
+    for mark in plot.marks:
+        if mark.kind in ("culprit", "leaf"):
+            shapes += _of_cells(mark, plot.traces[0])
+            continue
+        place = mark.x if mark.y is None else mark.y
+        if place is None or not math.isfinite(place):
+            continue
+        own = colour(COLOUR_OF_MARK.get(mark.kind, "mark"))
+        along, across = ("y", "x") if mark.y is not None else ("x", "y")
+        axis: Axis = getattr(plot, along)
+        place = place * 1000 if axis.scale is Scale.DATE else place
+        shapes.append({
+            "type": "line", "layer": "below", f"{across}ref": "paper", f"{across}0": 0,
+            f"{across}1": 1, f"{along}ref": along, f"{along}0": place, f"{along}1": place,
+            "line": {"width": 1.75, "color": own,
+                     "dash": "solid" if mark.kind == "one" else "longdash"},
+        })  # fmt: skip
+        stands = (
+            {"x": 1, "xanchor": "right", "yanchor": "bottom"}
+            if along == "y"
+            else {"y": 0.99, "yanchor": "top", "textangle": -90, "xanchor": "right"}
+        )
+        annotations.append({
+            "text": escaped(mark.text), "showarrow": False, "font": {"size": 11, "color": own},
+            "bgcolor": colour("ground", "bf"), "borderpad": 1, f"{across}ref": "paper",
+            f"{along}ref": along, **stands,
+            along: math.log10(place) if axis.scale is Scale.LOG else place,
+        })  # fmt: skip
+    return shapes, annotations, narrow
+
+
+def _of_cells(mark: Mark, trace: Trace) -> Iterator[Figure]:
+    """Yield the frame of a culprit's row, column or cell, or the lines between two leaves."""
+    right, below = len(trace.x) - 0.5, len(trace.rows) - 0.5
+    at: Mapping[str, float | None] = {"x": mark.x, "y": mark.y}
+    if mark.kind == "leaf":
+        place = (mark.x if mark.x is not None else mark.y or 0) - 0.5
+        line = {"type": "line", "line": {"color": INK, "width": 1.5, "dash": "dot"}}
+        yield line | {"x0": place, "x1": place, "y0": -0.5, "y1": below}
+        yield line | {"x0": -0.5, "x1": right, "y0": place, "y1": place}
+        return
+    box: Figure = {"type": "rect", "line": {"color": WARN, "width": 2}}
+    for name, end in (("x", right), ("y", below)):
+        own = at[name]
+        ends = (-0.5, end) if own is None else (own - 0.5, own + 0.5)
+        box |= {f"{name}0": ends[0], f"{name}1": ends[1]}
+    yield box
