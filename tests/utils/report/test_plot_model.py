@@ -12,7 +12,7 @@ import pytest
 
 from acceptance.core.errors import Fault
 from acceptance.report import figures, plot_model
-from acceptance.report.plot_model import Axis, Page, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Page, Plot, Sample, Scale, Trace
 from tests.utils.report import plots
 
 PAGE = "curves/local-default.html"
@@ -56,15 +56,16 @@ def lines(text):
 def test_all_forms_have_the_same_numbers(plot):
     name = (plot.z or plot.y).label
     in_csv = [line[name] for line in lines(plot_model.as_csv(plot))]
-    expected = ["" if row.y is None else repr(row.y) for row in plot_model.rows(plot)]
+    every = [sample for _, sample in plot_model.numbers(plot)]
+    expected = ["" if one.y is None else repr(one.y) for one in every]
     assert in_csv == expected
     shown = Tables(plot_model.html(plot, PAGE)).rows
     at = 2 if plot.z else 1
     values = [row[at] for row in shown if len(row) > 1]
-    assert values == [plot_model.number_text(row.y) for row in plot_model.rows(plot)]
+    assert values == [plot_model.number_text(one.y) for one in every]
     told = {trace["legendgroup"]: texts(trace) for trace in drawn(plot) if "text" in trace}
     said = [text for group in sorted(told, key=int) for text in told[group]]
-    for row, text in zip(plot_model.rows(plot), said, strict=True):
+    for row, text in zip(every, said, strict=True):
         axis = plot.z or plot.y
         number = f"{axis.title}: {plot_model.number_text(row.y)}"
         gap = "no number" if row.low is None else "from "
@@ -83,20 +84,21 @@ def texts(trace):
 
 
 def test_what_is_drawn_are_the_numbers_of_the_plot():
-    own, *_, band_low, band_high, band, _, _, limit = sorted(
+    own, *_, band, band_low, band_high, _, _, limit = sorted(
         drawn(plots.curves()), key=lambda trace: int(trace["legendgroup"])
     )
     first = plots.curves().traces[0]
     assert own["x"] == [None, *first.x[1:]]
     assert own["y"] == [*first.y]
-    assert own["customdata"] == [*first.links]
-    third = plots.curves().traces[2]
-    assert (band_low["y"], band_high["y"]) == ([*third.low], [*third.high])
+    assert own["customdata"] == [sample.link for sample in first.samples]
+    band_of = plots.curves().traces[2].samples
+    assert band_low["y"] == [sample.low for sample in band_of]
+    assert band_high["y"] == [sample.high for sample in band_of]
     assert band["line"]["color"] == own["line"]["color"] != limit["line"]["color"]
     (bars, others) = drawn(plots.bars())
     assert (bars["y"], others["y"]) == ([1.0, 1.0, 1.0], [0.8, None, 0.95])
     matrix, crosses = drawn(plots.cells())
-    assert matrix["z"] == [[*row] for row in plots.cells().traces[0].cells]
+    assert matrix["z"] == [[None, 900.0, 910.0], [905.0, None, None], [899.0, 700.0, None]]
     assert (crosses["x"], crosses["y"]) == (["n3"], ["n2"])
 
 
@@ -133,7 +135,7 @@ def test_no_text_leaves_its_place():
 
 
 def test_a_spreadsheet_computes_nothing():
-    trace = Trace("=HYPERLINK(1)", (1.0,), (-2.0,), notes=("@now",))
+    trace = Trace("=HYPERLINK(1)", [Sample(1.0, -2.0, "@now")])
     text = plot_model.as_csv(Plot("a", "A", "", Axis("x"), Axis("y"), (trace,)))
     (line,) = lines(text)
     assert line["trace"] == "'=HYPERLINK(1)"

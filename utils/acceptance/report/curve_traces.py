@@ -11,7 +11,7 @@ from acceptance.core.text import plural
 from acceptance.core.words import model_of
 from acceptance.fabric import Facts, bandwidth_shares, latency_floor, limit, plausibility
 from acceptance.references import Library, Reference
-from acceptance.report.plot_model import Form, Origin, Sample, Trace, trace_of
+from acceptance.report.plot_model import Form, Origin, Sample, Trace
 from acceptance.report.rendering import time_text
 from acceptance.report.results import Sweep, count_of
 from acceptance.report.source import Place, Source
@@ -201,7 +201,7 @@ def measured(source: Source, sweep: Sweep, name: str, group: str) -> Trace:
         Sample(float(size), sweep.values[size].value, sweep.note(size), link)
         for size in sweep.sizes
     ]
-    return trace_of(name, samples, simulated=bool(sweep.by.case.simulated), group=group)
+    return Trace(name, samples, simulated=bool(sweep.by.case.simulated), group=group)
 
 
 def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
@@ -209,26 +209,18 @@ def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
 
     None where no size has two of them.
     """
-    known = {size: found for size in sweep.sizes if (found := sweep.earlier(size))}
-    if not known:
-        return None
-    low, middle, high = zip(*known.values(), strict=True)
-    first, last = (time_text(when) for when in (min(sweep.times), max(sweep.times)))
+    first, last = (time_text(when(sweep.times, default=0.0)) for when in (min, max))
     count = plural(len(sweep.past), "earlier session")
     note = f"smallest, middle and largest of {count}, {first} to {last}"
+    samples = [
+        Sample(float(size), middle, note, low=low, high=high)
+        for size in sweep.sizes
+        for low, middle, high in filter(None, [sweep.earlier(size)])
+    ]
     return Trace(
-        f"{name}: {count}",
-        tuple(map(float, known)),
-        middle,
-        Origin.PAST,
-        Form.BAND,
-        low=low,
-        high=high,
-        notes=(note,) * len(known),
-        simulated=bool(sweep.by.case.simulated),
-        group=group,
-        shown=shown,
-    )
+        f"{name}: {count}", samples, Origin.PAST, Form.BAND,
+        simulated=bool(sweep.by.case.simulated), group=group, shown=shown,
+    ) if samples else None  # fmt: skip
 
 
 def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Trace | None:
@@ -245,7 +237,7 @@ def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Tr
     }
     listed = [samples[size] for size in sorted(samples)]
     name = f"{name}: baseline"
-    return trace_of(name, listed, Origin.BASELINE, group=group) if listed else None
+    return Trace(name, listed, Origin.BASELINE, group=group) if listed else None
 
 
 def published(
@@ -285,7 +277,7 @@ def published(
             note = f"{peak.citation}: the largest over all sizes"
             name, form = f"{name}, peak", Form.LINE
             samples = [Sample(size, peak.value, note) for size in span]
-        yield trace_of(name, samples, Origin.PUBLISHED, form, group=partition)
+        yield Trace(name, samples, Origin.PUBLISHED, form, group=partition)
 
 
 def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trace], str]:
@@ -341,4 +333,4 @@ def _limit(sweep: Sweep, facts: Facts, group: str) -> tuple[Trace, str] | None:
     else:
         return None
     samples = [Sample(float(x), y, formula) for x, y in zip(sizes, values, strict=True)]
-    return trace_of(name, samples, Origin.LIMIT, group=group), formula
+    return Trace(name, samples, Origin.LIMIT, group=group), formula

@@ -25,15 +25,14 @@ from acceptance.report.plot_model import (
     Mark,
     Origin,
     Plot,
-    Row,
+    Sample,
     Scale,
     Trace,
     as_csv,
     as_json,
-    finite,
     label_of,
     number_text,
-    rows,
+    numbers,
     script,
     table,
     title,
@@ -125,28 +124,25 @@ def files(plot: Plot, page: str) -> Iterator[tuple[str, str]]:
 def _traces(plot: Plot) -> list[Figure]:
     """Return the traces of plotly; bands are behind all others."""
     made = []
-    said: dict[int, list[Row]] = {}
-    for row in rows(plot):
-        said.setdefault(id(row.trace), []).append(row)
     for at, (trace, look) in enumerate(zip(plot.traces, _looks(plot.traces), strict=True)):
-        listed = said.get(id(trace), [])
-        numbers: dict[str, list[Any]] = {"text": [_said(plot, row) for row in listed]}
-        if trace.links:
-            numbers["customdata"] = [*trace.links]
-        # The last one of a band has the numbers: a line in its middle.
-        *behind, last = _FORMS[trace.form](plot, trace, look)
+        samples = [sample for whose, sample in numbers(plot) if whose is trace]
+        told: Figure = {
+            "text": [_said(plot, trace, sample) for sample in samples],
+            "meta": escaped(f"{label_of(trace)}, {ORIGINS[trace.origin]}"),
+            "hovertemplate": "%{meta}<br>%{text}<extra></extra>",
+        }
+        if any(sample.link for sample in samples):
+            told["customdata"] = [sample.link for sample in samples]
         if trace.form is Form.CELLS:
-            numbers = {key: _by_row(trace, values) for key, values in numbers.items()}
-            last, behind = behind[0], [last] if last["x"] else []
+            told |= {name: _by_row(trace, told[name]) for name in ("text", "customdata")
+                     if name in told}  # fmt: skip
+        # The first one has the numbers.
+        own, *others = _FORMS[trace.form](plot, trace, samples, look)
         shared = {"name": escaped(label_of(trace)), "legendgroup": str(at), "cliponaxis": False,
                   "visible": trace.shown}  # fmt: skip
-        parts = [shared | {"hoverinfo": "skip"} | part for part in behind]
-        told = escaped(f"{label_of(trace)}, {ORIGINS[trace.origin]}")
-        hover = {"meta": told, "hovertemplate": "%{meta}<br>%{text}<extra></extra>"}
-        own = shared | last | numbers | hover
-        whole = [own, *parts] if trace.form is Form.CELLS else [*parts, own]
-        made.append((trace.form is not Form.BAND, whole))
-    return [part for _, whole in sorted(made, key=lambda entry: entry[0]) for part in whole]
+        parts = [shared | {"hoverinfo": "skip"} | part for part in others if part["x"]]
+        made += [(trace.form is not Form.BAND, part) for part in (shared | own | told, *parts)]
+    return [part for _, part in sorted(made, key=lambda entry: entry[0])]
 
 
 def _by_row(trace: Trace, values: Sequence[Any]) -> list[list[Any]]:
@@ -177,24 +173,20 @@ def escaped(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def _said(plot: Plot, row: Row) -> str:
+def _said(plot: Plot, trace: Trace, sample: Sample) -> str:
     """Return what is said of a number, at the pointer and to who uses the keyboard."""
-    trace, axis = row.trace, plot.z or plot.y
-    place = x_text(plot.x, row.x)
-    cells = trace.form is Form.CELLS
-    lines = [f"{plot.y.title} {row.row}, {plot.x.title} {place}" if cells
+    axis, place = plot.z or plot.y, x_text(plot.x, sample.x)
+    lines = [f"{plot.y.title} {sample.row}, {plot.x.title} {place}" if sample.row
              else f"{plot.x.title}: {place}"]  # fmt: skip
-    if row.y is not None:
+    if sample.y is not None:
         unit = axis.unit if axis.unit != "B" else ""
-        lines.append(f"{axis.title}: {x_text(axis, row.y)} {unit}".strip())
+        lines.append(f"{axis.title}: {x_text(axis, sample.y)} {unit}".strip())
     elif trace.form is not Form.BAND:
         lines.append(f"{axis.title}: no number")
-    if row.low is not None:
-        ends = f"from {number_text(row.low)} to {number_text(row.high)}"
+    if sample.low is not None:
+        ends = f"from {number_text(sample.low)} to {number_text(sample.high)}"
         lines.append(f"{ends} {plot.y.unit}".strip())
-    if row.note:
-        lines.append(row.note)
-    return "<br>".join(map(escaped, lines))
+    return "<br>".join(map(escaped, filter(None, (*lines, sample.note))))
 
 
 def _places(axis: Axis, values: Sequence[Any]) -> list[Any]:
@@ -203,17 +195,21 @@ def _places(axis: Axis, values: Sequence[Any]) -> list[Any]:
         return [value * 1000 for value in values]
     if axis.scale is Scale.CATEGORY:
         return [escaped(value) for value in values]
-    known = [*map(finite, values)]
     if axis.scale is Scale.LOG:
-        return [value if value is not None and value > 0 else None for value in known]
-    return known
+        return [value if value is not None and value > 0 else None for value in values]
+    return [*values]
 
 
-def _line(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
-    long, bound = len(trace.x) > SYMBOLS_UP_TO, trace.origin is Origin.LIMIT
+def _xy(plot: Plot, samples: Sequence[Sample]) -> Figure:
+    return {"x": _places(plot.x, [one.x for one in samples]),
+            "y": _places(plot.y, [one.y for one in samples])}  # fmt: skip
+
+
+def _line(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+    long, bound = len(samples) > SYMBOLS_UP_TO, trace.origin is Origin.LIMIT
     alone, own = trace.form is Form.POINTS, colour(look.colour)
     return [{
-        "type": "scatter", "x": _places(plot.x, trace.x), "y": _places(plot.y, trace.y),
+        "type": "scatter", **_xy(plot, samples),
         "mode": "markers" if alone else "lines" if long or bound else "lines+markers",
         "line": {"color": own, "dash": look.dash, "width": 2 if bound else 2.25},
         "marker": {"color": own, "symbol": look.symbol,
@@ -222,25 +218,27 @@ def _line(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
     }]  # fmt: skip
 
 
-def _band(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
-    own, x = colour(look.colour), _places(plot.x, trace.x)
+def _band(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+    """Return a line in the middle, and the edges with what is between them."""
+    own, x = colour(look.colour), _places(plot.x, [one.x for one in samples])
+    low, high = ([getattr(one, end) for one in samples] for end in ("low", "high"))
     edge = {"type": "scatter", "mode": "lines", "x": x,
             "line": {"color": own, "width": 0.75, "dash": "dot"}}  # fmt: skip
-    middle = trace.y or [(low + high) / 2 for low, high in zip(trace.low, trace.high, strict=True)]
-    line = {"color": own, "width": 1.5 if trace.y else 0, "dash": "dot"}
+    middle = [one.y for one in samples]
+    drawn = any(value is not None for value in middle)
+    line = {"color": own, "width": 1.5 if drawn else 0, "dash": "dot"}
     return [
-        {**edge, "y": _places(plot.y, trace.low)},
-        {**edge, "y": _places(plot.y, trace.high), "fill": "tonexty",
+        {**edge, "y": _places(plot.y, middle if drawn else low), "line": line},
+        {**edge, "y": _places(plot.y, low)},
+        {**edge, "y": _places(plot.y, high), "fill": "tonexty",
          "fillcolor": colour(look.colour, "2e")},
-        {**edge, "y": _places(plot.y, middle), "line": line},
     ]  # fmt: skip
 
 
-def _bar(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
+def _bar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
     measured = trace.origin is Origin.MEASURED
     return [{
-        "type": "bar", "x": _places(plot.x, trace.x), "y": _places(plot.y, trace.y),
-        "textposition": "none",
+        "type": "bar", **_xy(plot, samples), "textposition": "none",
         "marker": {"color": colour(look.colour, "" if measured else "73"),
                    "line": {"color": colour(look.colour), "width": 1.5},
                    "pattern": {"shape": look.pattern, "fillmode": "overlay", "fgcolor": GROUND,
@@ -248,11 +246,11 @@ def _bar(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
     }]  # fmt: skip
 
 
-def _polar(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
+def _polar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
     # Names around a circle have little room: they are broken at `/` and behind long words.
-    names = [re.sub(r"([a-z]{4,})-", r"\1-<br>", escaped(str(name)).replace("/", "/<br>"))
-             for name in trace.x]  # fmt: skip
-    shares = _places(plot.y, trace.y)
+    names = [re.sub(r"([a-z]{4,})-", r"\1-<br>", escaped(str(one.x)).replace("/", "/<br>"))
+             for one in samples]  # fmt: skip
+    shares = [one.y for one in samples]
     return [{
         "type": "scatterpolar", "mode": "lines+markers", "theta": names + names[:1],
         "r": shares + shares[:1], "fill": "toself", "fillcolor": colour(look.colour, "14"),
@@ -262,23 +260,22 @@ def _polar(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
     }]  # fmt: skip
 
 
-def _cells(plot: Plot, trace: Trace, look: Look) -> list[Figure]:
+def _cells(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
     """Return a heat map, and crosses on the cells that have no number and a reason for it."""
     axis, across = plot.z or plot.y, len(trace.x)
     span = {"zmin": axis.span[0], "zmax": axis.span[1]} if axis.span else {}
     x, y = _places(plot.x, trace.x), [escaped(name) for name in trace.rows]
-    cells = [[*map(finite, row)] for row in trace.cells]
-    failed = [(at % across, at // across) for at, note in enumerate(trace.notes)
-              if note and cells[at // across][at % across] is None]  # fmt: skip
+    failed = [one for one in samples if one.note and one.y is None]
     size = max(4, min(12, 300 / max(1, across)))
     gap = 0 if across > GAPS else 1
     return [
-        {"type": "heatmap", "x": x, "y": y, "z": cells, "colorscale": "Cividis",
+        {"type": "heatmap", "x": x, "y": y, "z": _by_row(trace, [one.y for one in samples]),
+         "colorscale": "Cividis",
          "reversescale": axis.falling, **span, "hoverongaps": True, "xgap": gap, "ygap": gap,
          "colorbar": {"title": {"text": escaped(axis.label), "side": "right"}, "thickness": 14,
                       "outlinewidth": 0, "tickcolor": INK, "tickformat": ",~r"}},
-        {"type": "scatter", "mode": "markers", "x": [x[column] for column, _ in failed],
-         "y": [y[row] for _, row in failed],
+        {"type": "scatter", "mode": "markers", "x": _places(plot.x, [one.x for one in failed]),
+         "y": [escaped(one.row) for one in failed],
          "marker": {"symbol": "x-thin", "size": size, "color": WARN,
                     "line": {"color": WARN, "width": 2}}},
     ]  # fmt: skip
@@ -342,8 +339,8 @@ def _ticks(plot: Plot, name: str) -> Figure | None:
     axis: Axis = getattr(plot, name)
     if axis.scale is not Scale.LOG:
         return None
-    values = [value for row in rows(plot)
-              for value in ((row.x,) if name == "x" else (row.y, row.low, row.high))
+    values = [value for _, one in numbers(plot)
+              for value in ((one.x,) if name == "x" else (one.y, one.low, one.high))
               if isinstance(value, int | float) and value > 0]  # fmt: skip
     values += [value for mark in plot.marks if (value := getattr(mark, name)) is not None]
     low, high = min(values, default=1), max(values, default=1)

@@ -16,7 +16,7 @@ from acceptance.core.text import natural, plural
 from acceptance.core.words import direction
 from acceptance.nodes import findings
 from acceptance.nodes.culprits import Culprit, model
-from acceptance.report.plot_model import Axis, Form, Mark, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Form, Mark, Plot, Sample, Scale, Trace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -181,14 +181,16 @@ class Pairs:
     ) -> Plot:  # fmt: skip
         """Return the plot of a matrix: dark is bad, and a few per cent are no difference."""
         lower, median = direction(UNITS[quantity]) == "lower", self.median(quantity)
-        shown = tuple(tuple(map(rounded, row)) for row in cells.tolist())
-        known = [value for row in shown for value in row if value is not None]
+        shown = [*map(rounded, cells.ravel().tolist())]
+        known = [value for value in shown if value is not None]
         far = BAD * median if lower else median / BAD
         span = min(far, median, *known), max(far, median, *known)
-        trace = Trace(
-            quantity, tuple(names), (), form=Form.CELLS, rows=tuple(names), cells=shown,
-            notes=tuple(notes), simulated=self.simulated,
-        )  # fmt: skip
+        places = ((row, column) for row in names for column in names)
+        samples = [
+            Sample(column, value, note, row=row)
+            for (row, column), value, note in zip(places, shown, notes, strict=True)
+        ]
+        trace = Trace(quantity, samples, form=Form.CELLS, simulated=self.simulated)
         return Plot(
             id=quantity,
             title=title,

@@ -35,8 +35,8 @@ Shown = Mapping[str, Mapping[tuple[str, str], int]]
 #: The form of a plot, which the page's script fills in: a series, its levels, two marks.
 _FORM = Plot(
     "plot", "", "", Axis("time", scale=Scale.DATE), Axis("", free=True),
-    (Trace("", (), (), group="series", simulated=True),
-     Trace("level", (), (), Origin.PAST, group="series")),
+    (Trace("", (), simulated=True, group="series"),
+     Trace("level", (), Origin.PAST, group="series")),
     (Mark("change", "", x=0.0), Mark("software", "", x=0.0)),
 )  # fmt: skip
 
