@@ -78,26 +78,18 @@ def colour(name: str | int, opaque: str = "") -> str:
     return f"var(--plot-{f'colour-{name}' if isinstance(name, int) else name}){opaque}"
 
 
-INK, FAINT, WARN, GROUND = (colour(name) for name in ("ink", "faint", "warn", "ground"))
+INK, WARN = colour("ink"), colour("warn")
 
 
 def figure(plot: Plot) -> Figure:
     """Return a plot as the browser draws it; `narrow` are its paths that differ on a phone."""
     shapes, annotations, narrow = _marks(plot)
-    layout: Figure = {
-        "paper_bgcolor": GROUND, "plot_bgcolor": GROUND, "showlegend": False,
-        "hovermode": "closest", "font": {"size": 13, "color": INK}, "dragmode": "zoom",
-        "margin": {"l": 12, "r": 14, "t": 14, "b": 12}, "barmode": "group", "bargap": 0.25,
-        "bargroupgap": 0.06, "shapes": shapes, "annotations": annotations,
-        "hoverlabel": {"bgcolor": GROUND, "bordercolor": INK, "align": "left", "namelength": -1,
-                       "font": {"size": 13, "color": INK}},
-    }  # fmt: skip
-    narrow |= {"layout.font.size": 12, "layout.dragmode": False}
+    layout: Figure = {"shapes": shapes, "annotations": annotations}
     forms = {trace.form for trace in plot.traces}
     if Form.POLAR in forms:
-        layout |= _round()
-        narrow |= {"layout.margin.l": 80, "layout.margin.r": 80,
-                   "layout.polar.angularaxis.tickfont.size": 10}  # fmt: skip
+        layout["margin"] = {"l": 150, "r": 150, "t": 40, "b": 40}
+        narrow |= {"layout.margin.l": 102, "layout.margin.r": 102}
+        narrow["layout.polar.angularaxis.tickfont.size"] = 10
     else:
         for name, axis in (("xaxis", plot.x), ("yaxis", plot.y)):
             layout[name] = _axis(axis, tozero=name == "yaxis")
@@ -138,7 +130,7 @@ def _traces(plot: Plot) -> list[Figure]:
                      if name in told}  # fmt: skip
         # The first one has the numbers.
         own, *others = _FORMS[trace.form](plot, trace, samples, look)
-        shared = {"name": escaped(label_of(trace)), "legendgroup": str(at), "cliponaxis": False,
+        shared = {"name": escaped(label_of(trace)), "legendgroup": str(at),
                   "visible": trace.shown}  # fmt: skip
         parts = [shared | {"hoverinfo": "skip"} | part for part in others if part["x"]]
         made += [(trace.form is not Form.BAND, part) for part in (shared | own | told, *parts)]
@@ -206,57 +198,57 @@ def _xy(plot: Plot, samples: Sequence[Sample]) -> Figure:
 
 
 def _line(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
-    long, bound = len(samples) > SYMBOLS_UP_TO, trace.origin is Origin.LIMIT
-    alone, own = trace.form is Form.POINTS, colour(look.colour)
-    return [{
-        "type": "scatter", **_xy(plot, samples),
-        "mode": "markers" if alone else "lines" if long or bound else "lines+markers",
-        "line": {"color": own, "dash": look.dash, "width": 2 if bound else 2.25},
-        "marker": {"color": own, "symbol": look.symbol,
-                   "size": (3 if long else 9) if alone else 7,
-                   "line": {"width": 1.75 if look.symbol.endswith("open") else 0, "color": own}},
-    }]  # fmt: skip
+    long, own = len(samples) > SYMBOLS_UP_TO, colour(look.colour)
+    made = {"type": "scatter", **_xy(plot, samples), **_drawn(look, own)}
+    if trace.form is Form.POINTS:
+        made |= {"mode": "markers"} | ({"marker": made["marker"] | {"size": 3}} if long else {})
+    elif long or trace.origin is Origin.LIMIT:
+        made["mode"] = "lines"
+    return [made]
+
+
+def _drawn(look: Look, own: str) -> Figure:
+    edge = {"width": 1.75 if look.symbol.endswith("open") else 0, "color": own}
+    return {"mode": "lines+markers", "line": {"color": own, "dash": look.dash},
+            "marker": {"color": own, "symbol": look.symbol, "line": edge}}  # fmt: skip
 
 
 def _band(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
     """Return a line in the middle, and the edges with what is between them."""
     own, x = colour(look.colour), _places(plot.x, [one.x for one in samples])
-    low, high = ([getattr(one, end) for one in samples] for end in ("low", "high"))
-    edge = {"type": "scatter", "mode": "lines", "x": x,
-            "line": {"color": own, "width": 0.75, "dash": "dot"}}  # fmt: skip
-    middle = [one.y for one in samples]
+    middle, low, high = (
+        _places(plot.y, [getattr(one, name) for one in samples]) for name in ("y", "low", "high")
+    )
     drawn = any(value is not None for value in middle)
-    line = {"color": own, "width": 1.5 if drawn else 0, "dash": "dot"}
+
+    def line(y: Sequence[Any], width: float) -> Figure:
+        return {"type": "scatter", "mode": "lines", "x": x, "y": y,
+                "line": {"color": own, "width": width, "dash": "dot"}}  # fmt: skip
+
+    between = {"fill": "tonexty", "fillcolor": colour(look.colour, "2e")}
     return [
-        {**edge, "y": _places(plot.y, middle if drawn else low), "line": line},
-        {**edge, "y": _places(plot.y, low)},
-        {**edge, "y": _places(plot.y, high), "fill": "tonexty",
-         "fillcolor": colour(look.colour, "2e")},
-    ]  # fmt: skip
+        line(middle if drawn else low, 1.5 if drawn else 0),
+        line(low, 0.75),
+        line(high, 0.75) | between,
+    ]
 
 
 def _bar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
-    measured = trace.origin is Origin.MEASURED
-    return [{
-        "type": "bar", **_xy(plot, samples), "textposition": "none",
-        "marker": {"color": colour(look.colour, "" if measured else "73"),
-                   "line": {"color": colour(look.colour), "width": 1.5},
-                   "pattern": {"shape": look.pattern, "fillmode": "overlay", "fgcolor": GROUND,
-                               "fgopacity": 1, "size": 8, "solidity": 0.25}},
-    }]  # fmt: skip
+    opaque = "" if trace.origin is Origin.MEASURED else "73"
+    marker = {"color": colour(look.colour, opaque), "line": {"color": colour(look.colour)},
+              "pattern": {"shape": look.pattern}}  # fmt: skip
+    return [{"type": "bar", **_xy(plot, samples), "marker": marker}]
 
 
 def _polar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
     # Names around a circle have little room: they are broken at `/` and behind long words.
-    names = [re.sub(r"([a-z]{4,})-", r"\1-<br>", escaped(str(one.x)).replace("/", "/<br>"))
-             for one in samples]  # fmt: skip
+    words = (escaped(str(one.x)).replace("/", "/<br>") for one in samples)
+    names = [re.sub(r"([A-Za-z]{4,})-", r"\1-<br>", word) for word in words]
     shares = [one.y for one in samples]
     return [{
-        "type": "scatterpolar", "mode": "lines+markers", "theta": names + names[:1],
-        "r": shares + shares[:1], "fill": "toself", "fillcolor": colour(look.colour, "14"),
-        "connectgaps": False, "line": {"color": colour(look.colour), "dash": look.dash,
-                                       "width": 2.25},
-        "marker": {"color": colour(look.colour), "symbol": look.symbol, "size": 7},
+        "type": "scatterpolar", "theta": names + names[:1], "r": shares + shares[:1],
+        "fill": "toself", "fillcolor": colour(look.colour, "14"),
+        **_drawn(look, colour(look.colour)),
     }]  # fmt: skip
 
 
@@ -270,10 +262,8 @@ def _cells(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> l
     gap = 0 if across > GAPS else 1
     return [
         {"type": "heatmap", "x": x, "y": y, "z": _by_row(trace, [one.y for one in samples]),
-         "colorscale": "Cividis",
-         "reversescale": axis.falling, **span, "hoverongaps": True, "xgap": gap, "ygap": gap,
-         "colorbar": {"title": {"text": escaped(axis.label), "side": "right"}, "thickness": 14,
-                      "outlinewidth": 0, "tickcolor": INK, "tickformat": ",~r"}},
+         "reversescale": axis.falling, **span, "xgap": gap, "ygap": gap,
+         "colorbar": {"title": {"text": escaped(axis.label)}}},
         {"type": "scatter", "mode": "markers", "x": _places(plot.x, [one.x for one in failed]),
          "y": [escaped(one.row) for one in failed],
          "marker": {"symbol": "x-thin", "size": size, "color": WARN,
@@ -306,32 +296,12 @@ def _broken(text: str, most: int) -> str:
 
 
 def _axis(axis: Axis, *, tozero: bool) -> Figure:
-    flat: Figure = {
-        "title": {"text": _broken(_title(axis), WIDE), "standoff": 8}, "automargin": True,
-        "color": INK, "gridcolor": FAINT, "linecolor": INK, "showline": True, "ticks": "outside",
-        "tickcolor": INK, "ticklen": 4, "zeroline": False, "mirror": True,
-        "exponentformat": "power", "type": axis.scale.value,
-    }  # fmt: skip
+    made: Figure = {"title": {"text": _broken(_title(axis), WIDE)}, "type": axis.scale.value}
     if axis.scale is Scale.CATEGORY:
-        return flat | {"showgrid": False, "tickangle": "auto"}
+        return made | {"showgrid": False, "tickangle": "auto"}
     if axis.scale is Scale.LINEAR:
-        mode = "tozero" if tozero and not axis.free else "normal"
-        return flat | {"separatethousands": True, "rangemode": mode}
-    return flat
-
-
-def _round() -> Figure:
-    spoke = {"gridcolor": FAINT, "linecolor": INK, "tickcolor": INK}
-    return {
-        "margin": {"l": 150, "r": 150, "t": 40, "b": 40},
-        "polar": {
-            "bgcolor": GROUND,
-            "angularaxis": {**spoke, "direction": "clockwise", "rotation": 90,
-                            "tickfont": {"size": 12}},
-            "radialaxis": {**spoke, "rangemode": "tozero", "angle": 90, "tickangle": 90,
-                           "nticks": 5, "tickfont": {"size": 11}, "layer": "above traces"},
-        },
-    }  # fmt: skip
+        return made | {"rangemode": "tozero" if tozero and not axis.free else "normal"}
+    return made
 
 
 def _ticks(plot: Plot, name: str) -> Figure | None:
@@ -362,7 +332,7 @@ def _marks(plot: Plot) -> tuple[list[Figure], list[Figure], Figure]:
     narrow: Figure = {}
     if plot.simulated:
         narrow["layout.annotations.0.font.size"] = 34
-        annotations.append({"text": SIMULATED, "showarrow": False, "xref": "paper",
+        annotations.append({"text": SIMULATED, "xref": "paper",
                             "yref": "paper", "x": 0.5, "y": 0.5,
                             "font": {"size": 56, "color": colour("ink", "1a")}})  # fmt: skip
     for mark in plot.marks:
@@ -388,8 +358,8 @@ def _marks(plot: Plot) -> tuple[list[Figure], list[Figure], Figure]:
             else {"y": 0.99, "yanchor": "top", "textangle": -90, "xanchor": "right"}
         )
         annotations.append({
-            "text": escaped(mark.text), "showarrow": False, "font": {"size": 11, "color": own},
-            "bgcolor": colour("ground", "bf"), "borderpad": 1, f"{across}ref": "paper",
+            "text": escaped(mark.text), "font": {"color": own}, "bgcolor": colour("ground", "bf"),
+            f"{across}ref": "paper",
             f"{along}ref": along, **stands,
             along: math.log10(place) if axis.scale is Scale.LOG else place,
         })  # fmt: skip

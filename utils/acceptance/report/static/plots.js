@@ -24,7 +24,9 @@
     }
     return loading.get(url);
   };
-  const library = async () => { await load(here + "plotly.min.js"); await load(here + "plot_use.js"); };
+  const library = async () => {
+    for (const name of ["plotly.min.js", "plot_theme.js", "plot_use.js"]) await load(here + name);
+  };
   const source = figure => load(new URL(figure.dataset.source, document.baseURI).href);
 
   // plotly.js writes some style attributes, which the policy of the page refuses; the same style set
@@ -41,14 +43,18 @@
   // Returns a copy of a figure in the colours of the theme, with what differs on a phone.
   const themed = (figure, made, narrow) => {
     const style = getComputedStyle(figure);
-    const copy = JSON.parse(JSON.stringify(made).replace(/"var\((--plot-[a-z0-9-]+)\)([0-9a-f]*)"/g,
+    const {template, narrow: common} = window.acceptanceTheme;
+    const copy = JSON.parse(JSON.stringify({...made, layout: {...made.layout, template}}).replace(/"var\((--plot-[a-z0-9-]+)\)([0-9a-f]*)"/g,
       (_, name, opaque) => `"${style.getPropertyValue(name).trim()}${opaque}"`));
-    for (const [path, value] of Object.entries(narrow ? made.narrow : {})) {
+    for (const [path, value] of Object.entries(narrow ? {...common, ...made.narrow} : {})) {
       const parts = path.split(".");
       const last = parts.pop();
-      parts.reduce((inner, part) => inner[part], copy)[last] = value;
+      parts.reduce((inner, part) => inner[part] ??= {}, copy)[last] = value;
     }
-    for (const font of [copy.layout.font, copy.layout.hoverlabel.font]) font.family = style.fontFamily;
+    const {font, hoverlabel} = copy.layout.template.layout;
+    font.family = hoverlabel.font.family = style.fontFamily;
+    // On a phone a label would hide the plot: what is clicked is said below it.
+    if (narrow) for (const trace of copy.data) if (trace.hovertemplate) Object.assign(trace, {hovertemplate: "", hoverinfo: "none"});
     return copy;
   };
 
