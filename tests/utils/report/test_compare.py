@@ -42,7 +42,7 @@ def test_the_newest_session_is_compared_with_the_one_before(made):
     assert told.summary.startswith("Of 4 sizes 4 worse; the farthest is ")
     band, ratio = told.traces
     outside = [
-        not low <= y <= high for low, y, high in zip(band.low, ratio.y, band.high, strict=True)
+        not noise.low <= y <= noise.high for noise, y in zip(band.samples, ratio.y, strict=True)
     ]
     assert all(outside)
     assert len(others) == 5

@@ -60,9 +60,9 @@ def test_results_are_those_of_the_newest_session_and_can_be_followed(qdr):
         if (case.partition, case.benchmark) == ("qdr-pcie2", "osu.latency")
     )  # fmt: skip
     assert between.y == tuple(value for value, _ in night.metrics.values())
-    assert len({*between.links}) == 1
-    assert between.links[0].startswith(f"sessions/{UUID}.html#case-")
-    assert "session 00000003; recorded, not judged" in between.notes[0]
+    assert len({sample.link for sample in between.samples}) == 1
+    assert between.samples[0].link.startswith(f"sessions/{UUID}.html#case-")
+    assert "session 00000003; recorded, not judged" in between.samples[0].note
 
 
 def test_what_judged_a_number_is_said(made):
@@ -87,14 +87,14 @@ def test_earlier_sessions_are_a_band_from_the_smallest_to_the_largest(qdr):
     ]  # fmt: skip
     values = [case.metrics["latency_8"][0] for case in cases]
     at = band.x.index(8.0)
-    assert (band.low[at], band.high[at]) == (min(values), max(values))
+    assert (band.samples[at].low, band.samples[at].high) == (min(values), max(values))
     assert "3 earlier sessions" in band.name
 
 
 def test_papers_stand_beside_with_their_place(qdr):
     (point,) = of(qdr["latency"], Origin.PUBLISHED)
     assert (point.x, point.y) == ((1.0,), (1.06,))
-    assert point.notes == ("published koop2008, Section 5.1",)
+    assert point.samples[0].note == "published koop2008, Section 5.1"
     (peak,) = of(qdr["bandwidth-both"], Origin.PUBLISHED)
     assert peak.y == (5023.0, 5023.0)
 
@@ -165,7 +165,7 @@ def test_a_case_that_failed_since_is_told(tmp_path):
     assert cases[0].name in text
     assert link.startswith("sessions/00000001")
     drawn = of(plots(page)["latency"], Origin.MEASURED)[0]
-    assert "session 00000000" in drawn.notes[0]
+    assert "session 00000000" in drawn.samples[0].note
 
 
 def test_a_simulated_system_is_marked_and_has_the_papers_of_the_real_one(tmp_path):
@@ -233,4 +233,4 @@ def test_a_baseline_is_drawn_with_the_session_that_it_is_of(made):
     assert found["intra-socket"] is None
     between = found["inter-node"]
     assert (between.x, between.y) == ((8.0, 1024.0), (1.1, 1.6))
-    assert between.notes[0] == "baseline koop2008, session of 2026-01-02"
+    assert between.samples[0].note == "baseline koop2008, session of 2026-01-02"

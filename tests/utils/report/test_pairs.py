@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acceptance.nodes.culprits import Culprit
-from acceptance.report import addresses, plot_model
+from acceptance.report import addresses, figures
 from acceptance.report.matrices import MOST, Pairs
 from acceptance.report.pages import pairs
 from tests import made_matrices, report_data, report_fabrics
@@ -44,7 +44,8 @@ def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
     plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
     (trace,) = plot["traces"]
     slow = next(mark for mark in plot["marks"] if "slow in both directions" in mark["text"])
-    name = trace["rows"][int(slow["y"] if slow["y"] is not None else slow["x"])]
+    names = [*dict.fromkeys(trace["x"])]
+    name = names[int(slow["y"] if slow["y"] is not None else slow["x"])]
     assert slow["text"].startswith(name)
     assert 0 < html.index(name) < html.index('class="plot"')
     both = [(m["x"] is None, m["y"] is None) for m in plot["marks"] if m["text"] == slow["text"]]
@@ -55,18 +56,22 @@ def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
     folder, uuid, matrix = site
     plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
     (trace,) = plot["traces"]
+    cells = {
+        (row, column): (value, note)
+        for row, column, value, note in zip(
+            trace["row"], trace["x"], trace["y"], trace["note"], strict=True
+        )
+    }
     for sender in (0, 3, 7):
         for receiver in (1, 5, 2):
-            row = trace["rows"].index(matrix.nodes[sender])
-            column = trace["x"].index(matrix.nodes[receiver])
-            value = trace["cells"][row][column]
+            value, note = cells[matrix.nodes[sender], matrix.nodes[receiver]]
             truth = matrix.values["bandwidth"][sender, receiver]
             if (sender, receiver) in matrix.failed:
                 assert value is None
-                assert trace["cell_notes"][row][column].startswith("failed: no answer")
+                assert note.startswith("failed: no answer")
             else:
                 assert value == pytest.approx(truth, rel=1e-4)
-    assert all(trace["cells"][each][each] is None for each in range(16))
+    assert all(cells[name, name] == (None, "") for name in matrix.nodes)
 
 
 def test_nodes_of_a_leaf_stand_together(site):
@@ -107,13 +112,12 @@ def test_many_nodes_are_grouped_with_the_worst_of_each_two(tmp_path):
     (trace,) = plot.traces
     assert len(trace.rows) == len(trace.x) == 16
     block = matrix.values["bandwidth"][:16, 16:32]
-    assert trace.cells[0][1] == pytest.approx(np.nanmin(block), rel=1e-4)
+    cells = np.array(trace.y, float).reshape(16, 16)
+    assert cells[0, 1] == pytest.approx(np.nanmin(block), rel=1e-4)
     (slow,) = truth.nodes
     row = trace.rows.index(leaves[slow])
-    others = [
-        min(cells[:row] + cells[row + 1 :]) for at, cells in enumerate(trace.cells) if at != row
-    ]
-    assert max(trace.cells[row]) < min(others)
+    others = np.delete(np.delete(cells, row, 0), row, 1)
+    assert cells[row].max() < others.min()
 
 
 def test_a_thousand_nodes_stay_small_and_name_their_culprit():
@@ -126,7 +130,7 @@ def test_a_thousand_nodes_stay_small_and_name_their_culprit():
     assert truth.nodes[0] in first.summary
     group = matrix.nodes.index(truth.nodes[0]) // 16
     assert {(mark.x, mark.y) for mark in first.marks} == {(group, None), (None, group)}
-    texts = [text for plot in plots for _, text in plot_model.files(plot, "pairs/x.html")]
+    texts = [text for plot in plots for _, text in figures.files(plot, "pairs/x.html")]
     assert sum(map(len, texts)) < 5e6
 
 

@@ -10,8 +10,9 @@ from random import Random
 
 import pytest
 
-from acceptance.report import plot_model
-from acceptance.report.plot_model import Axis, Plot, Scale, Trace
+from acceptance.core.errors import Fault
+from acceptance.report import figures, plot_model
+from acceptance.report.plot_model import Axis, Page, Plot, Sample, Scale, Trace
 from tests.utils.report import plots
 
 PAGE = "curves/local-default.html"
@@ -55,28 +56,86 @@ def lines(text):
 def test_all_forms_have_the_same_numbers(plot):
     name = (plot.z or plot.y).label
     in_csv = [line[name] for line in lines(plot_model.as_csv(plot))]
-    expected = ["" if row.y is None else repr(row.y) for row in plot_model.rows(plot)]
+    every = [sample for _, sample in plot_model.numbers(plot)]
+    expected = ["" if one.y is None else repr(one.y) for one in every]
     assert in_csv == expected
     shown = Tables(plot_model.html(plot, PAGE)).rows
     at = 2 if plot.z else 1
     values = [row[at] for row in shown if len(row) > 1]
-    assert values == [plot_model.number_text(row.y) for row in plot_model.rows(plot)]
-    assert handed(plot_model.script(plot)) == json.loads(plot_model.as_json(plot))
+    assert values == [plot_model.number_text(one.y) for one in every]
+    told = {trace["legendgroup"]: texts(trace) for trace in drawn(plot) if "text" in trace}
+    said = [text for group in sorted(told, key=int) for text in told[group]]
+    for row, text in zip(every, said, strict=True):
+        axis = plot.z or plot.y
+        number = f"{axis.title}: {plot_model.number_text(row.y)}"
+        gap = "no number" if row.low is None else "from "
+        assert (gap if row.y is None else number) in text
+
+
+def drawn(plot):
+    """Return the traces that the browser is handed."""
+    return handed(plot_model.script(figures.figure(plot)))["data"]
+
+
+def texts(trace):
+    """Return what is said of each number of a trace."""
+    matrix = trace["type"] == "heatmap"
+    return [text for row in trace["text"] for text in row] if matrix else trace["text"]
+
+
+def test_what_is_drawn_are_the_numbers_of_the_plot():
+    own, *_, band, band_low, band_high, _, _, limit = sorted(
+        drawn(plots.curves()), key=lambda trace: int(trace["legendgroup"])
+    )
+    first = plots.curves().traces[0]
+    assert own["x"] == [None, *first.x[1:]]
+    assert own["y"] == [*first.y]
+    assert own["customdata"] == [sample.link for sample in first.samples]
+    band_of = plots.curves().traces[2].samples
+    assert band_low["y"] == [sample.low for sample in band_of]
+    assert band_high["y"] == [sample.high for sample in band_of]
+    assert band["line"]["color"] == own["line"]["color"] != limit["line"]["color"]
+    (bars, others) = drawn(plots.bars())
+    assert (bars["y"], others["y"]) == ([1.0, 1.0, 1.0], [0.8, None, 0.95])
+    matrix, crosses = drawn(plots.cells())
+    assert matrix["z"] == [[None, 900.0, 910.0], [905.0, None, None], [899.0, 700.0, None]]
+    assert (crosses["x"], crosses["y"]) == (["n3"], ["n2"])
+
+
+def test_ticks_of_bytes_are_powers_of_two_in_words():
+    ticks = figures.figure(plots.curves())["ticks"]
+    coarse, *_, fine = ticks["x"]["levels"]
+    assert coarse[1][:3] == ["1 B", "1 KiB", "1 MiB"]
+    assert dict(zip(*fine, strict=True))[8192] == "8 KiB"
+    assert all(value in fine[0] for value in coarse[0])
+    assert (ticks["x"]["low"], ticks["x"]["high"]) == (1.0, 1048576.0)
+    assert figures.figure(plots.nights())["ticks"] == {}
+
+
+def test_marks_stand_where_they_belong():
+    layout = figures.figure(plots.cells())["layout"]
+    row, across, down = layout["shapes"]
+    assert (row["y0"], row["y1"], row["x0"], row["x1"]) == (1.5, 2.5, -0.5, 2.5)
+    assert across["x0"] == across["x1"] == down["y0"] == down["y1"] == 1.5
+    (one,) = figures.figure(plots.bars())["layout"]["shapes"]
+    assert (one["yref"], one["y0"], one["y1"]) == ("y", 1.0, 1.0)
 
 
 def test_no_text_leaves_its_place():
     plot = replace(plots.curves(), title=plots.HOSTILE, summary=plots.HOSTILE)
-    script = plot_model.script(plot)
+    script = plot_model.script(figures.figure(plot))
     assert "<" not in script
     assert script.isascii()
-    assert handed(script)["traces"][1]["name"] == plots.HOSTILE
+    names = [trace["name"] for trace in drawn(plot)]
+    assert figures.escaped(plots.HOSTILE) in names
+    assert not any("<" in name for name in names)
     tags = Tables(plot_model.html(plot, PAGE)).tags
     assert "img" not in tags
     assert "script" not in tags
 
 
 def test_a_spreadsheet_computes_nothing():
-    trace = Trace("=HYPERLINK(1)", (1.0,), (-2.0,), notes=("@now",))
+    trace = Trace("=HYPERLINK(1)", [Sample(1.0, -2.0, "@now")])
     text = plot_model.as_csv(Plot("a", "A", "", Axis("x"), Axis("y"), (trace,)))
     (line,) = lines(text)
     assert line["trace"] == "'=HYPERLINK(1)"
@@ -94,7 +153,7 @@ def test_what_was_simulated_is_in_every_title(made, ending):
     plot = replace(plots.curves(), traces=(*traces, limit))
     assert plot_model.title(plot) == f"Latency{ending}"
     assert f">Latency{ending}</h3>" in plot_model.html(plot, PAGE)
-    assert handed(plot_model.script(plot))["title"] == f"Latency{ending}"
+    assert figures.figure(plot)["title"] == f"Latency{ending}"
     marked = [line["simulated"] == "yes" for line in lines(plot_model.as_csv(plot))]
     assert any(marked) == bool(made)
 
@@ -103,7 +162,7 @@ def test_links_are_seen_from_the_page():
     links = Tables(plot_model.html(plots.curves(), PAGE)).links
     assert "../sessions/abc.html#case-0" in links
     assert "../data/curves/local-default/latency.csv" in links
-    written = [address for address, _ in plot_model.files(plots.curves(), PAGE)]
+    written = [address for address, _ in figures.files(plots.curves(), PAGE)]
     assert "data/curves/local-default/latency.csv" in written
 
 
@@ -124,6 +183,11 @@ def test_a_plot_of_nothing_says_so():
     text = plot_model.html(empty, PAGE)
     assert "Nothing to draw" in text
     assert "plot-area" not in text
+
+
+def test_no_page_has_two_plots_of_one_name():
+    with pytest.raises(Fault, match="two plots are called latency"):
+        Page(PAGE, "Twice", "curves.html.j2", plots=(plots.curves(), plots.curves()))
 
 
 def test_a_long_table_says_what_it_leaves_out(monkeypatch):

@@ -5,10 +5,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from acceptance.report import plot_model, site
+from acceptance.report import figures, plot_model, site, write
 from acceptance.report.plot_model import Page
 from acceptance.report.rendering import STATIC, Renderer
 from tests.browser import PHONE, Watched, axe, browser, new_page, open_page, overflow
+from tests.made import Case, Database
+from tests.report_data import source, workspace
 from tests.utils.report import plots
 
 __all__ = ["browser"]
@@ -28,7 +30,7 @@ def folder(tmp_path_factory):
     made = Page(PAGE, "Plots", "curves.html.j2", "Curves", context, MADE)
     files = {PAGE: Renderer([], "now").html(made)}
     for plot in MADE:
-        files |= dict(plot_model.files(plot, PAGE))
+        files |= dict(figures.files(plot, PAGE))
     for path in (*STATIC.iterdir(), site.library()):
         files[f"static/{path.name}"] = path.read_text()
     for address, text in files.items():
@@ -127,13 +129,6 @@ def test_the_table_of_a_plot_on_demand_is_made_of_its_data(page):
     assert details.locator("tbody td").nth(1).inner_text() == "2"
 
 
-def test_numbers_are_written_as_in_the_table(page):
-    shown(page, "latency")
-    values = [0, 0.00123, 0.5, 12.3456, 999.96, 1234.5678, 4240.3, 100000, 87654321.9]
-    texts = page.evaluate("values => values.map(window.acceptanceTexts.numberText)", values)
-    assert texts == [plot_model.number_text(value) for value in values]
-
-
 def test_hostile_text_is_text(page):
     figure = shown(page, "latency")
     assert page.title().startswith("Plots")
@@ -180,6 +175,45 @@ def test_without_scripts_summary_and_table_are_there(browser, folder):
     assert "drawn by JavaScript" in bare.locator("#latency .plot-area").inner_text()
     assert bare.locator("#latency table tr").count() > 20
     bare.context.close()
+
+
+def test_of_a_run_the_bandwidth_of_pingpong_is_found_with_its_numbers(browser, tmp_path):
+    sizes = [2**power for power in range(23)]
+    speeds = {size: round(2500 * size / (size + 8000), 2) for size in sizes}
+    metrics = {f"latency_{size}": (1 + size / 2500, "us") for size in sizes}
+    metrics |= {f"bandwidth_{size}": (speed, "MB/s") for size, speed in speeds.items()}
+    pairs = {
+        "latency_8": (1.1, "us"),
+        "latency_max_8": (1.7, "us"),
+        "bandwidth_4194304": (2400.0, "MB/s"),
+        "bandwidth_min_4194304": (2100.0, "MB/s"),
+    }
+    keys = {"np": "2", "nodes": "2", "placement": "inter-node"}
+    Database(workspace(tmp_path).results).add([
+        Case(name="Pairs", benchmark="imb.pairs-between", suite="imb", metrics=pairs, keys=keys),
+        Case(name="PingPong", benchmark="imb.PingPong", suite="imb", metrics=metrics, keys=keys),
+    ])  # fmt: skip
+    write(source(tmp_path, system="made"), tmp_path / "site")
+    page = new_page(browser)
+    page.watched = Watched(page)
+    open_page(page, tmp_path / "site", "curves/made~compute.html")
+    files = [link.get_attribute("href") for link in page.locator(".plot-files a").all()]
+    assert len(files) == len({*files}) == 2 * page.locator("figure.plot").count()
+    figure = shown(page, "bandwidth")
+    expect(figure.locator(".ytitle")).to_have_text("Bandwidth (MB/s)")
+    assert figure.locator(".scatterlayer .point").count() >= len(sizes)
+    figure.locator("summary").click()
+    body = figure.locator("tbody", has_text="PingPong")
+    rows = [row.locator("td").all_inner_texts()[:2] for row in body.locator("tr:has(td)").all()]
+    assert rows == [
+        [plot_model.x_text(plots.MESSAGE, float(size)), plot_model.number_text(speed)]
+        for size, speed in speeds.items()
+    ]
+    figure.locator(".plot-area").focus()
+    page.keyboard.press("End")
+    assert "4 MiB" in figure.locator(".plot-readout").inner_text()
+    assert not page.watched.wrong
+    page.context.close()
 
 
 def colours(scheme):

@@ -62,7 +62,7 @@ def test_npb_is_normalised_by_the_slowest_partition(made):
         at = trace.x.index("IS.B.16")
         assert trace.y[at] == mops["sdr-pcie1"] / mops[trace.name.split(",")[0]]
         assert trace.form is Form.BAR
-        assert "not judged" in trace.notes[at]
+        assert "not judged" in trace.samples[at].note
 
 
 def test_npb_of_one_configuration_is_compared_with_earlier_sessions(made, tmp_path):
@@ -102,7 +102,7 @@ def test_npb_of_papers_stands_beside(tmp_path):
     printed = next(trace for trace in plot.traces if trace.name == "ib-ddr, as published")
     at = printed.x.index("FT.C.128")
     assert printed.y[at] == pytest.approx(8.36 / 7.89)
-    assert printed.notes[at] == "8.36 s, published kandadai2009, Table 7"
+    assert printed.samples[at].note == "8.36 s, published kandadai2009, Table 7"
 
 
 def test_kiviat_is_over_the_best_of_runs_and_papers(made):
@@ -115,8 +115,8 @@ def test_kiviat_is_over_the_best_of_runs_and_papers(made):
     at = own.x.index("G-HPL")
     assert own.y[at] == pytest.approx(160 / 8729)
     assert largest.y[at] == 1.0
-    assert largest.notes[at].endswith("published saini2006, Table 2")
-    assert own.links[at].startswith("sessions/00000002")
+    assert largest.samples[at].note.endswith("published saini2006, Table 2")
+    assert own.samples[at].link.startswith("sessions/00000002")
 
 
 def test_ring_over_hpl_is_the_bandwidth_of_all_processes(made):

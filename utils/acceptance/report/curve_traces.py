@@ -11,7 +11,7 @@ from acceptance.core.text import plural
 from acceptance.core.words import model_of
 from acceptance.fabric import Facts, bandwidth_shares, latency_floor, limit, plausibility
 from acceptance.references import Library, Reference
-from acceptance.report.plot_model import Form, Origin, Sample, Trace, trace_of
+from acceptance.report.plot_model import Form, Origin, Sample, Trace
 from acceptance.report.rendering import time_text
 from acceptance.report.results import Sweep, count_of
 from acceptance.report.source import Place, Source
@@ -59,33 +59,37 @@ def family_of(sweep: Sweep) -> Family | None:
 def of_benchmark(name: str, stem: str) -> Family:
     """Return the family of a metric of a benchmark; the peak of a bandwidth is of that.
 
-    What nothing is known of has a plot of its own.
+    What nothing is known of has a plot of its own. No two families share an id, whatever is
+    measured: their files are called so.
     """
     row, stem = suites.find(name), stem.removesuffix("_peak")
-    short = name.rpartition(".")[2]
     quantity = QUANTITIES.get(stem, stem)
-    known = bool(row.columns) and not name.startswith("patterns.")
-    if not known:
+
+    def family(section: str, rank: int, usual: str, id: str, title: str) -> Family:
+        if stem == usual:
+            return Family(section, rank, id, title, quantity)
         word = quantity.replace("_", " ")
         return Family(OTHER, 0, f"{name}-{stem}", f"{name}: {word.lower()}", word.capitalize())
+
+    if not row.columns or name.startswith("patterns."):
+        return family(OTHER, 0, "", "", "")
     if not row.point_to_point:
-        title = row.operation or short.capitalize()
-        return Family(COLLECTIVE, 0, f"collective-{title}".lower(), title, quantity)
+        title = row.operation or name.rpartition(".")[2].capitalize()
+        return family(COLLECTIVE, 0, "time", f"collective-{title}".lower(), title)
     if stem == "message_rate":
-        return Family(SEVERAL, 2, "message-rate", "Message rate", quantity)
+        return family(SEVERAL, 2, stem, "message-rate", "Message rate")
     if stem == "latency":
         if row.processes == "two":
-            return Family(PAIR, 0, "latency", "Latency", quantity)
-        return Family(SEVERAL, 0, "latency-pairs", "Latency of several pairs", quantity)
+            return family(PAIR, 0, stem, "latency", "Latency")
+        return family(SEVERAL, 0, stem, "latency-pairs", "Latency of several pairs")
     if stem == "time":
-        return Family(PAIR, 3, "neighbours", "Exchange with neighbours: time", quantity)
+        return family(PAIR, 3, stem, "neighbours", "Exchange with neighbours: time")
+    both = ", both ways" if row.link_factor == 2 else ""
     if row.pair_sum:
-        both = ", both ways" if row.link_factor == 2 else ""
-        word = f"bandwidth-pairs{'-both' * bool(both)}"
-        return Family(SEVERAL, 1, word, f"Bandwidth of several pairs{both}", quantity)
-    if row.link_factor == 2:
-        return Family(PAIR, 2, "bandwidth-both", "Bandwidth, both ways", quantity)
-    return Family(PAIR, 1, "bandwidth", "Bandwidth", quantity)
+        word, title = "bandwidth-pairs", f"Bandwidth of several pairs{both}"
+        return family(SEVERAL, 1, "bandwidth", f"{word}{'-both' * bool(both)}", title)
+    word = "bandwidth-both" if both else "bandwidth"
+    return family(PAIR, 2 if both else 1, "bandwidth", word, f"Bandwidth{both}")
 
 
 #: Up to so many curves of results in a plot their bands are shown from the beginning.
@@ -197,7 +201,7 @@ def measured(source: Source, sweep: Sweep, name: str, group: str) -> Trace:
         Sample(float(size), sweep.values[size].value, sweep.note(size), link)
         for size in sweep.sizes
     ]
-    return trace_of(name, samples, simulated=bool(sweep.by.case.simulated), group=group)
+    return Trace(name, samples, simulated=bool(sweep.by.case.simulated), group=group)
 
 
 def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
@@ -205,26 +209,18 @@ def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
 
     None where no size has two of them.
     """
-    known = {size: found for size in sweep.sizes if (found := sweep.earlier(size))}
-    if not known:
-        return None
-    low, middle, high = zip(*known.values(), strict=True)
-    first, last = (time_text(when) for when in (min(sweep.times), max(sweep.times)))
+    first, last = (time_text(when(sweep.times, default=0.0)) for when in (min, max))
     count = plural(len(sweep.past), "earlier session")
     note = f"smallest, middle and largest of {count}, {first} to {last}"
+    samples = [
+        Sample(float(size), middle, note, low=low, high=high)
+        for size in sweep.sizes
+        for low, middle, high in filter(None, [sweep.earlier(size)])
+    ]
     return Trace(
-        f"{name}: {count}",
-        tuple(map(float, known)),
-        middle,
-        Origin.PAST,
-        Form.BAND,
-        low=low,
-        high=high,
-        notes=(note,) * len(known),
-        simulated=bool(sweep.by.case.simulated),
-        group=group,
-        shown=shown,
-    )
+        f"{name}: {count}", samples, Origin.PAST, Form.BAND,
+        simulated=bool(sweep.by.case.simulated), group=group, shown=shown,
+    ) if samples else None  # fmt: skip
 
 
 def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Trace | None:
@@ -241,7 +237,7 @@ def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Tr
     }
     listed = [samples[size] for size in sorted(samples)]
     name = f"{name}: baseline"
-    return trace_of(name, listed, Origin.BASELINE, group=group) if listed else None
+    return Trace(name, listed, Origin.BASELINE, group=group) if listed else None
 
 
 def published(
@@ -281,7 +277,7 @@ def published(
             note = f"{peak.citation}: the largest over all sizes"
             name, form = f"{name}, peak", Form.LINE
             samples = [Sample(size, peak.value, note) for size in span]
-        yield trace_of(name, samples, Origin.PUBLISHED, form, group=partition)
+        yield Trace(name, samples, Origin.PUBLISHED, form, group=partition)
 
 
 def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trace], str]:
@@ -337,4 +333,4 @@ def _limit(sweep: Sweep, facts: Facts, group: str) -> tuple[Trace, str] | None:
     else:
         return None
     samples = [Sample(float(x), y, formula) for x, y in zip(sizes, values, strict=True)]
-    return trace_of(name, samples, Origin.LIMIT, group=group), formula
+    return Trace(name, samples, Origin.LIMIT, group=group), formula

@@ -3,7 +3,7 @@
 Nodes of a matrix in groups, and where in these the culprits stand.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -16,7 +16,7 @@ from acceptance.core.text import natural, plural
 from acceptance.core.words import direction
 from acceptance.nodes import findings
 from acceptance.nodes.culprits import Culprit, model
-from acceptance.report.plot_model import Axis, Form, Mark, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Form, Mark, Plot, Sample, Scale, Trace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -63,14 +63,6 @@ def _blocks_of(nodes: Sequence[str]) -> list[Group]:
         first, last = nodes[ranks[0]], nodes[ranks[-1]]
         groups.append(Group(first if first == last else f"{first} to {last}", ranks))
     return groups
-
-
-def _of_each(blocks: Sequence[Sequence[Floats]], reduced: Callable[[Floats], float]) -> Floats:
-    """Return a number of each block, NaN where it has none."""
-    return np.array(
-        [[reduced(block) if np.isfinite(block).any() else np.nan for block in row]
-         for row in blocks]
-    )  # fmt: skip
 
 
 def rounded(value: float) -> float | None:
@@ -137,12 +129,12 @@ class Pairs:
         return np.concatenate([group.ranks for group in self.groups])
 
     def plots(self, prefix: str = "") -> Iterator[Plot]:
-        """Yield the plots of each quantity that was measured, the bandwidth first."""
+        """Yield the plot of each quantity that was measured, the bandwidth first."""
         draw = self._whole if len(self.matrix.nodes) <= MOST else self._grouped
         for quantity in ("bandwidth", "latency", "both"):
             if quantity in self.summaries:
-                for plot in draw(quantity):
-                    yield replace(plot, id=prefix + plot.id)
+                plot = draw(quantity)
+                yield replace(plot, id=prefix + plot.id)
 
     def median(self, quantity: str) -> float:
         """Return the median of all pairs."""
@@ -184,31 +176,24 @@ class Pairs:
         return "; ".join(words) + "."
 
     def _plot(
-        self, quantity: str, names: Sequence[str], cells: Floats, notes: Sequence[Sequence[str]],
-        marks: Sequence[Mark], caption: str, word: str = "",
+        self, quantity: str, names: Sequence[str], cells: Floats, notes: Sequence[str],
+        marks: Sequence[Mark], caption: str, title: str,
     ) -> Plot:  # fmt: skip
-        """Return the plot of a matrix; `word` says what a cell is of all pairs of two groups.
-
-        Dark is bad, and a few per cent are no difference.
-        """
+        """Return the plot of a matrix: dark is bad, and a few per cent are no difference."""
         lower, median = direction(UNITS[quantity]) == "lower", self.median(quantity)
-        shown = tuple(tuple(map(rounded, row)) for row in cells.tolist())
-        known = [value for row in shown for value in row if value is not None]
+        shown = [*map(rounded, cells.ravel().tolist())]
+        known = [value for value in shown if value is not None]
         far = BAD * median if lower else median / BAD
         span = min(far, median, *known), max(far, median, *known)
-        trace = Trace(
-            f"{word} {quantity}".strip(),
-            tuple(names),
-            (),
-            form=Form.CELLS,
-            rows=tuple(names),
-            cells=shown,
-            cell_notes=tuple(map(tuple, notes)),
-            simulated=self.simulated,
-        )
+        places = ((row, column) for row in names for column in names)
+        samples = [
+            Sample(column, value, note, row=row)
+            for (row, column), value, note in zip(places, shown, notes, strict=True)
+        ]
+        trace = Trace(quantity, samples, form=Form.CELLS, simulated=self.simulated)
         return Plot(
-            id=f"{quantity}-median" if word == "median" else quantity,
-            title=TITLES[quantity] + (f": the {word} between each two groups" if word else ""),
+            id=quantity,
+            title=title,
             summary=self.summaries[quantity],
             x=Axis("receiver", scale=Scale.CATEGORY),
             y=Axis("sender", scale=Scale.CATEGORY),
@@ -216,25 +201,25 @@ class Pairs:
                    span=span, falling=lower),
             traces=(trace,),
             marks=tuple(marks),
-            caption=caption,
-            on_demand=quantity == "both" or word == "median",
+            caption=f"{caption} Dark is bad.",
+            on_demand=quantity == "both",
         )  # fmt: skip
 
-    def _whole(self, quantity: str) -> Iterator[Plot]:
-        order = np.concatenate([group.ranks for group in self.groups]).tolist()
+    def _whole(self, quantity: str) -> Plot:
+        order = self.order.tolist()
         names = [self.matrix.nodes[rank] for rank in order]
         again = self.matrix.again.get(quantity, {})
-        notes = [[self._note(row, column, again) for column in order] for row in order]
+        notes = [self._note(row, column, again) for row in order for column in order]
         borders = np.cumsum([len(group.ranks) for group in self.groups])[:-1].tolist()
         marks = [Mark("leaf", "", x=border) for border in borders if self.of_leaves]
         marks += self._marks({name: place for place, name in enumerate(names)}, quantity)
         by = "by leaf" if self.of_leaves else "in the order of ranks"
         caption = (
             f"Each cell is a pair: the row sends to the column; nodes stand {by}. Cells without "
-            "colour were not measured, crosses are pairs that failed. Dark is bad."
+            "colour were not measured, crosses are pairs that failed."
         )
         cells = self.matrix.values[quantity][np.ix_(order, order)]
-        yield self._plot(quantity, names, cells, notes, marks, caption)
+        return self._plot(quantity, names, cells, notes, marks, caption, TITLES[quantity])
 
     def _note(self, row: int, column: int, again: Mapping[tuple[int, int], float]) -> str:
         if (row, column) in self.matrix.failed:
@@ -243,35 +228,33 @@ class Pairs:
             return f"measured again alone: {text_of(again[row, column])}"
         return ""
 
-    def _grouped(self, quantity: str) -> Iterator[Plot]:
+    def _grouped(self, quantity: str) -> Plot:
+        """Return the plot of the worst of all pairs between each two groups."""
         values = self.matrix.values[quantity]
         worst = np.nanmax if direction(UNITS[quantity]) == "lower" else np.nanmin
+        count = len(self.groups)
+        cells, notes = np.full((count, count), np.nan), []
+        for row, senders in enumerate(self.groups):
+            for column, receivers in enumerate(self.groups):
+                block = values[np.ix_(senders.ranks, receivers.ranks)]
+                if there := int(np.isfinite(block).sum()):
+                    cells[row, column] = worst(block)
+                    median = text_of(float(np.nanmedian(block)))
+                    notes.append(f"median {median}, {plural(there, 'pair')}")
+                else:
+                    notes.append(self._missing(row, column))
+        of_node = {self.matrix.nodes[rank]: place for place, group in enumerate(self.groups)
+                   for rank in group.ranks.tolist()}  # fmt: skip
         kind = "leaf" if self.of_leaves else f"{len(self.groups[0].ranks)} nodes"
-        names = [group.name for group in self.groups]
-        blocks = [[values[np.ix_(a.ranks, b.ranks)] for b in self.groups] for a in self.groups]
-        middle = _of_each(blocks, np.nanmedian)
-        notes = [
-            [
-                f"median {text_of(middle[i, j])}, {int(np.isfinite(block).sum())} pairs"
-                if np.isfinite(block).any()
-                else self._missing(i, j)
-                for j, block in enumerate(row)
-            ]
-            for i, row in enumerate(blocks)
-        ]
-        of_node = {
-            self.matrix.nodes[rank]: place
-            for place, group in enumerate(self.groups)
-            for rank in group.ranks.tolist()
-        }
-        marks = self._marks(of_node, quantity)
         caption = (
-            f"Each cell is the worst of all pairs from one {kind} to another. A node that is slow "
-            "with everybody makes a dark row and column. The single values are in the output file."
+            f"Each cell is the worst of all pairs from one {kind} to another, with their median. A "
+            "node that is slow with everybody makes a dark row and column; an uplink makes the "
+            "median worse, too. The single values are in the output file."
         )
-        yield self._plot(quantity, names, _of_each(blocks, worst), notes, marks, caption, "worst")
-        caption = "What all pairs between two groups share: uplinks, a switch."
-        yield self._plot(quantity, names, middle, notes, marks, caption, "median")
+        title = f"{TITLES[quantity]}: the worst between each two groups"
+        marks = self._marks(of_node, quantity)
+        return self._plot(quantity, [group.name for group in self.groups], cells, notes, marks,
+                          caption, title)  # fmt: skip
 
     def _missing(self, row: int, column: int) -> str:
         """Say that all pairs of a cell failed; empty where they were not measured."""

@@ -1,9 +1,10 @@
 """What pages are made of: plots as data, each with the table behind it.
 
-A `Plot` is all that a page says of a picture. `plot_files` writes it as data for the browser, as
-a table, as CSV and as JSON, so that the four always show the same numbers.
+A `Plot` is all that a page says of a picture. It is written as a figure for the browser
+(`report/figures.py`), as a table, as CSV and as JSON, which all are made of its `numbers`, so that
+the four always show the same.
 
-The browser's part is `static/plots.js`, which asks for the data when a plot comes into view.
+The browser's part is `static/plots.js`, which asks for the figure when a plot comes into view.
 
 It draws with plotly.js 4.1, chosen by trying it and BokehJS 3.9, the other library whose script
 comes in a wheel, in Chromium under the policy of the pages. plotly.js: 4.8 MB, no error of the
@@ -18,7 +19,7 @@ import json
 import math
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from enum import Enum
 from functools import cache
@@ -29,6 +30,7 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup
 
+from acceptance.core.errors import Fault
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
@@ -54,7 +56,7 @@ class Origin(str, Enum):
 
 
 class Form(str, Enum):
-    """How a trace is drawn. A band is between `low` and `high`, cells are a matrix in `cells`."""
+    """How a trace is drawn. Cells are a matrix."""
 
     LINE = "line"
     POINTS = "points"
@@ -86,60 +88,55 @@ class Axis:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
-@dataclass(frozen=True)
-class Trace:
-    """Numbers that belong together, in the order of `x`; None in `y` is a gap, told in the table.
-
-    `links` are addresses in the site where each number can be followed, `notes` a word on each
-    number; both are empty or as long as `x`. `simulated` numbers are marked wherever they stand.
-    Traces of one `group` share a colour; without one each trace has a colour of its own.
-    """
-
-    name: str
-    x: tuple[float | str, ...]
-    y: tuple[float | None, ...]
-    origin: Origin = Origin.MEASURED
-    form: Form = Form.LINE
-    low: tuple[float, ...] = ()
-    high: tuple[float, ...] = ()
-    links: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    #: Rows of a matrix: `rows` names them, `x` the columns; `links` and `notes` go row by row.
-    cells: tuple[tuple[float | None, ...], ...] = ()
-    rows: tuple[str, ...] = ()
-    #: Of each cell why it has no number (`failed: no answer`), or a word on it; empty: nothing.
-    #: A cell that is None and has no word was not measured; it is no zero, and is not good.
-    cell_notes: tuple[tuple[str, ...], ...] = ()
-    simulated: bool = False
-    group: str = ""
-    #: False: the legend lists it, and a click shows it.
-    shown: bool = True
-
-
 class Sample(NamedTuple):
-    """A number of a trace, a word on it, and the address where it can be followed."""
+    """A number of a trace, a word on it, and the address in the site where it can be followed.
+
+    A `y` of None is a gap, told in the table. A band is from `low` to `high`. In a matrix `row` is
+    the name of the row, `x` that of the column, and a gap with a note failed (`failed: no answer`);
+    one without was not measured: it is no zero, and is not good.
+    """
 
     x: float | str
     y: float | None
     note: str = ""
     link: str = ""
+    low: float | None = None
+    high: float | None = None
+    row: str = ""
 
 
-def trace_of(
-    name: str,
-    samples: Sequence[Sample],
-    origin: Origin = Origin.MEASURED,
-    form: Form = Form.LINE,
-    **fields: Any,
-) -> Trace:
-    """Return the trace of some samples; `fields` are others of `Trace`."""
-    notes = tuple(sample.note for sample in samples)
-    links = tuple(sample.link for sample in samples)
-    return Trace(
-        name, tuple(sample.x for sample in samples), tuple(sample.y for sample in samples),
-        origin, form, links=links if any(links) else (), notes=notes if any(notes) else (),
-        **fields,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class Trace:
+    """Numbers that belong together, in the order of `x`; those of a matrix go row by row.
+
+    `simulated` numbers are marked wherever they stand. Traces of one `group` share a colour;
+    without one each trace has a colour of its own.
+    """
+
+    name: str
+    samples: Sequence[Sample]
+    origin: Origin = Origin.MEASURED
+    form: Form = Form.LINE
+    simulated: bool = False
+    group: str = ""
+    #: False: the legend lists it, and a click shows it.
+    shown: bool = True
+
+    @property
+    def x(self) -> tuple[float | str, ...]:
+        """Return where its numbers stand; of a matrix the names of its columns."""
+        places = tuple(sample.x for sample in self.samples)
+        return tuple(dict.fromkeys(places)) if self.form is Form.CELLS else places
+
+    @property
+    def y(self) -> tuple[float | None, ...]:
+        """Return its numbers."""
+        return tuple(sample.y for sample in self.samples)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Return the names of the rows of a matrix."""
+        return tuple(dict.fromkeys(sample.row for sample in self.samples))
 
 
 @dataclass(frozen=True)
@@ -201,6 +198,12 @@ class Page:
     simulated: bool = False
     draws: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse two plots of one name, of which one would overwrite the other's files."""
+        names = [addresses.legal(plot.id) for plot in self.plots]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise Fault(f"{self.path}: two plots are called {twice}")
+
 
 #: What people read of the origin of a trace.
 ORIGINS = {
@@ -216,35 +219,16 @@ MOST_ROWS = 1000
 _FORMULA = "=+-@\t\r"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One number of a plot, with what is said of it. `row` is that of a matrix; None: a gap."""
-
-    trace: Trace
-    x: float | str
-    y: float | None
-    row: str = ""
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
-    link: str = ""
-
-
-def rows(plot: Plot) -> Iterator[Row]:
+def numbers(plot: Plot) -> Iterator[tuple[Trace, Sample]]:
     """Return all numbers of a plot, trace by trace, in the order in which they are drawn."""
     for trace in plot.traces:
-        values = trace.y or (None,) * len(trace.x)
-        numbers = [(x, "", y) for x, y in zip(trace.x, values, strict=True)]
-        if trace.form is Form.CELLS:
-            numbers = [(x, name, value) for name, cells in zip(trace.rows, trace.cells, strict=True)
-                       for x, value in zip(trace.x, cells, strict=True)]  # fmt: skip
-        for at, (x, name, value) in enumerate(numbers):
-            low, high = (_finite(each[at]) if each else None for each in (trace.low, trace.high))
-            note, link = (each[at] if each else "" for each in (trace.notes, trace.links))
-            yield Row(trace, x, _finite(value), name, low, high, note, link)
+        for sample in trace.samples:
+            low, high = finite(sample.low), finite(sample.high)
+            yield trace, sample._replace(y=finite(sample.y), low=low, high=high)
 
 
-def _finite(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
+    """Return a number, or None for one that is none."""
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -259,31 +243,39 @@ def title(plot: Plot) -> str:
 
 
 def data(plot: Plot) -> dict[str, Any]:
-    """Return a plot as data: its fields, with the title as it is shown and gaps as None."""
-    fields = asdict(plot)
-    fields["title"], fields[SIMULATED] = title(plot), plot.simulated
-    for trace, given in zip(fields["traces"], plot.traces, strict=True):
-        trace["label"] = _label(given)
-        trace["y"] = [_finite(value) for value in given.y]
-        trace["cells"] = [[_finite(value) for value in cells] for cells in given.cells]
+    """Return a plot as data: its fields, with the title as it is shown and gaps as None.
+
+    Of each trace what its samples have is a list each: `x`, `y`, and what else any of them has.
+    """
+    fields = asdict(replace(plot, traces=()))
+    fields |= {"title": title(plot), SIMULATED: plot.simulated, "traces": []}
+    for trace in plot.traces:
+        of_trace = asdict(replace(trace, samples=())) | {"label": label_of(trace)}
+        del of_trace["samples"]
+        samples = [sample for whose, sample in numbers(plot) if whose is trace]
+        for name, values in zip(Sample._fields, zip(*samples, strict=True), strict=False):
+            if name in ("x", "y") or any(value not in ("", None) for value in values):
+                of_trace[name] = values
+        fields["traces"].append(of_trace)
     for mark in fields["marks"]:
-        mark |= {"x": _finite(mark["x"]), "y": _finite(mark["y"])}
+        mark |= {"x": finite(mark["x"]), "y": finite(mark["y"])}
     return fields
 
 
-def _label(trace: Trace) -> str:
+def label_of(trace: Trace) -> str:
+    """Return the name of a trace, which says whether it was simulated."""
     name = trace.name
     if trace.simulated and SIMULATED not in name:
         name += f" ({SIMULATED})"
     return name
 
 
-def script(plot: Plot) -> str:
-    """Return the script that hands the data of a plot to `plots.js`, and does nothing else.
+def script(data: Mapping[str, Any]) -> str:
+    """Return the script that hands data to `plots.js`, and does nothing else.
 
     No text in it ends the script or a line: `<` and all that is not ASCII is written as a code.
     """
-    text = json.dumps(data(plot), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return f"acceptancePlot({text});\n"
 
 
@@ -304,14 +296,10 @@ def as_csv(plot: Plot) -> str:
     file = io.StringIO()
     lines = csv.writer(file, lineterminator="\n")
     lines.writerow(map(cell_text, header))
-    for row in rows(plot):
-        cells: list[Any] = [
-            row.trace.name,
-            ORIGINS[row.trace.origin],
-            "yes" if row.trace.simulated else "no",
-        ]
-        cells += [x_text(plot.x, row.x, exact=True), *([row.row] * matrix)]
-        cells += [row.y, row.low, row.high, row.note, row.link]
+    for trace, sample in numbers(plot):
+        cells: list[Any] = [trace.name, ORIGINS[trace.origin], "yes" if trace.simulated else "no"]
+        cells += [x_text(plot.x, sample.x, exact=True), *([sample.row] * matrix)]
+        cells += [sample.y, sample.low, sample.high, sample.note, sample.link]
         lines.writerow(map(cell_text, cells))
     return file.getvalue()
 
@@ -349,13 +337,6 @@ def _digits(value: float) -> int:
     return math.floor(math.log10(abs(value))) + 1
 
 
-def files(plot: Plot, page: str) -> Iterator[tuple[str, str]]:
-    """Return the files of a plot, each with its address in the folder of the site."""
-    yield addresses.data(page, plot.id, "js"), script(plot)
-    yield addresses.data(page, plot.id, "json"), as_json(plot)
-    yield addresses.data(page, plot.id, "csv"), as_csv(plot)
-
-
 def _file_name(plot: Plot, page: str) -> str:
     """Return how the files of a plot are called where they are downloaded, without their ending.
 
@@ -368,31 +349,44 @@ def _file_name(plot: Plot, page: str) -> str:
 def html(plot: Plot, page: str) -> Markup:
     """Return the figure of a plot for a page: title, summary, place to draw, table and downloads.
 
-    The table of a plot `on_demand` is made by the browser of the data that it has then.
+    The table of a plot `on_demand` comes with what the browser draws.
     """
-    every = list(rows(plot))
-    shown, count = every[: 0 if plot.on_demand else MOST_ROWS], len(every)
-    traces = [
-        {"label": _label(trace), "origin": ORIGINS[trace.origin], "rows": list(entries)}
-        for trace, entries in groupby(shown, key=lambda row: row.trace)
-    ]
+    every = list(numbers(plot))
     return Markup(
-        _template().render(
+        _template("plot.html.j2").render(
             plot=plot,
             title=title(plot),
-            traces=traces,
-            count=count,
-            numbers=plural(count, "number"),
-            drawn=any(row.y is not None or row.low is not None for row in every),
+            numbers=plural(len(every), "number"),
+            drawn=any(one.y is not None or one.low is not None for _, one in every),
             off_axis=_off_axis(plot),
-            left_out=count - len(shown),
-            matrix=any(trace.form is Form.CELLS for trace in plot.traces),
-            ranged=any(trace.low for trace in plot.traces),
+            table="" if plot.on_demand else table(plot, page),
             source=addresses.relative(addresses.data(page, plot.id, "js"), page),
             csv=addresses.relative(addresses.data(page, plot.id, "csv"), page),
             json=addresses.relative(addresses.data(page, plot.id, "json"), page),
             file=_file_name(plot, page),
             top=addresses.relative("x", page)[:-1],
+        )
+    )
+
+
+def table(plot: Plot, page: str) -> Markup:
+    """Return the table of a plot for a page; the CSV has what is too much for it."""
+    every = list(numbers(plot))
+    traces = [
+        {
+            "label": label_of(trace),
+            "origin": ORIGINS[trace.origin],
+            "rows": [sample for _, sample in entries],
+        }
+        for trace, entries in groupby(every[:MOST_ROWS], key=lambda entry: entry[0])
+    ]
+    return Markup(
+        _template("plot_table.html.j2").render(
+            plot=plot,
+            traces=traces,
+            left_out=max(len(every) - MOST_ROWS, 0),
+            matrix=any(trace.form is Form.CELLS for trace in plot.traces),
+            ranged=any(sample.low is not None for _, sample in every),
             relative=lambda to: addresses.relative(to, page),
             x_text=x_text,
             number_text=number_text,
@@ -402,11 +396,12 @@ def html(plot: Plot, page: str) -> Markup:
 
 def _off_axis(plot: Plot) -> str:
     """Say which numbers a logarithmic axis has no place for; empty: all have one."""
-    x = {row.x for row in rows(plot) if isinstance(row.x, int | float) and row.x <= 0}
+    every = [sample for _, sample in numbers(plot)]
+    x = {one.x for one in every if isinstance(one.x, int | float) and one.x <= 0}
     below = x if plot.x.scale is Scale.LOG else set()
-    lost = sum(1 for row in rows(plot) if row.x in below)
+    lost = sum(one.x in below for one in every)
     if plot.y.scale is Scale.LOG:
-        lost += sum(1 for row in rows(plot) if row.x not in below and (row.y or 1) <= 0)
+        lost += sum(one.x not in below and (one.y or 1) <= 0 for one in every)
     if not lost:
         return ""
     places = ", ".join(x_text(plot.x, value) for value in sorted(below, key=float))
@@ -417,8 +412,8 @@ def _off_axis(plot: Plot) -> str:
 
 
 @cache
-def _template() -> jinja2.Template:
-    return environment().get_template("plot.html.j2")
+def _template(name: str) -> jinja2.Template:
+    return environment().get_template(name)
 
 
 def environment(**options: Any) -> jinja2.Environment:

@@ -15,8 +15,8 @@ from types import ModuleType
 
 from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
+from acceptance.report import figures
 from acceptance.report import pages as modules
-from acceptance.report import plot_model
 from acceptance.report.pages import downloads, overview
 from acceptance.report.plot_model import Page
 from acceptance.report.rendering import STATIC, Entry, Renderer, time_text
@@ -145,7 +145,7 @@ def _fill(folder: Path, made: list[Page], source: Source) -> int:
         for address, text in page.files.items():
             size += _text(folder, address, text)
         for plot in page.plots:
-            for address, text in plot_model.files(plot, page.path):
+            for address, text in figures.files(plot, page.path):
                 size += _text(folder, address, text)
     static = [path for path in sorted(STATIC.iterdir()) if path.suffix in (".css", ".js")]
     if any(page.plots or page.draws for page in made):

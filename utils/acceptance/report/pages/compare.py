@@ -24,7 +24,7 @@ from acceptance.report.plot_model import (
     Plot,
     Sample,
     Scale,
-    trace_of,
+    Trace,
 )
 from acceptance.report.source import Source
 
@@ -187,26 +187,19 @@ def _plots(found: Comparison, source: Source) -> Iterator[Plot]:
 
 
 def _plot(id: str, title: str, rows: list[Row], found: Comparison, source: Source) -> Plot:
-    known = [row for row in rows if row.low is not None and row.high is not None]
-    samples = [
+    ratios = [
         Sample(float(row.size or 0), row.ratio, row.word.value,
                source.address(row.b.session) if row.b else "")
         for row in rows
     ]  # fmt: skip
-    ratio = trace_of("B/A", samples, simulated=found.simulated)
-    band = trace_of(
-        "noise",
-        [Sample(float(row.size or 0), 1.0) for row in known],
-        Origin.PAST,
-        Form.BAND,
-        low=tuple(row.low or 0.0 for row in known),
-        high=tuple(row.high or 0.0 for row in known),
-        simulated=found.simulated,
-    )
+    noise = [Sample(float(row.size or 0), 1.0, low=row.low, high=row.high)
+             for row in rows if row.low is not None and row.high is not None]  # fmt: skip
+    ratio = Trace("B/A", ratios, simulated=found.simulated)
+    band = Trace("noise", noise, Origin.PAST, Form.BAND, simulated=found.simulated)
     return Plot(
         id, title, _summary(rows),
         Axis("message size", "B", Scale.LOG), Axis("B/A", free=True),
-        (band, ratio) if known else (ratio,),
+        (band, ratio) if noise else (ratio,),
         (Mark("one", "1: B is as A", y=1.0),),
         _caption(rows),
         on_demand=not any(row.word in TOLD for row in rows),

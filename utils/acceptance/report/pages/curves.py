@@ -20,6 +20,8 @@ from acceptance.report.source import Source
 MOST = 8
 #: By what a plot of too many curves is split, the first that helps.
 SPLIT = ("np", "benchmark", "placement", "environment")
+#: Units that no name of a plot needs to say.
+UNITS = {"Latency": "us", "Time": "us", "Bandwidth": "MB/s"}
 #: What fills a page without curves.
 EMPTY = (
     "No session of this report has a result over message sizes here. `reframe -c checks/imb.py -r` "
@@ -112,7 +114,8 @@ def _plot(
     if not any(trace.origin.value == "baseline" for trace in traces):
         said.append("There is no baseline (acceptance baseline makes one).")
     said.append(of_limits)
-    ident = "-".join(filter(None, (family.id, suffix, "" if unit in ("us", "MB/s") else unit)))
+    usual = UNITS.get(family.quantity) == unit
+    ident = "-".join(filter(None, (family.id, suffix, "" if usual else unit)))
     return Plot(
         addresses.legal(ident),
         family.title + (f": {suffix}" if suffix else ""),

@@ -7,7 +7,6 @@ five digits, sessions by their number in a list; software and nodes only where t
 """
 
 import hashlib
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,17 +24,21 @@ from acceptance.detection.changepoint import LevelChange
 from acceptance.regressions import Change, Judgement
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
 from acceptance.report import addresses, plot_model
-from acceptance.report.plot_model import Axis, Page, Plot, Scale, Trace
+from acceptance.report.figures import figure
+from acceptance.report.plot_model import Axis, Mark, Origin, Page, Plot, Scale, Trace
 from acceptance.report.source import Source
 
 #: Values of a file, and of all files together: more series have fewer of their newest samples.
 OF_FILE, OF_ALL, FEWEST = 24_000, 1_600_000, 60
 #: Session that has a page -> case, as (where, name) -> its number on that page.
 Shown = Mapping[str, Mapping[tuple[str, str], int]]
-#: The form of a plot, which the page's script fills in.
+#: The form of a plot, which the page's script fills in: a series, its levels, two marks.
 _FORM = Plot(
-    "plot", "", "", Axis("time", scale=Scale.DATE), Axis("", free=True), (Trace("", (), ()),)
-)
+    "plot", "", "", Axis("time", scale=Scale.DATE), Axis("", free=True),
+    (Trace("", (), simulated=True, group="series"),
+     Trace("level", (), Origin.PAST, group="series")),
+    (Mark("change", "", x=0.0), Mark("software", "", x=0.0)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,9 +135,7 @@ def script(
     sessions: dict[str, int] = {}
     cases = [_case(case, known, most, sessions, slow, shown) for case, known in file.cases]
     pages = [[uuid, addresses.session(uuid) if uuid in shown else ""] for uuid in sessions]
-    data = {"plot": plot_model.data(_FORM), "sessions": pages, "cases": cases}
-    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f"acceptancePlot({text});\n"
+    return plot_model.script({"figure": figure(_FORM), "sessions": pages, "cases": cases})
 
 
 def _case(

@@ -26,7 +26,6 @@ from acceptance.report.plot_model import (
     Scale,
     Trace,
     number_text,
-    trace_of,
 )
 from acceptance.report.plot_pages import Drawn, Kind
 from acceptance.report.results import Results, count_of
@@ -211,7 +210,7 @@ def _spokes(
             value, link = point.normalised, _address(source, point)
         samples.append(Sample(metric, value, note, link))
     if len(known) >= SPOKES:
-        yield trace_of(name, samples, origin, Form.POLAR, simulated=simulated)
+        yield Trace(name, samples, origin, Form.POLAR, simulated=simulated)
 
 
 def _kiviat(id: str, title: str, traces: Sequence[Trace], caption: str) -> Plot:
@@ -290,7 +289,7 @@ def _curves(
             )
             for hpl, ring in sorted(pairs, key=lambda pair: pair[0].value)
         ]
-        made.append(trace_of(name, samples, simulated=simulated, group=name))
+        made.append(Trace(name, samples, simulated=simulated, group=name))
     return made
 
 
@@ -303,7 +302,7 @@ def _balances(printed: Iterable[Point], span: tuple[float, float]) -> list[Trace
             ratio = f"{number_text(point.value)} {point.unit}"
             samples = [Sample(flops, point.value * flops * _MB, point.source) for flops in span]
             name = f"{point.system} {point.partition}{np}: {ratio}"
-            made.append(trace_of(name, samples, Origin.PUBLISHED))
+            made.append(Trace(name, samples, Origin.PUBLISHED))
     return made
 
 

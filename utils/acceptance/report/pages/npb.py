@@ -24,7 +24,6 @@ from acceptance.report.plot_model import (
     Scale,
     Trace,
     number_text,
-    trace_of,
 )
 from acceptance.report.plot_pages import Drawn, Kind
 from acceptance.report.results import Results, Sweep
@@ -122,7 +121,7 @@ def _traces(
         ]  # fmt: skip
         simulated = any(sweep.by.case.simulated for sweep in each.programs.values())
         if samples:
-            made.append(trace_of(each.name, samples, form=Form.BAR, simulated=simulated,
+            made.append(Trace(each.name, samples, form=Form.BAR, simulated=simulated,
                                  group=each.name))  # fmt: skip
     return made
 
@@ -182,7 +181,7 @@ def _published(source: Source, bars: Sequence[Bars], drawn: set[Program]) -> lis
         ]
         if samples:
             name = f"{partition}, as published"
-            made.append(trace_of(name, samples, Origin.PUBLISHED, Form.BAR, group=partition))
+            made.append(Trace(name, samples, Origin.PUBLISHED, Form.BAR, group=partition))
     return made
 
 

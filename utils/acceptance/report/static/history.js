@@ -1,5 +1,5 @@
 // The page of histories: finds series by words, and opens each to its plot. The samples of some
-// cases are in one file (`series_files.py`), which is loaded when the first of its series is opened.
+// cases are in one file (`pages/history.py`), which is loaded when the first of its series is opened.
 "use strict";
 (() => {
   const DAY = 86400;
@@ -64,7 +64,7 @@
     const last = list[list.length - 1].time;
     const there = time => time >= first - DAY && time <= last + DAY;
     const marks = [];
-    const add = (kind, time, short, long) => { if (there(time)) marks.push({kind, x: time, y: null, text: short, long}); };
+    const add = (kind, time, short, long) => { if (there(time)) marks.push({kind, x: time, text: short, long}); };
     for (const [start, decided, before, after, way] of series.changes || []) {
       add("change", start, `${date(start)} ${percent(before, after)}`,
         `${date(start)}: level ${text(before)} → ${text(after)} ${series.unit}, ${percent(before, after)}${way ? " " + way : ""}, decided ${date(decided)}`);
@@ -83,7 +83,35 @@
     return marks;
   };
 
-  const traceOf = (form, values) => ({...form, group: "series", label: values.name + (values.simulated ? " (simulated)" : ""), ...values});
+  // Texts in a figure are escaped, for plotly takes some HTML in them.
+  const escaped = words => String(words).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  // More samples than this have no symbol each, as in `figures.py`.
+  const SYMBOLS_UP_TO = 400;
+
+  // The figure of a series: the form that comes with the data, filled in.
+  const drawn = (form, {id, title, name, unit, simulated}, list, notes, level, marks) => {
+    const axis = `${name}${unit ? ` (${unit})` : ""}`;
+    const said = (time, value, note) => [`time: ${new Date(time * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`,
+      `${name}: ${text(value)} ${unit}`, note].filter(Boolean).map(escaped).join("<br>");
+    const [own, steps] = form.data;
+    const sim = simulated ? " (simulated)" : "";
+    const data = [{...own, name: escaped(name + sim), x: list.map(each => each.time * 1000), y: list.map(each => each.value),
+      mode: list.length > SYMBOLS_UP_TO ? "lines" : own.mode, customdata: list.map(each => each.page),
+      meta: escaped(`${name}${sim}, measured`),
+      text: list.map((each, at) => said(each.time, each.value, notes[at]))}];
+    if (level) data.push({...steps, name: `level${sim}`, x: level.x.map(time => time * 1000), y: level.y,
+      meta: `level${sim}, earlier sessions`, text: level.x.map((time, at) => said(time, level.y[at]))});
+    const like = mark => ["change", "slow-night"].includes(mark.kind) ? 0 : 1;
+    const {shapes, yaxis} = form.layout;
+    const [water, ...annotations] = form.layout.annotations;
+    const narrow = {...form.narrow, "layout.yaxis.title.text": escaped(cut(axis))};
+    if (!simulated) delete narrow["layout.annotations.0.font.size"];
+    return {...form, id, title, simulated, data, narrow,
+      layout: {...form.layout, yaxis: {...yaxis, title: {...yaxis.title, text: escaped(axis)}},
+        shapes: marks.map(mark => ({...shapes[like(mark)], x0: mark.x * 1000, x1: mark.x * 1000})),
+        annotations: (simulated ? [water] : []).concat(marks.map(mark =>
+          ({...annotations[like(mark)], x: mark.x * 1000, text: escaped(cut(mark.text))})))}};
+  };
 
   const plotOf = (data, of, series, simulated) => {
     const list = samples(data, of, series);
@@ -92,11 +120,6 @@
       number && each.software !== list[number - 1].software ? `new software: ${each.software}` : "",
       sets.size > 1 ? `nodes ${each.nodes}` : "", `session ${each.uuid.slice(0, 8)}`,
     ].filter(Boolean).join("; "));
-    const form = data.plot.traces[0];
-    const traces = [traceOf(form, {name: series.metric, x: list.map(each => each.time), y: list.map(each => each.value),
-      links: list.map(each => each.page), notes, origin: "measured", simulated})];
-    const level = levels(series, list);
-    if (level) traces.push(traceOf(form, {name: "level", origin: "past", ...level, simulated}));
     const values = list.map(each => each.value);
     const marks = marksOf(of, series, list);
     const way = series.direction ? `${series.direction} is better` : "which way is better is not known";
@@ -105,11 +128,10 @@
       + `${text(Math.min(...values))} to ${text(Math.max(...values))} ${series.unit}, newest ${text(values[values.length - 1])}; ${way}. `
       + (changes ? `Its level changed ${changes === 1 ? "once" : `${changes} times`}.` : "Its level never changed.")
       + (series.alerts ? " It is in an open alert." : "");
-    return {list, marks, plot: {...data.plot,
-      id: `plot-${series.id}`, title: `${series.metric}, ${of.name}${simulated ? " (simulated)" : ""}`, summary,
+    const plot = {id: `plot-${series.id}`, title: `${series.metric}, ${of.name}${simulated ? " (simulated)" : ""}`, summary,
       caption: `${of.where}${of.keys ? ", " + of.keys : ""}${sets.size > 1 ? `; measured on ${sets.size} sets of nodes, which changes are corrected for` : ""}`,
-      y: {...data.plot.y, title: series.metric, unit: series.unit}, traces, simulated, marks: marks.map(({kind, x, y, text: words}) => ({kind, x, y, text: cut(words)})),
-    }};
+      name: series.metric, unit: series.unit, simulated};
+    return {list, marks, plot, figure: drawn(data.figure, plot, list, notes, levels(series, list), marks)};
   };
 
   // A cell of a CSV by which no spreadsheet computes.
@@ -140,7 +162,7 @@
   };
 
   const figureOf = (data, of, series, simulated, top) => {
-    const {plot, list, marks} = plotOf(data, of, series, simulated);
+    const {plot, list, marks, figure: made_figure} = plotOf(data, of, series, simulated);
     const id = plot.id;
     const table = made("div", {class: "plot-scroll", role: "region", tabindex: "0", "aria-label": `Table of ${plot.title}`});
     const details = made("details", {class: "plot-table"}, made("summary", {}, `Table: ${list.length} samples`), table);
@@ -157,7 +179,7 @@
       made("p", {class: "plot-readout", role: "status"}), caption, details,
       made("p", {class: "plot-files history-files"}, `${plot.title}: `, button("CSV", () => save(`${name}.csv`, "text/csv", csv(series, list, simulated))),
         " ", button("JSON", () => save(`${name}.json`, "application/json", json()))));
-    figure.acceptanceData = Promise.resolve(plot);
+    figure.acceptanceData = made_figure;
     return figure;
   };
 

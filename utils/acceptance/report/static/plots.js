@@ -1,96 +1,120 @@
-// The plots of the report: loads the data of each when it comes into view, draws it with plotly.js,
-// and follows theme, size and printing. What is drawn how: `plot_drawing.js`.
+// The figures of the report: loads the data of each when it comes into view, draws it with plotly.js
+// in the colours of the theme, and follows size, theme and printing. `report/figures.py` makes them.
 "use strict";
 (() => {
   const here = document.currentScript.src.replace(/[^/]*$/, "");
-  const LIBRARY = ["plotly.min.js", "plot_texts.js", "plot_cells.js", "plot_drawing.js", "plot_legend.js", "plot_keys.js",
-    "plot_table.js"];
   // A figure that is narrower than this (px) is drawn as for a phone.
   const NARROW = 560;
   const states = new Map();
   const loading = new Map();
   let handed = null;
 
-  // What the data of a plot are handed to: a script of data does nothing else.
-  window.acceptancePlot = plot => { handed = plot; };
+  // What the data of a figure are handed to: a script of data does nothing else.
+  window.acceptancePlot = data => { handed = data; };
 
   const load = url => {
     if (!loading.has(url)) {
       loading.set(url, new Promise((done, failed) => {
         const script = document.createElement("script");
         script.src = url;
-        script.addEventListener("load", () => { const plot = handed; handed = null; done(plot); });
+        script.addEventListener("load", () => { const data = handed; handed = null; done(data); });
         script.addEventListener("error", () => failed(new Error(`cannot load ${url}`)));
         document.head.append(script);
       }));
     }
     return loading.get(url);
   };
+  const library = async () => {
+    for (const name of ["plotly.min.js", "plot_theme.js", "plot_use.js"]) await load(here + name);
+  };
+  const source = figure => load(new URL(figure.dataset.source, document.baseURI).href);
 
   // plotly.js writes some style attributes, which the policy of the page refuses; the same style set
   // through the object model is allowed.
-  const styles = () => {
-    for (const name of ["setAttribute", "setAttributeNS"]) {
-      const plain = Element.prototype[name];
-      Element.prototype[name] = function (...given) {
-        const [attribute, value] = given.slice(-2);
-        if (attribute === "style") this.style.cssText = value;
-        else plain.apply(this, given);
-      };
+  for (const name of ["setAttribute", "setAttributeNS"]) {
+    const plain = Element.prototype[name];
+    Element.prototype[name] = function (...given) {
+      const [attribute, value] = given.slice(-2);
+      if (attribute === "style") this.style.cssText = value;
+      else plain.apply(this, given);
+    };
+  }
+
+  // Returns a copy of a figure in the colours of the theme, with what differs on a phone.
+  const themed = (figure, made, narrow) => {
+    const style = getComputedStyle(figure);
+    const {template, narrow: common} = window.acceptanceTheme;
+    const copy = JSON.parse(JSON.stringify({...made, layout: {...made.layout, template}}).replace(/"var\((--plot-[a-z0-9-]+)\)([0-9a-f]*)"/g,
+      (_, name, opaque) => `"${style.getPropertyValue(name).trim()}${opaque}"`));
+    for (const [path, value] of Object.entries(narrow ? {...common, ...made.narrow} : {})) {
+      const parts = path.split(".");
+      const last = parts.pop();
+      parts.reduce((inner, part) => inner[part] ??= {}, copy)[last] = value;
     }
+    const {font, hoverlabel} = copy.layout.template.layout;
+    font.family = hoverlabel.font.family = style.fontFamily;
+    // On a phone a label would hide the plot: what is clicked is said below it.
+    if (narrow) for (const trace of copy.data) if (trace.hovertemplate) Object.assign(trace, {hovertemplate: "", hoverinfo: "none"});
+    return copy;
   };
-  styles();
 
-  const library = async () => { for (const name of LIBRARY) await load(here + name); };
+  // The finest ticks of an axis that have room between two values; none: plotly's own.
+  const ticksOf = (known, low, high, most) => {
+    const fitting = known.levels.map(([values, texts]) => values.map((value, at) => [value, texts[at]])
+      .filter(([value]) => value >= low * 0.999 && value <= high * 1.001)).filter(level => level.length > 1);
+    const best = fitting.filter(level => level.length <= most).pop() || fitting[0];
+    return best ? {tickmode: "array", tickvals: best.map(tick => tick[0]), ticktext: best.map(tick => tick[1])}
+      : {tickmode: "auto"};
+  };
+  const mostTicks = (name, narrow) => name === "x" && narrow ? 6 : 14;
 
-  const tick = async state => {
-    const {plot, area, figure} = state;
-    const {xaxis, yaxis} = area._fullLayout;
-    const ranges = {x: xaxis && xaxis.range, y: yaxis && yaxis.range};
-    const narrow = figure.clientWidth < NARROW;
-    const key = JSON.stringify([ranges, narrow]);
-    if (key === state.ticked) return;
-    state.ticked = key;
-    const changes = window.acceptanceDrawing.ticks(plot, ranges, narrow);
-    if (Object.keys(changes).length) await Plotly.relayout(area, changes);
+  const zoomed = async ({made, area, narrow}) => {
+    const changes = {};
+    for (const [name, known] of Object.entries(made.ticks)) {
+      const [low, high] = area._fullLayout[`${name}axis`].range.map(power => 10 ** power);
+      const ticks = ticksOf(known, low, high, mostTicks(name, narrow));
+      for (const [key, value] of Object.entries(ticks)) changes[`${name}axis.${key}`] = value;
+    }
+    if (JSON.stringify(changes) !== area.dataset.ticks && Object.keys(changes).length) {
+      area.dataset.ticks = JSON.stringify(changes);
+      await Plotly.relayout(area, changes);
+    }
   };
 
   const paint = async state => {
-    const {plot, area, figure} = state;
-    const colours = window.acceptanceDrawing.theme(figure, NARROW);
-    const made = window.acceptanceDrawing.traces(plot, colours);
-    made.parts.forEach((parts, at) => {
-      for (const part of parts) made.drawn[part].visible = !state.hidden.has(at);
-    });
-    Object.assign(state, {parts: made.parts, looks: made.looks, narrow: colours.narrow, ticked: ""});
-    await Plotly.react(area, made.drawn, window.acceptanceDrawing.layout(plot, colours), {
+    const {figure, area, made} = state;
+    state.narrow = figure.clientWidth < NARROW;
+    const {data, layout} = themed(figure, made, state.narrow);
+    for (const trace of data) trace.visible = !state.hidden.has(trace.legendgroup);
+    for (const [name, known] of Object.entries(made.ticks)) {
+      Object.assign(layout[`${name}axis`], ticksOf(known, known.low, known.high, mostTicks(name, state.narrow)));
+    }
+    await Plotly.react(area, data, layout, {
       displaylogo: false, responsive: false, scrollZoom: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
-      toImageButtonOptions: {format: "svg", filename: plot.id + (plot.simulated ? "-simulated" : "")},
+      toImageButtonOptions: {format: "svg", filename: made.id + (made.simulated ? "-simulated" : "")},
     });
-    await tick(state);
-    window.acceptanceLegend.show(state, colours);
+    window.acceptanceUse.legend(state);
   };
 
   const resized = state => {
     if (!state.area.clientWidth) return;
-    const size = () => Plotly.Plots.resize(state.area);
-    if (state.narrow !== state.figure.clientWidth < NARROW) paint(state).then(size);
-    else size();
+    if (state.narrow === state.figure.clientWidth < NARROW) Plotly.Plots.resize(state.area);
+    else paint(state).then(() => Plotly.Plots.resize(state.area));
   };
 
   const begin = async figure => {
     const area = figure.querySelector(".plot-area");
-    // A page that makes figures of its own gives them their data, or what promises it.
-    const own = figure.acceptanceData || load(new URL(figure.dataset.source, document.baseURI).href);
-    const [plot] = await Promise.all([own, library()]);
-    if (!plot || plot.id !== figure.id) throw new Error(`${figure.dataset.source} has no plot ${figure.id}`);
+    // A page that makes figures of its own gives them their data.
+    const [made] = await Promise.all([figure.acceptanceData || source(figure), library()]);
+    if (!made || made.id !== figure.id) throw new Error(`${figure.dataset.source} has no plot ${figure.id}`);
     area.replaceChildren();
-    const state = {figure, area, plot, hidden: new Set(plot.traces.flatMap((trace, at) => trace.shown ? [] : [at])), at: null};
+    const hidden = new Set(made.data.filter(trace => trace.visible === false).map(trace => trace.legendgroup));
+    const state = {figure, area, made, hidden, at: null};
     await paint(state);
     states.set(figure, state);
-    area.on("plotly_relayout", () => tick(state));
-    window.acceptanceKeys.follow(state);
+    area.on("plotly_relayout", () => zoomed(state));
+    window.acceptanceUse.follow(state);
     let width = area.clientWidth;
     new ResizeObserver(() => {
       if (area.clientWidth !== width) { width = area.clientWidth; resized(state); }
@@ -98,22 +122,19 @@
     figure.dataset.state = "drawn";
   };
 
-  const data = figure => load(new URL(figure.dataset.source, document.baseURI).href);
-
-  // Fills the table of a plot on demand when it is opened.
+  // The table of a plot on demand comes with its data.
   const tabulate = async details => {
     if (!details.open || details.dataset.wanted !== "table") return;
-    const figure = details.closest("figure.plot");
+    const place = details.querySelector(".plot-scroll");
     try {
-      const [plot] = await Promise.all([data(figure), library()]);
-      window.acceptanceTable.fill(figure, plot);
+      place.innerHTML = (await source(details.closest("figure.plot"))).table;
       delete details.dataset.wanted;
     } catch (error) {
-      details.querySelector(".plot-nothing").textContent = `No table: ${error.message}. The CSV has the numbers.`;
+      place.textContent = `No table: ${error.message}. The CSV has the numbers.`;
     }
   };
 
-  // Draws a plot, once; whoever asks again waits for the same. Says so where it cannot be drawn.
+  // Draws a figure, once; whoever asks again waits for the same. Says so where it cannot be drawn.
   const begun = new Map();
   const show = figure => {
     if (!figure.querySelector(".plot-area")) return Promise.resolve();
@@ -130,26 +151,25 @@
     return begun.get(figure);
   };
 
-  const repaint = () => { for (const state of states.values()) paint(state); };
-
   const start = () => {
+    const figures = document.querySelectorAll("figure.plot");
     const seen = new IntersectionObserver(entries => {
       for (const entry of entries) if (entry.isIntersecting) { seen.unobserve(entry.target); show(entry.target); }
     }, {rootMargin: "200px"});
-    for (const figure of document.querySelectorAll("figure.plot")) seen.observe(figure);
+    for (const figure of figures) seen.observe(figure);
     for (const details of document.querySelectorAll("details[data-wanted=table]")) {
       details.addEventListener("toggle", () => tabulate(details));
     }
     // What was not in view yet is drawn for paper, too: if not on this one, then on the next.
-    addEventListener("beforeprint", () => {
-      for (const figure of document.querySelectorAll("figure.plot")) if (figure.checkVisibility()) show(figure);
-    });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
-    matchMedia("print").addEventListener("change", repaint);
+    addEventListener("beforeprint", () => { for (const figure of figures) if (figure.checkVisibility()) show(figure); });
+    const repaint = () => { for (const state of states.values()) paint(state); };
+    for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", repaint);
+    // The library takes longer than all else: it is loaded while the page is read.
+    (figures.length ? call => call() : window.requestIdleCallback || setTimeout)(() => library().catch(() => {}));
   };
 
-  // For pages that make figures of their own: `watch` one that was added, or `show` it at once.
-  window.acceptancePlots = {show, load, watch: start};
+  // For pages that make figures of their own: `show` one that was added.
+  window.acceptancePlots = {show, load};
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
 })();

@@ -1,0 +1,384 @@
+"""A plot as a figure of plotly.js: traces, layout, and what of it is other on a phone.
+
+The browser's part (`static/plots.js`) draws it as it is; it only fills in the colours of the theme
+(`var(--plot-ink)`, with two hexadecimal digits behind it for how opaque), which are those of
+`plot.css`, and picks the ticks of logarithmic axes. A trace of ours is one or several of plotly's
+of one `legendgroup`. One of these has the numbers: in `text` what is said of each, behind what
+`meta` says of all, and in `customdata` its link. Text is escaped here: plotly takes some HTML.
+
+Figures are plain dicts: `plotly.graph_objects` takes 0.1 s to import, and 3.5 ms for each figure.
+"""
+
+import html
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from acceptance.core.text import bytes_text
+from acceptance.core.words import SIMULATED
+from acceptance.report import addresses
+from acceptance.report.plot_model import (
+    ORIGINS,
+    Axis,
+    Form,
+    Mark,
+    Origin,
+    Plot,
+    Sample,
+    Scale,
+    Trace,
+    as_csv,
+    as_json,
+    label_of,
+    number_text,
+    numbers,
+    script,
+    table,
+    title,
+    x_text,
+)
+
+Figure = dict[str, Any]
+
+DASHES = {
+    Origin.MEASURED: "solid",
+    Origin.PAST: "dot",
+    Origin.PUBLISHED: "dash",
+    Origin.BASELINE: "dashdot",
+    Origin.LIMIT: "longdash",
+}
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "pentagon",
+           "star", "hexagon")  # fmt: skip
+PATTERNS = ("", "/", "x", "-", ".", "\\", "|", "+")
+COLOURS = 6
+#: More points than this have no symbol each: they would hide the line, and take seconds.
+SYMBOLS_UP_TO = 400
+#: Characters of an axis title in a line: on a desk, on a phone.
+WIDE, NARROW = 44, 30
+#: Powers of two, and parts of each decade, that have a tick: the coarsest first.
+STEPS, PARTS = (10, 5, 2, 1), ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8))
+#: Marks of a line across the plot -> its colour; others have that of marks.
+COLOUR_OF_MARK = {"limit": "limit", "one": "limit", "change": "warn", "slow-night": "warn"}
+#: Columns of a matrix whose cells have a gap between them.
+GAPS = 64
+
+
+class Look(NamedTuple):
+    """How a trace is drawn: its group gives the colour, its origin the dash."""
+
+    colour: str
+    dash: str
+    symbol: str
+    pattern: str
+
+
+def colour(name: str | int, opaque: str = "") -> str:
+    """Return a colour of the theme, by its name or its number in the order of groups."""
+    return f"var(--plot-{f'colour-{name}' if isinstance(name, int) else name}){opaque}"
+
+
+INK, WARN = colour("ink"), colour("warn")
+
+
+def figure(plot: Plot) -> Figure:
+    """Return a plot as the browser draws it; `narrow` are its paths that differ on a phone."""
+    shapes, annotations, narrow = _marks(plot)
+    layout: Figure = {"shapes": shapes, "annotations": annotations}
+    forms = {trace.form for trace in plot.traces}
+    if Form.POLAR in forms:
+        layout["margin"] = {"l": 150, "r": 150, "t": 40, "b": 40}
+        narrow |= {"layout.margin.l": 102, "layout.margin.r": 102}
+        narrow["layout.polar.angularaxis.tickfont.size"] = 10
+    else:
+        for name, axis in (("xaxis", plot.x), ("yaxis", plot.y)):
+            layout[name] = _axis(axis, tozero=name == "yaxis")
+            narrow[f"layout.{name}.title.text"] = _broken(_title(axis), NARROW)
+    if Form.CELLS in forms:
+        layout["yaxis"]["autorange"] = "reversed"
+        bar = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "title.side": "top"}
+        narrow |= {f"data.0.colorbar.{key}": value for key, value in bar.items()}
+    return {
+        "id": plot.id, "title": title(plot), SIMULATED: plot.simulated, "data": _traces(plot),
+        "layout": layout, "narrow": narrow,
+        "ticks": {name: made for name in ("x", "y") if (made := _ticks(plot, name))},
+    }  # fmt: skip
+
+
+def files(plot: Plot, page: str) -> Iterator[tuple[str, str]]:
+    """Return the files of a plot, each with its address in the folder of the site."""
+    made = figure(plot) | ({"table": table(plot, page)} if plot.on_demand else {})
+    yield addresses.data(page, plot.id, "js"), script(made)
+    yield addresses.data(page, plot.id, "json"), as_json(plot)
+    yield addresses.data(page, plot.id, "csv"), as_csv(plot)
+
+
+def _traces(plot: Plot) -> list[Figure]:
+    """Return the traces of plotly; bands are behind all others."""
+    made = []
+    for at, (trace, look) in enumerate(zip(plot.traces, _looks(plot.traces), strict=True)):
+        samples = [sample for whose, sample in numbers(plot) if whose is trace]
+        told: Figure = {
+            "text": [_said(plot, trace, sample) for sample in samples],
+            "meta": escaped(f"{label_of(trace)}, {ORIGINS[trace.origin]}"),
+            "hovertemplate": "%{meta}<br>%{text}<extra></extra>",
+        }
+        if any(sample.link for sample in samples):
+            told["customdata"] = [sample.link for sample in samples]
+        if trace.form is Form.CELLS:
+            told |= {name: _by_row(trace, told[name]) for name in ("text", "customdata")
+                     if name in told}  # fmt: skip
+        # The first one has the numbers.
+        own, *others = _FORMS[trace.form](plot, trace, samples, look)
+        shared = {"name": escaped(label_of(trace)), "legendgroup": str(at),
+                  "visible": trace.shown}  # fmt: skip
+        parts = [shared | {"hoverinfo": "skip"} | part for part in others if part["x"]]
+        made += [(trace.form is not Form.BAND, part) for part in (shared | own | told, *parts)]
+    return [part for _, part in sorted(made, key=lambda entry: entry[0])]
+
+
+def _by_row(trace: Trace, values: Sequence[Any]) -> list[list[Any]]:
+    across = len(trace.x)
+    return [[*values[begin : begin + across]] for begin in range(0, len(values), across)]
+
+
+def _looks(traces: Sequence[Trace]) -> Iterator[Look]:
+    groups: dict[str, int] = {}
+    seen: dict[tuple[str, Origin], int] = {}
+    for at, trace in enumerate(traces):
+        bound = trace.origin is Origin.LIMIT and not trace.group
+        key = trace.group or f"trace {at}"
+        group = 0 if bound else groups.setdefault(key, len(groups))
+        before = seen.get((key, trace.origin), 0)
+        seen[key, trace.origin] = before + 1
+        symbol = SYMBOLS[(group + 3 * before) % len(SYMBOLS)]
+        yield Look(
+            "limit" if bound else f"colour-{group % COLOURS + 1}",
+            DASHES[trace.origin],
+            symbol if trace.origin is Origin.MEASURED else f"{symbol}-open",
+            PATTERNS[(group + 3 * before) % len(PATTERNS)],
+        )
+
+
+def escaped(text: str) -> str:
+    """Return a text that plotly shows as it is."""
+    return html.escape(text, quote=False)
+
+
+def _said(plot: Plot, trace: Trace, sample: Sample) -> str:
+    """Return what is said of a number, at the pointer and to who uses the keyboard."""
+    axis, place = plot.z or plot.y, x_text(plot.x, sample.x)
+    lines = [f"{plot.y.title} {sample.row}, {plot.x.title} {place}" if sample.row
+             else f"{plot.x.title}: {place}"]  # fmt: skip
+    if sample.y is not None:
+        unit = axis.unit if axis.unit != "B" else ""
+        lines.append(f"{axis.title}: {x_text(axis, sample.y)} {unit}".strip())
+    elif trace.form is not Form.BAND:
+        lines.append(f"{axis.title}: no number")
+    if sample.low is not None:
+        ends = f"from {number_text(sample.low)} to {number_text(sample.high)}"
+        lines.append(f"{ends} {plot.y.unit}".strip())
+    return "<br>".join(map(escaped, filter(None, (*lines, sample.note))))
+
+
+def _places(axis: Axis, values: Sequence[Any]) -> list[Any]:
+    """Return numbers as plotly has them on an axis; those that it has no place for are None."""
+    if axis.scale is Scale.DATE:
+        return [value * 1000 for value in values]
+    if axis.scale is Scale.CATEGORY:
+        return [escaped(value) for value in values]
+    if axis.scale is Scale.LOG:
+        return [value if value is not None and value > 0 else None for value in values]
+    return [*values]
+
+
+def _xy(plot: Plot, samples: Sequence[Sample]) -> Figure:
+    return {"x": _places(plot.x, [one.x for one in samples]),
+            "y": _places(plot.y, [one.y for one in samples])}  # fmt: skip
+
+
+def _line(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+    long, own = len(samples) > SYMBOLS_UP_TO, colour(look.colour)
+    made = {"type": "scatter", **_xy(plot, samples), **_drawn(look, own)}
+    if trace.form is Form.POINTS:
+        made |= {"mode": "markers"} | ({"marker": made["marker"] | {"size": 3}} if long else {})
+    elif long or trace.origin is Origin.LIMIT:
+        made["mode"] = "lines"
+    return [made]
+
+
+def _drawn(look: Look, own: str) -> Figure:
+    edge = {"width": 1.75 if look.symbol.endswith("open") else 0, "color": own}
+    return {"mode": "lines+markers", "line": {"color": own, "dash": look.dash},
+            "marker": {"color": own, "symbol": look.symbol, "line": edge}}  # fmt: skip
+
+
+def _band(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+    """Return a line in the middle, and the edges with what is between them."""
+    own, x = colour(look.colour), _places(plot.x, [one.x for one in samples])
+    middle, low, high = (
+        _places(plot.y, [getattr(one, name) for one in samples]) for name in ("y", "low", "high")
+    )
+    drawn = any(value is not None for value in middle)
+
+    def line(y: Sequence[Any], width: float) -> Figure:
+        return {"type": "scatter", "mode": "lines", "x": x, "y": y,
+                "line": {"color": own, "width": width, "dash": "dot"}}  # fmt: skip
+
+    between = {"fill": "tonexty", "fillcolor": colour(look.colour, "2e")}
+    return [
+        line(middle if drawn else low, 1.5 if drawn else 0),
+        line(low, 0.75),
+        line(high, 0.75) | between,
+    ]
+
+
+def _bar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+    opaque = "" if trace.origin is Origin.MEASURED else "73"
+    marker = {"color": colour(look.colour, opaque), "line": {"color": colour(look.colour)},
+              "pattern": {"shape": look.pattern}}  # fmt: skip
+    return [{"type": "bar", **_xy(plot, samples), "marker": marker}]
+
+
+def _polar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+    # Names around a circle have little room: they are broken at `/` and behind long words.
+    words = (escaped(str(one.x)).replace("/", "/<br>") for one in samples)
+    names = [re.sub(r"([A-Za-z]{4,})-", r"\1-<br>", word) for word in words]
+    shares = [one.y for one in samples]
+    return [{
+        "type": "scatterpolar", "theta": names + names[:1], "r": shares + shares[:1],
+        "fill": "toself", "fillcolor": colour(look.colour, "14"),
+        **_drawn(look, colour(look.colour)),
+    }]  # fmt: skip
+
+
+def _cells(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+    """Return a heat map, and crosses on the cells that have no number and a reason for it."""
+    axis, across = plot.z or plot.y, len(trace.x)
+    span = {"zmin": axis.span[0], "zmax": axis.span[1]} if axis.span else {}
+    x, y = _places(plot.x, trace.x), [escaped(name) for name in trace.rows]
+    failed = [one for one in samples if one.note and one.y is None]
+    size = max(4, min(12, 300 / max(1, across)))
+    gap = 0 if across > GAPS else 1
+    return [
+        {"type": "heatmap", "x": x, "y": y, "z": _by_row(trace, [one.y for one in samples]),
+         "reversescale": axis.falling, **span, "xgap": gap, "ygap": gap,
+         "colorbar": {"title": {"text": escaped(axis.label)}}},
+        {"type": "scatter", "mode": "markers", "x": _places(plot.x, [one.x for one in failed]),
+         "y": [escaped(one.row) for one in failed],
+         "marker": {"symbol": "x-thin", "size": size, "color": WARN,
+                    "line": {"color": WARN, "width": 2}}},
+    ]  # fmt: skip
+
+
+_FORMS = {
+    Form.LINE: _line,
+    Form.POINTS: _line,
+    Form.BAR: _bar,
+    Form.BAND: _band,
+    Form.POLAR: _polar,
+    Form.CELLS: _cells,
+}
+
+
+def _title(axis: Axis) -> str:
+    # Ticks of bytes have their unit.
+    return axis.title if axis.unit == "B" and axis.scale is Scale.LOG else axis.label
+
+
+def _broken(text: str, most: int) -> str:
+    """Break a title that is longer than its axis at the space that is nearest to its middle."""
+    spaces = [at for at, sign in enumerate(text) if sign == " "]
+    if len(text) <= most or not spaces:
+        return escaped(text)
+    middle = min(spaces, key=lambda at: abs(at - len(text) / 2))
+    return f"{escaped(text[:middle])}<br>{escaped(text[middle + 1 :])}"
+
+
+def _axis(axis: Axis, *, tozero: bool) -> Figure:
+    made: Figure = {"title": {"text": _broken(_title(axis), WIDE)}, "type": axis.scale.value}
+    if axis.scale is Scale.CATEGORY:
+        return made | {"showgrid": False, "tickangle": "auto"}
+    if axis.scale is Scale.LINEAR:
+        return made | {"rangemode": "tozero" if tozero and not axis.free else "normal"}
+    return made
+
+
+def _ticks(plot: Plot, name: str) -> Figure | None:
+    """Return where a logarithmic axis may have ticks, with their texts, the coarsest first."""
+    axis: Axis = getattr(plot, name)
+    if axis.scale is not Scale.LOG:
+        return None
+    values = [value for _, one in numbers(plot)
+              for value in ((one.x,) if name == "x" else (one.y, one.low, one.high))
+              if isinstance(value, int | float) and value > 0]  # fmt: skip
+    values += [value for mark in plot.marks if (value := getattr(mark, name)) is not None]
+    low, high = min(values, default=1), max(values, default=1)
+    first, last = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
+    if axis.unit == "B":
+        levels = [[2**power for power in range(0, 50, step)] for step in STEPS]
+    else:
+        levels = [[float(f"{part}e{power}") for power in range(first, last + 1) for part in parts]
+                  for parts in PARTS]  # fmt: skip
+    text = bytes_text if axis.unit == "B" else number_text
+    return {"low": low, "high": high,
+            "levels": [[level, [text(value) for value in level]] for level in levels]}  # fmt: skip
+
+
+def _marks(plot: Plot) -> tuple[list[Figure], list[Figure], Figure]:
+    """Return shapes, annotations, and what of them differs on a phone."""
+    shapes: list[Figure] = []
+    annotations: list[Figure] = []
+    narrow: Figure = {}
+    if plot.simulated:
+        narrow["layout.annotations.0.font.size"] = 34
+        annotations.append({"text": SIMULATED, "xref": "paper",
+                            "yref": "paper", "x": 0.5, "y": 0.5,
+                            "font": {"size": 56, "color": colour("ink", "1a")}})  # fmt: skip
+    for mark in plot.marks:
+        if mark.kind in ("culprit", "leaf"):
+            shapes += _of_cells(mark, plot.traces[0])
+            continue
+        place = mark.x if mark.y is None else mark.y
+        if place is None or not math.isfinite(place):
+            continue
+        own = colour(COLOUR_OF_MARK.get(mark.kind, "mark"))
+        along, across = ("y", "x") if mark.y is not None else ("x", "y")
+        axis: Axis = getattr(plot, along)
+        place = place * 1000 if axis.scale is Scale.DATE else place
+        shapes.append({
+            "type": "line", "layer": "below", f"{across}ref": "paper", f"{across}0": 0,
+            f"{across}1": 1, f"{along}ref": along, f"{along}0": place, f"{along}1": place,
+            "line": {"width": 1.75, "color": own,
+                     "dash": "solid" if mark.kind == "one" else "longdash"},
+        })  # fmt: skip
+        stands = (
+            {"x": 1, "xanchor": "right", "yanchor": "bottom"}
+            if along == "y"
+            else {"y": 0.99, "yanchor": "top", "textangle": -90, "xanchor": "right"}
+        )
+        annotations.append({
+            "text": escaped(mark.text), "font": {"color": own}, "bgcolor": colour("ground", "bf"),
+            f"{across}ref": "paper",
+            f"{along}ref": along, **stands,
+            along: math.log10(place) if axis.scale is Scale.LOG else place,
+        })  # fmt: skip
+    return shapes, annotations, narrow
+
+
+def _of_cells(mark: Mark, trace: Trace) -> Iterator[Figure]:
+    """Yield the frame of a culprit's row, column or cell, or the lines between two leaves."""
+    right, below = len(trace.x) - 0.5, len(trace.rows) - 0.5
+    at: Mapping[str, float | None] = {"x": mark.x, "y": mark.y}
+    if mark.kind == "leaf":
+        place = (mark.x if mark.x is not None else mark.y or 0) - 0.5
+        line = {"type": "line", "line": {"color": INK, "width": 1.5, "dash": "dot"}}
+        yield line | {"x0": place, "x1": place, "y0": -0.5, "y1": below}
+        yield line | {"x0": -0.5, "x1": right, "y0": place, "y1": place}
+        return
+    box: Figure = {"type": "rect", "line": {"color": WARN, "width": 2}}
+    for name, end in (("x", right), ("y", below)):
+        own = at[name]
+        ends = (-0.5, end) if own is None else (own - 0.5, own + 0.5)
+        box |= {f"{name}0": ends[0], f"{name}1": ends[1]}
+    yield box
