@@ -16,6 +16,8 @@ LEAF = 16
 RATE, TIME = 10_000.0, 2.0
 #: What the program measures again: of each sender and receiver so many suspects, and controls.
 WORST, CONTROLS, SUSPICIOUS = 4, 12, 1.08
+#: Of fewer pairs the upper quartile stands for their median.
+FEW = 8
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,9 @@ def chosen(values, rounds, chance):
     for value in values.values():
         for number in np.unique(rounds[rounds > 0]):
             where = rounds == number
-            worse = np.median(value[where]) / value[where]
+            of_round = np.sort(value[where])[::-1]
+            middle = of_round[(len(of_round) - 1) // (4 if len(of_round) < FEW else 2)]
+            worse = middle / value[where]
             badness[where] = np.maximum(badness[where], worse)
     rows = np.argsort(-badness, axis=1)[:, :WORST]
     worst = sorted((-badness[i, j], i, int(j)) for i in range(len(rows)) for j in rows[i])

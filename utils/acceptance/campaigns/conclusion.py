@@ -1,8 +1,7 @@
 """The verdict that counts, whoever asks: on the campaign that ended last, unless a run by hand did.
 
 That is decided by the marks of runs and the campaigns' states.
-The verdict on a campaign is that on its steps, on what a stopped step left, and on what is missing;
-before it is given, nodes that were slow are measured again with others that were not.
+The verdict on a campaign is that on its steps, on what a stopped step left, and on what is missing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,13 +16,10 @@ from acceptance.campaigns import lock
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.nodes import asked_nodes, judge_links
 from acceptance.campaigns.runner import over
-from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, Progress, State
-from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS, NODES, NODES_AGAIN, OWN
+from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, State
+from acceptance.campaigns.steps import ALL_PAIRS, LINK_SUITE, LINKS, OWN
 from acceptance.core.paths import Workspace
-from acceptance.launch import slurm_nodes
 from acceptance.ledger import Ledger, ResultsFault, Session
-from acceptance.nodes import partners
-from acceptance.references import ReferenceFault
 from acceptance.rfm import SiteFault, configuration, last_run, marks
 from acceptance.rfm.last_run import LastRun
 from acceptance.site import partition_size
@@ -34,7 +30,6 @@ from acceptance.verdict import (
     Unprovided,
     Verdict,
     VerdictFault,
-    compare,
     compare_with_baselines,
     compare_with_guidelines,
     fail_without_suite,
@@ -43,7 +38,6 @@ from acceptance.verdict import (
     judge_nodes,
     merged,
     stored,
-    tolerance_of,
 )
 
 #: The kind of campaign that ends with a protocol.
@@ -269,7 +263,7 @@ def _judge_nodes(
     except (ResultsFault, SiteFault) as err:
         given.cannot_judge("unreadable-database", str(err), str(workspace.results))
         return
-    judge_nodes(given, measured, known, tolerance_of(workspace.reference / "tolerances.yaml"))
+    judge_nodes(given, measured, known)
     judge_links(given, known, [case for session in measured for case in session.cases])
     _tell_once(given, site.system(state.asked.get("system") or None))
 
@@ -367,41 +361,3 @@ def summary(state: State, given: Verdict) -> str:
         words.append(f"First problem: {first}" + (f" (and {more} more)" if more else "") + ".")
     words.append(f"Log: {state.log}")
     return " ".join(words)
-
-
-def add_step(state: State, workspace: Workspace) -> bool:
-    """Add the step that measures suspects again, and store it; tell whether there are any.
-
-    It is that of the nodes, pinned to suspects and partners. A campaign has one at most, so that
-    one that was stopped in it goes on with it.
-    """
-    of_nodes = [step for step in state.steps if step.name == NODES and step.state == DONE]
-    if not of_nodes or any(step.name == NODES_AGAIN for step in state.steps):
-        return False
-    pinned = slurm_nodes.write_pins(_pins(state, workspace))
-    if not pinned:
-        return False
-    first = of_nodes[0]
-    # Of two values of a variable ReFrame takes the last one.
-    arguments = [*first.arguments, "-S", f"pinned={pinned}"]
-    state.steps.append(Progress(NODES_AGAIN, first.files, arguments))
-    state.save()
-    return True
-
-
-def _pins(state: State, workspace: Workspace) -> dict[str, list[str]]:
-    """Return suspects and good partners of each partition that has suspects."""
-    tolerance = tolerance_of(workspace.reference / "tolerances.yaml")
-    try:
-        comparisons = compare(sessions(state, ledger.of(workspace)), (), tolerance)
-    except (ResultsFault, ReferenceFault):  # reported when the verdict is given
-        return {}
-    pinned: dict[str, list[str]] = {}
-    for place in sorted({comparison.kind.place for comparison in comparisons}):
-        partition = place.partition(":")[2]
-        # Only Slurm can be asked for nodes by their names.
-        if partition in state.nodes:
-            suspects, good = partners([each for each in comparisons if each.kind.place == place])
-            if suspects:
-                pinned[partition] = [*suspects, *good]
-    return pinned

@@ -252,8 +252,6 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
             runner.run()
-            if conclusion.add_step(state, workspace):
-                runner.run()
             given = conclusion.conclude(
                 state,
                 workspace,

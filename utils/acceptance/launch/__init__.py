@@ -1,6 +1,6 @@
 """Where ranks shall stand, where they stood, who else was there, and how their job ended."""
 
-from acceptance.launch import placement, rounds, slurm_jobs, slurm_nodes
+from acceptance.launch import placement, slurm_jobs, slurm_nodes
 from acceptance.launch.partition_size import (
     CACHE_SCRIPT,
     NODES,

@@ -28,7 +28,7 @@ from acceptance.verdict import remeasure, stored
 from acceptance.verdict import session as gate
 from acceptance.verdict.coverage import judge_references, note_links
 from acceptance.verdict.model import Problem, Status, Verdict, merged
-from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
+from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes
 from acceptance.verdict.remeasure import Repetition
 
 #: System and partition of a counter, its node, device and name.
@@ -163,8 +163,7 @@ def examine(
         return verdict.cannot_judge("unreadable-database", str(err), str(place))
     if with_nodes:
         known = Nodes(stated=_stated(config_files, sessions))
-        tolerance = tolerance_of(workspace.reference / "tolerances.yaml")
-        judge_nodes(verdict, sessions, known, tolerance)
+        judge_nodes(verdict, sessions, known)
     if database is None or workspace.keeps(database):
         judge_references(verdict, workspace.reference, config_files, systems)
         cases = [case for session in sessions for case in session.cases]

@@ -47,7 +47,6 @@ _OF_RUNS = (
     "bytes",
     "placement",
     "counters",
-    "rounds_left_out",
     "estimate",
     "hops",
     "memory",

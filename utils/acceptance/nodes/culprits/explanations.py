@@ -16,7 +16,6 @@ no path, but a moment. So a path in one direction is found only where it was mea
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb, log
-from statistics import NormalDist
 
 import numpy as np
 
@@ -50,6 +49,7 @@ from acceptance.nodes.culprits.fit import (
     Fit,
     Floats,
     Ints,
+    beyond_chance,
     fit,
     spread,
 )
@@ -252,7 +252,7 @@ def _places(side: Bools) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class _SlowNodes:
+class SlowNodes:
     """Who sends and who receives slowly, in a fit that has learnt nothing from them.
 
     `half`: those are half of the nodes or more, and the others are what good ones can do.
@@ -264,7 +264,7 @@ class _SlowNodes:
     half: bool
 
 
-def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> _SlowNodes:
+def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> SlowNodes:
     """Find the slow nodes of a matrix of logarithmic losses."""
     count = len(logs)
     nobody = np.zeros(count, dtype=bool)
@@ -273,7 +273,7 @@ def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> _SlowNodes:
     if 2 * start.sum() >= count:
         fitted = fit(logs, classes, start, start)
         if np.median(fitted.sends[start] + fitted.receives[start]) >= 2 * SMALLEST[quantity]:
-            return _SlowNodes(start, start, fitted, True)
+            return SlowNodes(start, start, fitted, True)
         start = nobody  # their best partners differ, they do not: links are contended
     sends = receives = start if count < EMPIRICAL_FROM else nobody
     fitted = first if not start.any() else fit(logs, classes, sends, receives)
@@ -281,7 +281,7 @@ def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> _SlowNodes:
         sends, receives = _over_bounds(fitted, quantity)
         fitted = fit(logs, classes, sends, receives)
     sends, receives = _over_bounds(fitted, quantity)
-    return _SlowNodes(sends, receives, fitted, False)
+    return SlowNodes(sends, receives, fitted, False)
 
 
 def _worse_at_best(logs: Floats, fitted: Fit, quantity: str) -> Bools:
@@ -298,7 +298,7 @@ def _worse_at_best(logs: Floats, fitted: Fit, quantity: str) -> Bools:
         return np.zeros(len(both), dtype=bool)
     anchor = known[max((known.size + 3) // 4 - 1, int(known.size > 3))]
     error = QUARTILE_ERROR * fitted.noise / np.sqrt(np.maximum(number, 1))
-    bound = np.maximum(SMALLEST[quantity], _bound(len(both), fitted.freedom) * error)
+    bound = np.maximum(SMALLEST[quantity], beyond_chance(len(both), fitted.freedom) * error)
     worse: Bools = np.nan_to_num(best - anchor) > bound
     return worse
 
@@ -312,20 +312,9 @@ def _over_bounds(fitted: Fit, quantity: str) -> tuple[Bools, Bools]:
         error = MEDIAN_ERROR * fitted.noise / np.sqrt(np.maximum(number, 1))
         if len(share) >= EMPIRICAL_FROM:
             error = np.maximum(error, spread(share))
-        slow.append(
-            share > np.maximum(SMALLEST[quantity], _bound(len(share), fitted.freedom) * error)
-        )
+        wide = beyond_chance(len(share), fitted.freedom) * error
+        slow.append(share > np.maximum(SMALLEST[quantity], wide))
     return slow[0], slow[1]
-
-
-def _bound(nodes: int, freedom: float) -> float:
-    """Return the bound in standard errors for two shares of so many nodes in three quantities.
-
-    A quantile of Student's t: the first term of its expansion around the normal one (Cornish and
-    Fisher).
-    """
-    normal = -NormalDist().inv_cdf(FALSE_RATE / (6 * nodes))
-    return normal + (normal**3 + normal) / (4 * freedom)
 
 
 @dataclass(frozen=True)

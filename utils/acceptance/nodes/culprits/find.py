@@ -1,4 +1,4 @@
-"""From a matrix of pairs to the culprits behind the slow ones.
+"""From a matrix of pairs, and what is inside of the nodes, to the culprits behind the slow ones.
 
 The loss of each pair is compared with the median of its round and distance. What a node's pairs
 have in common is the node's; what is left of single pairs is their path's. A culprit is confirmed,
@@ -16,6 +16,7 @@ explains count nowhere: they would make those of chance beside them certain.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import replace
@@ -26,12 +27,14 @@ from acceptance.core.text import plural
 from acceptance.nodes.culprits.explanations import (
     Block,
     Measurement,
+    SlowNodes,
     common_uplinks,
     slow_blocks,
     slow_nodes,
     slow_paths,
     two_parts,
 )
+from acceptance.nodes.culprits.few import slow_inside, slow_of_three, two_nodes
 from acceptance.nodes.culprits.fit import (
     BOTH_FROM,
     CONFIRMED_FROM,
@@ -52,18 +55,23 @@ from acceptance.nodes.culprits.fit import (
     Ints,
     count_both_ways,
     log_loss,
+    spread,
 )
 from acceptance.nodes.culprits.model import (
     FAILED,
+    GROUP,
+    NODE,
     NOT_JUDGED,
     ONE_WAY,
     RECEIVES,
     SENDS,
+    UNSTEADY,
     UPLINK,
+    WAY,
     Culprit,
+    NodeValues,
     ratio_of_loss,
 )
-from acceptance.nodes.findings import GROUP, NODE, UNSTEADY, WAY
 
 
 def _failed_pairs(matrix: PairMatrix) -> list[Culprit]:
@@ -217,6 +225,16 @@ def not_judged(
 
 #: Quantities that suffer from the same faults: what is found in several is told of the first.
 FAMILIES = (("bandwidth", "both"), ("latency",))
+#: Numbers of nodes that are too few for a fit.
+PAIR, THREE = 2, 3
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The culprits of a matrix, what could not be judged among them, and values of each node."""
+
+    culprits: list[Culprit]
+    nodes: list[NodeValues]
 
 
 def find(
@@ -225,35 +243,80 @@ def find(
     groups: NDArray[np.integer] | None = None,
     hops: NDArray[np.integer] | None = None,
 ) -> list[Culprit]:
-    """Return the culprits behind what is slow or failed, and what could not be judged.
+    """Return the culprits that `judge` finds."""
+    return judge(matrix, groups=groups, hops=hops).culprits
+
+
+def judge(
+    matrix: PairMatrix,
+    *,
+    groups: NDArray[np.integer] | None = None,
+    hops: NDArray[np.integer] | None = None,
+) -> Judgement:
+    """Judge nodes, paths and uplinks by what was measured: what is slow or failed, and of which.
 
     `groups`: of each node a number for its leaf switch. `hops`: (N, N), links between two nodes.
     Both are optional; without them the distance of a pair is known by its round alone.
     """
     found = _failed_pairs(matrix)
+    inside, values = slow_inside(matrix)
+    found += inside
     count = len(matrix.nodes)
-    if count < FEWEST_NODES:
-        why = f"{count} nodes are too few to tell whose fault a slow pair is"
-        return [*found, Culprit(NOT_JUDGED, matrix.nodes, why=why)]
+    if count == PAIR:
+        return Judgement([*found, two_nodes(matrix)], [*_of_few(matrix), *values])
+    fewest = min(count, FEWEST_NODES)
     leaves = None if groups is None else np.asarray(groups, dtype=np.intp)
     if hops is None and leaves is not None:
         hops = np.where(leaves[:, None] == leaves, 2, 4)
+    of_nodes: list[NodeValues] = []
     for family in FAMILIES:
         present = [quantity for quantity in family if quantity in matrix.values]
         searches = [
             search
             for quantity in present
-            if (search := _Search(matrix, quantity, leaves, hops)).judged.sum() >= FEWEST_NODES
+            if (search := _Search(matrix, quantity, leaves, hops)).judged.sum() >= fewest
         ]
+        behind: list[Culprit] = []
+        if searches and count == THREE:
+            behind = _of_three(searches)
+        elif searches:
+            behind = _family(searches)
+            of_nodes += [search.node_values() for search in searches]
         judged = {each.quantity: (each.judged, each.noise) for each in searches}
-        found += not_judged(matrix, present, judged)
-        if searches:
-            found += _family(searches)
+        found += [*not_judged(matrix, present, judged), *behind]
     repeated = {pair for again in matrix.again.values() for pair in again} - matrix.controls
     if matrix.not_again and (not repeated or any(each.fails and not each.again for each in found)):
         why = f"{plural(matrix.not_again, 'suspicious pair')} not measured again: no time was left"
         found.append(Culprit(NOT_JUDGED, why=why))
+    return Judgement(found, [*(of_nodes or _of_few(matrix)), *values])
+
+
+def _of_few(matrix: PairMatrix) -> list[NodeValues]:
+    """Return the best pair of each node: with one good partner a node shows what it can do."""
+    found = []
+    for quantity, values in matrix.values.items():
+        both = np.concatenate([values, values.T], axis=1)
+        better = np.fmin if UNITS[quantity] == "us" else np.fmax
+        best = better.reduce(both, axis=1)
+        if np.isfinite(best).any():
+            known = tuple(value if value == value else None for value in best.tolist())
+            median = float(np.nanmedian(best))
+            found.append(NodeValues(quantity, UNITS[quantity], median, known))
     return found
+
+
+def _of_three(searches: list["_Search"]) -> list[Culprit]:
+    """Return what is slow among three nodes."""
+    shape = slow_of_three([search.logs for search in searches], searches[0].quantity)
+    if shape is None:
+        return []
+    for search in searches:
+        search.compare_with(~shape.slow)
+    culprit = searches[0].culprit(shape.kind, shape.nodes, shape.others, shape.slow)
+    if culprit.again is None:
+        why = "slow, and not measured again alone: with three nodes it may be noise"
+        culprit = replace(culprit, kind=NOT_JUDGED, why=why)
+    return [culprit]
 
 
 def _family(searches: list["_Search"]) -> list[Culprit]:
@@ -298,6 +361,8 @@ class _Search:
         has = np.isfinite(values)
         self.judged = np.minimum(has.sum(axis=0), has.sum(axis=1)) >= FEWEST_VALUES
         self.logs = log_loss(values, self.unit)
+        if len(values) == THREE:
+            self.compare_with(has)
         if self.judged.sum() < FEWEST_NODES:
             return
         far = None if hops is None else np.asarray(hops, dtype=np.intp)
@@ -324,6 +389,16 @@ class _Search:
         #: Of each pair against what good ones have, before anything was taken from it.
         self.loss = self.logs - self.slow.fit.level
         self.again = _Again(matrix, quantity, self.slow.fit)
+
+    def compare_with(self, good: Bools) -> None:
+        """Compare all pairs with the median of these alone."""
+        level = np.full_like(self.logs, np.nanmedian(self.logs[good]))
+        loss = self.logs - level
+        noise = spread(loss[good & np.isfinite(loss)])
+        nobody, nothing = np.zeros(len(loss), dtype=bool), np.zeros(len(loss))
+        fitted = Fit(loss, level, nothing, nothing, loss, noise, 1.0, np.full_like(loss, noise))
+        self.slow, self.loss = SlowNodes(nobody, nobody, fitted, False), loss
+        self.again = _Again(self.matrix, self.quantity, fitted)
 
     def _take(self, block: Block, loss: Floats) -> None:
         """Take from the logarithms what the pairs of a block lose."""
@@ -413,6 +488,15 @@ class _Search:
         pairs[pair] = True
         pairs[pair[::-1]] = both
         return self.culprit(WAY if both else ONE_WAY, pair[:1], pair[1:], pairs)
+
+    def node_values(self) -> NodeValues:
+        """Return what pairs of each node with good ones have, by its share in the fit."""
+        fitted, sign = self.slow.fit, 1 if self.unit == "us" else -1
+        median = float(np.exp(sign * np.nanmedian(fitted.level)))
+        shares = np.exp(sign * (fitted.sends + fitted.receives) / 2)
+        known = zip(shares.tolist(), self.judged.tolist(), strict=True)
+        values = tuple(median * share if judged else None for share, judged in known)
+        return NodeValues(self.quantity, self.unit, median, values)
 
     @property
     def noise(self) -> float:

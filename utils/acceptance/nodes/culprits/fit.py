@@ -11,6 +11,7 @@ shows; who alters it runs that bench before and after.
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,12 @@ SMALLEST = {
     "bandwidth": -math.log(0.9),
     "both": -math.log(0.9),
 }
-#: Nodes below which nobody can tell whose fault a slow pair is. [derived] a node is told from its
-#: partner by two others that are good with each other.
+#: Nodes from which shares of nodes are fitted. [derived] three leave two pairs of a node in a
+#: direction, of which a median is nothing: they have their own search.
 FEWEST_NODES = 4
+#: The same of what nodes measure inside. [chosen] one memory channel of six that is missing costs
+#: a sixth; cores of nodes of one kind exchange small messages within a third, by what they share.
+SMALLEST_INSIDE = {"us": math.log(1.5), "MB/s": -math.log(0.85)}
 #: Values that a node needs in a direction. [derived] with one, node and path are the same.
 FEWEST_VALUES = 2
 #: Nodes below which rounds are not compared with themselves: a slow node is in two pairs of each
@@ -219,6 +223,16 @@ def _centred(shares: Floats, bad: Bools) -> Floats:
     known = np.isfinite(shares) & ~bad
     middle = np.median(shares[known]) if known.any() else 0.0
     return np.nan_to_num(shares - middle)
+
+
+def beyond_chance(nodes: int, freedom: float) -> float:
+    """Return how many standard errors no share of so many nodes is off by chance.
+
+    Of two shares in three quantities; a quantile of Student's t: the first term of its expansion
+    around the normal one (Cornish and Fisher).
+    """
+    normal = -NormalDist().inv_cdf(FALSE_RATE / (6 * nodes))
+    return normal + (normal**3 + normal) / (4 * freedom)
 
 
 def count_both_ways(loss: Floats, bound: float) -> tuple[int, int]:
