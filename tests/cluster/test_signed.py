@@ -146,8 +146,8 @@ def test_a_drained_node_spoils_no_night_and_is_told_once(signed):
     _, verdict = signed.site.gate()
     # On a busy machine a node may be slower than the others.
     assert {problem["kind"] for problem in verdict["problems"]} <= {*FAILING, "case-failed"}
-    took = {case["suite"]: len(case["nodes"]) for case in verdict["cases"]}
-    assert (took["imb"], took["patterns"]) == (2, 3)
+    took = {(case["suite"], len(case["nodes"])) for case in verdict["cases"]}
+    assert {("imb", 2), ("imb", 3), ("patterns", 3)} <= took
     away = [alert for alert in alerts if alert["kind"] == "away"]
     assert [(alert["nodes"], alert["check"]) for alert in away] == [(["node2"], "node2")]
     assert "drained (bad cable [" in away[0]["text"]

@@ -162,6 +162,60 @@ def test_a_latency_that_only_distance_makes_longer_is_no_fault_and_a_slow_node_i
     assert culprit.severity == "critical"
 
 
+LATE = {"what": "node", "share": 1 / 1.15, "quantities": ("latency",)}
+
+
+@pytest.mark.parametrize("count", [12, 64, 200])
+def test_a_node_whose_latency_is_15_percent_above_all_others_is_named(count):
+    for seed in range(3):
+        matrix, truth = made(count, seed, **LATE)
+        (culprit,) = failing(matrix)
+        assert (culprit.kind, culprit.nodes) == ("node-slow", truth.nodes)
+        assert 1.1 < culprit.ratio < 1.2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_routes_are_known_a_latency_is_compared_within_the_distance(seed):
+    matrix, truth = made(64, seed, far=0.3, **LATE)
+    (culprit,) = failing(matrix, groups=np.arange(64) // LEAF)
+    assert (culprit.kind, culprit.nodes) == ("node-slow", truth.nodes)
+    # Without routes it may stand farther from the others than they from each other.
+    assert not failing(matrix)
+
+
+@pytest.mark.parametrize(("count", "leaf"), [(16, 14), (20, 16), (36, 16), (64, 14), (200, 48)])
+def test_a_node_that_stands_in_a_small_leaf_is_no_slow_one(count, leaf):
+    for seed in range(3):
+        matrix, _ = made(count, seed, far=0.5, leaf=leaf, quantities=("latency",))
+        assert not failing(matrix)
+        assert not failing(matrix, groups=np.arange(count) // leaf)
+
+
+@pytest.mark.parametrize("count", [12, 16, 64])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_quarter_of_older_nodes_is_told_as_a_kind_and_hides_no_fault(count, repeats):
+    # Of few nodes a path is known once it was measured again.
+    paths = [("newer", "path"), ("older", "path")] if repeats else []
+    for kinds, what in (("", ""), ("older", "node"), ("newer", "node"), *paths):
+        matrix, truth = made(count, count, what=what, kinds=kinds, repeats=repeats)
+        (kind, *faults) = sorted(failing(matrix), key=lambda each: each.kind != "nodes-differ")
+        assert kind.kind == "nodes-differ"
+        assert {*kind.nodes} | {*truth.nodes} == {*truth.older} | {*truth.nodes}
+        assert 0.75 < kind.ratio < 0.85
+        assert f"{len(kind.nodes)} nodes alike, slower than the others" in kind.text
+        assert [(each.kind, each.nodes, each.others) for each in faults] == (
+            [(truth.kind, truth.nodes, truth.others)] if what else []
+        )
+
+
+def test_the_value_of_an_older_node_is_what_its_pairs_have():
+    matrix, truth = made(64, 1, kinds="")
+    for each in judge(matrix).nodes:
+        shares = {name: v / each.median for name, v in zip(matrix.nodes, each.values, strict=True)}
+        assert all(0.75 < shares[name] < 0.85 for name in truth.older)
+        assert all(abs(shares[name] - 1) < 0.05 for name in {*matrix.nodes} - {*truth.older})
+
+
 def test_a_few_shifts_are_enough_to_name_a_node():
     matrix, truth = made(200, seed=1, what="node", kept=(1, 2, 5, 29, 77, 101))
     (culprit,) = failing(matrix)

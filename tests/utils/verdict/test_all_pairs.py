@@ -95,7 +95,7 @@ def test_a_node_that_is_slow_inside_is_told_as_that_and_its_alert_ends_with_that
     assert "node3 is slow inside, between its own cores" in verdict.problems[1].message
     (told,) = alerts_of(verdict)
     assert looked_at(verdict_of(stored(measured())), {"made"})(told)
-    between = structs.replace(measured(), quantities=("bandwidth", "both", "latency"))
+    between = structs.replace(measured(), values=measured().values[:3])
     assert not looked_at(verdict_of(stored(between)), {"made"})(told)
     # Two nodes have a value each, though but one between them.
     assert looked_at(verdict_of(stored(measured(names=NAMES[2:4]))), {"made"})(told)

@@ -94,9 +94,18 @@ class AllPairs(Struct, frozen=True):
 
     def judged(self, quantity: str) -> set[str]:
         """Return the nodes that were compared with each other in a quantity."""
+        if quantity in INSIDE.values():
+            return {
+                name
+                for each in self.values
+                if each.quantity == quantity
+                for name, value in zip(self.nodes, each.values, strict=True)
+                if value is not None
+            }
         left_out = [each for each in self.culprits if each.kind == NOT_JUDGED]
-        alone = any(each.nodes and not each.quantity for each in left_out)
-        if quantity not in self.quantities or (alone and quantity in UNITS):
+        if quantity not in self.quantities or any(
+            each.nodes and not each.quantity for each in left_out
+        ):
             return set()
         of = [each for each in left_out if each.quantity == quantity]
         names = {*self.nodes}.difference(*(each.nodes for each in of))

@@ -45,7 +45,15 @@ def slow_inside(matrix: PairMatrix) -> tuple[list[Culprit], list[NodeValues]]:
     """
     inside = matrix.inside
     found = [
-        Culprit(FAILED, (matrix.nodes[node],), pairs=1, of=1, why=f"inside of the node: {why}")
+        Culprit(
+            FAILED,
+            (matrix.nodes[node],),
+            (),
+            INSIDE["latency"],
+            pairs=1,
+            of=1,
+            why=f"inside of the node: {why}",
+        )
         for node, why in sorted(inside.failed.items())
     ]
     values = []

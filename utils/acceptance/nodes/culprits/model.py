@@ -160,8 +160,8 @@ class Culprit(Struct, frozen=True):
             "them",
             UPLINK: "are slow with each other and good otherwise: an uplink or a switch between "
             "them",
-            GROUP: "are slower than the others, and are half of all nodes or more: two kinds of "
-            "nodes, or a fault of many",
+            GROUP: f"are {plural(len(self.nodes), 'node')} alike, slower than the others: another "
+            "generation, or one fault of all of them",
             UNSTEADY: "was slow while all nodes were busy and good when measured again alone: "
             "contention, or a passing disturbance",
         }[self.kind]
