@@ -1,4 +1,4 @@
-"""All pairs of the nodes of a partition, and the node, path or uplink behind the slow ones."""
+"""All nodes of a partition in pairs, and inside: the node, path or uplink behind what is slow."""
 
 import shutil
 from pathlib import Path
@@ -12,6 +12,7 @@ from reframe.core.logging import getlogger
 from acceptance.core import words
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
+from acceptance.core.pairs import UNITS
 from acceptance.core.text import plural
 from acceptance.machine import Layout
 from acceptance.nodes import AllPairs as Stored
@@ -31,12 +32,13 @@ MATRIX = "all-pairs.txt"
 
 @rfm.simple_test
 class AllPairs(PlacedCheck):
-    """A process on every node of a partition: latency and bandwidth between each two of them.
+    """Two processes on every node of a partition: latency and bandwidth between all, and inside.
 
     The nodes are those that the case is pinned to, else all that Slurm has up, else as many as the
     partition says in its extras (`nodes`). In rounds all nodes are busy; what is slow in its round
     is measured once more alone. `all_pairs` has what was measured and the culprits behind it, and
-    the file `all-pairs.txt` each value. A culprit fails the case.
+    the file `all-pairs.txt` each value. A culprit fails the case. Nodes of one core, and simulated
+    ones, are not measured inside.
     """
 
     #: Rounds at most, 0: all. None: by the mode, smoke 4, nightly 16, acceptance all.
@@ -87,18 +89,20 @@ class AllPairs(PlacedCheck):
     def layout_on(self, part):
         """Return how the ranks stand, now that the partition is known, and so its nodes."""
         try:
-            self.np = self.nodes(part)
+            nodes = self.nodes(part)
         except Fault as err:
             raise SanityError(f"{self.benchmark_name}: {err}") from None
-        if self.np < 2:
-            raise SanityError(f"{self.benchmark_name}: {plural(self.np, 'node')}: there is no pair")
-        return Layout(self.np, 1, self.placement)
+        if nodes < 2:
+            raise SanityError(f"{self.benchmark_name}: {plural(nodes, 'node')}: there is no pair")
+        per_node = 2 if cores_of(part) > 1 and not extras_of(part).simulated else 1
+        self.np = nodes * per_node
+        return Layout(self.np, per_node, self.placement)
 
     def shifts(self):
         """Return the rounds that are measured, none for all."""
         mode = mode_of(self.current_partition, self.mode)
         most = all_pairs.MOST_ROUNDS[mode] if self.rounds is None else self.rounds
-        return all_pairs.shifts(self.np, most)
+        return all_pairs.shifts(self.layout.nodes, most)
 
     @run_before("run")
     def set_options(self):
@@ -107,6 +111,7 @@ class AllPairs(PlacedCheck):
         limit, shifts = self.limit or all_pairs.LIMITS[mode], self.shifts()
         self.executable_opts = [
             "all-pairs", f"--bytes {self.large}", f"--limit {limit}", f"--output {MATRIX}",
+            f"--ranks {self.layout.per_node}",
         ]  # fmt: skip
         if self.simulated:
             # No simulated rank hangs, and who polls for one that might pays in simulated time; what
@@ -121,9 +126,9 @@ class AllPairs(PlacedCheck):
         elif shifts:
             self.executable_opts.append(f"--shifts {','.join(map(str, shifts))}")
         if self.time_limit is None:
-            self.time_limit = f"{limit + 300 + self.np}s"
+            self.time_limit = f"{limit + 300 + self.layout.nodes}s"
         getlogger().info(
-            f"{self.current_partition.fullname}: all pairs of {self.np} nodes: "
+            f"{self.current_partition.fullname}: all pairs of {self.layout.nodes} nodes: "
             f"{self.rounds_text(shifts)} in at most {limit} s; the error output of the job has an "
             "estimate when it begins"
         )
@@ -138,7 +143,8 @@ class AllPairs(PlacedCheck):
         """Say which rounds are measured."""
         if self.crosses:
             return "pairs that together cross every cable"
-        return f"{len(shifts) or self.np - 1} of {self.np - 1} rounds"
+        rounds = self.layout.nodes - 1
+        return f"{len(shifts) or rounds} of {rounds} rounds"
 
     @run_before("sanity")
     def read_matrix(self):
@@ -150,7 +156,7 @@ class AllPairs(PlacedCheck):
             text = self.read_file(MATRIX)
             # ReFrame keeps files of cases that pass.
             shutil.copy(Path(self.stagedir, MATRIX), self.outputdir)
-            self.read = all_pairs.read_so_far(text, MATRIX, self.np)
+            self.read = all_pairs.read_so_far(text, MATRIX, self.layout.nodes)
         except (OSError, ValueError) as err:
             self.fault = ValueError(f"{MATRIX}: not there") if isinstance(err, OSError) else err
             return
@@ -158,16 +164,22 @@ class AllPairs(PlacedCheck):
         # The program exits with 1 for pairs that failed, too.
         self.says_all = self.fault is None
         ways = self.routes.ways(matrix.nodes)
-        self.found = culprits.find(matrix, hops=None if ways is None else ways.hops)
+        judged = culprits.judge(matrix, hops=None if ways is None else ways.hops)
         if ways is not None:
-            self.found = cables.with_cables(matrix, ways, self.found)
-        stored = Stored.of_matrix(matrix, self.read.job.rounds, self.found, ways, self.routes.why)
+            behind = cables.with_cables(matrix, ways, judged.culprits)
+            judged = culprits.Judgement(behind, judged.nodes)
+        self.found = judged.culprits
+        stored = Stored.of_matrix(matrix, self.read.job.rounds, judged, ways, self.routes.why)
         self.all_pairs = msgspec.to_builtins(stored)
         self.routes.keep(Path(self.outputdir))
 
     def expected(self):
         """Return metric -> unit."""
-        return {name: unit for name, (_, unit) in all_pairs.metrics(None, self.large).items()}
+        return {name: unit for name, (_, unit) in self.metrics_of(None).items()}
+
+    def metrics_of(self, matrix):
+        """Return metric -> (value, unit) of a matrix; of None what will be measured."""
+        return all_pairs.metrics(matrix, self.large, inside=self.layout.per_node > 1)
 
     def measure(self):
         """Return metric -> (value, unit)."""
@@ -175,7 +187,7 @@ class AllPairs(PlacedCheck):
             raise self.fault
         self.provenance["suite"] = f"patterns {self.read.job.version}"
         self.provenance["estimate"] = f"{self.read.job.estimate_s} s"
-        return all_pairs.metrics(self.read.matrix, self.large)
+        return self.metrics_of(self.read.matrix)
 
     def troubles(self):
         """Return the culprits, and why these numbers are not what they say."""
@@ -188,7 +200,7 @@ class AllPairs(PlacedCheck):
         """Return which pairs cannot be true; the medians would hide them."""
         measured, told = self.measurements, []
         for quantity, size in (("latency", all_pairs.SMALL), ("bandwidth", self.large)):
-            pair, value = all_pairs.best(self.read.matrix, quantity)
+            pair, value = all_pairs.extreme(self.read.matrix, quantity, best=True)
             name = words.sized(quantity, size)
             self.measurements = {name: (value, measured[name][1])}
             told += [
@@ -199,7 +211,17 @@ class AllPairs(PlacedCheck):
 
     def limited_like(self, name):
         """Judge the median and the worst node as the peak of a sweep."""
-        return "bandwidth_peak" if name.startswith("bandwidth") else name
+        return "bandwidth_peak" if name.startswith("bandwidth") and "inside" not in name else name
+
+    def causes(self):
+        """Name the worst pairs, too; of two nodes nobody can tell which one it is."""
+        worst = [
+            f"{pair} with {value:.5g} {UNITS[quantity]}"
+            for quantity in ("latency", "bandwidth")
+            for pair, value in [all_pairs.extreme(self.read.matrix, quantity, best=False)]
+        ]
+        which = "; which of the two nodes it is nobody can tell" if self.layout.nodes == 2 else ""
+        return [f"the worst pairs: {', '.join(worst)}{which}", *super().causes()]
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

@@ -11,8 +11,6 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 NIGHT = 86400.0
 #: 2026-01-01, 22:00 UTC.
 FIRST = 1767304800.0
@@ -42,7 +40,6 @@ class Case:
     suite: str = "osu"
     provenance: dict = field(default_factory=lambda: dict(SOFTWARE))
     findings: tuple = ()
-    pairs: tuple = ()
     result: str = "pass"
     run_index: int = 0
     fixture: bool = False
@@ -68,7 +65,6 @@ class Case:
             "judged_by": {},
             "provenance": self.provenance,
             "findings": list(self.findings),
-            **({"pairs": msgspec.to_builtins(self.pairs)} if self.pairs else {}),
         }
         return {
             "environ": self.environment,

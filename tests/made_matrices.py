@@ -16,15 +16,18 @@ LEAF = 16
 RATE, TIME = 10_000.0, 2.0
 #: What the program measures again: of each sender and receiver so many suspects, and controls.
 WORST, CONTROLS, SUSPICIOUS = 4, 12, 1.08
+#: Of fewer pairs the upper quartile stands for their median.
+FEW = 8
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What a matrix was made with: the kind of culprit, its nodes, and the far side."""
+    """What a matrix was made with: the kind of culprit, its nodes, the far side; older nodes."""
 
     kind: str = ""
     nodes: tuple = ()
     others: tuple = ()
+    older: tuple = ()
 
     @property
     def blamed(self):
@@ -98,26 +101,64 @@ def contention(count, uplinks):
     return worse
 
 
+def older(count, chance, what, broken, truth):
+    """Return logarithms by which pairs are worse of a quarter of the nodes, 20 % slower; the truth.
+
+    A fault of a node (`what`) is of one of the `older` ones, or of the others.
+    """
+    chosen = np.sort(chance.choice(count, count // 4, replace=False))
+    kind = np.isin(np.arange(count), chosen)
+    if what:
+        faulty = names(count).index(truth.nodes[0])
+        if kind[faulty] != (what == "older"):  # let them change places
+            other = chance.choice(np.flatnonzero(kind != kind[faulty]))
+            kind[[faulty, other]] = kind[[other, faulty]]
+    worse = -np.log(0.8) * (kind[:, None] | kind)
+    return worse + broken, tuple(np.array(names(count))[kind].tolist())
+
+
 def made(
-    count, seed, what="", share=0.7, spread=0.05, family="normal", uplinks=0, repeats=False, kept=()
+    count,
+    seed,
+    what="",
+    share=0.7,
+    spread=0.05,
+    family="normal",
+    uplinks=0,
+    repeats=False,
+    kept=(),
+    quantities=("bandwidth", "both"),
+    far=0.0,
+    leaf=LEAF,
+    kinds=None,
 ):
     """Return a matrix and the truth about it.
 
-    `repeats`: suspects are measured again alone, and controls. `kept`: only these shifts.
+    `repeats`: suspects are measured again alone, and controls. `kept`: only these shifts. `far`: by
+    what fraction a latency is longer between leaves of so many nodes. `kinds`: a quarter of the
+    nodes is older; a fault is of one of the `older` or of the `newer` ones.
     """
     chance = np.random.default_rng(seed)
     broken, truth = fault(what, count, chance, share) if what else (0.0, Truth())
+    if kinds is not None:
+        broken, old = older(count, chance, kinds, broken, truth)
+        truth = Truth(truth.kind, truth.nodes, truth.others, old)
+    ranks = np.arange(count) // leaf
+    away = np.log1p(far) * (ranks[:, None] != ranks)
     busy = contention(count, uplinks) if uplinks else 0.0
     rounds = shifts(count)
     if kept:
         rounds = np.where(np.isin(rounds, kept), rounds, 0)
     values, again = {}, {}
-    for quantity in ("bandwidth", "both"):
-        value = RATE * np.exp(-noise(family, spread, chance, count) - busy - broken)
+    for quantity in quantities:
+        worse = noise(family, spread, chance, count) + busy + broken
+        value = TIME * np.exp(worse + away) if quantity == "latency" else RATE * np.exp(-worse)
+        np.fill_diagonal(value, np.nan)
         values[quantity] = np.where(rounds == 0, np.nan, value)
     suspects, controls = chosen(values, rounds, chance) if repeats else ([], [])
     for quantity in values if repeats else ():
-        alone = RATE * np.exp(-noise(family, spread, chance, count) - broken)
+        worse = noise(family, spread, chance, count) + broken
+        alone = TIME * np.exp(worse + away) if quantity == "latency" else RATE * np.exp(-worse)
         again[quantity] = {pair: float(alone[pair]) for pair in (*suspects, *controls)}
     matrix = PairMatrix(names(count), values, rounds.astype(np.int32), again, frozenset(controls))
     return matrix, truth
@@ -129,7 +170,9 @@ def chosen(values, rounds, chance):
     for value in values.values():
         for number in np.unique(rounds[rounds > 0]):
             where = rounds == number
-            worse = np.median(value[where]) / value[where]
+            of_round = np.sort(value[where])[::-1]
+            middle = of_round[(len(of_round) - 1) // (4 if len(of_round) < FEW else 2)]
+            worse = middle / value[where]
             badness[where] = np.maximum(badness[where], worse)
     rows = np.argsort(-badness, axis=1)[:, :WORST]
     worst = sorted((-badness[i, j], i, int(j)) for i in range(len(rows)) for j in rows[i])

@@ -11,6 +11,10 @@ The rules of others name nodes. They are written from what is published of them:
 - SuperBench (Xiong et al., USENIX ATC 2024; its rules of diagnosis): a node is bad whose result,
   the median of its pairs here, is 5 % under the median of the nodes.
 - z-score: a node is bad whose mean is more than 3 standard deviations under that of the nodes.
+
+Where a quarter of the nodes is older, 20 % slower, all of these are to be told as one kind, which
+is the `cause`; a rule that names them one by one has `found` them, too. Of two distances between
+nodes ours knows the routes, or does not.
 """
 
 import argparse
@@ -21,10 +25,12 @@ import numpy as np
 
 from acceptance.core.text import table
 from acceptance.nodes.culprits import find
-from tests.made_matrices import made
+from tests.made_matrices import LEAF, made
 
 #: The shifts of a short night.
 SIX = (1, 2, 5, 29, 77, 101)
+#: A matrix of latencies alone.
+LATENCY = {"quantities": ("latency",)}
 #: Name of a row -> how its matrices are made.
 FAULTS = {
     "node": {"what": "node"},
@@ -42,7 +48,26 @@ FAULTS = {
     "path, 12 nodes": {"what": "path", "count": 12},
     "uplinks of a leaf": {"what": "uplinks"},
     "one uplink, static routes": {"what": "cable"},
-}
+    **{
+        f"late by {share:.0%}, {count} nodes{told}": {
+            "what": "node", "count": count, "share": 1 / (1 + share), **LATENCY, **more
+        }
+        for count in (12, 64, 200)
+        for told, more in {
+            "": {}, ", far": {"far": 0.3}, ", far, routes": {"far": 0.3, "routes": True},
+        }.items()
+        for share in (0.15, 0.43)
+    },
+    **{
+        f"1/4 older, {count} nodes{told}": {"count": count, **more}
+        for count in (12, 64)
+        for told, more in {
+            "": {"kinds": ""},
+            ", an older slow": {"kinds": "older", "what": "node"},
+            ", another slow": {"kinds": "newer", "what": "node"},
+        }.items()
+    },
+}  # fmt: skip
 HEALTHY = {
     "1 % noise": {"spread": 0.01},
     "5 % noise": {},
@@ -57,11 +82,23 @@ HEALTHY = {
     "6 shifts, again": {"kept": SIX, "repeats": True},
     "6 shifts, Student t, again": {"kept": SIX, "repeats": True, "family": "student"},
 }
+#: The same of latencies.
+HEALTHY_LATENCY = {
+    "5 % noise": {},
+    "10 % noise": {"spread": 0.1},
+    "Student t, 3": {"family": "student"},
+    "bursts": {"family": "bursts"},
+    "stragglers": {"family": "stragglers"},
+    "leaves of 16, 30 % farther": {"far": 0.3},
+    "leaves of 14, 50 % farther": {"far": 0.5, "leaf": 14},
+    "6 shifts, leaves of 14": {"far": 0.5, "leaf": 14, "kept": SIX},
+}
 
 
-def ours(matrix):
+def ours(matrix, routes=False):
     """Return the nodes named, and (kind, nodes, others) of each culprit."""
-    found = [each for each in find(matrix) if each.fails]
+    groups = np.arange(len(matrix.nodes)) // LEAF if routes else None
+    found = [each for each in find(matrix, groups=groups) if each.fails]
     blamed = {name for each in found for name in (*each.nodes, *each.others)}
     return blamed, {(each.kind, each.nodes, each.others) for each in found}
 
@@ -74,7 +111,8 @@ def named(matrix, bad):
 
 def pairs_of_nodes(matrix):
     """Return the values of each node, what it sends and what it receives in one row."""
-    rates = matrix.values["bandwidth"]
+    values = matrix.values
+    rates = values["bandwidth"] if "bandwidth" in values else 1 / values["latency"]
     return np.concatenate([rates, rates.T], axis=1)
 
 
@@ -98,7 +136,18 @@ RULES = {"ClusterKit": clusterkit, "SuperBench": superbench, "z over 3": z_score
 
 
 def is_cause(found, truth):
-    """Tell whether just the culprit was named; of an uplink most of the nodes that share it."""
+    """Tell whether just the culprit was named; of an uplink most of the nodes that share it.
+
+    Where nodes are older these together are named as well, and nobody else.
+    """
+    of_kind = {each for each in found if each[0] == "nodes-differ"}
+    if truth.older:
+        told = {name for _, nodes, _ in of_kind for name in nodes} | {*truth.nodes}
+        if len(of_kind) != 1 or told != {*truth.older, *truth.nodes}:
+            return False
+        found = found - of_kind
+        if not truth.nodes:
+            return not found
     if len(found) != 1:
         return False
     kind, nodes, others = next(iter(found))
@@ -110,20 +159,23 @@ def is_cause(found, truth):
 
 
 def is_found(blamed, truth):
-    return bool(truth.nodes) and truth.blamed <= blamed
+    return bool(truth.blamed or truth.older) and {*truth.blamed, *truth.older} <= blamed
 
 
 def rates(runs, row, **made_of):
     """Return a row: of each rule in how many of 100 runs it found, was wrong, had the cause."""
     settings = {"count": 200, **made_of}
+    routes = settings.pop("routes", False)
     counts = {}
     for seed in range(runs):
         for repeats in (False, True):
             matrix, truth = made(seed=seed, repeats=repeats, **settings)
             rules = {"ours, again": ours} if repeats else {"ours": ours, **RULES}
             for name, rule in rules.items():
-                blamed, found = rule(matrix)
-                wrong = blamed - truth.blamed if truth.kind != "uplink-slow" else set()
+                blamed, found = rule(matrix, routes) if rule is ours else rule(matrix)
+                wrong = (
+                    blamed - truth.blamed - {*truth.older} if truth.kind != "uplink-slow" else set()
+                )
                 if truth.kind == "uplink-slow":
                     # The far side of an uplink is at fault as little as its nodes.
                     wrong = {n for kind, nodes, _ in found if kind != truth.kind for n in nodes}
@@ -176,6 +228,11 @@ def main():
     columns = ("healthy: named", *(f"{n} nodes" for n in (4, 16, 64, 200)), *RULES)
     rows = [false_rates(options.healthy, name, **of) for name, of in HEALTHY.items()]
     print(f"\n{table(columns, rows)}\n")
+    columns = ("healthy latency: named", *columns[1:])
+    rows = [
+        false_rates(options.healthy, name, **LATENCY, **of) for name, of in HEALTHY_LATENCY.items()
+    ]
+    print(f"{table(columns, rows)}\n")
     columns = ("nodes", "seconds", "MB", "times its matrices")
     print(table(columns, [cost(count) for count in (64, 256, 1024)]))
 

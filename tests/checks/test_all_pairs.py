@@ -2,13 +2,14 @@
 
 import pytest
 
+from acceptance.core.pairs import ALL_UNITS
 from acceptance.suites import all_pairs, check_of
-from tests import made_matrices, netns
+from tests import made_matrices, netns, patterns_program
 from tests import stored as results
 from tests.needs import skip_for
+from tests.netns import DEVICE
 
 FOUR = ("node1", "node2", "node3", "node4")
-ROUNDS = (1, 2, 3)
 #: Prints nothing; the first rank leaves the file, and ends with the status.
 PROGRAM = """\
 #!/bin/sh
@@ -18,10 +19,17 @@ exit {status}
 """
 
 
-def text(slow="", names=FOUR, lost=False):
-    """Return what the program writes of four nodes; with a slow one, or a pair that failed."""
-    records = []
-    for shift in ROUNDS:
+def text(slow="", names=FOUR, lost=False, inside=None):
+    """Return what the program writes of nodes; with a slow one, or a pair that failed.
+
+    `inside`: they were measured inside, too, and this one is slow there.
+    """
+    records, rounds = [], range(1, len(names))
+    if inside is not None:
+        rates = [50.0 if name == inside else 100.0 for name in names]
+        values = {"latency_us": [0.4] * len(names), "bandwidth_MBps": rates, "both_MBps": rates}
+        records.append({"type": "inside", **values})
+    for shift in rounds:
         failed, row = lost and shift == 1, {"type": "round", "number": shift}
         if failed:
             why = "latency: node2 did not answer within 5 s"
@@ -33,7 +41,7 @@ def text(slow="", names=FOUR, lost=False):
                 value = 30.0 if field == "latency_us" else 50.0 if is_slow else 100.0
                 values.append(None if failed and rank == 0 else round(value + rank / 10, 1))
         records.append(row)
-    return made_matrices.written(names, records, len(ROUNDS))
+    return made_matrices.written(names, records, len(rounds))
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +51,19 @@ def four_nodes(tmp_path_factory):
         yield pair
 
 
-def measure(site, four_nodes, made, *options, status=0):
+def measure(site, four_nodes, made, *options, status=0, cores=1, **facts):
     """Run the case on what was made; return it, and the gate's verdict."""
     folder = site.folder / "program"
     folder.mkdir()
     (folder / "made.txt").write_text(made)
     (folder / "patterns").write_text(PROGRAM.format(folder=folder, status=status))
     (folder / "patterns").chmod(0o755)
-    environment = four_nodes.environment("openmpi")
+    environment = four_nodes.environment("openmpi", cores=cores)
     environment["features"].append("patterns")
     environment["extras"]["suites"] = {"patterns": str(folder)}
     # This program sends nothing, so that no device can have carried it.
-    four_nodes.join(site, environment, fabric={"technology": "ethernet"})
+    fabric = {"technology": "ethernet", **facts}
+    four_nodes.join(site, environment, cores=cores, fabric=fabric)
     run = site.reframe("-c", "checks/all_pairs.py", "-r", *options)
     _, verdict = site.gate()
     assert verdict["selected"] == 1, run.output
@@ -70,7 +79,7 @@ def test_a_slow_node_fails_the_case_and_is_named_everywhere(site, four_nodes):
     assert verdict["cases"][0]["culprits"]
     assert verdict["problems"][1]["about"] == ["pair:default", "all-pairs", "node3"]
     by_name = {metric.name: metric.value for metric in case.metrics}
-    assert {*by_name} == {*all_pairs.metrics()}
+    assert {*by_name} == {*all_pairs.metrics(inside=False)}
     assert (by_name["pairs"], by_name["rounds"]) == (12, 3)
     assert by_name["bandwidth_node_min_4194304"] < 60 < by_name["bandwidth_4194304"]
     assert case.keys["np"] == case.keys["nodes"] == "4"
@@ -82,6 +91,51 @@ def test_a_slow_node_fails_the_case_and_is_named_everywhere(site, four_nodes):
     junit = site.acceptance("gate", "--format", "junit").output
     assert "no node is worse than the others" in junit
     assert 'type="node-slow"' in junit
+
+
+def test_a_node_that_is_slow_inside_alone_is_told_as_that(site, four_nodes):
+    case, verdict = measure(site, four_nodes, text(inside="node3"), cores=2)
+    kinds = [problem["kind"] for problem in verdict["problems"]]
+    assert (case.result, kinds) == ("fail", ["case-failed", "node-slow-inside"])
+    assert "node3 is slow inside, between its own cores" in case.fail_reason
+    by_name = {metric.name: metric.value for metric in case.metrics}
+    assert {*by_name} == {*all_pairs.metrics()}
+    assert by_name["bandwidth_inside_4194304"] == 2 * by_name["bandwidth_inside_min_4194304"] == 100
+    assert (case.keys["np"], case.keys["nodes"]) == ("8", "4")
+    assert case.all_pairs["values"][-1]["quantity"] == "latency inside"
+    assert "all pairs of 4 nodes measured, and inside of each, in 3 rounds" in " ".join(
+        site.acceptance("gate").output.split()
+    )
+
+
+def test_of_two_nodes_the_limit_of_the_fabric_judges_the_pair_and_nobody_tells_which(
+    site, two_nodes
+):
+    names = ("node1", "node2")
+    case, verdict = measure(site, two_nodes, text(names=names), rate="10", device=DEVICE)
+    (problem, *others) = verdict["problems"]
+    assert (case.result, others) == ("fail", [])
+    assert "bandwidth_node_min_4194304" in problem["message"]
+    assert "the worst pairs: node" in problem["message"]
+    assert "which of the two nodes it is nobody can tell" in problem["message"]
+    (entry,) = verdict["nodes"].values()
+    assert [each["kind"] for each in entry["findings"]] == ["not-judged"]
+
+
+def test_two_real_nodes_are_measured_with_each_other_and_inside(site, two_nodes, tmp_path_factory):
+    folder = patterns_program.build("openmpi", tmp_path_factory.mktemp("built")).parent
+    environment = two_nodes.environment("openmpi", cores=2)
+    environment["features"].append("patterns")
+    environment["extras"]["suites"] = {"patterns": str(folder)}
+    two_nodes.join(site, environment, cores=2)
+    run = site.reframe("-c", "checks/all_pairs.py", "-r")
+    (case,) = results.session(site.database).cases
+    # A busy machine may let a node look slow inside.
+    assert {each.kind for each in case.findings if each.fails} <= {"nodes-differ"}, run.output
+    assert {metric.name for metric in case.metrics} == {*all_pairs.metrics()}
+    assert [*case.all_pairs["nodes"]] == ["node1", "node2"]
+    assert {*case.all_pairs["quantities"]} == {*ALL_UNITS}
+    assert "over the fabric of each node" in case.provenance["bytes"]
 
 
 def test_pairs_that_failed_are_named_although_the_program_fails(site, four_nodes):

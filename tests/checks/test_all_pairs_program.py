@@ -8,7 +8,7 @@ from math import gcd
 import numpy as np
 import pytest
 
-from acceptance.core.pairs import UNITS
+from acceptance.core.pairs import INSIDE, UNITS
 from acceptance.nodes import culprits
 from acceptance.suites import all_pairs
 from tests import netns
@@ -33,14 +33,14 @@ def program(folder):
 
 @pytest.fixture
 def measure(folder, program, tmp_path):
-    def measure(ranks, *options, mpi="openmpi", **variables):
+    def measure(ranks, *options, mpi="openmpi", nodes=None, **variables):
         path = tmp_path / "values.txt"
         made = program if mpi == "openmpi" else build(mpi, folder / mpi)
         options = ("all-pairs", *SHORT, "--output", str(path), *options)
         variables["ASAN_OPTIONS"] = "detect_leaks=0"  # requests that are given up stay
         done = run(mpi, made, ranks, *options, **variables)
         assert path.exists(), done.stderr
-        return done, all_pairs.read(path.read_text(), ranks=ranks)
+        return done, all_pairs.read(path.read_text(), ranks=nodes or ranks)
 
     return measure
 
@@ -102,6 +102,40 @@ def test_two_ranks_measure_each_other(measure, mpi):
     for quantity in UNITS:
         np.testing.assert_array_equal(np.isfinite(matrix.values[quantity]), ~np.eye(2, dtype=bool))
     assert {*matrix.again} in ({*UNITS}, set())
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_with_two_ranks_on_each_node_the_inside_is_measured_too(measure, mpi):
+    done, measured = measure(4, "--ranks", "2", mpi=mpi, nodes=2)
+    assert done.returncode == 0, done.stderr
+    matrix = measured.matrix
+    assert matrix.nodes == (HOST, f"{HOST}#1")
+    assert {*matrix.inside.values} == {*INSIDE.values()}
+    assert all(np.isfinite(values).all() for values in matrix.inside.values.values())
+    assert matrix.measured.sum() == 2
+
+
+@pytest.mark.parametrize(("hangs", "why"), [
+    ("3:1", f"first message: {HOST}#1's second rank did not answer within 1 s"),
+    ("3:-1", f"{HOST}#1's second rank was left out: it did not report within 4 s"),
+])  # fmt: skip
+def test_a_second_rank_that_hangs_fails_the_inside_of_its_node_and_nothing_else(
+    measure, hangs, why
+):
+    options = ("--ranks", "2", "--timeout", "1", "--limit", "9")
+    done, measured = measure(4, *options, nodes=2, PATTERNS_TEST_HANG=hangs)
+    assert done.returncode not in (0, 2)
+    matrix = measured.matrix
+    assert matrix.inside.failed == {1: why}
+    assert matrix.failed == {}
+    assert np.isfinite(matrix.inside.values[INSIDE["latency"]]).tolist() == [True, False]
+    assert np.isfinite(matrix.values["both"]).sum() == 2
+
+
+def test_ranks_that_are_not_two_on_each_node_are_refused(program):
+    done = run("openmpi", program, 3, "all-pairs", *SHORT, "--ranks", "2")
+    assert done.returncode == 1
+    assert "3 ranks are not two on each node" in done.stderr
 
 
 def test_a_pair_that_hangs_is_named_and_the_others_are_measured(measure):
@@ -180,7 +214,7 @@ def test_rounds_that_cannot_be_are_refused(program, tmp_path, text, fault):
 def test_shifts_beyond_the_ranks_are_refused(program):
     done = run("openmpi", program, 2, "all-pairs", *SHORT, "--shifts", "1,2")
     assert done.returncode == 1
-    assert "a shift by 2 requires more than 2 ranks" in done.stderr
+    assert "a shift by 2 requires more than 2 nodes" in done.stderr
 
 
 def test_the_node_behind_a_shaped_link_is_found(folder, tmp_path):

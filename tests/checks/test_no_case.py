@@ -48,7 +48,7 @@ def test_cores_are_found_and_what_has_no_case_where_is_one_line(mysite):
         where |= dict.fromkeys(partitions.split(", "), names.split(", "))
     assert {*where} == {"mysite:login", "mysite:grid", "mysite:bare"}
     assert all("npb.py" in names for names in where.values())
-    assert {"imb.py", "nodes.py"} <= {*where["mysite:grid"]} & {*where["mysite:bare"]}
+    assert {"imb.py", "all_pairs.py"} <= {*where["mysite:grid"]} & {*where["mysite:bare"]}
     assert "imb.py" not in where["mysite:login"]
     # Several check files take this suite.
     promise = "mysite:login: the environment gnu names imb in its `features`, but not in its"

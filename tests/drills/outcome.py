@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import msgspec
+
 from acceptance.core import words
 from acceptance.core.text import one_line
 from acceptance.core.words import direction
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case
-from acceptance.nodes import FAILING, PairFinding, finding_of
+from acceptance.nodes import FAILING, PairFinding
 from acceptance.nodes.culprits.model import CABLE, NOT_JUDGED
 from acceptance.references import source_of
 from acceptance.simulation import Injected
@@ -170,13 +172,17 @@ def _seen(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[t
                 yield source_of(metric.judged_by) or "reference", case.name
         if not case.passed and not case.metrics and not kinds:
             yield "not measured", case.name
-    for finding in map(finding_of, verdict.nodes.get(partition, {}).get("findings", [])):
+    for finding in _culprits(partition, verdict):
         if finding.kind in FAILING:
-            what = "culprit" if isinstance(finding, PairFinding) else "nodes compared"
-            yield what, ", ".join(finding.nodes)
+            yield "culprit", ", ".join(finding.nodes)
     for alert in verdict.alerts:
         if alert.of_history and f"{alert.system}:{alert.partition}" == partition:
             yield "history", alert.subject
+
+
+def _culprits(partition: str, verdict: Verdict) -> list[PairFinding]:
+    found = verdict.nodes.get(partition, {}).get("findings", [])
+    return msgspec.convert(found, list[PairFinding])
 
 
 def _named(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[Named]:
@@ -190,10 +196,10 @@ def _named(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[
         for each in case.findings:
             if each.kind == "misplaced":
                 yield Named(each.kind, (), each.text)
-    for finding in map(finding_of, verdict.nodes.get(partition, {}).get("findings", [])):
+    for finding in _culprits(partition, verdict):
         if finding.kind in FAILING:
             ends = finding.nodes
-            if isinstance(finding, PairFinding) and finding.kind != CABLE:
+            if finding.kind != CABLE:
                 # Of an uplink the first ones share it; the others are who they are slow with.
                 ends = finding.culprit.nodes or finding.culprit.others
             yield Named(finding.kind, ends, str(finding))

@@ -4,7 +4,6 @@ A function of `SUITES` takes a whole output and returns how a check that had ask
 run reads one: `read(text)` -> {metric: (value, unit)}. Both raise ParseError for what is refused.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -19,8 +18,6 @@ Reader = Callable[[str], Values]
 
 def imb_reader(text: str) -> Reader:
     """Ask for the one benchmark of an output of IMB-MPI1, and for its processes."""
-    if "        Group " in text:
-        return pairs_reader(text)
     (whole, *others) = imb.parse(text).tables
     if others or ", MPI-1 part" not in text:
         raise ParseError("recorded", "no check runs several benchmarks at once, or another program")
@@ -36,25 +33,6 @@ def imb_reader(text: str) -> Reader:
             for column in columns
             for row in table.rows
             if imb.counts_size(name, column, row.size)
-        }
-
-    return read
-
-
-def pairs_reader(text: str) -> Reader:
-    """Ask for all pairs of the ranks at once, as `checks/nodes.py` does."""
-    groups = re.search(r"(\d+) groups of 2", text)
-    ranks = 2 * int(groups[1]) if groups else 2
-    ranks += "additional process" in text
-    sizes = sorted({int(size) for size in re.findall(r"^ {12}0 +(\d+) ", text, re.MULTILINE)})
-
-    def read(text: str) -> Values:
-        tables = imb.parse_pairs(text, ranks, sizes).tables
-        return {
-            f"{number}.{column}_{row.size}": (row.values[column], unit)
-            for number, table in enumerate(tables)
-            for row in table.rows
-            for column, unit in (("t", "us"), ("mbytes", "MB/s"))
         }
 
     return read

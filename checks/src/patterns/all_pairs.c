@@ -1,4 +1,4 @@
-/* Latency and bandwidth between all pairs of nodes, one rank a node.
+/* Latency and bandwidth between all pairs of nodes, one rank a node, and inside of each with two.
  *
  * Rounds are shifts: in round k rank i sends to i+k and receives from i-k, so that all nodes are
  * busy and no two ways meet in a fat tree with static routes. The rounds come in an order of
@@ -26,13 +26,17 @@
 #include <string.h>
 
 struct all_pairs_options all_pairs_options = {
-    .bytes = 4 << 20, .timeout = 10, .limit = 600, .output = "all-pairs.txt"};
+    .bytes = 4 << 20, .timeout = 10, .limit = 600, .ranks = 1, .output = "all-pairs.txt"};
+int nodes;
+MPI_Comm all;
 
 static const struct setting options[] = {
     {"bytes", BYTES, &all_pairs_options.bytes, 1, 1 << 30, "of a message of the rates (4m)"},
     {"timeout", NUMBER, &all_pairs_options.timeout, 0, 1e6,
         "seconds that a pair has for what takes milliseconds (10; 0: for ever)"},
     {"limit", NUMBER, &all_pairs_options.limit, 1e-3, 1e7, "seconds for all (600)"},
+    {"ranks", COUNT, &all_pairs_options.ranks, 1, 2,
+        "on each node, one after the other (1); of 2 the inside of each node is measured, too"},
     {"shifts", LIST, &all_pairs_options.shifts, 1, 1e6, "only these rounds, like 1,2,5"},
     {"rounds", TEXT, &all_pairs_options.rounds, 0, 0,
         "file of rounds: lines `nodeA nodeB` (A sends to B), an empty line between two rounds"},
@@ -48,27 +52,45 @@ static const char *check(void)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+/* Let ranks that stand for a node come first, and after them the second ones in the same order. */
+static void order_ranks(void)
+{
+    if (world.ranks % all_pairs_options.ranks)
+        die("--ranks 2: %d ranks are not two on each node", world.ranks);
+    nodes = world.ranks / (int)all_pairs_options.ranks;
+    int second = world.rank % (int)all_pairs_options.ranks;
+    int place = second * nodes + world.rank / (int)all_pairs_options.ranks;
+    CHECKED(MPI_Comm_split(MPI_COMM_WORLD, 0, place, &all));
+    world.rank = place;
+}
+
 /* Name the nodes by rank: the first rank of a host has its name, the next ones host#1, host#2. */
 static const char **names_of_ranks(void)
 {
-    enum { ROOM = MPI_MAX_PROCESSOR_NAME + 16 };
+    enum { ROOM = MPI_MAX_PROCESSOR_NAME + 32 };
     size_t ranks = (size_t)world.ranks;
-    char *all = world.rank ? NULL : allocate(ranks, ROOM), mine[ROOM] = "";
+    char *each = world.rank ? NULL : allocate(ranks, ROOM), mine[ROOM] = "";
     for (size_t i = 0; i < sizeof world.node && world.node[i]; i++)
         mine[i] = strchr(" \t\n#", world.node[i]) ? '_' : world.node[i];
-    CHECKED(MPI_Gather(mine, ROOM, MPI_CHAR, all, ROOM, MPI_CHAR, 0, MPI_COMM_WORLD));
+    CHECKED(MPI_Gather(mine, ROOM, MPI_CHAR, each, ROOM, MPI_CHAR, 0, all));
     if (world.rank)
         return NULL;
     const char **names = allocate(ranks, sizeof *names);
     for (size_t i = 0; i < ranks; i++)
-        names[i] = all + i * ROOM;
+        names[i] = each + i * ROOM;
+    for (int i = nodes; i < world.ranks; i++)
+        if (strcmp(names[i], names[i - nodes]))
+            die("--ranks 2: two ranks that follow each other stand on %s and %s",
+                names[i - nodes], names[i]);
     int *sorted = sorted_ranks(names), number = 0;
-    for (int i = world.ranks - 1; i > 0; i--) {
+    for (int i = nodes - 1; i > 0; i--) {
         for (number = 0; number < i && !strcmp(names[sorted[i - number - 1]], names[sorted[i]]);)
             number++;
         if (number)
-            snprintf(strchr(all + sorted[i] * (int)ROOM, '\0'), 16, "#%d", number);
+            snprintf(strchr(each + sorted[i] * (int)ROOM, '\0'), 16, "#%d", number);
     }
+    for (int i = nodes; i < world.ranks; i++)
+        snprintf(each + i * (int)ROOM, ROOM, "%.*s's second rank", ROOM - 16, names[i - nodes]);
     free(sorted);
     return names;
 }
@@ -85,7 +107,7 @@ struct rounds {
 static void rounds_begin(struct rounds *r, const char **names)
 {
     *r = (struct rounds){
-        .to = allocate((size_t)world.ranks, sizeof *r->to), .count = world.ranks - 1};
+        .to = allocate((size_t)nodes, sizeof *r->to), .count = nodes - 1};
     if (all_pairs_options.shifts.count)
         r->count = all_pairs_options.shifts.count;
     if (all_pairs_options.rounds) {
@@ -102,10 +124,10 @@ static bool rounds_next(struct rounds *r)
     int k = r->next++;
     r->number = all_pairs_options.rounds ? k + 1
         : shifts->count                  ? (int)shifts->values[k]
-                                         : shift_of(k, world.ranks);
+                                         : shift_of(k, nodes);
     if (all_pairs_options.rounds)
         return chosen_next(&r->chosen, r->to);
-    shift_receivers(r->to, world.ranks, r->number);
+    shift_receivers(r->to, nodes, r->number);
     return true;
 }
 
@@ -151,6 +173,8 @@ static void lead(const char **names)
     longest = leader_calibrate(&leader, rounds.to);
     double estimate = estimate_of(begin, longest, rounds.count);
     file_open(&leader, rounds.count, estimate);
+    if (nodes < world.ranks)
+        again_inside(&again, &leader);
     int left = rounds.count;
     /* The first one whatever the time: then there is something. */
     while (more && (left == rounds.count || MPI_Wtime() + longest < last)) {
@@ -171,10 +195,13 @@ static void lead(const char **names)
 static void run(void)
 {
     const struct numbers *shifts = &all_pairs_options.shifts;
+    order_ranks();
     const char **names = names_of_ranks();
-    if (shifts->count && shifts->values[shifts->count - 1] >= world.ranks)
-        die("--shifts: a shift by %ld requires more than %d ranks",
-            shifts->values[shifts->count - 1], world.ranks);
+    if (nodes < 2)
+        die("--ranks 2: one node: there is no pair");
+    if (shifts->count && shifts->values[shifts->count - 1] >= nodes)
+        die("--shifts: a shift by %ld requires more than %d nodes",
+            shifts->values[shifts->count - 1], nodes);
     round_begin();
     if (world.rank)
         follow();
@@ -183,6 +210,6 @@ static void run(void)
 }
 
 const struct pattern all_pairs = {.name = "all-pairs",
-    .help = "latency and bandwidth between all pairs of nodes (one rank a node)",
+    .help = "latency and bandwidth between all pairs of nodes (one rank a node), and inside (two)",
     .options = options, .count = sizeof options / sizeof *options, .least_ranks = 2,
     .check = check, .run = run, .schedule = all_pairs_schedule};

@@ -1,6 +1,9 @@
 /* All pairs: what its files share. Rank 0 leads: it says who sends to whom (an order), all ranks
  * measure, and each reports to rank 0, which writes. Memory is O(ranks) on each of them.
  *
+ * The ranks 0 to nodes-1 stand for the nodes. With --ranks 2 rank nodes+i is the second one of node
+ * i: it sleeps but for what is measured inside of the nodes, which is a round of i -> i.
+ *
  * Ranks wait in loops of MPI_Test that end at a time-out, and meet in a barrier of our own: MPI's
  * would wait for ever for a rank that hangs. */
 #ifndef ALL_PAIRS_H
@@ -12,8 +15,10 @@
 #include <stdio.h>
 
 enum quantity { LATENCY, BANDWIDTH, BOTH, QUANTITIES };
-/* Beside NOBODY, in the place of a receiver: this rank has been left out. */
+/* Beside NOBODY, in the place of a receiver: this rank has been left out, or has no part in it. */
 enum { GONE = -2 };
+extern int nodes;
+extern MPI_Comm all; /* of all ranks, in this order */
 /* A loop is timed so many times, and the median counts: one interruption leaves it alone. */
 enum { LOOPS = 3 };
 
@@ -21,6 +26,7 @@ struct all_pairs_options {
     long bytes;             /* of a message whose rate is measured */
     double timeout;         /* s that a rank waits for another one; 0: for ever, and never looks */
     double limit;           /* s for all */
+    long ranks;             /* on each node */
     struct numbers shifts;  /* count 0: all */
     const char *output, *rounds;
 };
@@ -154,6 +160,8 @@ void leader_begin(struct leader *leader, const char **names);
 void leader_measure(struct leader *leader, const int *to);
 /* Find the repetitions with which the shortest loop is long enough; return seconds of a round. */
 double leader_calibrate(struct leader *leader, const int *to);
+/* Measure inside of the nodes with to[i] == i, with repetitions of its own. */
+void leader_measure_inside(struct leader *leader, const int *to);
 /* Tell all ranks to end with this status, and end this one unless it is 0. */
 void leader_end(struct leader *leader, int status);
 void follow(void);
@@ -173,11 +181,14 @@ struct again {
     struct suspect controls[CONTROLS];
     long unsuspected;
     uint64_t random;
+    int *inside; /* the nodes that are slow inside send to themselves; NULL: that is not measured */
 };
 
 void again_begin(struct again *again);
 /* Look for suspects among the values of a round. */
 void again_note(struct again *again, const struct leader *leader, const int *to);
+/* Measure inside of all nodes, and note which are slow there. */
+void again_inside(struct again *again, struct leader *leader);
 /* Measure alone until `end` (a time of MPI_Wtime); return the number of suspects that were not. */
 long again_measure(struct again *again, struct leader *leader, double end);
 
@@ -185,6 +196,7 @@ long again_measure(struct again *again, struct leader *leader, double end);
 
 void file_open(const struct leader *leader, int rounds, double estimate);
 void file_round(const struct leader *leader, const int *to, int number);
+void file_inside(const struct leader *leader, const int *to);
 void file_again(const struct leader *leader, int sender, int receiver, bool control);
 void file_end(int not_measured, long not_again);
 

@@ -17,7 +17,7 @@ enum { FEW = 8 };
 void again_begin(struct again *again)
 {
     *again = (struct again){
-        .worst = allocate((size_t)world.ranks * WORST, sizeof *again->worst),
+        .worst = allocate((size_t)nodes * WORST, sizeof *again->worst),
         .random = (uint64_t)common.seed};
 }
 
@@ -37,7 +37,7 @@ static double goodness(const struct leader *l, enum quantity quantity, int rank)
 static double center(const struct leader *l, enum quantity quantity, double *sorted)
 {
     int count = 0;
-    for (int rank = 0; rank < world.ranks; rank++)
+    for (int rank = 0; rank < nodes; rank++)
         if (goodness(l, quantity, rank) > 0)
             sorted[count++] = goodness(l, quantity, rank);
     if (!count)
@@ -66,27 +66,67 @@ static void maybe_control(struct again *again, int sender, int receiver)
         again->controls[place] = (struct suspect){sender, receiver, 1};
 }
 
-void again_note(struct again *again, const struct leader *l, const int *to)
+/* How many times worse than its round the value of a rank is; 0: it is not. */
+static double badness_of(const struct leader *l, const double *centers, int rank)
 {
-    double *sorted = allocate((size_t)world.ranks, sizeof *sorted), centers[QUANTITIES];
+    double badness = 0;
+    for (enum quantity q = LATENCY; q < QUANTITIES; q++) {
+        double worse = centers[q] / goodness(l, q, rank);
+        /* A latency counts as far as it is as unusual as a rate. */
+        if (worse > (q == LATENCY ? LATE : SLOW))
+            badness = fmax(badness, q == LATENCY ? worse * SLOW / LATE : worse);
+    }
+    return badness;
+}
+
+static void find_centers(const struct leader *l, double *centers)
+{
+    double *sorted = allocate((size_t)nodes, sizeof *sorted);
     for (enum quantity q = LATENCY; q < QUANTITIES; q++)
         centers[q] = center(l, q, sorted);
-    for (int rank = 0; rank < world.ranks; rank++) {
-        double badness = 0;
+    free(sorted);
+}
+
+void again_note(struct again *again, const struct leader *l, const int *to)
+{
+    double centers[QUANTITIES];
+    find_centers(l, centers);
+    for (int rank = 0; rank < nodes; rank++) {
         if (to[rank] < 0 || l->why[rank])
             continue;
-        for (enum quantity q = LATENCY; q < QUANTITIES; q++) {
-            double worse = centers[q] / goodness(l, q, rank);
-            /* A latency counts as far as it is as unusual as a rate. */
-            if (worse > (q == LATENCY ? LATE : SLOW))
-                badness = fmax(badness, q == LATENCY ? worse * SLOW / LATE : worse);
-        }
+        double badness = badness_of(l, centers, rank);
         if (badness > 0)
             suspect(again, (struct suspect){rank, to[rank], badness});
         else
             maybe_control(again, rank, to[rank]);
     }
-    free(sorted);
+}
+
+/* Inside no node disturbs another one: all are measured at once, and those that were slow again. */
+void again_inside(struct again *again, struct leader *l)
+{
+    double centers[QUANTITIES];
+    again->inside = allocate((size_t)nodes, sizeof *again->inside);
+    shift_receivers(again->inside, nodes, 0);
+    leader_measure_inside(l, again->inside);
+    file_inside(l, again->inside);
+    find_centers(l, centers);
+    for (int rank = 0; rank < nodes; rank++)
+        if (l->why[rank] || badness_of(l, centers, rank) == 0)
+            again->inside[rank] = NOBODY;
+}
+
+static void measure_inside_again(struct again *again, struct leader *l)
+{
+    bool any = false;
+    for (int rank = 0; again->inside && rank < nodes; rank++)
+        any = any || again->inside[rank] >= 0;
+    if (!any)
+        return;
+    leader_measure_inside(l, again->inside);
+    for (int rank = 0; rank < nodes; rank++)
+        if (again->inside[rank] >= 0)
+            file_again(l, rank, rank, false);
 }
 
 static int worst_first(const void *left, const void *right)
@@ -100,10 +140,10 @@ static bool alone(struct leader *l, struct suspect pair, bool control, double en
 {
     static int *to;
     if (!to)
-        to = allocate((size_t)world.ranks, sizeof *to);
+        to = allocate((size_t)nodes, sizeof *to);
     if (l->gone[pair.sender] || l->gone[pair.receiver] || MPI_Wtime() > end)
         return false;
-    for (int rank = 0; rank < world.ranks; rank++)
+    for (int rank = 0; rank < nodes; rank++)
         to[rank] = NOBODY;
     to[pair.sender] = pair.receiver;
     to[pair.receiver] = pair.sender;
@@ -115,11 +155,12 @@ static bool alone(struct leader *l, struct suspect pair, bool control, double en
 long again_measure(struct again *again, struct leader *l, double end)
 {
     long left = again->suspects;
-    int *of_receiver = allocate((size_t)world.ranks, sizeof *of_receiver);
+    measure_inside_again(again, l);
+    int *of_receiver = allocate((size_t)nodes, sizeof *of_receiver);
     for (int i = 0; i < CONTROLS && i < again->unsuspected; i++)
         alone(l, again->controls[i], true, end);
-    qsort(again->worst, (size_t)world.ranks * WORST, sizeof *again->worst, worst_first);
-    for (int i = 0; i < world.ranks * WORST && again->worst[i].badness > 0; i++)
+    qsort(again->worst, (size_t)nodes * WORST, sizeof *again->worst, worst_first);
+    for (int i = 0; i < nodes * WORST && again->worst[i].badness > 0; i++)
         if (of_receiver[again->worst[i].receiver]++ < WORST)
             left -= alone(l, again->worst[i], false, end);
     free(of_receiver);

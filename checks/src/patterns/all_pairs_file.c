@@ -22,7 +22,7 @@ void file_open(const struct leader *leader, int rounds, double estimate)
             all_pairs_options.output);
     record_begin(file, "job");
     put_text("version", PATTERNS_VERSION);
-    put_count("ranks", world.ranks);
+    put_count("ranks", nodes);
     put_count("bytes", all_pairs_options.bytes);
     put_number("timeout_s", all_pairs_options.timeout);
     put_number("limit_s", all_pairs_options.limit);
@@ -30,15 +30,15 @@ void file_open(const struct leader *leader, int rounds, double estimate)
     put_text("schedule", all_pairs_options.rounds ? "chosen" : "shifts");
     put_count("rounds", rounds);
     put_number("estimate_s", round(10 * estimate) / 10);
-    put_texts("nodes", world.ranks, leader->names);
+    put_texts("nodes", nodes, leader->names);
     record_end();
     flush();
 }
 
-void file_round(const struct leader *leader, const int *to, int number)
+/* Why a value is missing comes before the values. */
+static void write_failed(const struct leader *leader, const int *to)
 {
-    /* Why a value is missing comes before the values. */
-    for (int rank = 0; rank < world.ranks; rank++)
+    for (int rank = 0; rank < nodes; rank++)
         if (to[rank] >= 0 && leader->why[rank]) {
             record_begin(file, "failed");
             put_count("sender", rank);
@@ -46,19 +46,36 @@ void file_round(const struct leader *leader, const int *to, int number)
             put_text("why", leader->why[rank]);
             record_end();
         }
+}
+
+static void write_values(const struct leader *leader)
+{
+    for (int q = 0; q < QUANTITIES; q++)
+        put_values(quantities[q], nodes, leader->values[q]);
+    record_end();
+    flush();
+}
+
+void file_inside(const struct leader *leader, const int *to)
+{
+    write_failed(leader, to);
+    record_begin(file, "inside");
+    write_values(leader);
+}
+
+void file_round(const struct leader *leader, const int *to, int number)
+{
+    write_failed(leader, to);
     record_begin(file, "round");
     put_count("number", number);
     if (all_pairs_options.rounds) {
-        long *receivers = allocate((size_t)world.ranks, sizeof *receivers);
-        for (int rank = 0; rank < world.ranks; rank++)
+        long *receivers = allocate((size_t)nodes, sizeof *receivers);
+        for (int rank = 0; rank < nodes; rank++)
             receivers[rank] = to[rank] >= 0 ? to[rank] : -1;
-        put_counts("to", world.ranks, receivers);
+        put_counts("to", nodes, receivers);
         free(receivers);
     }
-    for (int q = 0; q < QUANTITIES; q++)
-        put_values(quantities[q], world.ranks, leader->values[q]);
-    record_end();
-    flush();
+    write_values(leader);
 }
 
 void file_again(const struct leader *leader, int sender, int receiver, bool control)

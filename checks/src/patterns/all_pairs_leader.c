@@ -46,12 +46,19 @@ static void leave_out(struct leader *l, int rank, char *why)
     fprintf(stderr, "patterns: %s is left out from now on: %s\n", l->names[rank], why);
 }
 
+/* Tell whether a rank gets the order, and reports: the last one is for all that listen. */
+static bool takes_part(const struct leader *l, int rank)
+{
+    bool has_part = !l->order->number || l->order->to[rank] != GONE;
+    return rank && !l->silent[rank] && has_part;
+}
+
 static void send_orders(struct leader *l)
 {
     MPI_Request *requests = allocate((size_t)world.ranks, sizeof *requests);
     for (int rank = 0; rank < world.ranks; rank++) {
         requests[rank] = MPI_REQUEST_NULL;
-        if (rank && !l->silent[rank])
+        if (takes_part(l, rank))
             CHECKED(MPI_Isend(l->order, (int)order_bytes(), MPI_BYTE, rank, ORDER, control,
                 &requests[rank]));
     }
@@ -73,7 +80,7 @@ static void collect_reports(struct leader *l)
     int *which = allocate(ranks, sizeof *which), count = 0, status = MPI_SUCCESS;
     for (int rank = 0; rank < world.ranks; rank++) {
         requests[rank] = MPI_REQUEST_NULL;
-        if (rank && !l->silent[rank])
+        if (takes_part(l, rank))
             CHECKED(MPI_Irecv(&l->reports[rank], (int)sizeof *l->reports, MPI_BYTE, rank, REPORT,
                 control, &requests[rank]));
     }
@@ -116,6 +123,12 @@ static char *words(const struct leader *l, const struct failure *failure, int ot
     }
 }
 
+/* The rank that receives what a rank sends to a node: inside of its own one it is the second. */
+static int rank_of(int sender, int receiver)
+{
+    return receiver == sender ? nodes + sender : receiver;
+}
+
 static char *why_failed(struct leader *l, int sender, int receiver)
 {
     int ends[] = {sender, receiver};
@@ -138,15 +151,17 @@ static char *why_failed(struct leader *l, int sender, int receiver)
 
 static void conclude(struct leader *l, const int *to)
 {
-    for (int rank = 0; rank < world.ranks; rank++) {
-        free(l->why[rank]);
-        l->why[rank] = to[rank] >= 0 ? why_failed(l, rank, to[rank]) : NULL;
-        l->failed += l->why[rank] != NULL;
+    for (int rank = 0; rank < world.ranks; rank++)
         l->abandoned += l->reports[rank].abandoned + l->reports[rank].alone;
+    for (int rank = 0; rank < nodes; rank++) {
+        int receiver = to[rank] >= 0 ? rank_of(rank, to[rank]) : NOBODY;
+        free(l->why[rank]);
+        l->why[rank] = receiver >= 0 ? why_failed(l, rank, receiver) : NULL;
+        l->failed += l->why[rank] != NULL;
         for (int q = 0; q < QUANTITIES; q++) {
             double each = l->reports[rank].loop[q] / (double)l->order->repetitions[q];
-            bool has = to[rank] >= 0 && !l->gone[rank] && !l->gone[to[rank]] && each > 0;
-            has = has && l->reports[to[rank]].received.outcome != WRONG_DATA;
+            bool has = receiver >= 0 && !l->gone[rank] && !l->gone[receiver] && each > 0;
+            has = has && l->reports[receiver].received.outcome != WRONG_DATA;
             l->values[q][rank] = !has ? 0
                 : q == LATENCY ? each / 2 * 1e6
                                : (double)all_pairs_options.bytes / each / 1e6;
@@ -198,9 +213,16 @@ static bool lengthen(struct leader *l, double seconds)
 static void once(struct leader *l, const int *to)
 {
     memset(l->reports, 0, (size_t)world.ranks * sizeof *l->reports);
-    for (int rank = 0; rank < world.ranks; rank++) {
-        int receiver = l->gone[rank] ? GONE : to[rank];
-        l->order->to[rank] = receiver >= 0 && l->gone[receiver] ? NOBODY : receiver;
+    for (int rank = nodes; rank < world.ranks; rank++)
+        l->order->to[rank] = GONE;
+    for (int rank = 0; rank < nodes; rank++) {
+        int receiver = to[rank] >= 0 ? rank_of(rank, to[rank]) : to[rank];
+        if (receiver >= 0 && l->gone[receiver])
+            receiver = NOBODY;
+        l->order->to[rank] = l->gone[rank] ? GONE : receiver;
+        /* Inside the two exchange, as a pair does that is measured alone. */
+        if (receiver >= nodes && !l->gone[rank])
+            l->order->to[receiver] = rank;
     }
     l->order->number = ++l->measured;
     send_orders(l);
@@ -224,21 +246,31 @@ void leader_measure(struct leader *l, const int *to)
 double leader_calibrate(struct leader *l, const int *to)
 {
     double begin;
-    int *good = allocate((size_t)world.ranks, sizeof *good);
-    memcpy(good, to, (size_t)world.ranks * sizeof *good);
+    int *good = allocate((size_t)nodes, sizeof *good);
+    memcpy(good, to, (size_t)nodes * sizeof *good);
     do {
         begin = MPI_Wtime();
         once(l, good);
         /* What fails is tried once more when it is measured, and not before. */
-        for (int rank = 0; rank < world.ranks; rank++)
-            if (good[rank] >= 0 && (l->reports[rank].sent.outcome != GOOD ||
-                                       l->reports[good[rank]].received.outcome != GOOD))
+        for (int rank = 0; rank < nodes; rank++)
+            if (good[rank] >= 0 &&
+                (l->reports[rank].sent.outcome != GOOD ||
+                    l->reports[rank_of(rank, good[rank])].received.outcome != GOOD))
                 good[rank] = NOBODY;
         /* With half the time that is aimed at the pairs of other rounds may be faster. */
     } while (lengthen(l, fmax(common.time * 0.5e-3 / LOOPS, 1.25 * least_loop())));
     double seconds = MPI_Wtime() - begin;
     free(good);
     return seconds;
+}
+
+void leader_measure_inside(struct leader *l, const int *to)
+{
+    long between[QUANTITIES];
+    memcpy(between, l->order->repetitions, sizeof between);
+    leader_calibrate(l, to);
+    leader_measure(l, to);
+    memcpy(l->order->repetitions, between, sizeof between);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

@@ -34,8 +34,8 @@ static void make_buffers(void)
 
 void round_begin(void)
 {
-    CHECKED(MPI_Comm_dup(MPI_COMM_WORLD, &control));
-    CHECKED(MPI_Comm_dup(MPI_COMM_WORLD, &data));
+    CHECKED(MPI_Comm_dup(all, &control));
+    CHECKED(MPI_Comm_dup(all, &data));
     CHECKED(MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN));
     CHECKED(MPI_Comm_set_errhandler(data, MPI_ERRORS_RETURN));
     make_buffers();
@@ -201,10 +201,10 @@ static void take_part(struct round *r, enum stage stage, enum quantity quantity,
 
 void round_measure(const struct order *order, struct report *report)
 {
-    static long barriers;
-    struct round r = {order, report, NOBODY, 0, allocate((size_t)world.ranks, sizeof(int)), 0};
+    /* Counted by the order, since not every rank has a part in each. */
+    struct round r = {order, report, NOBODY, 0, allocate((size_t)world.ranks, sizeof(int)),
+        (long)order->number * STAGES};
     *report = (struct report){0};
-    r.barriers = barriers;
     r.turns = turns_of(order->to, world.ranks, r.turn);
     for (int rank = 0; rank < world.ranks; rank++)
         if (order->to[rank] == world.rank)
@@ -217,7 +217,6 @@ void round_measure(const struct order *order, struct report *report)
     for (int turn = 0; turn < r.turns; turn++)
         take_part(&r, BANDWIDTH_TURN, BANDWIDTH, turn, 4 + turn);
     take_part(&r, BOTH_AT_ONCE, BOTH, -1, 7);
-    barriers += 2 + 2 * r.turns;
     report->abandoned = abandoned;
     free(r.turn);
 }

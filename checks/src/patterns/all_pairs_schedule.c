@@ -104,17 +104,17 @@ static int compare(const void *left, const void *right)
 
 int *sorted_ranks(const char **names)
 {
-    int *sorted = allocate((size_t)world.ranks, sizeof *sorted);
-    for (int rank = 0; rank < world.ranks; rank++)
+    int *sorted = allocate((size_t)nodes, sizeof *sorted);
+    for (int rank = 0; rank < nodes; rank++)
         sorted[rank] = rank;
     by_name = names;
-    qsort(sorted, (size_t)world.ranks, sizeof *sorted, compare);
+    qsort(sorted, (size_t)nodes, sizeof *sorted, compare);
     return sorted;
 }
 
 static int rank_of(const struct chosen *chosen, const char *name)
 {
-    for (int low = 0, high = world.ranks; low < high;) {
+    for (int low = 0, high = nodes; low < high;) {
         int middle = (low + high) / 2, rank = chosen->sorted[middle];
         int order = name_order(name, chosen->names[rank]);
         if (!order)
@@ -150,8 +150,8 @@ static bool way(const struct chosen *chosen, char *text, int *to, bool *receives
 static bool next(struct chosen *chosen, int *to, bool tell)
 {
     char text[2048];
-    bool *receives = allocate((size_t)world.ranks, sizeof *receives), any = false;
-    for (int rank = 0; rank < world.ranks; rank++)
+    bool *receives = allocate((size_t)nodes, sizeof *receives), any = false;
+    for (int rank = 0; rank < nodes; rank++)
         to[rank] = NOBODY;
     while (fgets(text, sizeof text, chosen->file)) {
         chosen->line++;
@@ -174,7 +174,7 @@ bool chosen_next(struct chosen *chosen, int *to)
 
 void chosen_open(struct chosen *chosen, const char *path, const char **names)
 {
-    int *to = allocate((size_t)world.ranks, sizeof *to);
+    int *to = allocate((size_t)nodes, sizeof *to);
     *chosen = (struct chosen){fopen(path, "r"), 0, 0, names, sorted_ranks(names)};
     if (!chosen->file)
         die("%s: cannot be read: rounds are lines of two nodes, an empty line between two", path);

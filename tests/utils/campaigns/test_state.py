@@ -47,7 +47,7 @@ def test_every_check_file_is_in_one_step_and_the_links_come_first():
     plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb", "patterns"))
     files = [path for step in plan for path in step.files]
     assert sorted(files) == checkfiles.check_files([ROOT / "checks"], recursive=False)
-    assert [step.name for step in plan[:3]] == ["links", "nodes", "all_pairs"]
+    assert [step.name for step in plan[:2]] == ["links", "all_pairs"]
     assert plan[0].arguments[2:] == ("-r", "--mode=maintenance", "-x", "^AllPairs")
     assert all("--mode=nightly" in step.arguments for step in plan[1:])
     assert {step.name: step.reason for step in plan if step.reason} == {
@@ -71,13 +71,16 @@ def test_a_step_that_nothing_provides_says_how_to_get_it():
 
 
 def test_nobody_measures_nodes_in_pairs_where_ranks_do_not_tell_where_they_stand():
-    site = configuration("imb")
-    site.systems[0]["partitions"][0]["extras"] = {"verify_placement": False}
+    site = configuration("patterns")
+    extras = {"verify_placement": False, "nodes": 4}
+    site.systems[0]["partitions"][0]["extras"] = extras
     plan = {step.name: step.reason for step in steps.plan("nightly", site)}
-    assert plan["imb"] == ""
-    assert "must know where ranks stood, and of e nobody tells (verify_placement)" in plan["nodes"]
-    plan = {step.name: step.reason for step in steps.plan("nightly", configuration("imb"))}
-    assert plan["nodes"] == ""
+    assert plan["patterns"] == ""
+    words = "must know where ranks stood, and of e nobody tells (verify_placement)"
+    assert words in plan["all_pairs"]
+    extras["verify_placement"] = True
+    plan = {step.name: step.reason for step in steps.plan("nightly", site)}
+    assert plan["all_pairs"] == ""
 
 
 def test_files_of_a_site_are_steps_and_helpers_are_none(tmp_path):
@@ -106,12 +109,12 @@ def test_options_of_reframe_are_for_the_benchmarks_only():
         "nightly", configuration("imb"), system="made", pinned="p=node1", extra=("-n", "x y")
     )
     assert plan[0].arguments[-3:] == ("-x", "^AllPairs", "--system=made")
-    assert (plan[1].name, plan[1].arguments[-2:]) == ("nodes", ("-S", "pinned=p=node1"))
     # All pairs are of all nodes, unless the operator limits it to some.
-    assert plan[2].arguments[-2:] == ("--mode=nightly", "--system=made")
+    assert plan[1].name == "all_pairs"
+    assert plan[1].arguments[-2:] == ("--mode=nightly", "--system=made")
     limited = steps.plan("nightly", configuration(), pinned="p=node1", limited="p=node1,node2")
-    assert limited[2].arguments[-2:] == ("-S", "pinned=p=node1,node2")
-    ends = {step.arguments[-5:] for step in plan[3:]}
+    assert limited[1].arguments[-2:] == ("-S", "pinned=p=node1,node2")
+    ends = {step.arguments[-5:] for step in plan[2:]}
     assert ends == {("--system=made", "-S", "pinned=p=node1", "-n", "x y")}
 
 
@@ -149,17 +152,12 @@ def test_no_check_of_a_site_is_left_out_without_a_word(tmp_path, name, why):
 
 
 def test_the_nodes_are_measured_whatever_is_chosen_and_as_their_own_variables_say():
-    extra = (
-        *("-n", "x", "-S", "NodePairs.repetitions=1", "-S", "ImbMpi1.np=2", "-SNodePairs.a=b"),
-        *("-S", "AllPairs.limit=9"),
-    )
+    extra = ("-n", "x", "-S", "ImbMpi1.np=2", "-SAllPairs.a=b", "-S", "AllPairs.limit=9")
     plan = steps.plan("acceptance", configuration("imb"), extra=extra, excluded="node3")
     assert plan[0].arguments[-2:] == ("-J", "exclude=node3")
-    assert plan[1].arguments[-4:] == (
-        "--mode=acceptance", "-S", "NodePairs.repetitions=1", "-SNodePairs.a=b",
-    )  # fmt: skip
-    assert plan[2].arguments[-3:] == ("--mode=acceptance", "-S", "AllPairs.limit=9")
-    assert plan[3].arguments[-len(extra) :] == extra
+    chosen = ("--mode=acceptance", "-SAllPairs.a=b", "-S", "AllPairs.limit=9")
+    assert plan[1].arguments[-4:] == chosen
+    assert plan[2].arguments[-len(extra) :] == extra
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from acceptance.references import ReferenceFault, Tolerances, failing, load
-from acceptance.references.tolerances import PAIR_UNITS, PAIRED
 from tests.places import ROOT
 from tests.utils.references.made import LATENCY, TOLERANCES, add, edit, refused
 
@@ -148,40 +147,6 @@ def test_tolerances_without_claims_load(folder):
     path = folder / "tolerances.yaml"
     path.write_text(path.read_text().partition("claims:")[0])
     assert load(folder).tolerances.claims == {}
-
-
-NODES = "nodes:\n  between:\n    us: {worse: 0.5, reason: switches}\n"
-
-
-def test_nodes_may_differ_by_what_is_stated_of_pairs_like_theirs(folder):
-    edit(folder / "tolerances.yaml", "baseline:\n", f"{NODES}baseline:\n")
-    tolerances = load(folder).tolerances
-    assert tolerances.of_nodes("between", "us") == 0.5
-    with pytest.raises(ReferenceFault, match="nodes, inside, us: no tolerance; nodes cannot be"):
-        tolerances.of_nodes("inside", "us")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("between", "beside", "nodes, beside, us: beside is not one of between, inside"),
-        ("us:", "ns:", "nodes, between, ns: ns is not one of us, MB/s"),
-        ("0.5", "10.0", "nodes, between, us: Expected `float` < 10.0 - at `$.worse`"),
-        ("us: {worse: 0.5", "MB/s: {worse: 1.0", "nodes, between, MB/s: Expected `float` < 1.0"),
-        (", reason: switches", "", "nodes, between, us: Object missing required field `reason`"),
-    ],
-)
-def test_a_faulty_tolerance_of_nodes_is_refused_with_its_place(folder, old, new, words):
-    text = NODES.replace(old, new)
-    edit(folder / "tolerances.yaml", "baseline:\n", f"{text}baseline:\n")
-    with pytest.raises(ReferenceFault) as caught:
-        load(folder)
-    assert words in str(caught.value)
-
-
-def test_the_project_says_how_far_nodes_may_differ():
-    tolerances = Tolerances.load(ROOT / "reference/tolerances.yaml")
-    assert set(tolerances.nodes) == {(where, unit) for where in PAIRED for unit in PAIR_UNITS}
 
 
 def test_the_documentation_says_what_fails():

@@ -53,7 +53,7 @@ def test_rows_that_cases_meet_are_not_said(unmet):
         "batch,imb.PingPong,latency,np=2;message_size=0,=,1.5,us",
         "batch,hpcc,G-HPL,np=8,=,10,Gflop/s",
         "batch,npb.cg,mops_total,np=1;class=S,=,10,Mop/s",
-        "batch,imb.pairs-between,latency,message_size=8,=,1.5,us",
+        "batch,patterns.all-pairs,latency,message_size=8,=,1.5,us",
         "batch,StreamOfOurs,triad,,=,10,MB/s",
     )
 

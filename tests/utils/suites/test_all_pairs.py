@@ -109,7 +109,7 @@ FAULTS = [
     ("unknown field `bandwidth_GBps`", '"bandwidth_MBps":[100', '"bandwidth_GBps":[100'),
     ("no shift of 3 ranks by 3", '"number":1', '"number":3'),
     ("a second round 2", '"number":1,"latency_us":[1,2,3]', '"number":2,"latency_us":[1,2,3]'),
-    ("0 and 0 are no two of 3 ranks", '"sender":0,"receiver":1', '"sender":0,"receiver":0'),
+    ("inside of a node again", '"sender":0,"receiver":1', '"sender":0,"receiver":0'),
     ("1 and 3 are no two of 3 ranks", '"sender":1,"receiver":2', '"sender":1,"receiver":3'),
     ("was measured again before", '"sender":0,"receiver":1', '"sender":1,"receiver":2'),
     ("neither all values nor only why", '"latency_us":1.1,', ""),
@@ -145,7 +145,7 @@ def test_another_number_of_ranks_is_refused():
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("[2,-1,0]", "[2,-1,2]", "2 and 2 are no two of 3 ranks"),
+        ("[2,-1,0]", "[2,-1,2]", "a rank sends to itself"),
         ("[2,-1,0]", "[2,2,-1]", "receives twice"),
         ("[2,-1,0]", "[2,-1]", "there is no such rank"),
         ("[2,-1,0]", "[2,-2,0]", "are no two of|no such rank"),
@@ -166,3 +166,49 @@ def test_no_pair_is_in_two_rounds():
         again = again.replace(f"[null,{value},null]", f"[{value},null,null]")
     with pytest.raises(ParseError, match="a pair is in two rounds"):
         all_pairs.read(again)
+
+
+INSIDE = (
+    text_of(
+        {"type": "failed", "sender": 1, "receiver": 1, "why": "both: no"},
+        {"type": "inside", **values([0.5, None, 0.25], [50, None, 60], [5, None, 6])},
+        FIRST,
+        {"type": "suspect", "sender": 0, "receiver": 0, **values(0.75, 51, 5.5)},
+        job=JOB | {"rounds": 1},
+    )
+    + END
+)
+
+
+def test_what_nodes_measured_inside_is_apart_from_their_pairs():
+    matrix = all_pairs.read(INSIDE, ranks=3).matrix
+    inside = matrix.inside
+    np.testing.assert_equal(inside.values["latency inside"], [0.5, np.nan, 0.25])
+    np.testing.assert_equal(inside.values["both inside"], [5, np.nan, 6])
+    assert inside.failed == {1: "both: no"}
+    assert inside.again["bandwidth inside"] == {0: 51}
+    assert (matrix.failed, matrix.again) == ({}, {})
+    found = all_pairs.metrics(matrix)
+    assert found["latency_inside_8"] == (0.375, "us")
+    assert found["latency_inside_max_8"] == (0.5, "us")
+    assert found["bandwidth_inside_min_4194304"] == (50, "MB/s")
+    assert not [name for name in all_pairs.metrics(matrix, inside=False) if "inside" in name]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            '"sender":1,"receiver":1',
+            '"sender":0,"receiver":0',
+            "no latency of rank 1",
+        ),
+        ("[0.5,null,0.25]", "[0.5,0.25]", "2 values of 3 ranks: latency"),
+        ('"type":"suspect","sender":0', '"type":"control","sender":0', "inside of a node again"),
+        ('{"type":"round","number":1', '{"type":"inside"', "stands twice, or after a round"),
+    ],
+)
+def test_what_is_not_consistent_inside_is_refused(old, new, fault):
+    assert INSIDE.count(old) == 1
+    with pytest.raises(ParseError, match=fault):
+        all_pairs.read(INSIDE.replace(old, new), ranks=3)

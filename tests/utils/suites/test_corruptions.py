@@ -32,10 +32,6 @@ class Sample:
         return (DATA / self.path).read_text()
 
 
-def pairs(text, source="stdout"):
-    return imb.parse_pairs(text, 4, [0, *(2**n for n in range(7))], source)
-
-
 SAMPLES = {
     "imb": Sample(
         "imb/IMB-MPI1_PingPong.impi.txt", imb.parse, "PingPong",
@@ -44,10 +40,6 @@ SAMPLES = {
     "imb rate": Sample(
         "imb/IMB-MPI1_Uniband.impi.txt", imb.parse, "Uniband",
         (r" +1024 ", "818.31"), (r" +1024 ", "799129"),
-    ),
-    "imb pairs": Sample(
-        "imb/IMB-MPI1_PingPong_multi1_np4.impi.txt", pairs, "PingPong",
-        (r" +1 +64 ", "{2}"), (r" +1 +64 ", "{1}"),
     ),
     "osu": Sample(
         "osu/osu_latency.openmpi.txt", osu.parse, "latency",

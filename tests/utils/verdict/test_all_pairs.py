@@ -3,55 +3,25 @@
 from dataclasses import replace
 
 import msgspec
-import numpy as np
 import pytest
 from msgspec import structs
 
 from acceptance.campaigns.protocol.codes import CODES, OF_PAIRS
 from acceptance.campaigns.protocol.findings import of_nodes
 from acceptance.core.findings import Observation
-from acceptance.core.pairs import PairMatrix
 from acceptance.nodes import FAILING, AllPairs, culprits
 from acceptance.nodes.culprits import Culprit, model
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.announce import announce, looked_at
 from acceptance.verdict.cases import judge_cases
+from tests import made_nodes
+from tests.made_nodes import NAMES, measured
 from tests.utils.verdict.test_nodes import PLACE, case, judged, line, session
-
-NAMES = tuple(f"node{number}" for number in range(1, 9))
-BOTH = {"bandwidth": 1e4, "both": 9e3, "latency": 2.0}
-
-
-def measured(slow=(), way=(), shifts=range(1, 8), names=NAMES, failed=()):
-    """Return what eight nodes measure; slow ones, and both directions of a way, at half."""
-    count = len(names)
-    shift = (np.arange(count) - np.arange(count)[:, None]) % count
-    values, bad = {}, [names.index(name) for name in slow]
-    pair = [names.index(name) for name in way]
-    for quantity, value in BOTH.items():
-        values[quantity] = np.where(np.isin(shift, shifts), value, np.nan)
-        if quantity != "latency":
-            values[quantity][bad] /= 2
-            values[quantity][:, bad] /= 2
-            values[quantity][tuple(pair), tuple(pair[::-1])] /= 2
-        for lost in failed:
-            values[quantity][lost] = np.nan
-    rounds = np.where(np.isin(shift, shifts), shift, 0).astype(np.int32)
-    again = {"bandwidth": {(pair[0], pair[1]): 5e3, (pair[1], pair[0]): 5e3}} if pair else {}
-    reasons = dict.fromkeys(failed, "no answer within 5 s")
-    matrix = PairMatrix(names, values, rounds, again, failed=reasons)
-    return AllPairs.of_matrix(matrix, len(rounds) - 1, culprits.find(matrix))
 
 
 def stored(found, **changes):
-    """Return the case of a measurement, failed as its culprits want it."""
-    failing = [each for each in found.culprits if each.fails]
-    fields = {
-        "name": "AllPairs", "suite": "patterns", "benchmark": "patterns.all-pairs",
-        "all_pairs": msgspec.to_builtins(found), "result": "fail" if failing else "pass",
-        "findings": tuple(Observation(e.kind, e.text, True, e.node) for e in failing),
-    }  # fmt: skip
-    return case(found.nodes, **{**fields, **changes})
+    """Return the case of a measurement."""
+    return case(found.nodes, **{**made_nodes.stored(found), **changes})
 
 
 def verdict_of(*cases, **known):
@@ -73,7 +43,8 @@ def test_healthy_nodes_are_said_in_a_line_and_counted_as_compared():
     assert verdict.status == Status.PASSED
     assert line(verdict) == (
         "made:qdr: benchmarked 8 nodes; how many there are is not known; all pairs of 8 nodes "
-        "measured in 7 rounds, each judged by the median of its round and distance"
+        "measured, and inside of each, in 7 rounds, each judged by the median of its round and "
+        "distance"
     )
     assert msgspec.json.decode(msgspec.json.encode(measured()), type=AllPairs) == measured()
 
@@ -101,20 +72,33 @@ def test_an_alert_ends_when_the_same_was_measured_again_and_only_then():
     fewer = measured(names=tuple(name for name in NAMES if name != "node3"))
     looked = looked_at(verdict_of(stored(fewer)), {"made"})
     assert (looked(node), looked(way)) == (False, True)
-    # Of three nodes nobody can tell which one is slow.
-    looked = looked_at(verdict_of(stored(measured(names=NAMES[:3]))), {"made"})
+    # Of two nodes nobody can tell which one is slow.
+    looked = looked_at(verdict_of(stored(measured(names=NAMES[2:4]))), {"made"})
     assert (looked(node), looked(way)) == (False, False)
     other = stored(measured(), environment="other")
     assert not looked_at(verdict_of(other), {"made"})(node)
 
 
-def test_too_few_nodes_are_measured_and_not_judged():
-    verdict = verdict_of(stored(measured(names=NAMES[:3])))
+def test_two_nodes_are_measured_and_what_they_do_with_each_other_is_not_judged():
+    verdict = verdict_of(stored(measured(names=NAMES[:2])))
     assert verdict.problems == []
-    assert (
-        "all pairs of 3 nodes measured in 2 rounds, not judged: node1, node2, node3: 3 nodes"
-        in (line(verdict))
+    assert "all pairs of 2 nodes measured, and inside of each, in 1 round, not judged: node1, " in (
+        line(verdict)
     )
+    assert "two nodes are one pair: only a reference" in line(verdict)
+
+
+def test_a_node_that_is_slow_inside_is_told_as_that_and_its_alert_ends_with_that():
+    found = measured(inside=["node3"])
+    verdict = verdict_of(stored(found))
+    assert [problem.kind for problem in verdict.problems] == ["case-failed", "node-slow-inside"]
+    assert "node3 is slow inside, between its own cores" in verdict.problems[1].message
+    (told,) = alerts_of(verdict)
+    assert looked_at(verdict_of(stored(measured())), {"made"})(told)
+    between = structs.replace(measured(), values=measured().values[:3])
+    assert not looked_at(verdict_of(stored(between)), {"made"})(told)
+    # Two nodes have a value each, though but one between them.
+    assert looked_at(verdict_of(stored(measured(names=NAMES[2:4]))), {"made"})(told)
 
 
 def test_pairs_that_failed_are_told_and_those_that_were_not_measured_counted():
@@ -122,25 +106,31 @@ def test_pairs_that_failed_are_told_and_those_that_were_not_measured_counted():
     verdict = verdict_of(stored(found))
     assert [problem.kind for problem in verdict.problems] == ["case-failed", "pair-failed"]
     assert "node1 -> node2" in verdict.problems[1].message
-    assert "31 of 56 pairs of 8 nodes measured in 4 rounds of 7: no time was left" in line(verdict)
+    assert (
+        "31 of 56 pairs of 8 nodes measured, and inside of each, in 4 rounds of 7: no time was left"
+        in line(verdict)
+    )
 
 
 @pytest.mark.parametrize(
     ("cases", "known", "reason"),
     [
-        ([case(NAMES)], {}, "no case of it was run"),
+        ([case(NAMES)], {}, "no case measured all of its pairs"),
         ([case(NAMES)], {"unpaired": "nothing provides it"}, "nothing provides it"),
         ([stored(measured(), all_pairs={}, result="fail")], {}, "its case measured none"),
     ],
 )
-def test_a_campaign_without_all_pairs_says_so(cases, known, reason):
+def test_a_partition_whose_nodes_were_not_compared_is_never_silently_green(cases, known, reason):
     verdict = judged(session(*cases), paired=True, **known)
-    assert f"not all pairs measured: {reason}" in line(verdict)
-    assert verdict.notes[-1] == f"{PLACE}: not all pairs of its nodes were measured: {reason}"
+    assert f"not compared with each other: {reason}" in line(verdict)
+    note = f"{PLACE}: its nodes were not compared with each other: {reason}"
+    assert verdict.notes[-1].startswith(note)
     assert any(each.id == f"PAIRS-NOT-MEASURED:{PLACE}" for each in of_nodes(verdict.nodes))
-    # A run by hand chooses its cases, and one node has no pair.
-    assert "not all pairs" not in line(judged(session(*cases)))
-    assert "not all pairs" not in line(judged(session(*cases), paired=True, stated={PLACE: 1}))
+    # A run by hand chooses its cases: its line says it all the same, but that of one node.
+    by_hand = judged(session(*cases), **known)
+    assert by_hand.notes == []
+    assert f"not compared with each other: {reason}" in line(by_hand)
+    assert "not compared" not in line(judged(session(*cases), paired=True, stated={PLACE: 1}))
 
 
 def test_what_is_stored_of_all_pairs_and_is_none_fails():

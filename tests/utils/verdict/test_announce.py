@@ -5,9 +5,11 @@ import pytest
 from msgspec.structs import replace
 
 from acceptance.alerts import alert
-from acceptance.nodes.findings import NodeFinding
+from acceptance.nodes import PairFinding
+from acceptance.nodes.culprits import Culprit
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.announce import MOST, announce, looked_at
+from tests import made_nodes
 
 WHERE = "made:batch+openmpi"
 
@@ -107,7 +109,7 @@ def with_nodes(*not_up, known=("node1", "node2")):
     """Return a verdict on a night that knows these nodes of Slurm."""
     given = verdict()
     away = [{"name": name, "state": "drained", "reason": "bad DIMM"} for name in not_up]
-    given.nodes = {"made:batch": {"known": [*known], "not_up": away, "compared": []}}
+    given.nodes = {"made:batch": {"known": [*known], "not_up": away}}
     return given
 
 
@@ -167,54 +169,32 @@ def test_what_the_run_as_a_whole_lacked_ends_with_one_of_the_same_sort():
     assert not ended(each, unable)
 
 
-def slow(*nodes, where=("between",)):
-    """Return a verdict on nodes that are slow, each in the bandwidth of these pairs."""
-    given = verdict(problems=[("node-slow", "made:batch", node) for node in nodes])
-    findings = [
-        msgspec.to_builtins(
-            NodeFinding(
-                "node-slow",
-                (node,),
-                "made:batch",
-                "openmpi",
-                place,
-                2**22,
-                "MB/s",
-                1.0,
-                2.0,
-                0.5,
-                0.1,
-            )
-        )
-        for node in nodes
-        for place in where
+def slow(*nodes):
+    """Return a verdict on nodes that are slow in the bandwidth of their pairs."""
+    given = verdict(problems=[("node-slow", "made:batch", "all-pairs", node) for node in nodes])
+    culprits = [
+        Culprit("node-slow", (node,), (), "bandwidth", "MB/s", 1.0, 2.0, 0.5) for node in nodes
     ]
-    given.nodes = {"made:batch": {"findings": findings, "not_up": [], "compared": []}}
+    findings = [PairFinding("made:batch", "openmpi", each).as_data() for each in culprits]
+    given.nodes = {"made:batch": {"findings": findings, "not_up": []}}
     return given
 
 
-def compared(*nodes, reason="", where="between"):
+def compared(*nodes):
     """Return a verdict on nodes that were compared with each other."""
     given = verdict()
-    quantity = {"environment": "openmpi", "where": where, "size": 2**22}
-    entry = {**quantity, "reason": reason, "nodes": dict.fromkeys(nodes, 2.0)}
-    given.nodes = {"made:batch": {"findings": [], "not_up": [], "compared": [entry]}}
+    data = msgspec.to_builtins(made_nodes.measured(names=nodes))
+    entry = {"findings": [], "not_up": [], "all_pairs": [{"environment": "openmpi", **data}]}
+    given.nodes = {"made:batch": entry}
     return given
 
 
 def test_a_slow_node_was_looked_at_when_nodes_were_compared():
     (each,) = told(slow("node3"))
-    assert (each.name, each.nodes) == ("made:batch node-slow node3", ("node3",))
-    assert not ended(each, compared("node3", reason="too few"))
-    assert not ended(each, compared("node1", "node2"))
-    assert ended(each, compared("node2", "node3"))
-
-
-def test_a_node_that_is_slow_to_others_was_not_looked_at_by_its_memory():
-    (each,) = told(slow("node3"))
-    assert not ended(each, compared("node2", "node3", where="inside"))
-    (both,) = told(slow("node3", where=("between", "inside")))
-    assert not ended(both, compared("node2", "node3"))
+    assert (each.name, each.nodes) == ("made:batch node-slow all-pairs node3", ("node3",))
+    assert not ended(each, compared("node3", "node4"))
+    assert not ended(each, compared("node1", "node2", "node4"))
+    assert ended(each, compared("node2", "node3", "node4"))
 
 
 def test_many_slow_nodes_have_not_ended_since_their_links_are_good():

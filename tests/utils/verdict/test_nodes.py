@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from acceptance.core.pairs import PairResult
 from acceptance.ledger import Case, Metric, Session
 from acceptance.machine import SlurmNode
 from acceptance.rfm.configuration import Site
@@ -11,15 +10,13 @@ from acceptance.verdict import (
     Nodes,
     Status,
     Verdict,
+    compared_nodes,
     judge_nodes,
-    not_compared,
     stated_nodes,
-    tolerance_of,
     verdict_text,
 )
-from tests.places import ROOT
+from tests import made_nodes
 
-TOLERANCES = tolerance_of(ROOT / "reference/tolerances.yaml")
 NAMES = ("node1", "node2", "node3", "node4")
 UP = [SlurmNode(name, "idle", "", True) for name in NAMES]
 PLACE = "made:qdr"
@@ -28,8 +25,8 @@ PLACE = "made:qdr"
 def case(nodes, suite="imb", **changes):
     metric = Metric("latency_8", 1.0, "us", None, None, None, "", True)
     fields = {
-        "name": "NodePairs", "system": "made", "partition": "qdr", "environment": "gcc",
-        "filename": "/checks/nodes.py", "suite": suite, "run_index": 0, "result": "pass",
+        "name": "ImbMpi1", "system": "made", "partition": "qdr", "environment": "gcc",
+        "filename": "/checks/imb.py", "suite": suite, "run_index": 0, "result": "pass",
         "fail_phase": "", "fail_reason": "", "nodes": tuple(nodes), "fixture": False,
         "benchmark": "imb.PingPong", "keys": {}, "declared": {}, "provenance": {}, "findings": (),
         "metrics": (metric,),
@@ -37,14 +34,9 @@ def case(nodes, suite="imb", **changes):
     return Case(**{**fields, **changes})
 
 
-def pairs(slow=(), names=NAMES):
-    """Return the results of all pairs; those of a slow node have a tenth of the bandwidth."""
-    return tuple(
-        PairResult("all", (left, right), 2**22, 400.0, 1e3 if {left, right} & {*slow} else 1e4)
-        for left in names
-        for right in names
-        if left < right
-    )
+def paired(names=NAMES, **changes):
+    """Return the case of all pairs of these nodes."""
+    return case(names, **made_nodes.stored(made_nodes.measured(names=names, **changes)))
 
 
 def session(*cases, uuid="first"):
@@ -53,7 +45,7 @@ def session(*cases, uuid="first"):
 
 def judged(*sessions, **known):
     verdict = Verdict(system="made")
-    judge_nodes(verdict, sessions, Nodes(**known), TOLERANCES)
+    judge_nodes(verdict, sessions, Nodes(**known))
     return verdict
 
 
@@ -65,10 +57,12 @@ def line(verdict):
 
 def test_all_nodes_measured_and_alike_are_said_in_a_line():
     links = case(NAMES, "fabric")
-    verdict = judged(session(links, case(NAMES, pairs=pairs())), known={PLACE: UP}, every=True)
+    verdict = judged(session(links, paired()), known={PLACE: UP}, every=True)
     assert verdict.status == Status.PASSED
     assert line(verdict) == (
-        "made:qdr: benchmarked 4 of 4 nodes; links of 4 of 4 looked at; 4 compared with each other"
+        "made:qdr: benchmarked 4 of 4 nodes; links of 4 of 4 looked at; all pairs of 4 nodes "
+        "measured, and inside of each, in 3 rounds, each judged by the median of its round and "
+        "distance"
     )
 
 
@@ -80,7 +74,9 @@ def test_in_an_acceptance_a_node_without_benchmark_fails_it_elsewhere_it_is_said
     assert problem.message == "made:qdr: benchmarked 2 of 4 nodes; not: node3, node4"
     verdict = judged(measured, known={PLACE: UP})
     assert verdict.problems == []
-    assert "benchmarked 2 of 4 nodes; not compared with each other: no pairs" in line(verdict)
+    assert "benchmarked 2 of 4 nodes; not compared with each other: no case measured" in line(
+        verdict
+    )
 
 
 def test_the_link_check_and_a_failed_case_benchmark_nobody():
@@ -147,70 +143,23 @@ def test_names_with_a_domain_are_those_of_slurm():
 
 
 def test_in_an_acceptance_a_node_that_was_in_no_pair_fails_it_elsewhere_it_is_said():
-    measured = session(case(NAMES), case(NAMES[:3], pairs=pairs(names=NAMES[:3])))
+    measured = session(case(NAMES), paired(NAMES[:3]))
     verdict = judged(measured, known={PLACE: UP}, every=True)
     (problem,) = verdict.problems
     assert (problem.kind, problem.about) == ("nodes-not-benchmarked", (PLACE,))
     assert problem.message.endswith("; not compared with the others: node4")
     verdict = judged(measured, known={PLACE: UP})
     assert verdict.problems == []
-    assert "benchmarked 4 of 4 nodes; 3 compared with each other" in line(verdict)
+    assert "benchmarked 4 of 4 nodes; all pairs of 3 nodes measured" in line(verdict)
 
 
-def test_two_nodes_that_were_compared_by_their_memory_alone_have_no_network_that_was():
-    inside = tuple(PairResult("inside", (name,), 2**22, 400.0, 1e4) for name in NAMES[:2])
-    cases = [case(NAMES[:2], pairs=each) for each in (inside, pairs(names=NAMES[:2]))]
-    verdict = judged(session(*cases), known={PLACE: UP[:2]}, every=True)
+def test_two_nodes_have_no_network_that_was_compared_and_no_acceptance_fails_for_that():
+    verdict = judged(session(paired(NAMES[:2])), known={PLACE: UP[:2]}, every=True)
     assert verdict.problems == []
-    words = "2 compared with each other, but two nodes, one pair: there is no other to compare"
-    assert words in line(verdict)
-    assert not_compared(verdict.nodes[PLACE]).startswith("two nodes, one pair")
-
-
-def test_a_slow_node_fails_every_verdict_and_is_named():
-    verdict = judged(session(case(NAMES, pairs=pairs(["node3"]))), stated={PLACE: 4})
-    (problem,) = verdict.problems
-    assert (problem.kind, problem.about) == ("node-slow", (PLACE, "node3"))
-    assert problem.message == (
-        "made:qdr: node3 is slow: bandwidth of 4 MiB between nodes 1000 MB/s; median 10000 MB/s: "
-        "90% worse, tolerance 15%"
-    )
-    assert "4 compared with each other, findings on 1" in line(verdict)
-    (finding,) = verdict.nodes[PLACE]["findings"]
-    assert finding["nodes"] == ("node3",)
-
-
-def test_a_round_of_pairs_that_was_left_out_is_said():
-    ring = case(NAMES, pairs=pairs(), provenance={"rounds_left_out": "halves"})
-    verdict = judged(session(ring, case(NAMES, pairs=pairs())), session(ring, uuid="second"))
-    (note,) = verdict.notes
-    assert note.startswith("made:qdr: the round halves of pairs was left out")
-
-
-def test_a_second_measurement_confirms_or_leaves_a_note():
-    first = session(case(NAMES, pairs=pairs(["node3"])))
-    slow, good = (session(case(NAMES, pairs=pairs(bad)), uuid="again") for bad in (["node3"], []))
-    confirmed = judged(first, slow, again=["again"])
-    assert [problem.kind for problem in confirmed.problems] == ["node-slow"]
-    assert "1000 MB/s, measured again 1000 MB/s" in confirmed.problems[0].message
-    unsteady = judged(first, good, again=["again"])
-    assert (unsteady.status, unsteady.problems) == (Status.PASSED, [])
-    (note,) = unsteady.notes
-    assert "node3 was slow in one of two measurements" in note
-    assert "1000 MB/s, measured again 10000 MB/s" in note
+    assert "not judged: node1, node2: two nodes are one pair" in line(verdict)
+    assert compared_nodes(verdict.nodes[PLACE]) == set()
 
 
 def test_what_is_known_of_nodes_is_plain_data():
-    known = Nodes({PLACE: UP}, {PLACE: 4}, {PLACE: list(NAMES)}, True, ["again"])
+    known = Nodes({PLACE: UP}, {PLACE: 4}, {PLACE: list(NAMES)}, True)
     assert msgspec.json.decode(msgspec.json.encode(known), type=Nodes) == known
-
-
-def test_tolerances_that_are_missing_fail_and_do_not_pass_in_silence(tmp_path):
-    path = tmp_path / "tolerances.yaml"
-    path.write_text("{}\n")
-    verdict = Verdict(system="made")
-    judge_nodes(verdict, [session(case(NAMES, pairs=pairs()))], Nodes(), tolerance_of(path))
-    assert "nodes, between, MB/s: no tolerance" in verdict.problems[0].message
-    verdict = Verdict(system="made")
-    judge_nodes(verdict, [session(case(NAMES))], Nodes(), tolerance_of(path))
-    assert verdict.problems == []

@@ -1,8 +1,7 @@
 """The verdict that counts, whoever asks: on the campaign that ended last, unless a run by hand did.
 
 That is decided by the marks that both leave. The verdict on a campaign is that on its steps, on
-what a stopped step left, and on what is missing; before it is given, nodes that were slow are
-measured again with others that were not.
+what a stopped step left, and on what is missing.
 """
 
 import contextlib
@@ -18,14 +17,12 @@ from acceptance.campaigns import lock
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.nodes import asked_nodes
 from acceptance.campaigns.runner import over
-from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, Progress, State
-from acceptance.campaigns.steps import ALL_PAIRS, LINKS, NODES, NODES_AGAIN, OWN
+from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, State
+from acceptance.campaigns.steps import ALL_PAIRS, LINKS, OWN
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.ledger import Ledger, ResultsFault, Session
-from acceptance.machine import NoCase, slurm_nodes
-from acceptance.nodes import partners
-from acceptance.references import ReferenceFault
+from acceptance.ledger import Ledger, Session
+from acceptance.machine import NoCase
 from acceptance.rfm import marks
 from acceptance.verdict import (
     WORDS,
@@ -33,9 +30,7 @@ from acceptance.verdict import (
     Run,
     Verdict,
     VerdictFault,
-    compare,
     stored,
-    tolerance_of,
 )
 
 #: The kind of campaign that ends with a protocol.
@@ -291,41 +286,3 @@ def summary(state: State, given: Verdict) -> str:
         words.append(f"First problem: {first}" + (f" (and {more} more)" if more else "") + ".")
     words.append(f"Log: {state.log}")
     return " ".join(words)
-
-
-def add_step(state: State, workspace: Workspace) -> bool:
-    """Add the step that measures suspects again, and store it; tell whether there are any.
-
-    It is that of the nodes, pinned to suspects and partners. A campaign has one at most, so that
-    one that was stopped in it goes on with it.
-    """
-    of_nodes = [step for step in state.steps if step.name == NODES and step.state == DONE]
-    if not of_nodes or any(step.name == NODES_AGAIN for step in state.steps):
-        return False
-    pinned = slurm_nodes.write_pins(_pins(state, workspace))
-    if not pinned:
-        return False
-    first = of_nodes[0]
-    # Of two values of a variable ReFrame takes the last one.
-    arguments = [*first.arguments, "-S", f"pinned={pinned}"]
-    state.steps.append(Progress(NODES_AGAIN, first.files, arguments))
-    state.save()
-    return True
-
-
-def _pins(state: State, workspace: Workspace) -> dict[str, list[str]]:
-    """Return suspects and good partners of each partition that has suspects."""
-    tolerance = tolerance_of(workspace.reference / "tolerances.yaml")
-    try:
-        comparisons = compare(sessions(state, ledger.of(workspace)), (), tolerance)
-    except (ResultsFault, ReferenceFault):  # reported when the verdict is given
-        return {}
-    pinned: dict[str, list[str]] = {}
-    for place in sorted({comparison.kind.place for comparison in comparisons}):
-        partition = place.partition(":")[2]
-        # Only Slurm can be asked for nodes by their names.
-        if partition in state.nodes:
-            suspects, good = partners([each for each in comparisons if each.kind.place == place])
-            if suspects:
-                pinned[partition] = [*suspects, *good]
-    return pinned

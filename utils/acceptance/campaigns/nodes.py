@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from acceptance.campaigns.state import NOT_PROVIDED, State
-from acceptance.campaigns.steps import ALL_PAIRS, NODES_AGAIN
+from acceptance.campaigns.steps import ALL_PAIRS
 from acceptance.core.errors import Fault
 from acceptance.core.text import shortened
 from acceptance.machine import (
@@ -128,12 +128,6 @@ def asked_nodes(state: State, configuration: Site) -> Nodes:
         stated=stated_nodes(configuration, [system]),
         limited={f"{system}:{partition}": names for partition, names in state.limited.items()},
         every=state.kind == "accept",
-        again=[
-            attempt.session
-            for step in state.steps
-            for attempt in step.attempts
-            if step.name == NODES_AGAIN and attempt.session
-        ],
         paired=bool(of_pairs),
         unpaired="".join(step.reason for step in of_pairs if step.state == NOT_PROVIDED),
     )

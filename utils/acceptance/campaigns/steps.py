@@ -22,10 +22,8 @@ from acceptance.site import why_no_case
 #: The name of the first step, and the suite of the check file that it takes the place of.
 LINKS, LINK_SUITE = "links", "fabric"
 LINK_CHECK = f"{LINK_SUITE}.py"
-#: The step that measures all nodes in pairs, its check file and its test, and the step that
-#: measures again those that were slow.
-NODES, NODES_CHECK, NODES_TEST, NODES_AGAIN = "nodes", "nodes.py", "NodePairs", "nodes-again"
-#: The step that measures all pairs of nodes, and those of them that are slow once more by itself.
+#: The step that measures all nodes in pairs and inside, its check file and its test. What is slow
+#: it measures once more by itself.
 ALL_PAIRS, ALL_PAIRS_CHECK, ALL_PAIRS_TEST = "all_pairs", "all_pairs.py", "AllPairs"
 #: The step of the checks that a site has of its own.
 OWN = "own"
@@ -85,8 +83,8 @@ def plan(
     The link check is a case for each node of Slurm that is up and not `excluded`. `pinned` are the
     nodes that the benchmarks run on, as `launch` writes pins; `limited` those of which all
     pairs are measured, empty for all that are up. `extra` are further arguments of ReFrame;
-    links do not get them, and nodes and pairs only what sets their own variables, for most of
-    them choose benchmarks. Raises SiteFault for a system, and a mode, that there is none of.
+    links do not get them, and pairs of nodes only what sets their own variables, for most of them
+    choose benchmarks. Raises SiteFault for a system, and a mode, that there is none of.
     """
     chosen = configuration.system(system)
     common = [f"--system={system}"] if system else []
@@ -105,15 +103,13 @@ def plan(
     groups = together(path for path in files if path.name != LINK_CHECK)
     if mode == MAINTENANCE:
         groups = [group for group in groups if group[0].name == ALL_PAIRS_CHECK]
-    first = {NODES_CHECK: NODES_TEST, ALL_PAIRS_CHECK: ALL_PAIRS_TEST}
-    order = [*first]
-    for group in sorted(groups, key=lambda group: (*order, group[0].name).index(group[0].name)):
-        name = group[0].name
+    for group in sorted(groups, key=lambda group: group[0].name != ALL_PAIRS_CHECK):
+        of_pairs = group[0].name == ALL_PAIRS_CHECK
         paths = [word for path in group for word in ("-c", str(path))]
         if mode == MAINTENANCE:  # which names the folder itself, and ReFrame refuses a file twice
             paths = ["-c", str(checks), "-n", f"^{ALL_PAIRS_TEST}"]
-        options = settings(extra, first[name]) if name in first else extra
-        of = limited if name == ALL_PAIRS_CHECK else pinned
+        options = settings(extra, ALL_PAIRS_TEST) if of_pairs else extra
+        of = limited if of_pairs else pinned
         pins = ["-S", f"pinned={of}"] if of else []
         planned.append(
             Step(

@@ -232,8 +232,6 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
         marked.enter_context(marks.of_campaign(workspace.var, state.id))
         try:
             runner.run()
-            if conclusion.add_step(state, workspace):
-                runner.run()
             given = conclusion.conclude(
                 state,
                 workspace,

@@ -1,4 +1,4 @@
-"""What pairs of nodes measured: of each a result, as ReFrame stores it; of a job, a matrix.
+"""What pairs of nodes measured: a matrix, and what each node measured inside.
 
 Numpy itself is not needed: each start of ReFrame comes by here, and few have a matrix.
 """
@@ -12,50 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import msgspec
-from msgspec import Struct
-
-from acceptance.core.records import Filled, Measured
-
-
-class PairResult(Struct, frozen=True, forbid_unknown_fields=True):
-    """The result of one pair at one message size.
-
-    `round` names the run in which all pairs measured at once. `nodes` are the two on which the
-    processes stood, or the one of both. `size` of the message in bytes, `time` of one on its way
-    in us, `bandwidth` in MB/s. Raises ValueError for nodes that are no pair.
-    """
-
-    round: Filled
-    nodes: tuple[Filled, ...]
-    size: int
-    time: Measured
-    bandwidth: Measured
-
-    def __post_init__(self) -> None:
-        """Check that it is of a pair."""
-        if not 1 <= len(self.nodes) <= 2 or len({*self.nodes}) < len(self.nodes):
-            raise ValueError(f"{', '.join(self.nodes) or 'nothing'} is no pair of nodes")
-
-    @property
-    def inside(self) -> bool:
-        """Tell whether both processes stood on one node."""
-        return len(self.nodes) == 1
-
-
-def pair_results(stored: object) -> tuple[PairResult, ...]:
-    """Read what a case has stored; ValueError for anything else than results of pairs.
-
-    A case that has no pairs stores nothing, or ReFrame's text for what was never set.
-    """
-    if stored is None or stored == "<undefined>":
-        return ()
-    try:
-        return msgspec.convert(stored, tuple[PairResult, ...])
-    except msgspec.ValidationError as err:
-        raise ValueError(f"the results of pairs cannot be read: {err}") from None
-
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -63,14 +19,31 @@ if TYPE_CHECKING:
 #: Quantity -> its unit: the time of a small message on its way, the rate of large ones in one
 #: direction, and in each direction when both send at once.
 UNITS = {"latency": "us", "bandwidth": "MB/s", "both": "MB/s"}
+#: The same of two processes inside of a node: quantity between nodes -> how it is called inside.
+INSIDE = {quantity: f"{quantity} inside" for quantity in UNITS}
+#: Quantity -> its unit, between nodes and inside.
+ALL_UNITS = UNITS | {inside: UNITS[quantity] for quantity, inside in INSIDE.items()}
 
 #: Sender and receiver, as places in `PairMatrix.nodes`.
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
+class Inside:
+    """What each of N nodes measured between two processes of its own.
+
+    `values`: name in `INSIDE` -> (N,) of floats, NaN where nothing was measured. `again`: the same
+    -> node -> its value when it was measured once more. `failed`: node -> why it has no value.
+    """
+
+    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    again: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    failed: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
 class PairMatrix:
-    """What N nodes measured between each two of them, one process a node.
+    """What N nodes measured between each two of them, one process a node, and inside of each.
 
     `nodes`: their names by rank. `values`: quantity -> (N, N) of floats in the unit of `UNITS`;
     [i, j] is from node i to node j, NaN where nothing was measured, as on the diagonal. `rounds`:
@@ -78,7 +51,8 @@ class PairMatrix:
     busy at once. `again`: quantity -> pair -> its value when it was measured once more with no
     other pair busy. `controls`: those pairs of `again` that nobody suspected, which show what a
     good pair measures alone. `failed`: pair -> why a value of it is missing. `not_again`: number of
-    suspects for which there was no time to measure them again.
+    suspects for which there was no time to measure them again. `inside`: empty where that was not
+    measured.
 
     Raises ValueError for what cannot have been measured.
     """
@@ -90,6 +64,7 @@ class PairMatrix:
     controls: frozenset[Pair] = frozenset()
     failed: Mapping[Pair, str] = field(default_factory=dict)
     not_again: int = 0
+    inside: Inside = field(default_factory=Inside)
 
     def __post_init__(self) -> None:
         """Check it as a whole."""
@@ -99,6 +74,9 @@ class PairMatrix:
             raise ValueError("the rounds are no counts from 0")
         for quantity, values in self.values.items():
             self._check_values(quantity, values)
+        for quantity, values in self.inside.values.items():
+            if quantity not in INSIDE.values() or values.shape != (len(self.nodes),):
+                raise ValueError(f"{quantity} of {values.shape}: not what nodes measure inside")
         for quantity, again in self.again.items():
             if quantity not in self.values:
                 raise ValueError(f"{quantity} was measured again, but not measured before")

@@ -6,7 +6,6 @@ from typing import Any
 
 from acceptance.core.errors import MESSAGE
 from acceptance.core.findings import Observation, observations
-from acceptance.core.pairs import PairResult, pair_results
 from acceptance.core.text import clipped
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.ledger.session_schema import (
@@ -39,11 +38,10 @@ class Metric:
 class Case:
     """One execution of a check on a partition and an environment.
 
-    `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`; `pairs`
-    are the single results of which they are aggregates, where there are such, and `all_pairs` what
-    became of a matrix of them (`nodes.AllPairs`). `seconds` is how long it took, waiting included;
-    None where that was not stored. `folder` is where its files were left, `output` the name of
-    what its job printed in there; both are empty where that was not stored.
+    `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`;
+    `all_pairs` is what became of a matrix of nodes (`nodes.AllPairs`). `seconds` is how long it
+    took, waiting included; None where that was not stored. `folder` is where its files were left,
+    `output` the name of what its job printed in there; both are empty where that was not stored.
     """
 
     name: str
@@ -64,7 +62,6 @@ class Case:
     provenance: dict[str, str]
     findings: tuple[Observation, ...]
     metrics: tuple[Metric, ...]
-    pairs: tuple[PairResult, ...] = ()
     seconds: float | None = None
     all_pairs: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
@@ -158,7 +155,6 @@ def _case(stored: StoredCase) -> Case:
             for key, value in (stored.perfvalues or {}).items()
             if value.value is not None
         ),
-        pairs=pair_results(stored.pairs),
         seconds=as_seconds(stored.time_total),
         all_pairs=stored.all_pairs if isinstance(stored.all_pairs, dict) else {},
         folder=as_text(stored.outputdir if stored.result == "pass" else stored.stagedir),

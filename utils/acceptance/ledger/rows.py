@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 
 from acceptance.core.findings import SHARED, observations
-from acceptance.core.pairs import pair_results
 from acceptance.core.words import SIMULATED, better, is_measured
 from acceptance.ledger import files
 from acceptance.ledger.files import COLUMNS, JSON_COLUMNS, File
@@ -282,7 +281,6 @@ class _Session:
             kind = REPEATED if (case_id, time) in self.repeated else SAMPLE
             self.repeated.add((case_id, time))
             self.times.add((case_id, time))
-        pair_results(data.pairs)  # raises for what no session may have
         self._values(run, kind, case_id, data.perfvalues or {})
         words = (as_text(data.suite), as_text(data.benchmark_name))
         f"{words} {data.result}".encode()

@@ -70,7 +70,6 @@ class StoredCase(msgspec.Struct):
     #: Seconds that its build and its job took.
     time_compile: float | None = None
     time_run: float | None = None
-    pairs: Any = None
     all_pairs: Any = None
     #: Where its files are: of a case that failed in the second one.
     outputdir: Any = None

@@ -1,6 +1,6 @@
 """The machine: where ranks stand, what Slurm says, and its MPIs, compilers, modules and Spack."""
 
-from acceptance.machine import externals, placement, rounds, slurm_jobs, slurm_nodes
+from acceptance.machine import externals, placement, slurm_jobs, slurm_nodes
 from acceptance.machine.missing import (
     RESUME,
     NoCase,

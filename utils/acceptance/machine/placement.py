@@ -184,37 +184,6 @@ def _per_turn(layout: Layout) -> str:
     return "1" if layout.mapping == "cyclic" else str(layout.per_node)
 
 
-def on_hosts(launcher: str, hosts: str, number: int) -> tuple[str, tuple[str, ...]]:
-    """Return what puts a rank on each node of a file of so many, in its order.
-
-    `hosts` has a node a line, in the order of the job's nodes: Hydra would take them in that order
-    anyway where Slurm starts its proxies. The result is what comes before the command (variables)
-    and the options of the launcher, whose number of ranks is stated apart from these; but srun has
-    its number from the job.
-    """
-    if launcher == "srun":
-        count = (f"--nodes={number}", f"--ntasks={number}")
-        return f"SLURM_HOSTFILE={hosts} ", (*count, "--distribution=arbitrary", "--cpu-bind=cores")
-    if launcher == "openmpi":
-        return "", ("--hostfile", hosts, "--map-by", "seq", "--bind-to", "core")
-    if launcher == "smpirun":
-        return "", ("-platform", PLATFORM_FILE, "-hostfile", hosts)
-    if launcher == "hydra":
-        return "", ("-f", hosts, "-bind-to", "core", "-map-by", "core", "-ppn", "1")
-    # With hosts of its own Intel MPI takes ssh, also in a job of Slurm.
-    bootstrap = "${SLURM_JOB_ID:+-bootstrap ${I_MPI_HYDRA_BOOTSTRAP:-slurm}}"
-    return "", ("-f", hosts, "-ppn", "1", bootstrap)
-
-
-def takes_any_order(launcher: str, in_slurm: bool) -> bool:
-    """Tell whether `on_hosts` can put ranks on nodes in another order than the job's.
-
-    In a job of Slurm, Hydra and Intel MPI have Slurm start their proxies, which it does in its own
-    order of the hosts.
-    """
-    return launcher in ("srun", "openmpi", "smpirun") or not in_slurm
-
-
 def exported(launcher: str, options: tuple[str, ...], variables: dict[str, str]) -> list[str]:
     """Return the options, and those that carry the variables to the other nodes.
 

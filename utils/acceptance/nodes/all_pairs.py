@@ -1,19 +1,17 @@
 """All pairs of the nodes of a job: what was measured, as a case stores it, and what came of it."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from acceptance.core.pairs import UNITS, PairMatrix
-from acceptance.core.text import plural, shortened
+from acceptance.core.pairs import INSIDE, UNITS, PairMatrix
+from acceptance.core.text import natural, plural, shortened
 from acceptance.core.words import direction
 from acceptance.nodes.cables import QUANTITY, Ways
-from acceptance.nodes.culprits import FAILING, Culprit
-from acceptance.nodes.culprits.model import CABLE, FAILED, NOT_JUDGED, ONE_WAY
-from acceptance.nodes.findings import WAY, NodeFinding, number_text
+from acceptance.nodes.culprits import FAILING, Culprit, Judgement, NodeValues, number_text
+from acceptance.nodes.culprits.model import CABLE, FAILED, NOT_JUDGED, ONE_WAY, WAY
 
 #: Links that a line names.
 _SHOWN = 3
@@ -25,7 +23,7 @@ class AllPairs(Struct, frozen=True):
     `nodes` by rank. `shifts`: of these all pairs (i, i + shift) have a value. `pairs` of `of` pairs
     were measured, in `rounds` of `planned` rounds, and `again` of them once more alone. `links`
     counts the cables on the routes between the nodes, of which no pair crossed the `uncrossed`;
-    `unrouted` says why no cable can be named, or not each.
+    `unrouted` says why no cable can be named, or not each. `values` has each node's own.
     """
 
     nodes: tuple[str, ...]
@@ -39,32 +37,35 @@ class AllPairs(Struct, frozen=True):
     links: int = 0
     uncrossed: tuple[str, ...] = ()
     unrouted: str = ""
+    values: tuple[NodeValues, ...] = ()
 
     @classmethod
     def of_matrix(
         cls,
         matrix: PairMatrix,
         planned: int,
-        culprits: Sequence[Culprit],
+        judgement: Judgement,
         ways: Ways | None = None,
         unrouted: str = "",
     ) -> "AllPairs":
-        """Return what is stored of a matrix, `planned` being its rounds."""
+        """Return what is stored of a matrix that was judged, `planned` being its rounds."""
+        both_sorts = {**matrix.values, **matrix.inside.values}
         count, measured = len(matrix.nodes), matrix.measured
         ranks = np.arange(count)
         shifts = [k for k in range(1, count) if measured[ranks, (ranks + k) % count].all()]
         return cls(
             matrix.nodes,
-            tuple(name for name, values in matrix.values.items() if np.isfinite(values).any()),
+            tuple(name for name, values in both_sorts.items() if np.isfinite(values).any()),
             tuple(shifts),
             int(measured.sum()),
             len(np.unique(matrix.rounds[measured])),
             planned,
             len({pair for again in matrix.again.values() for pair in again}),
-            tuple(culprits),
+            tuple(judgement.culprits),
             ways.number if ways else 0,
             ways.uncrossed(np.isfinite(matrix.values.get(QUANTITY, np.nan))) if ways else (),
             "; ".join(filter(None, (unrouted, ways.unlooked if ways else ""))),
+            tuple(judgement.nodes),
         )
 
     @property
@@ -73,12 +74,34 @@ class AllPairs(Struct, frozen=True):
         return len(self.nodes) * (len(self.nodes) - 1)
 
     @property
+    def is_inside(self) -> bool:
+        """Tell whether nodes were measured inside, too: that takes two cores of each."""
+        return not {*INSIDE.values()}.isdisjoint(self.quantities)
+
+    @property
+    def rows(self) -> list[tuple[str, list[str]]]:
+        """Return of each node a text for each of `values`: its own, and how far from the median."""
+        rows = [
+            (name, [each.text_of(rank) for each in self.values])
+            for rank, name in enumerate(self.nodes)
+        ]
+        return sorted(rows, key=lambda row: natural(row[0]))
+
+    @property
     def is_complete(self) -> bool:
         """Tell whether each pair was measured."""
         return self.pairs == self.of
 
     def judged(self, quantity: str) -> set[str]:
         """Return the nodes that were compared with each other in a quantity."""
+        if quantity in INSIDE.values():
+            return {
+                name
+                for each in self.values
+                if each.quantity == quantity
+                for name, value in zip(self.nodes, each.values, strict=True)
+                if value is not None
+            }
         left_out = [each for each in self.culprits if each.kind == NOT_JUDGED]
         if quantity not in self.quantities or any(
             each.nodes and not each.quantity for each in left_out
@@ -120,6 +143,7 @@ class AllPairs(Struct, frozen=True):
         """Say how much was measured and judged, without the culprits."""
         which = "all" if self.is_complete else f"{self.pairs} of {self.of}"
         words = f"{which} pairs of {plural(len(self.nodes), 'node')} measured"
+        words += f", {'and' if self.is_inside else 'not'} inside of each,"
         words += f" in {plural(self.rounds, 'round')}"
         if self.rounds < self.planned:
             words += f" of {self.planned}: no time was left for the others"
@@ -191,7 +215,10 @@ class PairFinding(Struct, frozen=True):
         if median is None:
             return "a value of each pair"
         about = "at most about" if direction(unit) == "lower" else "at least about"
-        return f"{about} {number_text(median)} {unit}, as good pairs of the same distance"
+        alike = "good pairs of the same distance"
+        if self.culprit.quantity in INSIDE.values():
+            alike = "good nodes inside"
+        return f"{about} {number_text(median)} {unit}, as {alike}"
 
     def __str__(self) -> str:
         """Return the sentence that a verdict shows."""
@@ -205,9 +232,3 @@ class PairFinding(Struct, frozen=True):
 def compared_pairs(environment: str, quantity: str, what: str = "") -> str:
     """Name a quantity of all pairs, or of `paths` between two nodes, or of `cables`."""
     return f"{environment} all-pairs {quantity}" + (f" of {what}" if what else "")
-
-
-def finding_of(data: Mapping[str, Any]) -> NodeFinding | PairFinding:
-    """Return a finding of a verdict from its data; ValueError for anything else."""
-    kind: type[PairFinding | NodeFinding] = PairFinding if "culprit" in data else NodeFinding
-    return msgspec.convert(data, kind)

@@ -25,8 +25,16 @@ from acceptance.core.text import plural, shortened
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.topology.routes import NONE, Routes
 from acceptance.nodes.culprits.fit import Classes, log_loss
-from acceptance.nodes.culprits.model import CABLE, ONE_WAY, RECEIVES, SENDS, UPLINK, Culprit
-from acceptance.nodes.findings import NODE, WAY
+from acceptance.nodes.culprits.model import (
+    CABLE,
+    NODE,
+    ONE_WAY,
+    RECEIVES,
+    SENDS,
+    UPLINK,
+    WAY,
+    Culprit,
+)
 
 #: One pair in so many is slow, or fast, for no reason that a link has: a burst of other traffic.
 STRAY = 100

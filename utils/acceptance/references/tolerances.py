@@ -28,8 +28,6 @@ CLAIMED = tuple(dict.fromkeys(kind.tolerance for kind in RELATIONS.values() if k
 #: What a claim compares: percentage points of a relative gain, fractions of a quotient, of its
 #: decimal logarithm and of a plain difference.
 COMPARED = ("%", "x", "decade", "difference")
-#: Where the pairs of processes stood by which nodes are compared, and the units of their results.
-PAIRED, PAIR_UNITS = ("between", "inside"), ("us", "MB/s")
 
 #: By how much more a number may be missed that a paper prints as "about": a digit or two of it.
 ABOUT = 2.0
@@ -60,37 +58,25 @@ class _Fraction(Struct, frozen=True, forbid_unknown_fields=True):
     reason: _Reason
 
 
-class _Slower(Struct, frozen=True, forbid_unknown_fields=True):
-    worse: Annotated[float, Meta(gt=0, lt=1)]
-    reason: _Reason
-
-
-class _Later(Struct, frozen=True, forbid_unknown_fields=True):
-    worse: Annotated[float, Meta(gt=0, lt=10)]
-    reason: _Reason
-
-
 @dataclass(frozen=True)
 class Tolerances:
     """Tolerances by source of the reference and unit of the metric; of a limit, by the metric.
 
-    Those of claims by what is in `CLAIMED` and `COMPARED`; those of nodes among each other by where
-    their pairs stood and the unit, as in `PAIRED` and `PAIR_UNITS`.
+    Those of claims by what is in `CLAIMED` and `COMPARED`.
     """
 
     table: dict[tuple[str, str], Tolerance]
     claims: dict[tuple[str, str], float] = field(default_factory=dict)
-    nodes: dict[tuple[str, str], float] = field(default_factory=dict)
     #: Those that a site states instead -> its file.
     origins: dict[tuple[str, str], Path] = field(default_factory=dict)
 
     def overridden(self, path: Path) -> "Tolerances":
         """Return these with those of a site's file in their place, source by source, unit by unit.
 
-        Raises ReferenceFault as `load`, and for what is no source: claims and nodes have one file.
+        Raises ReferenceFault as `load`, and for what is no source: claims have one file.
         """
         site = Tolerances.load(path)
-        if site.claims or site.nodes:
+        if site.claims:
             raise ReferenceFault("a site states tolerances of sources only", where=str(path))
         return replace(
             self,
@@ -115,15 +101,11 @@ class Tolerances:
                 keys: _within(keys, entry)
                 for keys, entry in _entries(sources.pop("claims", {}), "claims")
             }
-            nodes = {
-                keys: _spread(keys, entry)
-                for keys, entry in _entries(sources.pop("nodes", {}), "nodes")
-            }
             for source in sources:
                 if source not in SOURCES:
-                    raise ValueError(f"{source}: not one of {', '.join(SOURCES)}, claims, nodes")
+                    raise ValueError(f"{source}: not one of {', '.join(SOURCES)}, claims")
             table = {keys: _tolerance(keys, entry) for keys, entry in _entries(sources)}
-            return cls(table, claims, nodes)
+            return cls(table, claims)
         except ValueError as err:
             raise ReferenceFault(str(err), where=str(path)) from None
 
@@ -138,20 +120,6 @@ class Tolerances:
         except KeyError:
             raise ReferenceFault(
                 f"claims: nothing for the relation {relation!r} of {compared}",
-                where="tolerances.yaml",
-            ) from None
-
-    def of_nodes(self, where: str, unit: str) -> float:
-        """Return the fraction of the median by which a node may be worse than its kind.
-
-        `where` is one of `PAIRED`, `unit` one of `PAIR_UNITS`. Raises ReferenceFault when none is
-        stated.
-        """
-        try:
-            return self.nodes[where, unit]
-        except KeyError:
-            raise ReferenceFault(
-                f"nodes, {where}, {unit}: no tolerance; nodes cannot be compared without one",
                 where="tolerances.yaml",
             ) from None
 
@@ -218,14 +186,6 @@ def _within(keys: tuple[str, str], entry: object) -> float:
     if unit == "%":
         return _converted(entry, _Points, "claims", *keys).within
     return _converted(entry, _Fraction, "claims", *keys).within
-
-
-def _spread(keys: tuple[str, str], entry: object) -> float:
-    for key, known in zip(keys, (PAIRED, PAIR_UNITS), strict=True):
-        if key not in known:
-            raise ValueError(f"nodes, {', '.join(keys)}: {key} is not one of {', '.join(known)}")
-    kind: type[_Slower | _Later] = _Later if keys[1] == "us" else _Slower
-    return _converted(entry, kind, "nodes", *keys).worse
 
 
 def _tolerance(keys: tuple[str, str], entry: object) -> Tolerance:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import natural, plural
 from acceptance.core.words import direction
-from acceptance.nodes import findings
 from acceptance.nodes.culprits import Culprit, model
 from acceptance.report.plot_model import Axis, Form, Mark, Plot, Sample, Scale, Trace
 
@@ -41,7 +40,7 @@ def _cells_of(
     """Yield the columns and rows that a culprit explains."""
     nodes = [places[name] for name in culprit.nodes if name in places]
     others = [places[name] for name in culprit.others if name in places]
-    if culprit.kind in (findings.WAY, model.ONE_WAY, model.FAILED) and nodes and others:
+    if culprit.kind in (model.WAY, model.ONE_WAY, model.FAILED) and nodes and others:
         for row, column in ((row, column) for row in nodes for column in others):
             yield column, row
             if culprit.kind != model.ONE_WAY:

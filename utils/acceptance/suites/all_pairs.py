@@ -4,6 +4,7 @@ The file that `--output` names, of three nodes and the first of two rounds::
 
     {"type":"job","version":"1.0","ranks":3,"bytes":4194304,...,"schedule":"shifts","rounds":2,
      "estimate_s":0.4,"nodes":["node1","node2","node3"]}
+    {"type":"inside","latency_us":[0.4121,0.4140,0.4117],"bandwidth_MBps":[...],"both_MBps":[...]}
     {"type":"failed","sender":2,"receiver":0,"why":"latency: node1 did not answer within 5 s"}
     {"type":"round","number":1,"latency_us":[1.2312,1.2294,null],
      "bandwidth_MBps":[12021,12019,null],"both_MBps":[11873,11902,null]}
@@ -13,11 +14,12 @@ The file that `--output` names, of three nodes and the first of two rounds::
 each of them in one line. A round has a value of each sender by its rank; in round k of the
 schedule `shifts` rank i sends to rank i + k (modulo the number of ranks). Rounds that were chosen
 are of the schedule `chosen` and have a list `to` of the receivers, -1 for none. The rounds come in
-any order. Values are null where a node does not send, or failed as a line before its round says.
-A `suspect` was measured once more while no other was busy, because its value was low, a `control`
-to compare it with; where that failed, it has a `why` in place of values. The end has the rounds
-that were not measured, and the suspects that were not measured again, for lack of time. A file
-without it is that of a job that ended early.
+any order. With two ranks on each node what these measured comes first (`inside`), where a node is
+its own receiver. Values are null where a node does not send, or failed as a line before its round
+says. A `suspect` was measured once more while no other was busy, because its value was low, a
+`control` to compare it with; where that failed, it has a `why` in place of values. The end has the
+rounds that were not measured, and the suspects that were not measured again, for lack of time. A
+file without it is that of a job that ended early.
 
 Numpy is imported where there is a matrix, not by each start of ReFrame.
 """
@@ -31,7 +33,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from acceptance.core.errors import ParseError
-from acceptance.core.pairs import UNITS, Pair, PairMatrix
+from acceptance.core.pairs import ALL_UNITS, INSIDE, UNITS, Inside, Pair, PairMatrix
 from acceptance.core.words import sized
 from acceptance.suites.output import (
     AboveZero,
@@ -60,6 +62,11 @@ STEMS = {
     "bandwidth": ("bandwidth", "bandwidth_node_min"),
     "both": ("bandwidth_both", "bandwidth_both_node_min"),
 }
+#: The same inside of the nodes: the median node, and the worst one.
+STEMS_INSIDE = {
+    INSIDE["latency"]: ("latency_inside", "latency_inside_max"),
+    INSIDE["bandwidth"]: ("bandwidth_inside", "bandwidth_inside_min"),
+}
 #: Quantity -> the field of a record.
 _FIELDS = {"latency": "latency_us", "bandwidth": "bandwidth_MBps", "both": "both_MBps"}
 #: Milliseconds of a loop in simulated time, which has no noise.
@@ -70,7 +77,9 @@ MOST_ROUNDS = {"smoke": 4, "nightly": 16, "acceptance": 0}
 LIMITS = {"smoke": 60, "nightly": 600, "acceptance": 7200}
 
 _COLUMNS = tuple(
-    Column(stem, stem, UNITS[quantity]) for quantity, stems in STEMS.items() for stem in stems
+    Column(stem, stem, ALL_UNITS[quantity])
+    for quantity, stems in (STEMS | STEMS_INSIDE).items()
+    for stem in stems
 )
 #: Name -> benchmark.
 BENCHMARKS = {
@@ -96,28 +105,29 @@ def shifts(nodes: int, most: int) -> list[int]:
 
 
 def metrics(
-    matrix: PairMatrix | None = None, large: int = LARGE
+    matrix: PairMatrix | None = None, large: int = LARGE, *, inside: bool = True
 ) -> dict[str, tuple[float | None, str]]:
     """Return metric -> (value, unit); without a matrix the values are None: what will be measured.
 
-    `large` are the bytes of the message whose bandwidth is told. Raises ValueError where a quantity
-    was measured of no pair.
+    `large` are the bytes of the message whose bandwidth is told; `inside`: whether nodes are
+    measured inside. Raises ValueError where a quantity was measured of no pair, or no node.
     """
     if matrix is not None:
         import numpy as np
 
     found: dict[str, tuple[float | None, str]] = {}
-    for quantity, stems in STEMS.items():
+    for quantity, stems in (STEMS | (STEMS_INSIDE if inside else {})).items():
         values: tuple[float | None, ...] = (None, None)
         if matrix is not None:
-            of_nodes = medians(matrix.values[quantity])
-            worst = max if quantity == "latency" else min
-            if not of_nodes.size:
+            all_values = {**matrix.values, **matrix.inside.values}[quantity]
+            of_nodes = medians(all_values) if quantity in STEMS else all_values
+            worst = np.nanmax if ALL_UNITS[quantity] == "us" else np.nanmin
+            if not np.isfinite(of_nodes).any():
                 raise ValueError(f"no pair has a value: {quantity}")
-            values = float(np.nanmedian(matrix.values[quantity])), float(worst(of_nodes))
-        size = SMALL if quantity == "latency" else large
+            values = float(np.nanmedian(all_values)), float(worst(of_nodes))
+        size = SMALL if ALL_UNITS[quantity] == "us" else large
         for stem, value in zip(stems, values, strict=True):
-            found[sized(stem, size)] = value, UNITS[quantity]
+            found[sized(stem, size)] = value, ALL_UNITS[quantity]
     counts: tuple[float | None, ...] = (None, None)
     if matrix is not None:
         measured = matrix.measured
@@ -134,13 +144,13 @@ def medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return of_nodes
 
 
-def best(matrix: PairMatrix, quantity: str) -> tuple[str, float]:
-    """Return the best pair of a quantity, and its value; ValueError where none has one."""
+def extreme(matrix: PairMatrix, quantity: str, *, best: bool) -> tuple[str, float]:
+    """Return the best or worst pair of a quantity, and its value; ValueError where none has one."""
     import numpy as np
 
     values = matrix.values[quantity]
-    place = np.nanargmin(values) if quantity == "latency" else np.nanargmax(values)
-    row, column = np.unravel_index(place, values.shape)
+    least = best == (quantity == "latency")
+    row, column = np.unravel_index((np.nanargmin if least else np.nanargmax)(values), values.shape)
     return matrix.way((int(row), int(column))), float(values[row, column])
 
 
@@ -167,13 +177,18 @@ class Failed(Record, tag="failed", frozen=True):
     why: Text
 
 
-class Round(Record, tag="round", frozen=True):
-    """The values of each sender by its rank."""
+class InsideRound(Record, tag="inside", frozen=True):
+    """The values inside of each node by its rank."""
 
-    number: AboveZero
     latency_us: tuple[Positive | None, ...]
     bandwidth_MBps: tuple[Positive | None, ...]
     both_MBps: tuple[Positive | None, ...]
+
+
+class Round(InsideRound, tag="round", frozen=True, kw_only=True):
+    """The values of each sender by its rank."""
+
+    number: AboveZero
     to: tuple[int, ...] | None = None
 
 
@@ -201,7 +216,7 @@ class End(Record, tag="end", frozen=True):
 
 _EXPONENT = re.compile(r"[eE][-+\d]")
 _JOB = msgspec.json.Decoder(Job)
-_LINE = msgspec.json.Decoder(Failed | Round | Suspect | Control | End)
+_LINE = msgspec.json.Decoder(Failed | InsideRound | Round | Suspect | Control | End)
 
 
 @dataclass(frozen=True)
@@ -259,6 +274,7 @@ class _Reader(RecordReader):
         self.failing: dict[Pair, str] = {}
         self.again: dict[str, dict[Pair, float]] = {quantity: {} for quantity in UNITS}
         self.controls: set[Pair] = set()
+        self.inside: dict[str, NDArray[np.float64]] = {}
         self.end: End | None = None
 
     def check_job(self, ranks: int) -> None:
@@ -279,6 +295,8 @@ class _Reader(RecordReader):
                     self.failing[self.pair(failed.sender, failed.receiver)] = failed.why
                 case Round() as row:
                     self.read_round(row)
+                case InsideRound() as row:
+                    self.read_inside(row)
                 case Suspect() as again:
                     self.read_again(again)
                 case End() as end:
@@ -290,7 +308,7 @@ class _Reader(RecordReader):
             raise self.error(f"{len(self.seen)} rounds and {left} left are not {planned}")
 
     def pair(self, sender: int, receiver: int) -> Pair:
-        if sender == receiver or max(sender, receiver) >= self.job.ranks:
+        if max(sender, receiver) >= self.job.ranks:
             raise self.error(f"{sender} and {receiver} are no two of {self.job.ranks} ranks")
         return sender, receiver
 
@@ -306,21 +324,39 @@ class _Reader(RecordReader):
         found = dict(
             self.pair(rank, receiver) for rank, receiver in enumerate(row.to) if receiver != -1
         )
+        if any(rank == receiver for rank, receiver in found.items()):
+            raise self.error("a rank sends to itself")
         if len(row.to) != count or len({*found.values()}) < len(found) or min(row.to) < -1:
             raise self.error("a rank receives twice in this round, or there is no such rank")
         return found
 
-    def read_round(self, row: Round) -> None:
-        """Take the values of a round, and why others are missing."""
+    def check_round(self, row: InsideRound, receivers: dict[int, int]) -> None:
+        """Check that just the pairs of a round have values, or are among those that failed."""
         if _EXPONENT.search(self.line):
             raise self.error("a number with an exponent, which patterns prints in no round")
-        receivers = self.receivers(row)
-        if row.number in self.seen:
-            raise self.error(f"a second round {row.number}")
         if any(receivers.get(sender) != receiver for sender, receiver in self.failing):
             raise self.error("a pair failed that is not of this round")
         for quantity, name in _FIELDS.items():
             self.check_values(quantity, getattr(row, name), receivers)
+
+    def read_inside(self, row: InsideRound) -> None:
+        """Take what each node measured inside, and why others are missing."""
+        import numpy as np
+
+        if self.inside or self.seen:
+            raise self.error("what was measured inside stands twice, or after a round")
+        self.check_round(row, {rank: rank for rank in range(self.job.ranks)})
+        for quantity, name in _FIELDS.items():
+            self.inside[INSIDE[quantity]] = np.array(getattr(row, name), dtype=float)
+        self.failed |= self.failing
+        self.failing = {}
+
+    def read_round(self, row: Round) -> None:
+        """Take the values of a round, and why others are missing."""
+        receivers = self.receivers(row)
+        if row.number in self.seen:
+            raise self.error(f"a second round {row.number}")
+        self.check_round(row, receivers)
         senders, to = [*receivers], [*receivers.values()]
         if self.rounds[senders, to].any():
             raise self.error("a pair is in two rounds")
@@ -357,19 +393,34 @@ class _Reader(RecordReader):
             raise self.error("neither all values nor only why there are none")
         if pair in self.again["latency"]:
             raise self.error("this was measured again before")
+        if pair[0] == pair[1] and (not self.inside or isinstance(row, Control)):
+            raise self.error("inside of a node again, and not before")
         for quantity, value in values.items():
             self.again[quantity][pair] = value
         if isinstance(row, Control):
             self.controls.add(pair)
 
     def measured(self, fault: ParseError | None) -> Measured:
+        inside = Inside(
+            self.inside,
+            {
+                INSIDE[quantity]: {i: value for (i, j), value in again.items() if i == j}
+                for quantity, again in self.again.items()
+            },
+            {i: why for (i, j), why in self.failed.items() if i == j},
+        )
+        again = {
+            quantity: {pair: value for pair, value in again.items() if pair[0] != pair[1]}
+            for quantity, again in self.again.items()
+        }
         matrix = PairMatrix(
             self.job.nodes,
             self.values,
             self.rounds,
-            {quantity: again for quantity, again in self.again.items() if again},
+            {quantity: values for quantity, values in again.items() if values},
             frozenset(self.controls),
-            self.failed,
+            {pair: why for pair, why in self.failed.items() if pair[0] != pair[1]},
             self.end.not_again if self.end else 0,
+            inside,
         )
         return Measured(self.job, matrix, self.job.rounds - len(self.seen), fault)

@@ -16,28 +16,6 @@ Times are in us; Mbytes are 10^6 bytes since IMB 2018 (2^20 up to IMB 4, which t
 refuses). Numbers are printed with `%13d`, `%13.2f` and the message rate with `%13.0f`, names in the
 header with `%13s`.
 
-All pairs of the ranks at once (`IMB-MPI1 PingPong -npmin 2 -multi 1`) are printed like this, of
-four ranks; of two or three there is one pair, and the title is that of PingPong::
-
-    # Benchmarking Multi-PingPong
-    # ( 2 groups of 2 processes each running simultaneous )
-    # Group  0:     0    1
-    #
-    # Group  1:     2    3
-    #
-            Group       #bytes #repetitions      t[usec]   Mbytes/sec
-
-                0            8         1000         2.94         2.72
-                1            8         1000         2.94         2.72
-
-                0      4194304           20      1481.46      2831.19
-                1      4194304           20      1490.02      2814.93
-
-Of more than 1024 groups IMB names only the first and the last 512. The repetitions of a row are
-those of the first group. Pairs chosen with `-map` are refused: IMB up to 2021.11 prints for group k
-the longer one of the times of ranks 2k and 2k+1, whichever groups these are in, so that a row is of
-two pairs (its function IMB_calculate_times; tried with one node of four throttled).
-
 Sources: the IMB user guide 2021 ("Benchmark definitions", "Reported throughput", `-msglog`,
 `-mem`), outputs of IMB 2021.7 and 2021.11, and of 2018.0 to 2021.11 the functions IMB_edit_format,
 IMB_display_times and IMB_calculate_times (IMB_output.c).
@@ -117,23 +95,6 @@ _ROWS = (
 #: Name -> benchmark.
 BENCHMARKS = {row.name: row for row in _ROWS}
 
-#: The columns of all pairs together: the median of the pairs, and the worst one.
-_OF_PAIRS = (
-    LATENCY,
-    Column("worst_t", "latency_max", "us"),
-    BANDWIDTH,
-    Column("worst_mbytes", "bandwidth_min", "MB/s"),
-)
-#: PingPong of many pairs at once, of two nodes each or inside of each node: name -> benchmark.
-PAIRS = {
-    "pairs-between": ImbBenchmark(
-        "PingPong", _OF_PAIRS, point_to_point=True, sized=False, counted=1, link_factor=1,
-        one_way=True, one_message=True, sizes=(8, 2**22),
-    ),
-    "pairs-inside": ImbBenchmark("PingPong", _OF_PAIRS, point_to_point=True, sized=False,
-                                 counted=1, sizes=(8, 2**22)),
-}  # fmt: skip
-
 #: The suite.
 SUITE = Suite(
     "imb",
@@ -141,7 +102,6 @@ SUITE = Suite(
     ("IMB-MPI1",),
     WHEELS,
     {f"imb.{name}": row for name, row in BENCHMARKS.items()},
-    further={"nodes": {f"imb.{name}": row for name, row in PAIRS.items()}},
 )
 
 
@@ -196,12 +156,6 @@ _GIVEN_UP = {
 _FAR, _NEAR = 4.0, 1.25
 _FINISHED = "# All processes entering MPI_Finalize"
 _FIRST_DECIMAL_YEAR = 2018
-#: The benchmark of all pairs, and its titles.
-PAIR = "PingPong"
-_TITLES = (PAIR, f"Multi-{PAIR}")
-_GROUPS = re.compile(r"# \( (?P<groups>\d+) groups of (?P<size>\d+) processes each ")
-_GROUP = re.compile(r"# Group\s+(?P<group>\d+):(?P<ranks>[\s\d]+)\Z")
-_IDLE = re.compile(r"# \( (?P<idle>\d+) additional process(es)? waiting")
 
 
 def parse(text: str, source: str = "stdout") -> Output:
@@ -209,22 +163,7 @@ def parse(text: str, source: str = "stdout") -> Output:
 
     Raises ParseError, with the line, for anything but a complete and consistent output.
     """
-    return _read(_Reader(text, source))
-
-
-def parse_pairs(text: str, ranks: int, sizes: list[int], source: str = "stdout") -> Output:
-    """Read the output of all pairs of so many ranks with these message sizes (bytes, growing).
-
-    Table k is that of the ranks 2k and 2k+1; the last one of an odd number of ranks has none.
-    Raises ParseError, with the line, for anything but a complete output of just this.
-    """
-    reader = _PairsReader(text, source)
-    output = _read(reader)
-    reader.check_pairs(ranks, sizes)
-    return output
-
-
-def _read(reader: "_Reader") -> Output:
+    reader = _Reader(text, source)
     for line in reader.lines():
         reader.read_line(line, line.strip())
     reader.check_whole()
@@ -377,63 +316,3 @@ class _Reader(TableReader):
                 self.stand(row.number, self.text.splitlines()[row.number - 1])
                 what = f"the time {time:.2f} and the bandwidth {bandwidth:.2f} are exchanged"
                 raise self.error(f"{what}: the sizes beside it took {low:.2f} and {high:.2f} us")
-
-
-class _PairsReader(_Reader):
-    """One reading of all pairs of the ranks at once: each group of two has a table."""
-
-    def __init__(self, text: str, source: str) -> None:
-        super().__init__(text, source)
-        self.groups, self.idle, self.title = 1, 0, 0
-        #: The group of the next row.
-        self.next = 0
-
-    def check_pairs(self, ranks: int, sizes: list[int]) -> None:
-        """Refuse an output of other pairs, or of other message sizes (bytes)."""
-        self.stand(self.title)
-        if self.groups != ranks // 2 or self.idle != ranks % 2:
-            raise self.error(
-                f"measured {self.groups} pairs with {self.idle} ranks left, asked for "
-                f"{ranks // 2} with {ranks % 2}"
-            )
-        for table in self.tables:
-            if (found := [row.size for row in table.rows]) != sizes:
-                raise self.error(f"message sizes {found} instead of {sizes}")
-
-    def read_line(self, line: str, stripped: str) -> None:
-        tables = len(self.tables)
-        super().read_line(line, stripped)
-        # A title makes a table; the header makes one of each pair instead of it.
-        if len(self.tables) == tables + 1 and not self.tables[-1].columns:
-            if self.benchmark not in _TITLES or tables:
-                raise self.error("a benchmark that was not asked for")
-            self.title, self.benchmark = self.number, PAIR
-
-    def read_in_table(self, table: Table, stripped: str) -> None:
-        if match := _GROUPS.match(stripped):
-            self.groups = int(match["groups"])
-            table.processes = int(match["size"])
-        elif match := _GROUP.match(stripped):
-            group = int(match["group"])
-            if match["ranks"].split() != [str(2 * group), str(2 * group + 1)]:
-                raise self.error("a group of other ranks, whose times IMB mixes up")
-        elif match := _IDLE.match(stripped):
-            self.idle = int(match["idle"])
-        elif stripped.startswith("Group"):
-            self.read_header(table, stripped.removeprefix("Group"), ["repetitions"])
-            if table.processes != 2:
-                raise self.error(f"groups of {table.processes} processes instead of 2")
-            self.tables = [Table(PAIR, self.number, 2, table.columns) for _ in range(self.groups)]
-        elif stripped.startswith("#bytes"):
-            raise self.error("the header has no column Group")
-        elif table.columns and stripped[:1].isdigit():
-            self.read_pair(stripped.split())
-        else:
-            super().read_in_table(table, stripped)
-
-    def read_pair(self, tokens: list[str]) -> None:
-        group = self.integer(tokens[0])
-        if group != self.next:
-            raise self.error(f"a row of group {group}, where that of group {self.next} belongs")
-        self.next = (group + 1) % len(self.tables)
-        self.read_row(self.tables[group], tokens[1:])

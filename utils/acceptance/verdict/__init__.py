@@ -16,16 +16,15 @@ from acceptance.verdict.model import (
 )
 from acceptance.verdict.nodes import (
     Nodes,
-    compare,
+    compared_nodes,
     coverage_text,
     judge_nodes,
     limited_text,
+    measured_of,
     node_lines,
     not_benchmarked,
-    not_compared,
     place_of,
     stated_nodes,
-    tolerance_of,
 )
 from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.stored import VerdictFault

@@ -6,13 +6,14 @@ Three hundred nodes behind one broken switch are one alert. Who reads it asks th
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from acceptance.alerts import Alert, alert
 from acceptance.core.text import one_line, plural, shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.machine import SlurmNode
-from acceptance.nodes import FAILING, compared_in, finding_of
+from acceptance.nodes import FAILING, PairFinding
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
 from acceptance.verdict.nodes import has_ended, short_name
 
@@ -87,7 +88,7 @@ def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> 
         system, _, name = partition.partition(":")
         findings = [
             each
-            for each in map(finding_of, verdict.nodes[partition]["findings"])
+            for each in msgspec.convert(verdict.nodes[partition]["findings"], list[PairFinding])
             if each.kind == problem.kind and each.about == problem.about
         ]
         names = [node for each in findings for node in each.nodes]
@@ -223,13 +224,6 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
         if case.measured and case.passed:
             passed.setdefault(case.place, set()).update(map(short_name, case.nodes))
 
-    compared: dict[tuple[str, str], set[str]] = {(place, _FABRIC): set() for place in viewed}
-    for place, entry in verdict.nodes.items():
-        for kind in entry["compared"]:
-            if not kind["reason"]:
-                what = compared_in(kind["environment"], kind["where"], kind["size"])
-                compared.setdefault((place, what), set()).update(map(short_name, kind["nodes"]))
-
     def looked(each: Alert) -> bool:
         if each.system not in systems:
             return False
@@ -243,7 +237,7 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
         place = f"{each.system}:{each.partition}"
         entry = verdict.nodes.get(place, {})
         if not all(
-            ((place, what) in compared and compared[place, what] >= nodes)
+            (what == _FABRIC and place in viewed and not nodes)
             or has_ended(entry, what, each.nodes)
             for what in each.compared
         ):

@@ -23,14 +23,13 @@ from acceptance.verdict.evidence import Evidence, Run
 from acceptance.verdict.guidelines import compare_with_guidelines
 from acceptance.verdict.history import compare_with_history, judged_history, tell_gone
 from acceptance.verdict.model import Status, Unselected, Verdict
-from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes, tolerance_of
+from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes
 from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.session import judge_run, judge_stored
 
 
 def _judge_nodes(verdict: Verdict, evidence: Evidence) -> None:
-    tolerance = tolerance_of(evidence.workspace.reference / "tolerances.yaml")
-    judge_nodes(verdict, evidence.sessions, evidence.nodes, tolerance)
+    judge_nodes(verdict, evidence.sessions, evidence.nodes)
 
 
 #: Each adds what it finds in the evidence to a verdict.

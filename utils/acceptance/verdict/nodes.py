@@ -8,37 +8,25 @@
   were looked at;
 - `not_up`: name, state and reason of nodes that take no jobs; `limited`: the nodes that the
   operator limited it to, empty where nobody did;
-- `compared`: what each quantity was (`nodes.Comparison`), `findings`: what came of it
-  (`nodes.NodeFinding`), and the culprits of all pairs (`nodes.PairFinding`);
-- `all_pairs`: what each case measured of all pairs, `not_paired`: why a campaign that should have
-  measured them has none. Where nothing is to be said these two are not there.
+- `findings`: the culprits of all pairs (`nodes.PairFinding`);
+- `all_pairs`: what each case measured of all pairs, `not_paired`: why there is none, of several
+  nodes. Where nothing is to be said these two are not there.
 """
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
-from acceptance import nodes
 from acceptance.core.extras import node_count
-from acceptance.core.pairs import UNITS, PairResult
+from acceptance.core.pairs import ALL_UNITS, UNITS
 from acceptance.core.text import shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Session
 from acceptance.machine import SlurmNode
-from acceptance.nodes import (
-    FAILING,
-    AllPairs,
-    Comparison,
-    Kind,
-    PairFinding,
-    Tolerance,
-    compared_pairs,
-)
-from acceptance.references import ReferenceFault, Tolerances
+from acceptance.nodes import FAILING, AllPairs, PairFinding, compared_pairs
 from acceptance.rfm import SiteFault
 from acceptance.rfm.configuration import Site
 from acceptance.verdict.model import Verdict
@@ -49,88 +37,43 @@ _SHOWN = 8
 _LINKS = "fabric"
 #: The benchmark of the cases that measure all pairs.
 BENCHMARK = "patterns.all-pairs"
+#: Why nodes of a partition were not compared where nobody knows more, and what to do.
+NO_CASE = (
+    "no case measured all of its pairs (checks/all_pairs.py): that takes an environment with the "
+    "feature patterns, which an mpicc provides, and ranks that say where they stand"
+)
 
 
 class Nodes(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the nodes of partitions, by `system:partition`.
 
     `known` are those that Slurm has, `stated` how many the facts of a partition state, `limited`
-    those that the operator asked for. `every`: each of them must be benchmarked. `again` are the
-    sessions that measured suspects again. `paired`: all pairs of them should be measured;
-    `unpaired` says why they are on no partition.
+    those that the operator asked for. `every`: each of them must be benchmarked. `paired`: all
+    pairs of them should be measured; `unpaired` says why they are on no partition.
     """
 
     known: Mapping[str, Sequence[SlurmNode]] = field(default_factory=dict)
     stated: Mapping[str, int] = field(default_factory=dict)
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)
     every: bool = False
-    again: Collection[str] = field(default_factory=list)
     paired: bool = False
     unpaired: str = ""
 
 
-def tolerance_of(path: Path) -> Tolerance:
-    """Return how far nodes of a kind may differ, by a file that is read when it is asked.
-
-    What it returns raises ReferenceFault where the file cannot be read, or has no such tolerance.
-    """
-    return lambda where, unit: Tolerances.load(path).of_nodes(where, unit)
-
-
-def judge_nodes(
-    verdict: Verdict, sessions: Sequence[Session], known: Nodes, tolerance: Tolerance
-) -> None:
-    """Add the nodes of these sessions, and fail for those that are slow or, if asked, missing.
-
-    `tolerance` may raise ReferenceFault.
-    """
+def judge_nodes(verdict: Verdict, sessions: Sequence[Session], known: Nodes) -> None:
+    """Add the nodes of these sessions, and fail for those that are slow or, if asked, missing."""
     cases = [case for session in sessions for case in session.cases]
     places = {place_of(case) for case in cases if not case.fixture and case.nodes}
     verdict.nodes = {
         place: _coverage(place, cases, known)
         for place in sorted(places | known.known.keys() | known.stated.keys())
     }
-    try:
-        comparisons = compare(sessions, known.again, tolerance)
-    except ReferenceFault as err:
-        verdict.fail("references", str(err))
-        comparisons = []
-    for comparison in comparisons:
-        entry = verdict.nodes[comparison.kind.place]
-        entry["compared"].append(comparison.as_data())
-        entry["findings"] += msgspec.to_builtins(comparison.findings)
-    verdict.notes += _rounds_left_out(cases)
     judge_all_pairs(verdict, cases, known.paired, known.unpaired)
-    for finding in (each for comparison in comparisons for each in comparison.findings):
-        if finding.kind in nodes.FAILING:
-            verdict.fail(finding.kind, str(finding), *finding.about)
-        else:
-            verdict.notes.append(str(finding))
     for place, entry in verdict.nodes.items():
         if known.every and (missing := not_benchmarked(entry)):
             verdict.fail(
                 "nodes-not-benchmarked", f"{place}: {coverage_text(entry)}; {missing}", place
             )
-
-
-def compare(
-    sessions: Iterable[Session], again: Collection[str], tolerance: Tolerance
-) -> list[Comparison]:
-    """Compare the nodes of these sessions, and review what the sessions `again` measured anew.
-
-    Raises what `tolerance` does.
-    """
-    first: dict[Kind, list[PairResult]] = {}
-    repeated: dict[Kind, list[PairResult]] = {}
-    for session in sessions:
-        for case in session.cases:
-            for pair in case.pairs:
-                kind = Kind.of(place_of(case), case.environment, pair)
-                (repeated if session.uuid in again else first).setdefault(kind, []).append(pair)
-    return [
-        nodes.review(comparison, repeated.get(comparison.kind, ()))
-        for comparison in nodes.compare(first, tolerance)
-    ]
 
 
 def stated_nodes(site: Site, systems: Iterable[str]) -> dict[str, int]:
@@ -167,24 +110,8 @@ def _coverage(place: str, cases: Iterable[Case], known: Nodes) -> dict[str, Any]
             if not node.up and (not limited or node.name in limited)
         ],
         "limited": limited,
-        "compared": [],
         "findings": [],
     }
-
-
-def _rounds_left_out(cases: Iterable[Case]) -> Iterator[str]:
-    """Say which rounds of pairs a launcher could not do."""
-    left_out = {
-        (place_of(case), name)
-        for case in cases
-        for name in filter(None, case.provenance.get("rounds_left_out", "").split(","))
-    }
-    for place, name in sorted(left_out):
-        yield (
-            f"{place}: the round {name} of pairs was left out, its launcher has an order of hosts "
-            "of its own: the upper switches were hardly measured, and where every second node is "
-            "slow nothing tells it"
-        )
 
 
 def _names(cases: Iterable[Case]) -> list[str]:
@@ -224,25 +151,15 @@ def not_benchmarked(entry: Mapping[str, Any]) -> str:
         return (
             f"not: {shortened(names, _SHOWN)}" if names else f"{asked - len(measured)} are missing"
         )
-    alone = {
-        name
-        for where in {each["where"] for each in entry["compared"]}
-        if (compared := _compared(entry, where))
-        for name in benchmarked
-        if short_name(name) not in compared
-    }
+    compared = {short_name(name) for name in compared_nodes(entry)}
+    alone = [name for name in benchmarked if compared and short_name(name) not in compared]
     return f"not compared with the others: {shortened(sorted(alone), _SHOWN)}" if alone else ""
 
 
-def _compared(entry: Mapping[str, Any], where: str) -> set[str]:
-    """Return the nodes that were compared with each other by their pairs between, or inside."""
-    compared = (each for each in entry["compared"] if each["where"] == where)
-    return {
-        short_name(name)
-        for each in compared
-        if each["median"] is not None
-        for name in each["nodes"]
-    }
+def compared_nodes(entry: Mapping[str, Any]) -> set[str]:
+    """Return the nodes that were compared with each other by what is between them."""
+    judged = (measured.judged(each) for _, measured in measured_of(entry) for each in UNITS)
+    return set[str]().union(*judged)
 
 
 def coverage_text(entry: Mapping[str, Any]) -> str:
@@ -266,35 +183,6 @@ def away_text(entry: Mapping[str, Any]) -> str:
     return f"not up: {shortened(away, _SHOWN)}" if away else ""
 
 
-def is_compared(entry: Mapping[str, Any]) -> bool:
-    """Tell whether nodes of a partition were compared with each other."""
-    return any(each["median"] is not None for each in entry["compared"]) or is_judged(entry)
-
-
-def not_compared(entry: Mapping[str, Any]) -> str:
-    """Say why nodes were not compared, or not by one sort of their pairs; empty where they were."""
-    if entry["count"] == 1:
-        return ""
-    if not entry["compared"]:
-        return "" if is_judged(entry) else "no pairs were measured"
-    reasons = (each for each in entry["compared"] if not _compared(entry, each["where"]))
-    return "; ".join(dict.fromkeys(each["reason"] for each in reasons))
-
-
-def compared_text(entry: Mapping[str, Any]) -> str:
-    """Say how many nodes were compared with each other, and why others, or all, were not."""
-    compared = [each for each in entry["compared"] if each["median"] is not None]
-    reason = not_compared(entry)
-    if not compared:
-        return f"not compared with each other: {reason}" if reason else ""
-    count = len({node for each in compared for node in each["nodes"]})
-    of_pairs = (each for each in entry["findings"] if "culprit" not in each)
-    slow = {node for finding in of_pairs for node in finding["nodes"]}
-    findings = f"findings on {len(slow)}" if slow else ""
-    words = f"{count} compared with each other"
-    return ", ".join(filter(None, (words, findings, reason and f"but {reason}")))
-
-
 def node_lines(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return a line for each partition with benchmarks, whose nodes should have had one, or lack.
 
@@ -306,8 +194,7 @@ def node_lines(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
             continue
         of = f" of {entry['count']}" if entry["count"] else ""
         links = f"links of {len(entry['looked_at'])}{of} looked at" if entry["looked_at"] else ""
-        pairs = all_pairs_text(entry)
-        parts = (coverage_text(entry), links, compared_text(entry), pairs, away_text(entry))
+        parts = (coverage_text(entry), links, all_pairs_text(entry), away_text(entry))
         lines.append(f"{place}: {'; '.join(filter(None, parts))}")
     return lines
 
@@ -317,7 +204,8 @@ def judge_all_pairs(
 ) -> None:
     """Add what these cases measured of all pairs, and fail for the culprits.
 
-    `asked`: each partition of several nodes should have such a case; `without` says why none has.
+    `asked`: each partition of several nodes should have such a case, and a note says of which there
+    is none; `without` says why none has.
     """
     reasons: dict[str, str] = {}
     for case in cases:
@@ -336,10 +224,11 @@ def judge_all_pairs(
             continue
         _add(verdict, place, case.environment, measured)
     for place, entry in verdict.nodes.items():
-        alone = entry["count"] == 1 or len(entry["limited"]) == 1
-        if asked and not alone and "all_pairs" not in entry:
-            entry["not_paired"] = reason = reasons.get(place, without or "no case of it was run")
-            verdict.notes.append(f"{place}: not all pairs of its nodes were measured: {reason}")
+        if entry["count"] == 1 or len(entry["limited"]) == 1 or "all_pairs" in entry:
+            continue
+        entry["not_paired"] = reason = reasons.get(place, without or NO_CASE)
+        if asked:
+            verdict.notes.append(f"{place}: its nodes were not compared with each other: {reason}")
 
 
 def _add(verdict: Verdict, place: str, environment: str, measured: AllPairs) -> None:
@@ -369,13 +258,8 @@ def all_pairs_text(entry: Mapping[str, Any]) -> str:
         failing = sum(each.fails for each in measured.culprits)
         texts.append(f"{measured.text}" + (f", culprits: {failing}" if failing else ""))
     if reason := entry.get("not_paired"):
-        texts.append(f"not all pairs measured: {reason}")
+        texts.append(f"not compared with each other: {reason}")
     return "; ".join(texts)
-
-
-def is_judged(entry: Mapping[str, Any]) -> bool:
-    """Tell whether all pairs were judged in any quantity."""
-    return any(measured.judged(each) for _, measured in measured_of(entry) for each in UNITS)
 
 
 def has_ended(entry: Mapping[str, Any], what: str, nodes: Sequence[str]) -> bool:
@@ -385,7 +269,7 @@ def has_ended(entry: Mapping[str, Any], what: str, nodes: Sequence[str]) -> bool
     pairs whose routes take it.
     """
     for environment, measured in measured_of(entry):
-        for quantity in ("", *UNITS):
+        for quantity in ("", *ALL_UNITS):
             judged = measured.judged(quantity) if quantity else {*measured.nodes}
             if what == compared_pairs(environment, quantity) and judged and judged >= {*nodes}:
                 return True

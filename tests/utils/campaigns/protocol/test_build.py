@@ -11,7 +11,7 @@ import pytest
 from acceptance.campaigns.protocol import codes, conclusions
 from acceptance.campaigns.protocol.build import _case
 from acceptance.campaigns.protocol.markdown import markdown
-from acceptance.core.pairs import PairResult
+from tests import made_nodes
 from tests.campaigns import NAMES, Held
 
 ACCEPT = ("accept", "--vendor", "Maker | Sons", "--customer", "University")
@@ -28,7 +28,7 @@ CASE = {
     "fixture": False, "benchmark": "osu.bw", "keys": {"np": "2", "placement": "inter-node"},
     "declared": {"bandwidth_peak": "MB/s"}, "provenance": {"suite": "OSU 7.5", "mpi": "openmpi"},
     "findings": [], "session": "1234", "seconds": None, "metrics": [METRIC],
-    "pairs": [], "all_pairs": {}, "folder": "", "output": "",
+    "all_pairs": {}, "folder": "", "output": "",
 }  # fmt: skip
 LINKS = {
     **CASE, "name": "LinkCheck %part=qdr", "suite": "fabric", "benchmark": "fabric.link",
@@ -320,30 +320,20 @@ def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
 # Nodes
 
 
-def with_nodes(slow=(), again=None, **known):
-    """Return a protocol of four nodes whose pairs were measured; `again`: those slow then."""
+def with_nodes(slow=(), passed=False, **known):
+    """Return a protocol of four nodes whose pairs were measured; `passed`: good when alone."""
     up = [{"name": name, "state": "idle", "reason": "", "up": True} for name in NODES]
-    asked = {"known": {"made:qdr": up}, "stated": {}, "limited": {}, "every": True, "again": []}
-    tolerances = {"nodes": {"between": {"MB/s": {"worse": 0.15, "reason": "r"}}}}
-    cases = [{**CASE, "name": "NodePairs", "nodes": NODES, "pairs": pairs(slow)}]
-    if again is not None:
-        asked["again"] = ["again"]
-        cases.append({**cases[0], "session": "again", "pairs": pairs(again)})
-    asked |= known
-    return make(*cases, asked={**make()["asked"], "nodes": asked, "tolerances": tolerances})
+    asked = {"known": {"made:qdr": up}, "stated": {}, "limited": {}, "every": True, "paired": True}
+    case = {**CASE, "nodes": NODES, **paired(slow, passed)}
+    return make(case, asked={**make()["asked"], "nodes": {**asked, **known}})
 
 
 NODES = ["node1", "node2", "node3", "node4"]
 
 
-def pairs(slow):
-    found = [
-        PairResult("all", (left, right), 2**22, 400.0, 1e3 if {left, right} & {*slow} else 1e4)
-        for left in NODES
-        for right in NODES
-        if left < right
-    ]
-    return json.loads(msgspec.json.encode(found))
+def paired(slow=(), passed=False):
+    found = made_nodes.measured(slow, names=tuple(NODES), passed=passed)
+    return json.loads(msgspec.json.encode(made_nodes.stored(found)))
 
 
 def test_equal_nodes_are_accepted_with_a_table_of_their_values():
@@ -351,7 +341,11 @@ def test_equal_nodes_are_accepted_with_a_table_of_their_values():
     assert (data["outcome"], ids(data)) == ("accepted", [])
     text = markdown(data)
     assert "| nodes | made:qdr: benchmarked 4 of 4 nodes;" in text
-    assert "| median | 10000, tolerance 15% |\n| node1 | 10000 (+0%) |" in text
+    assert "### Nodes of made:qdr+first" in text
+    header, _, median, first, *_ = text.partition("### Nodes of")[2].splitlines()[2:]
+    assert header.startswith("| node | bandwidth, MB/s | both, MB/s | latency, us | bandwidth ")
+    assert median.startswith("| median | 10000 | 9000 | 2 | ")
+    assert first.startswith("| node1 | 10000 (+0%) | 9000 (+0%) | 2 (+0%) | 10000 (+0%) |")
     assert conclusions.differences(data) == []
 
 
@@ -359,35 +353,20 @@ def test_a_slow_node_rejects_it_by_name_with_its_value_and_the_median():
     data = with_nodes(["node3"])
     assert data["outcome"] == "rejected"
     (found,) = data["findings"]
-    assert found["id"] == "NODE-SLOW:made:qdr:node3:first:between:4194304"
-    assert (found["severity"], found["nodes"], found["expected"]) == (
-        "critical", ["node3"], ">= 8500 MB/s",
-    )  # fmt: skip
-    assert "1000 MB/s; median 10000 MB/s: 90% worse" in found["found"]
-    assert "| node3 | 1000 (-90%) |" in markdown(data)
+    assert found["id"] == "PAIRS-NODE:made:qdr:node3:first:node-slow:bandwidth"
+    assert (found["severity"], found["nodes"]) == ("critical", ["node3"])
+    assert found["expected"].startswith("at least about 10000 MB/s")
+    assert "(5000 instead of 10000 MB/s)" in found["found"]
+    assert "| node3 | 5000 (-50%) |" in markdown(data)
 
 
-def test_a_node_that_was_good_the_second_time_is_a_reservation_with_both_values():
-    data = with_nodes(["node3"], again=[])
+def test_a_node_that_was_good_alone_is_a_reservation():
+    data = with_nodes(["node3"], passed=True)
     assert (data["outcome"], [each["severity"] for each in data["findings"]]) == (
         "accepted with reservations", ["minor"],
     )  # fmt: skip
-    assert data["findings"][0]["id"].startswith("NODE-UNSTEADY:made:qdr:node3")
-    assert "1000 MB/s, measured again 10000 MB/s" in data["findings"][0]["found"]
-    text = markdown(data)
-    assert "| node3 | 1000 (-90%); again 10000 (+0%) |" in text
-    assert "| median | 10000, tolerance 15%; again, of the good ones, 10000 |" in text
-
-
-def test_a_second_value_stands_beside_those_that_were_measured_with_it():
-    """All nodes have half the bandwidth the second time: nobody is slower than the others."""
-    halved = [{**each, "bandwidth": 5000.0} for each in pairs([])]
-    data = with_nodes(["node3"], again=[])
-    (second,) = [each for each in data["measured"] if each["session"] == "again"]
-    second["pairs"] = halved
-    text = markdown({**data, **conclusions.plain(conclusions.conclusions(data))})
-    assert "| node1 | 10000 (+0%); again 5000 (+0%) |" in text
-    assert "| node3 | 1000 (-90%); again 5000 (+0%) |" in text
+    assert data["findings"][0]["id"].startswith("PAIRS-UNSTEADY:made:qdr:node3")
+    assert "measured again alone: 1.00" in data["findings"][0]["found"]
 
 
 def test_nodes_that_nobody_benchmarked_reject_it():
@@ -409,16 +388,20 @@ def test_an_acceptance_that_was_limited_to_nodes_says_so():
     assert "limited by the operator to 2 of 4 nodes" in markdown(data)
 
 
-def test_nodes_that_were_not_compared_are_a_reservation():
+def test_nodes_that_were_not_compared_are_a_reservation_with_the_remedy():
     asked = {**with_nodes()["asked"], "reframe": []}
     data = make({**CASE, "nodes": NODES}, asked=asked)
-    assert (data["outcome"], ids(data)) == ("accepted with reservations", ["NOT-COMPARED:made:qdr"])
+    assert (data["outcome"], ids(data)) == (
+        "accepted with reservations", ["PAIRS-NOT-MEASURED:made:qdr"],
+    )  # fmt: skip
+    assert "an mpicc provides" in data["findings"][0]["found"]
+    assert "No nodes were compared with each other." in markdown(data)
 
 
-def test_a_changed_value_of_a_pair_is_seen():
+def test_a_culprit_that_was_taken_out_is_seen():
     data = with_nodes(["node3"])
-    data["measured"][1]["pairs"] = pairs([])
+    data["measured"][1] |= paired()
     data = {**data, "sha256": conclusions.checksum(data)}
     seen = "\n".join(conclusions.differences(data))
     assert "nodes: something else is written than follows" in seen
-    assert "finding NODE-SLOW:made:qdr:node3:first:between:4194304 does not follow" in seen
+    assert "finding PAIRS-NODE:made:qdr:node3:first:node-slow:bandwidth does not follow" in seen

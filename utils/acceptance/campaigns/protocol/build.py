@@ -48,7 +48,6 @@ _OF_RUNS = (
     "bytes",
     "placement",
     "counters",
-    "rounds_left_out",
     "estimate",
     "hops",
     "memory",

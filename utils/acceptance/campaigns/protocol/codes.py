@@ -1,7 +1,7 @@
 """The codes of findings: how bad what each of them says is, and what to do about it.
 
-What failed a case, a slow node, and what is wrong in a whole fabric have their kinds in capitals as
-codes; those of other findings are named by the maps below.
+What failed a case, and what is wrong in a whole fabric have their kinds in capitals as codes; those
+of other findings are named by the maps below.
 """
 
 import re
@@ -10,14 +10,13 @@ from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, Kind
 from acceptance.fabric.view.kinds import TABLE
 
 _PAIRS = "reframe -c checks/all_pairs.py -r"
-_AGAIN = "reframe -c checks/nodes.py -r -S pinned=PARTITION=NODE,PARTNER"
-
 
 #: Kind of a culprit of all pairs -> code.
 OF_PAIRS = {
     "node-slow": "PAIRS-NODE",
     "node-sends-slow": "PAIRS-NODE",
     "node-receives-slow": "PAIRS-NODE",
+    "node-slow-inside": "PAIRS-INSIDE",
     "way-slow": "PAIRS-WAY",
     "way-slow-one-way": "PAIRS-WAY",
     "uplink-slow": "PAIRS-UPLINK",
@@ -157,56 +156,21 @@ CODES = {
         "state the fabric of the partition with its rate in its `extras`, or agree that the links "
         "of its nodes are looked at otherwise",
     ),
-    "NODE-SLOW": Kind(
-        MAJOR,
-        "compare it with a good node: its links and slot (lspci -vv, LnkSta), clock and power "
-        "limits, memory channels, BIOS, what else runs on it; take it out until it is as fast as "
-        f"the others ({_AGAIN})",
-    ),
-    "NODES-DIFFER": Kind(
-        MAJOR,
-        "see what the slower ones have in common: a switch or its uplinks, a rack, a BIOS version, "
-        "an image; nodes that are meant to differ belong into partitions of their own",
-    ),
-    "NODES-BETTER": Kind(
-        MINOR,
-        "see why so few are better: all others are slow for one reason, or these belong into a "
-        "partition of their own",
-    ),
-    "PAIR-SLOW": Kind(
-        MAJOR,
-        f"measure each with another partner ({_AGAIN}): one that is slow again is to blame; if "
-        "none is, it is the way between them",
-    ),
-    "WAY-SLOW": Kind(
-        MAJOR,
-        "see the route between the two, and its cables (ibtracert, ibdiagnet; Ethernet: the hash "
-        "over uplinks), and the error counters of the switches on it",
-    ),
-    "ROUND-SLOW": Kind(
-        MINOR,
-        "see whether the fabric is meant to be tapered; if not, uplinks or core switches are "
-        "missing, or the routes do not spread over them",
-    ),
-    "NODE-UNSTEADY": Kind(
-        MINOR,
-        f"measure it several times more ({_AGAIN}), and see its error counters, its clock, and "
-        "what else ran on it",
-    ),
     "NOT-BENCHMARKED": Kind(
         MAJOR,
         "bring these nodes up (sinfo -R) and run it again; or limit the acceptance to those that "
         "are to be accepted (--nodes LIST), which the protocol then says",
     ),
-    "NOT-COMPARED": Kind(
-        MINOR,
-        "let all nodes be measured in pairs (checks/nodes.py, three nodes or more); until then "
-        "references alone judge a node",
-    ),
     "PAIRS-NODE": Kind(
         MAJOR,
         "it is slow with nearly all partners: see its cable at both ends, its port and its slot "
         "(lspci -vv, LnkSta), its error counters, what else runs on it; then measure again "
+        f"({_PAIRS})",
+    ),
+    "PAIRS-INSIDE": Kind(
+        MAJOR,
+        "no link is part of it: compare it with a good node: memory channels, clock and power "
+        "limits, BIOS, what else runs on it; take it out until it is as fast as the others "
         f"({_PAIRS})",
     ),
     "PAIRS-WAY": Kind(
@@ -249,7 +213,8 @@ CODES = {
     "PAIRS-NOT-MEASURED": Kind(
         MINOR,
         "let all pairs be measured (checks/all_pairs.py: an environment with the feature patterns, "
-        "two nodes or more); until then no slow cable between two good nodes is found",
+        "which an mpicc provides); until then references alone judge a node, and no slow cable "
+        "between two good nodes is found",
     ),
     "LIMITED": Kind(MINOR, "accept the other nodes as well, or agree that they do not count"),
     **{kind.upper(): row for kind, row in TABLE.items()},

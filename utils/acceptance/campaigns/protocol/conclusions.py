@@ -27,7 +27,6 @@ from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Metric, Session
-from acceptance.references import ReferenceFault
 from acceptance.relations import claims
 from acceptance.verdict import Nodes, Verdict, judge_nodes
 
@@ -259,19 +258,7 @@ def nodes_of(data: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, Any]:
     """
     if "nodes" not in data["asked"]:
         return {}
-    by_session: dict[str, list[Case]] = {}
-    for measured, case in zip(data["measured"], cases, strict=True):
-        by_session.setdefault(measured["session"], []).append(case)
-    sessions = [
-        Session(uuid, 0.0, 0.0, "", "", "", 0, tuple(of)) for uuid, of in by_session.items()
-    ]
-
-    def tolerance(where: str, unit: str) -> float:
-        try:
-            return float(data["asked"]["tolerances"]["nodes"][where][unit]["worse"])
-        except (KeyError, TypeError):
-            raise ReferenceFault(f"nodes, {where}, {unit}: no tolerance") from None
-
+    session = Session("", 0.0, 0.0, "", "", "", 0, tuple(cases))
     verdict = Verdict()
-    judge_nodes(verdict, sessions, msgspec.convert(data["asked"]["nodes"], Nodes), tolerance)
+    judge_nodes(verdict, [session], msgspec.convert(data["asked"]["nodes"], Nodes))
     return verdict.nodes

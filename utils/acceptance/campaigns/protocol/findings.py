@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,7 +19,7 @@ from acceptance.core.words import better
 from acceptance.fabric.link_check import STANDING
 from acceptance.fabric.view import kinds
 from acceptance.ledger import Case, Metric
-from acceptance.nodes import FAILING, PairFinding, finding_of
+from acceptance.nodes import FAILING, PairFinding
 from acceptance.nodes.culprits.model import CABLE
 from acceptance.references import outside, source_of, write_parameters
 from acceptance.verdict import (
@@ -27,7 +28,6 @@ from acceptance.verdict import (
     coverage_text,
     limited_text,
     not_benchmarked,
-    not_compared,
     of_culprits,
 )
 
@@ -231,20 +231,7 @@ _LONGEST = 60
 def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFinding]:
     """Yield the findings of `Verdict.nodes`: slow ones, and those that nobody benchmarked."""
     for place, entry in entries.items():
-        for finding in map(finding_of, entry["findings"]):
-            if isinstance(finding, PairFinding):
-                yield _of_pairs(finding)
-                continue
-            yield make(
-                finding.kind.upper(),
-                (*finding.about, finding.environment, finding.where, str(finding.size)),
-                finding.reason,
-                found=f"{finding.quantity}: {finding.numbers}",
-                expected=finding.expected,
-                nodes=finding.nodes,
-                source=f"comparison of nodes, {finding.place}+{finding.environment}",
-                severity=finding.severity,
-            )
+        yield from map(_of_pairs, msgspec.convert(entry["findings"], list[PairFinding]))
         if limited := limited_text(entry):
             yield make("LIMITED", (place,), f"nodes of {place}", found=limited)
         if missing := not_benchmarked(entry):
@@ -255,12 +242,7 @@ def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFindi
             )  # fmt: skip
         if reason := entry.get("not_paired"):
             yield make(
-                "PAIRS-NOT-MEASURED", (place,), f"pairs of nodes of {place}",
-                found=reason, expected="a value of each pair of nodes",
-            )  # fmt: skip
-        if reason := not_compared(entry):
-            yield make(
-                "NOT-COMPARED", (place,), f"nodes of {place}",
+                "PAIRS-NOT-MEASURED", (place,), f"nodes of {place}",
                 found=reason, expected="each node compared with the others",
             )  # fmt: skip
 

@@ -7,8 +7,8 @@ from acceptance.campaigns.protocol import conclusions
 from acceptance.campaigns.protocol.findings import expected_text
 from acceptance.core.text import printable
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
-from acceptance.nodes import number_text, quantity_text
-from acceptance.verdict import node_lines
+from acceptance.nodes import number_text
+from acceptance.verdict import measured_of, node_lines
 
 _SIGNATURE = "______________________________"
 
@@ -103,10 +103,13 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## Nodes"
     yield ""
     entries = data.get("node_results", {})
-    if not any(entry["compared"] for entry in entries.values()):
+    if not any(map(measured_of, entries.values())):
         yield "No nodes were compared with each other."
         return
-    yield "Each value is the best of a node over its partners, with its distance from the median."
+    yield (
+        "Each value is what a node's pairs with good ones have, or what it has inside, with its "
+        "distance from the median of the good nodes."
+    )
     for place, header, rows in _tables(entries):
         yield ""
         yield f"### Nodes of {place}"
@@ -281,38 +284,11 @@ _Table: TypeAlias = tuple[str, list[str], list[list[str]]]
 
 
 def _tables(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[_Table]:
-    """Yield title, header and rows of a table for each partition whose pairs were measured."""
+    """Yield title, header and rows of a table for each case that measured all pairs."""
     for place, entry in entries.items():
-        if not (compared := entry["compared"]):
-            continue
-        header = ["node", *(f"{_quantity(each)}, {each['unit']}" for each in compared)]
-        names = sorted({name for each in compared for name in each["nodes"]})
-        rows = [[name, *(_cell(each, name) for each in compared)] for name in names]
-        yield place, header, [["median", *map(_median, compared)], *rows]
-
-
-def _quantity(compared: Mapping[str, Any]) -> str:
-    quantity = quantity_text(compared["where"], compared["size"], compared["unit"])
-    return f"{quantity}, {compared['environment']}"
-
-
-def _median(compared: Mapping[str, Any]) -> str:
-    if compared["median"] is None:
-        return f"not compared: {compared['reason']}"
-    first = f"{number_text(compared['median'])}, tolerance {compared['tolerance']:.0%}"
-    again = compared["again_median"]
-    return f"{first}; again, of the good ones, {number_text(again)}" if again else first
-
-
-def _cell(compared: Mapping[str, Any], node: str) -> str:
-    """Write a node's value, and what it had the second time, each beside its own median."""
-    value, again = compared["nodes"].get(node), compared["again"].get(node)
-    if value is None:
-        return "not measured"
-    first = f"{number_text(value)}{_apart(value, compared['median'])}"
-    second = again and f"{number_text(again)}{_apart(again, compared['again_median'])}"
-    return f"{first}; again {second}" if second else first
-
-
-def _apart(value: float, median: float | None) -> str:
-    return "" if median is None else f" ({value / median - 1:+.0%})"
+        for environment, measured in measured_of(entry):
+            if measured.values:
+                header = [f"{each.quantity}, {each.unit}" for each in measured.values]
+                medians = [number_text(each.median) for each in measured.values]
+                rows = [[name, *cells] for name, cells in measured.rows]
+                yield f"{place}+{environment}", ["node", *header], [["median", *medians], *rows]

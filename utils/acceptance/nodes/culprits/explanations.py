@@ -3,8 +3,9 @@
 Three forms: a matrix in two parts that are good inside; slow nodes that are good with each other;
 and a block of senders and receivers, which is what static routes make of one slow cable.
 
-Nodes may be slow with whatever partner: in what they send, in what they receive, in both. Of single
-pairs that are slow while both of their nodes are good the path between them is the culprit.
+Nodes may be slow with whatever partner: in what they send, in what they receive, in both. Many that
+are slow alike, with each other, too, are another kind of nodes rather than as many faults. Of
+single pairs that are slow while both of their nodes are good the path between them is the culprit.
 
 One value proves nothing where noise has heavy tails. So the evidence of a pair is that of all its
 measurements: of each the share of all pairs that are as slow or slower, multiplied (Fisher's
@@ -16,7 +17,6 @@ no path, but a moment. So a path in one direction is found only where it was mea
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb, log
-from statistics import NormalDist
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from acceptance.nodes.culprits.fit import (
     EMPIRICAL_FROM,
     FALSE_RATE,
     INSIDE_GOOD,
+    KIND_FEWEST,
+    KIND_OF_WORSE,
+    KIND_SHARE,
     LEAST_SIDE,
     MEDIAN_ERROR,
     PATTERN_FEWEST,
@@ -42,6 +45,7 @@ from acceptance.nodes.culprits.fit import (
     SETS_FROM,
     SLOW_FROM,
     SMALLEST,
+    SMALLEST_OF_NODE,
     T3_SCALE,
     TAIL_FEWEST,
     TAIL_SHARE,
@@ -50,7 +54,10 @@ from acceptance.nodes.culprits.fit import (
     Fit,
     Floats,
     Ints,
+    beyond_chance,
     fit,
+    mean_both_ways,
+    reach,
     spread,
 )
 
@@ -151,11 +158,8 @@ def common_uplinks(fitted: Fit, sends: Bools, receives: Bools) -> list[Block]:
     if len(slow) < 2:
         return []
     effect = np.maximum(fitted.sends, fitted.receives)[slow]
-    loss = fitted.loss[np.ix_(slow, slow)]
-    both = np.stack([loss, loss.T])
-    has = np.isfinite(both).sum(axis=0)
-    mean = np.nansum(both, axis=0) / np.maximum(has, 1)
-    good = (has > 0) & (mean < SLOW_FROM * np.minimum(effect[:, None], effect))
+    mean = mean_both_ways(fitted.loss[np.ix_(slow, slow)])
+    good = mean < SLOW_FROM * np.minimum(effect[:, None], effect)
     left, blocks = set(range(len(slow))), []
     while left:
         together, new = set[int](), {min(left)}
@@ -165,7 +169,7 @@ def common_uplinks(fitted: Fit, sends: Bools, receives: Bools) -> list[Block]:
         left -= together
         part = sorted(together)
         among = np.ix_(part, part)
-        number = (has[among] > 0).sum()
+        number = np.isfinite(mean[among]).sum()
         if len(part) > 1 and number and good[among].sum() >= INSIDE_GOOD * number:
             names = slow[part]
             rest = np.setdiff1d(np.arange(len(sends)), names)
@@ -251,81 +255,104 @@ def _places(side: Bools) -> tuple[int, ...]:
     return tuple(np.flatnonzero(side).tolist())
 
 
-@dataclass(frozen=True)
-class _SlowNodes:
-    """Who sends and who receives slowly, in a fit that has learnt nothing from them.
+def slower_kind(logs: Floats, classes: Classes, quantity: str) -> Bools:
+    """Tell which nodes are alike, and slower than the others with whomever: of another kind.
 
-    `half`: those are half of the nodes or more, and the others are what good ones can do.
+    These are many, or half of all and more, and are slow with each other, too (else it is what they
+    share). Of the logarithmic losses of several quantities `logs` is the mean.
     """
+    count = len(logs)
+    nobody = np.zeros(count, dtype=bool)
+    first = fit(logs, classes, nobody, nobody)
+    best, error, worse = _at_best(logs, first, quantity)
+    kind = worse
+    if 2 * worse.sum() < count and worse.any():
+        ordered = np.sort(best[worse])
+        wide = 2 * beyond_chance(count, first.freedom) * float(np.median(error))
+        number = np.searchsorted(ordered, ordered + wide, "right") - np.arange(ordered.size)
+        least = ordered[number.argmax()]
+        kind = worse & (best >= least) & (best <= least + wide)
+        fewest = max(KIND_FEWEST, KIND_SHARE * count)
+        is_most = worse.sum() >= fewest and kind.sum() >= KIND_OF_WORSE * worse.sum()
+        if kind.sum() < fewest and not is_most:
+            return nobody
+    if not kind.any() or kind.sum() > count - 2:
+        return nobody
+    fitted = fit(logs, classes, kind, kind)
+    effect = float(np.median(fitted.sends[kind] + fitted.receives[kind])) / 2
+    among = fitted.loss[np.ix_(kind, kind)]
+    together = np.nanmedian(among) if np.isfinite(among).any() else effect
+    # Else their best partners differ, they do not: links are contended, or shared.
+    is_kind = effect >= SMALLEST_OF_NODE[quantity] and together >= SLOW_FROM * effect
+    return kind if is_kind else nobody
+
+
+@dataclass(frozen=True)
+class SlowNodes:
+    """Who sends and who receives slowly, in a fit that has learnt nothing from them."""
 
     sends: Bools
     receives: Bools
     fit: Fit
-    half: bool
 
 
-def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> _SlowNodes:
-    """Find the slow nodes of a matrix of logarithmic losses."""
+def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> SlowNodes:
+    """Find the slow nodes of a matrix of logarithmic losses, of which half are good."""
     count = len(logs)
     nobody = np.zeros(count, dtype=bool)
-    first = fit(logs, classes, nobody, nobody)
-    start = _worse_at_best(logs, first, quantity)
-    if 2 * start.sum() >= count:
-        fitted = fit(logs, classes, start, start)
-        if np.median(fitted.sends[start] + fitted.receives[start]) >= 2 * SMALLEST[quantity]:
-            return _SlowNodes(start, start, fitted, True)
-        start = nobody  # their best partners differ, they do not: links are contended
-    sends = receives = start if count < EMPIRICAL_FROM else nobody
-    fitted = first if not start.any() else fit(logs, classes, sends, receives)
+    fitted = fit(logs, classes, nobody, nobody)
+    if count < EMPIRICAL_FROM:
+        *_, start = _at_best(logs, fitted, quantity)
+        if 2 * start.sum() < count:
+            fitted = fit(logs, classes, start, start)
     for _ in range(2):
         sends, receives = _over_bounds(fitted, quantity)
         fitted = fit(logs, classes, sends, receives)
     sends, receives = _over_bounds(fitted, quantity)
-    return _SlowNodes(sends, receives, fitted, False)
+    return SlowNodes(sends, receives, fitted)
 
 
-def _worse_at_best(logs: Floats, fitted: Fit, quantity: str) -> Bools:
-    """Tell which nodes are worse than the better quarter even with their best quarter of partners.
+def _bounds(fitted: Fit, errors: Floats, quantity: str) -> Floats:
+    """Return the loss up to which a node is as good as others: by noise, and by its distance."""
+    by_distance = reach(fitted) if quantity == "latency" else 0.0
+    wide = beyond_chance(len(errors), fitted.freedom) * errors + by_distance
+    return np.maximum(SMALLEST_OF_NODE[quantity], wide)
 
-    With half of the nodes slow most pairs are, and medians of all name nobody.
+
+def _at_best(logs: Floats, fitted: Fit, quantity: str) -> tuple[Floats, Floats, Bools]:
+    """Return the best quarter of partners of each node, its error, and whose is worse than good.
+
+    That is, than the better quarter of the nodes: with half of them slow most pairs are, and
+    medians of all name nobody.
     """
     both = np.sort(np.concatenate([logs, logs.T], axis=1), axis=1)
     number = np.isfinite(both).sum(axis=1)
     rows = np.arange(len(both))
     best = np.where(number > 0, both[rows, np.maximum(number - 1, 0) // 4], np.nan)
+    error = QUARTILE_ERROR * fitted.noise / np.sqrt(np.maximum(number, 1))
     known = np.sort(best[np.isfinite(best)])
     if not known.size:
-        return np.zeros(len(both), dtype=bool)
+        return best, error, np.zeros(len(both), dtype=bool)
     anchor = known[max((known.size + 3) // 4 - 1, int(known.size > 3))]
-    error = QUARTILE_ERROR * fitted.noise / np.sqrt(np.maximum(number, 1))
-    bound = np.maximum(SMALLEST[quantity], _bound(len(both), fitted.freedom) * error)
-    worse: Bools = np.nan_to_num(best - anchor) > bound
-    return worse
+    worse: Bools = np.nan_to_num(best - anchor) > _bounds(fitted, error, quantity)
+    return best, error, worse
 
 
 def _over_bounds(fitted: Fit, quantity: str) -> tuple[Bools, Bools]:
     """Tell which senders and which receivers are worse than noise and structure explain."""
     measured = np.isfinite(fitted.loss)
     shares = (fitted.sends, measured.sum(axis=1)), (fitted.receives, measured.sum(axis=0))
+    best = np.nan_to_num(mean_both_ways(fitted.loss), nan=np.inf).min(axis=1)
     slow = []
     for share, number in shares:
         error = MEDIAN_ERROR * fitted.noise / np.sqrt(np.maximum(number, 1))
         if len(share) >= EMPIRICAL_FROM:
             error = np.maximum(error, spread(share))
-        slow.append(
-            share > np.maximum(SMALLEST[quantity], _bound(len(share), fitted.freedom) * error)
-        )
+        is_slow: Bools = share > _bounds(fitted, error, quantity)
+        if quantity == "latency":  # else it is far from most, and its best partner is near
+            is_slow &= best - np.median(best) >= SLOW_FROM * share
+        slow.append(is_slow)
     return slow[0], slow[1]
-
-
-def _bound(nodes: int, freedom: float) -> float:
-    """Return the bound in standard errors for two shares of so many nodes in three quantities.
-
-    A quantile of Student's t: the first term of its expansion around the normal one (Cornish and
-    Fisher).
-    """
-    normal = -NormalDist().inv_cdf(FALSE_RATE / (6 * nodes))
-    return normal + (normal**3 + normal) / (4 * freedom)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From a matrix of pairs to the culprits behind the slow ones.
+"""From a matrix of pairs, and what is inside of the nodes, to the culprits behind the slow ones.
 
 The loss of each pair is compared with the median of its round and distance. What a node's pairs
 have in common is the node's; what is left of single pairs is their path's. A culprit is confirmed,
@@ -16,6 +16,7 @@ explains count nowhere: they would make those of chance beside them certain.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import replace
@@ -26,12 +27,15 @@ from acceptance.core.text import plural
 from acceptance.nodes.culprits.explanations import (
     Block,
     Measurement,
+    SlowNodes,
     common_uplinks,
     slow_blocks,
     slow_nodes,
     slow_paths,
+    slower_kind,
     two_parts,
 )
+from acceptance.nodes.culprits.few import slow_inside, slow_of_three, two_nodes
 from acceptance.nodes.culprits.fit import (
     BOTH_FROM,
     CONFIRMED_FROM,
@@ -45,25 +49,32 @@ from acceptance.nodes.culprits.fit import (
     ROUNDS_FROM,
     SLOW_FROM,
     SMALLEST,
+    SMALLEST_OF_NODE,
     Bools,
     Classes,
     Fit,
     Floats,
     Ints,
     count_both_ways,
+    fit,
     log_loss,
+    spread,
 )
 from acceptance.nodes.culprits.model import (
     FAILED,
+    GROUP,
+    NODE,
     NOT_JUDGED,
     ONE_WAY,
     RECEIVES,
     SENDS,
+    UNSTEADY,
     UPLINK,
+    WAY,
     Culprit,
+    NodeValues,
     ratio_of_loss,
 )
-from acceptance.nodes.findings import GROUP, NODE, UNSTEADY, WAY
 
 
 def _failed_pairs(matrix: PairMatrix) -> list[Culprit]:
@@ -122,24 +133,25 @@ def _culprit(
 class _Again:
     """The losses of the pairs of one quantity that were measured again.
 
-    They are compared with the median of the controls; where there are none, with the levels of
-    their rounds.
+    They are compared with the median of the controls, a latency by what each is off the level of
+    its round and distance; where there are none, with these levels.
     """
 
     def __init__(self, matrix: PairMatrix, quantity: str, fitted: Fit) -> None:
-        self.smallest = SMALLEST[quantity]
+        self.smallest = SMALLEST_OF_NODE[quantity]
         repeated = matrix.again.get(quantity, {})
         logs = {
             pair: float(log_loss(np.float64(value), UNITS[quantity]))
             for pair, value in repeated.items()
         }
-        good = [logs[pair] for pair in sorted(matrix.controls & logs.keys())]
-        middle = float(np.median(good)) if good else None
+        controls = sorted(matrix.controls & logs.keys())
+        # Alone a rate is the same at any distance, a latency is not.
+        if not controls or quantity == "latency":
+            logs = {pair: value - float(fitted.level[pair]) for pair, value in logs.items()}
+        middle = float(np.median([logs[pair] for pair in controls])) if controls else 0.0
         #: Pair -> its loss; of the suspects only.
         self.losses: dict[Pair, float] = {
-            pair: value - (middle if middle is not None else float(fitted.level[pair]))
-            for pair, value in logs.items()
-            if pair not in matrix.controls
+            pair: value - middle for pair, value in logs.items() if pair not in matrix.controls
         }
 
     def of(self, pairs: Bools) -> float | None:
@@ -217,6 +229,16 @@ def not_judged(
 
 #: Quantities that suffer from the same faults: what is found in several is told of the first.
 FAMILIES = (("bandwidth", "both"), ("latency",))
+#: Numbers of nodes that are too few for a fit.
+PAIR, THREE = 2, 3
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The culprits of a matrix, what could not be judged among them, and values of each node."""
+
+    culprits: list[Culprit]
+    nodes: list[NodeValues]
 
 
 def find(
@@ -225,35 +247,102 @@ def find(
     groups: NDArray[np.integer] | None = None,
     hops: NDArray[np.integer] | None = None,
 ) -> list[Culprit]:
-    """Return the culprits behind what is slow or failed, and what could not be judged.
+    """Return the culprits that `judge` finds."""
+    return judge(matrix, groups=groups, hops=hops).culprits
+
+
+def judge(
+    matrix: PairMatrix,
+    *,
+    groups: NDArray[np.integer] | None = None,
+    hops: NDArray[np.integer] | None = None,
+) -> Judgement:
+    """Judge nodes, paths and uplinks by what was measured: what is slow or failed, and of which.
 
     `groups`: of each node a number for its leaf switch. `hops`: (N, N), links between two nodes.
     Both are optional; without them the distance of a pair is known by its round alone.
     """
     found = _failed_pairs(matrix)
+    inside, values = slow_inside(matrix)
+    found += inside
     count = len(matrix.nodes)
-    if count < FEWEST_NODES:
-        why = f"{count} nodes are too few to tell whose fault a slow pair is"
-        return [*found, Culprit(NOT_JUDGED, matrix.nodes, why=why)]
+    if count == PAIR:
+        return Judgement([*found, two_nodes(matrix)], [*_of_few(matrix), *values])
+    fewest = min(count, FEWEST_NODES)
     leaves = None if groups is None else np.asarray(groups, dtype=np.intp)
     if hops is None and leaves is not None:
         hops = np.where(leaves[:, None] == leaves, 2, 4)
+    of_nodes: list[NodeValues] = []
     for family in FAMILIES:
         present = [quantity for quantity in family if quantity in matrix.values]
+        alike = _slower_kind(matrix, present, hops)
         searches = [
             search
             for quantity in present
-            if (search := _Search(matrix, quantity, leaves, hops)).judged.sum() >= FEWEST_NODES
+            if (search := _Search(matrix, quantity, leaves, hops, alike)).judged.sum() >= fewest
         ]
+        behind: list[Culprit] = []
+        if searches and count == THREE:
+            behind = _of_three(searches)
+        elif searches:
+            behind = _family(searches)
+            of_nodes += [search.node_values() for search in searches]
         judged = {each.quantity: (each.judged, each.noise) for each in searches}
-        found += not_judged(matrix, present, judged)
-        if searches:
-            found += _family(searches)
+        found += [*not_judged(matrix, present, judged), *behind]
     repeated = {pair for again in matrix.again.values() for pair in again} - matrix.controls
     if matrix.not_again and (not repeated or any(each.fails and not each.again for each in found)):
         why = f"{plural(matrix.not_again, 'suspicious pair')} not measured again: no time was left"
         found.append(Culprit(NOT_JUDGED, why=why))
+    return Judgement(found, [*(of_nodes or _of_few(matrix)), *values])
+
+
+def _slower_kind(
+    matrix: PairMatrix, quantities: list[str], hops: NDArray[np.integer] | None
+) -> Bools:
+    """Tell which nodes are alike and slower, by the mean of quantities with the same faults."""
+    count = len(matrix.nodes)
+    if not quantities or count < FEWEST_NODES:
+        return np.zeros(count, dtype=bool)
+    logs: Floats = np.mean(
+        [log_loss(matrix.values[each], UNITS[each]) for each in quantities], axis=0
+    )
+    has = np.isfinite(logs)
+    if (np.minimum(has.sum(axis=0), has.sum(axis=1)) >= FEWEST_VALUES).sum() < FEWEST_NODES:
+        return np.zeros(count, dtype=bool)
+    classes = Classes(has, matrix.rounds.astype(np.intp), _distances(hops))
+    return slower_kind(logs, classes, quantities[0])
+
+
+def _distances(hops: NDArray[np.integer] | None) -> Ints | None:
+    return None if hops is None else np.asarray(hops, dtype=np.intp)
+
+
+def _of_few(matrix: PairMatrix) -> list[NodeValues]:
+    """Return the best pair of each node: with one good partner a node shows what it can do."""
+    found = []
+    for quantity, values in matrix.values.items():
+        both = np.concatenate([values, values.T], axis=1)
+        better = np.fmin if UNITS[quantity] == "us" else np.fmax
+        best = better.reduce(both, axis=1)
+        if np.isfinite(best).any():
+            known = tuple(value if value == value else None for value in best.tolist())
+            median = float(np.nanmedian(best))
+            found.append(NodeValues(quantity, UNITS[quantity], median, known))
     return found
+
+
+def _of_three(searches: list["_Search"]) -> list[Culprit]:
+    """Return what is slow among three nodes."""
+    shape = slow_of_three([search.logs for search in searches], searches[0].quantity)
+    if shape is None:
+        return []
+    for search in searches:
+        search.compare_with(~shape.slow)
+    culprit = searches[0].culprit(shape.kind, shape.nodes, shape.others, shape.slow)
+    if culprit.again is None:
+        why = "slow, and not measured again alone: with three nodes it may be noise"
+        culprit = replace(culprit, kind=NOT_JUDGED, why=why)
+    return [culprit]
 
 
 def _family(searches: list["_Search"]) -> list[Culprit]:
@@ -292,27 +381,33 @@ class _Search:
         quantity: str,
         groups: Ints | None,
         hops: NDArray[np.integer] | None,
+        kind: Bools,
     ) -> None:
         self.matrix, self.quantity, self.unit = matrix, quantity, UNITS[quantity]
         values = matrix.values[quantity]
         has = np.isfinite(values)
         self.judged = np.minimum(has.sum(axis=0), has.sum(axis=1)) >= FEWEST_VALUES
         self.logs = log_loss(values, self.unit)
+        if len(values) == THREE:
+            self.compare_with(has)
         if self.judged.sum() < FEWEST_NODES:
             return
-        far = None if hops is None else np.asarray(hops, dtype=np.intp)
         self.rounds = matrix.rounds.astype(np.intp)
-        self.classes = Classes(has, self.rounds, far)
-        #: Logarithms without what uplinks take, so that the rest is seen beside them.
+        self.classes = Classes(has, self.rounds, _distances(hops))
+        #: Logarithms without what a kind of nodes and uplinks take: the rest is seen beside them.
         self.left = self.logs.copy()
+        #: The nodes that are alike and slower, and what the pairs of each node lose by that.
+        self.kind, self.of_kind = kind, np.zeros(len(values))
+        if kind.any():
+            self._take_kind()
         self.blocks: list[Block] = []
         # A latency is larger between the leaves of any fabric.
         is_rate = self.unit != "us"
-        if is_rate and (block := two_parts(self.logs, quantity, groups)):
+        if is_rate and (block := two_parts(self.left, quantity, groups)):
             between = block.pairs(len(values))
-            self._take(block, self.logs - float(np.nanmedian(self.logs[~between])))
+            self._take(block, self.left - float(np.nanmedian(self.left[~between])))
         self.slow = slow_nodes(self.left, self.classes, quantity)
-        if is_rate and not self.slow.half:
+        if is_rate:
             blocks = common_uplinks(self.slow.fit, self.slow.sends, self.slow.receives)
             for block in blocks:
                 self._take(block, self.slow.fit.loss)
@@ -325,11 +420,32 @@ class _Search:
         self.loss = self.logs - self.slow.fit.level
         self.again = _Again(matrix, quantity, self.slow.fit)
 
+    def compare_with(self, good: Bools) -> None:
+        """Compare all pairs with the median of these alone."""
+        level = np.full_like(self.logs, np.nanmedian(self.logs[good]))
+        loss = self.logs - level
+        noise = spread(loss[good & np.isfinite(loss)])
+        nobody, nothing = np.zeros(len(loss), dtype=bool), np.zeros(len(loss))
+        fitted = Fit(loss, level, nothing, nothing, loss, noise, 1.0, np.full_like(loss, noise))
+        self.slow, self.loss = SlowNodes(nobody, nobody, fitted), loss
+        self.again = _Again(self.matrix, self.quantity, fitted)
+
     def _take(self, block: Block, loss: Floats) -> None:
         """Take from the logarithms what the pairs of a block lose."""
         pairs = block.pairs(len(loss))
         self.left[pairs] -= np.nanmedian(loss[pairs])
         self.blocks.append(block)
+
+    def _take_kind(self) -> None:
+        """Take what nodes lose that are alike and slower: with the others, and with each other."""
+        kind = self.kind
+        loss = fit(self.logs, self.classes, kind, kind).loss
+        lost = []
+        for rows, columns in ((kind, ~kind), (~kind, kind), (kind, kind)):
+            pairs = rows[:, None] & columns & np.isfinite(loss)
+            lost.append(float(np.median(loss[pairs])) if pairs.any() else 0.0)
+            self.left[pairs] -= lost[-1]
+        self.of_kind[kind] = (lost[0] + lost[1]) / 2
 
     def _unexplained(self, bad_senders: Bools, bad_receivers: Bools) -> Floats:
         """Return the loss of the pairs that neither slow nodes nor uplinks explain."""
@@ -384,13 +500,11 @@ class _Search:
     def nodes(self) -> list[Culprit]:
         """Return the culprits that are nodes."""
         slow = self.slow
-        if slow.half:
-            names = np.flatnonzero(slow.sends)
-            among = np.zeros(self.loss.shape, dtype=bool)
-            among[names] = True
-            among[:, names] = True
-            return [self.culprit(GROUP, tuple(names.tolist()), (), among)]
         found = []
+        if self.kind.any():
+            among = self.kind[:, None] | self.kind
+            names = np.flatnonzero(self.kind)
+            found.append(self.culprit(GROUP, tuple(names.tolist()), (), among))
         for node in np.flatnonzero((slow.sends | slow.receives) & self.judged).tolist():
             sends, receives = slow.fit.sends[node], slow.fit.receives[node]
             pairs = np.zeros(self.loss.shape, dtype=bool)
@@ -413,6 +527,15 @@ class _Search:
         pairs[pair] = True
         pairs[pair[::-1]] = both
         return self.culprit(WAY if both else ONE_WAY, pair[:1], pair[1:], pairs)
+
+    def node_values(self) -> NodeValues:
+        """Return what pairs of each node with good ones have, by its share in the fit."""
+        fitted, sign = self.slow.fit, 1 if self.unit == "us" else -1
+        median = float(np.exp(sign * np.nanmedian(fitted.level)))
+        shares = np.exp(sign * ((fitted.sends + fitted.receives) / 2 + self.of_kind))
+        known = zip(shares.tolist(), self.judged.tolist(), strict=True)
+        values = tuple(median * share if judged else None for share, judged in known)
+        return NodeValues(self.quantity, self.unit, median, values)
 
     @property
     def noise(self) -> float:

@@ -11,6 +11,7 @@ shows; who alters it runs that bench before and after.
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,25 @@ SMALLEST = {
     "bandwidth": -math.log(0.9),
     "both": -math.log(0.9),
 }
-#: Nodes below which nobody can tell whose fault a slow pair is. [derived] a node is told from its
-#: partner by two others that are good with each other.
+#: Nodes from which shares of nodes are fitted. [derived] three leave two pairs of a node in a
+#: direction, of which a median is nothing: they have their own search.
 FEWEST_NODES = 4
+#: The same of a node, of whose pairs a median is known better than a single one. [chosen] a rate as
+#: above; a latency that is a tenth longer with every partner than distance makes it (see `reach`).
+SMALLEST_OF_NODE = {**SMALLEST, "latency": math.log(1.1)}
+#: The quantile of good pairs that is as far as they are from each other. [tuned] latencies of trees
+#: with leaves of 2 to 16: of fewer pairs in a hundred it says nothing of distance.
+FAR_QUANTILE = 0.95
+#: Pairs with both directions from which it is known. [derived] below, no pair is beyond it.
+FAR_FEWEST = 20
+#: Nodes from which those that are slower alike are a kind, and their share of all from which they
+#: are; half of all are in any case, and of as many slower ones that share, which leaves room for
+#: a fault among them. [chosen] the same fault of three links is rarer than a rack of older nodes,
+#: and is told with their names as well.
+KIND_FEWEST, KIND_SHARE, KIND_OF_WORSE = 3, 1 / 8, 2 / 3
+#: The same of what nodes measure inside. [chosen] one memory channel of six that is missing costs
+#: a sixth; cores of nodes of one kind exchange small messages within a third, by what they share.
+SMALLEST_INSIDE = {"us": math.log(1.5), "MB/s": -math.log(0.85)}
 #: Values that a node needs in a direction. [derived] with one, node and path are the same.
 FEWEST_VALUES = 2
 #: Nodes below which rounds are not compared with themselves: a slow node is in two pairs of each
@@ -214,6 +231,22 @@ def fit(logs: Floats, classes: Classes, bad_senders: Bools, bad_receivers: Bools
     return Fit(loss, level, sends, receives, rest, float(noise), free + PRIOR_WORTH, scale)
 
 
+def reach(fitted: Fit) -> float:
+    """Return by how much the latency of good pairs is longer than their level by distance alone.
+
+    Both directions of a pair are at one distance, and their noise is its own: it is known from
+    their difference, and what is left of their mean is distance. Where few pairs were measured in
+    both directions, that is the smallest loss of a path.
+    """
+    ahead, back = fitted.rest, fitted.rest.T
+    both = np.triu(np.isfinite(ahead) & np.isfinite(back))
+    if both.sum() < FAR_FEWEST:
+        return SMALLEST["latency"]
+    noise = spread((ahead - back)[both]) / 2  # of their mean
+    far = float(np.quantile((ahead + back)[both] / 2, FAR_QUANTILE))
+    return max(0.0, far - NormalDist().inv_cdf(FAR_QUANTILE) * noise)
+
+
 def _centred(shares: Floats, bad: Bools) -> Floats:
     """Return shares against that of the median node; 0 where nothing is known."""
     known = np.isfinite(shares) & ~bad
@@ -221,9 +254,24 @@ def _centred(shares: Floats, bad: Bools) -> Floats:
     return np.nan_to_num(shares - middle)
 
 
-def count_both_ways(loss: Floats, bound: float) -> tuple[int, int]:
-    """Count the pairs that are slow on the mean of both directions, and all that have a value."""
+def beyond_chance(nodes: int, freedom: float) -> float:
+    """Return how many standard errors no share of so many nodes is off by chance.
+
+    Of two shares in three quantities; a quantile of Student's t: the first term of its expansion
+    around the normal one (Cornish and Fisher).
+    """
+    normal = -NormalDist().inv_cdf(FALSE_RATE / (6 * nodes))
+    return normal + (normal**3 + normal) / (4 * freedom)
+
+
+def mean_both_ways(loss: Floats) -> Floats:
+    """Return the mean of both directions of each pair, of those that have a value; NaN: none."""
     both = np.stack([loss, loss.T])
     has = np.isfinite(both).sum(axis=0)
-    mean = np.nansum(both, axis=0) / np.maximum(has, 1)
-    return int(np.triu((has > 0) & (mean >= bound)).sum()), int(np.triu(has > 0).sum())
+    return np.where(has > 0, np.nansum(both, axis=0) / np.maximum(has, 1), np.nan)
+
+
+def count_both_ways(loss: Floats, bound: float) -> tuple[int, int]:
+    """Count the pairs that are slow on the mean of both directions, and all that have a value."""
+    mean = mean_both_ways(loss)
+    return int(np.triu(mean >= bound).sum()), int(np.triu(np.isfinite(mean)).sum())

@@ -6,22 +6,25 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from acceptance.core.findings import CRITICAL, MAJOR, MINOR
+from acceptance.core.pairs import INSIDE
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import direction
-from acceptance.nodes.findings import CRITICAL_FROM, GROUP, NODE, UNSTEADY, WAY, number_text
 
-#: A node that is slow with (nearly) everybody in what it sends, or in what it receives; a path that
-#: is slow in one direction; what many pairs between two sets of nodes share; pairs without a value;
-#: what could not be judged. The others are those of a comparison of nodes.
-SENDS, RECEIVES, ONE_WAY, UPLINK, CABLE, FAILED, NOT_JUDGED = (
-    *("node-sends-slow", "node-receives-slow", "way-slow-one-way"),
-    *("uplink-slow", "cable-slow", "pair-failed", "not-judged"),
+#: A node that is slow with (nearly) everybody, in what it sends, or in what it receives; one that
+#: is slow inside; half of the nodes and more; a path that is slow, or in one direction; what many
+#: pairs between two sets of nodes share; pairs without a value; what was slow in one of two
+#: measurements; what could not be judged.
+NODE, SENDS, RECEIVES = "node-slow", "node-sends-slow", "node-receives-slow"
+WITHIN, GROUP = "node-slow-inside", "nodes-differ"
+WAY, ONE_WAY, UPLINK, CABLE, FAILED, UNSTEADY, NOT_JUDGED = (
+    *("way-slow", "way-slow-one-way", "uplink-slow", "cable-slow", "pair-failed"),
+    *("node-unsteady", "not-judged"),
 )
 #: Those of which a verdict is red; the others are reservations.
-FAILING = (NODE, SENDS, RECEIVES, WAY, ONE_WAY, UPLINK, CABLE, GROUP, FAILED)
+FAILING = (NODE, SENDS, RECEIVES, WITHIN, WAY, ONE_WAY, UPLINK, CABLE, GROUP, FAILED)
 #: The fraction that is lost from which a node or an uplink is critical.
-#: [chosen] twice the 15 % that a node may be worse in a comparison of nodes.
-CRITICAL_LOSS = CRITICAL_FROM * 0.15
+#: [chosen] half of a link's width or rate is lost with certainty, a third may be anything else.
+CRITICAL_LOSS = 0.3
 #: The share of its pairs that is slow of a culprit of which a sentence says `every partner`.
 #: [chosen] noise hides a few.
 MOST = 0.9
@@ -32,7 +35,30 @@ _QUANTITIES = {
     "latency": "the latency",
     "bandwidth": "the bandwidth",
     "both": "the bandwidth with both directions busy",
+    INSIDE["latency"]: "the latency inside of a node",
+    INSIDE["bandwidth"]: "the bandwidth inside of a node",
+    INSIDE["both"]: "the bandwidth inside of a node with both directions busy",
 }
+
+
+class NodeValues(Struct, frozen=True):
+    """A value of each node in a quantity, as pairs of good ones would have it; None: not known.
+
+    `median` is that of the good nodes, with which they are compared.
+    """
+
+    quantity: str
+    unit: str
+    median: float
+    values: tuple[float | None, ...]
+
+    def text_of(self, node: int) -> str:
+        """Write the value of a node, and how far it is from the median."""
+        value = self.values[node]
+        if value is None:
+            return "not measured"
+        apart = round(value / self.median - 1, 6) + 0.0  # of what is equal but for digits: no -0
+        return f"{number_text(value)} ({apart:+.0%})"
 
 
 class Culprit(Struct, frozen=True):
@@ -127,13 +153,15 @@ class Culprit(Struct, frozen=True):
             NODE: f"is slow in both directions with {partners}: {look}",
             SENDS: f"sends slowly to {partners} and receives well: {look}",
             RECEIVES: f"receives slowly from {partners} and sends well: {look}",
+            WITHIN: "is slow inside, between its own cores: its memory, its clock or what else "
+            "runs on it, and no link",
             WAY: "are slow with each other alone, in both directions: the path between them",
             ONE_WAY: "is slow in this direction alone, both are good with others: the path between "
             "them",
             UPLINK: "are slow with each other and good otherwise: an uplink or a switch between "
             "them",
-            GROUP: "are slower than the others, and are half of all nodes or more: two kinds of "
-            "nodes, or a fault of many",
+            GROUP: f"are {plural(len(self.nodes), 'node')} alike, slower than the others: another "
+            "generation, or one fault of all of them",
             UNSTEADY: "was slow while all nodes were busy and good when measured again alone: "
             "contention, or a passing disturbance",
         }[self.kind]
@@ -148,8 +176,9 @@ class Culprit(Struct, frozen=True):
         again = "not measured again alone"
         if self.again is not None:
             again = f"measured again alone: {self.again:.2f}"
+        good = "good nodes" if self.quantity in INSIDE.values() else "good pairs"
         return (
-            f"{count}{self.ratio:.2f} {times} {_QUANTITIES[self.quantity]} of good pairs "
+            f"{count}{self.ratio:.2f} {times} {_QUANTITIES[self.quantity]} of {good} "
             f"({number_text(self.value)} instead of {number_text(self.median)} {self.unit}), "
             f"{again}"
         )
@@ -164,6 +193,11 @@ class Culprit(Struct, frozen=True):
 def ratio_of_loss(loss: float, unit: str) -> float:
     """Return value over median of a logarithmic loss, which is above 0 where the value is worse."""
     return math.exp(loss if direction(unit) == "lower" else -loss)
+
+
+def number_text(value: float) -> str:
+    """Write a value with the digits that count."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _set(nodes: Sequence[str]) -> str:
