@@ -21,13 +21,13 @@ FLOORS = {
     "rfm": 3,
     "nodes": 4,
     "regressions": 5,
-    "relations": 5,
+    "relations": 6,
     "simulation": 4,
     "site": 5,
-    "verdict": 6,
-    "campaigns": 7,
-    "report": 7,
-    "cli": 8,
+    "verdict": 7,
+    "campaigns": 8,
+    "report": 8,
+    "cli": 9,
 }
 #: Outside of the package: what each folder may import of it.
 OUTSIDE = {

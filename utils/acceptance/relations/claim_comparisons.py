@@ -5,7 +5,6 @@ are documented in `reference/README.md`, "Kinds of relation".
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -113,13 +112,10 @@ def _peak(claim: Claim, curve: Sequence[Result], _: float) -> Judged:
     outside = [result for result in curve if result not in inside]
     if not inside or not outside:
         raise Incomparable(TOO_FEW, f"nothing to compare with at {along} {_range(place)}")
-    unit = curve[0].series.unit
-    way = pairs.better(curve[0].series.benchmark, unit)
-    if way not in ("lower", "higher"):
-        raise Incomparable("no direction", f"no result in {unit!r} is better than another")
-    best = min if way == "lower" else max
-    left, right = (best(results, key=lambda result: result.value) for results in (inside, outside))
-    by = pairs.gain(left.value, right.value, way)
+    series = curve[0].series
+    best_of = min if pairs.direction(series) == "lower" else max
+    left, right = (best_of(part, key=lambda result: result.value) for part in (inside, outside))
+    by = pairs.gain(series, left.value, right.value)
     return Judged(left, right, Figure(by, "%"), by, tuple(curve))
 
 
@@ -160,14 +156,9 @@ def _machines(compared: Iterable[Pair]) -> list[list[Result]]:
     """
     made: list[tuple[object, Result]] = []
     for pair in compared:
-        left, right = (result.series for result in pair)
-        over, under = (
-            pairs.times_as_good(value, 1, own.unit, pairs.better(own.benchmark, own.unit))
-            for own, _, _, value in pair
-        )
-        keys = {**right.keys, **left.keys}
-        series = replace(left, keys=keys, unit="x", results=[])
-        result = series.add(pair.left.time, pair.left.session, over / under)
+        over, under = (pairs.times_as_good(result.series, result.value) for result in pair)
+        result = pairs.in_x(pair, over / under, pair.left.time)
+        keys = result.series.keys
         what = (pair.both("benchmark"), pair.both("metric"), pair.both("unit"))
         made.append(((*what, keys.get("np"), keys.get("placement")), result))
     return [
@@ -236,9 +227,7 @@ class Evaluation:
         if left.unit != right.unit:
             units = f"left is in {left.unit!r}, right in {right.unit!r}"
             raise Incomparable("different units", units)
-        way = pairs.better(left.benchmark, left.unit)
-        values = pair.left.value, pair.right.value
-        figure = pairs.figure(claim.relation, claim.unit, *values, left.unit, way)
+        figure = pairs.figure(claim, left, pair.left.value, pair.right.value)
         margin = pairs.margin(claim.relation, figure, claim.value, self._leeway(figure.unit))
         return Judged(*pair, figure, margin, left.parts + right.parts)
 

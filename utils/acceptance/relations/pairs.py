@@ -21,8 +21,6 @@ STRICT = ("better", "best", "slightly-better", "differs", "peak", "step")
 #: Rounding of floating point, as a fraction: 100 * (1.2 - 1) is a little less than 20.
 _ROUNDING = 1e-9
 
-Better = Direction | Literal["nearer to 1"]
-
 
 class Incomparable(ValueError):
     """Nothing can be compared, or no figure be made: why, in two or three words and in full."""
@@ -32,33 +30,35 @@ class Incomparable(ValueError):
         super().__init__(detail)
 
 
-def better(benchmark: str, unit: str) -> Better | None:
-    """Return which of two results is the better one; None where neither direction is.
+def better(series: Series) -> Direction | Literal["nearer to 1"] | None:
+    """Return which of two such results is the better one; None where neither direction is.
 
     Plain numbers have no direction of their own: a communication balance ratio is best at 1, and
     HPCC's tests per flop of HPL are the better the more there is. A quotient, `x`, says how many
     times as good one result is as another.
     """
-    if unit == "1":
-        return suites.find(benchmark).better
-    return "higher" if unit == "x" else UNITS.get(unit)
+    if series.unit == "1":
+        return suites.find(series.benchmark).better
+    return "higher" if series.unit == "x" else UNITS.get(series.unit)
 
 
-def gain(left: float, right: float, way: Direction) -> float:
+def direction(series: Series) -> Direction:
+    """Return the better direction; raises Incomparable where neither is."""
+    way = better(series)
+    if way is None or way == "nearer to 1":
+        detail = f"no result in {series.unit!r} is better than another"
+        raise Incomparable("no direction", detail)
+    return way
+
+
+def gain(series: Series, left: float, right: float) -> float:
     """Return by how many per cent of right left is better; negative: worse."""
-    return 100 * (left - right if way == "higher" else right - left) / right
+    return 100 * (left - right if direction(series) == "higher" else right - left) / right
 
 
-def times_as_good(left: float, right: float, measured: str, way: Better | None) -> float:
-    """Return how many times as good left is as right, both above zero and in the unit `measured`.
-
-    Raises Incomparable where neither is the better one.
-    """
-    if way == "higher":
-        return left / right
-    if way == "lower":
-        return right / left
-    raise Incomparable("no direction", f"no result in {measured!r} is better than another")
+def times_as_good(series: Series, left: float, right: float = 1.0) -> float:
+    """Return how many times as good left is as right, both above zero."""
+    return left / right if direction(series) == "higher" else right / left
 
 
 class Figure(NamedTuple):
@@ -68,18 +68,16 @@ class Figure(NamedTuple):
     unit: str
 
 
-def figure(
-    relation: str, unit: str, left: float, right: float, measured: str, way: Better | None
-) -> Figure:
-    """Compute what a claim compares, of two values above zero in the unit `measured`.
+def figure(claim: Claim, series: Series, left: float, right: float) -> Figure:
+    """Compute what a claim compares, of two values above zero such as those of a series.
 
-    `unit` is that of the claim. An ordering is given as the gain in per cent, or as how much nearer
-    to 1 the left one is; `slightly-better` and `much-better` as how many per cent the performance
-    of left lies above that of right, a time being the reciprocal of a performance; `similar` and
-    `differs` as how many per cent the larger value is above the smaller one, of two quotients as
-    their quotient. Raises Incomparable when the claim needs a direction or a unit that these
-    results do not have.
+    An ordering is given as the gain in per cent, or as how much nearer to 1 the left one is;
+    `slightly-better` and `much-better` as how many per cent the performance of left lies above that
+    of right, a time being the reciprocal of a performance; `similar` and `differs` as how many per
+    cent the larger value is above the smaller one, of two quotients as their quotient. Raises
+    Incomparable when the claim needs a direction or a unit that these results do not have.
     """
+    relation, unit, measured = claim.relation, claim.unit, series.unit
     if relation in ("similar", "differs"):
         apart = max(left, right) / min(left, right)
         return Figure(apart, "x") if measured == "x" else Figure(100 * (apart - 1), "%")
@@ -88,13 +86,11 @@ def figure(
     if unit == "decade":
         return Figure(math.log10(left / right), "decade")
     if relation in ("slightly-better", "much-better"):
-        return Figure(100 * (times_as_good(left, right, measured, way) - 1), "%")
+        return Figure(100 * (times_as_good(series, left, right) - 1), "%")
     if relation in ("better", "best") or unit == "%":
-        if way == "nearer to 1" and not unit:
+        if better(series) == "nearer to 1" and not unit:
             return Figure(abs(right - 1) - abs(left - 1), "1")
-        if way is None or way == "nearer to 1":
-            raise Incomparable("no direction", f"no result in {measured!r} is better than another")
-        return Figure(gain(left, right, way), "%")
+        return Figure(gain(series, left, right), "%")
     if unit != measured:
         raise Incomparable("different units", f"the claim is in {unit}, the results in {measured}")
     return Figure(left - right, unit)
@@ -309,19 +305,19 @@ def quotient(pair: Pair) -> Series:
     left, right = (result.series for result in pair)
     if left.unit != right.unit:
         raise Incomparable("different units", f"{left.unit!r} over {right.unit!r}")
-    way = better(left.benchmark, left.unit)
-    factor = times_as_good(pair.left.value, pair.right.value, left.unit, way)
-    made = replace(
-        left,
-        partition=f"{left.partition} / {right.partition}",
-        environment=" / ".join(dict.fromkeys((left.environment, right.environment))),
-        keys={**right.keys, **left.keys},
-        unit="x",
-        results=[],
-        parts=(*pair,),
-    )
-    made.add(pair.older, pair.left.session, factor)
-    return made
+    over = times_as_good(left, pair.left.value, pair.right.value)
+    partition = " / ".join(pair.both("partition"))
+    environment = " / ".join(dict.fromkeys(pair.both("environment")))
+    place = {"partition": partition, "environment": environment}
+    return in_x(pair, over, pair.older, **place, parts=(*pair,)).series
+
+
+def in_x(pair: Pair, times: float, time: float, **changes: Any) -> Result:
+    """Return how many times as good left is as right, with the keys of both."""
+    left, right = (result.series for result in pair)
+    keys = {**right.keys, **left.keys}
+    series = replace(left, keys=keys, unit="x", results=[], **changes)
+    return series.add(time, pair.left.session, times)
 
 
 def _rank(pair: Pair, varied: Collection[str]) -> tuple[float, ...]:
