@@ -70,6 +70,11 @@ def test_no_fabric_and_one_line_that_says_why(spoilt, files, kind, text):
     assert "\n" not in str(fault)
 
 
+def before(word):
+    """Return what cuts a text where a word begins."""
+    return lambda text: text.partition(word)[0]
+
+
 @pytest.mark.parametrize(
     ("files", "kind", "text"),
     [
@@ -77,7 +82,8 @@ def test_no_fabric_and_one_line_that_says_why(spoilt, files, kind, text):
         ({"iblinkinfo_out": cut_at_a_line}, "disagree", "it has no link at leaf0"),
         ({"iblinkinfo_out": cut(3)}, "form", "ends in the middle of a line"),
         ({"iblinkinfo_status": "missing"}, "missing", "so the states of the links cannot be read"),
-        ({"ibqueryerrors_out": cut(2)}, "form", "cut off: its summary is missing"),
+        ({"ibqueryerrors_out": cut(2)}, "form", "ends in the middle of a line"),
+        ({"ibqueryerrors_out": before("##    ")}, "form", "cut off: its summary is missing"),
         ({"ibqueryerrors_out": "counters?\n"}, "form", "not known: 'counters?'"),
         ({"dump_lfts_status": "late"}, "late", "dump_lfts: it did not end in time"),
         (

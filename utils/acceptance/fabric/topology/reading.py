@@ -61,13 +61,19 @@ def _many(names: Iterable[str], noun: str) -> str:
     return f"{plural(len(listed), noun)} ({shortened(listed, 3)})"
 
 
-def join(topology: Topology, nodes: Iterable[NodeLinks], names: Iterable[str] = ()) -> Joined:
+def join(
+    topology: Topology, nodes: Iterable[NodeLinks], names: Iterable[str] | None = ()
+) -> Joined:
     """Join hosts with nodes: by GUID; of nodes that report none, and of `names`, by description.
 
-    A description names a node where its first word, without a domain, is the node's name.
+    A description names a node where its first word, without a domain, is the node's name. None:
+    nobody says which nodes there are, so that whatever descriptions begin with are names.
     """
     hosts: dict[str, tuple[str, ...]] = {}
     absent: dict[str, tuple[str, ...]] = {}
+    if names is None:
+        devices = topology.devices.values()
+        names = (called(each.name) for each in devices if each.kind == "host" and " " in each.name)
     unknown = set(names)
     for node in nodes:
         infiniband = {port.device for port in node.ports.values() if port.infiniband}
@@ -110,6 +116,12 @@ def called(description: str) -> str:
     """Return the name of a node that a description begins with: `node0012.site mlx5_0`."""
     words = description.split()
     return words[0].partition(".")[0] if words else ""
+
+
+def options(adapter: str) -> list[str]:
+    """Return the options of the script for the adapter to look from; none: the first one."""
+    device, _, port = adapter.partition("/")
+    return [*(["-C", device] if device else []), *(["-P", port] if port else [])]
 
 
 #: Fills the folder.
