@@ -274,8 +274,9 @@ class _Reader:
                 raise ValueError(f"a port of {subject[0]}, which has no line `adapter`")
             port = Port(subject[0], _count(subject[1]))
             return self.node.ports.setdefault(port.name, port)
+        name, node = subject[0], self.node
         if kind == "adapter":
-            return self.node.adapters.setdefault(subject[0], Adapter(subject[0]))
+            return node.adapters.setdefault(name, Adapter(name))
         if kind == "slot":
-            return self.node.slots.setdefault(subject[0], Slot(subject[0]))
-        return self.node.interfaces.setdefault(subject[0], Interface(subject[0]))
+            return node.slots.setdefault(name, Slot(name))
+        return node.interfaces.setdefault(name, Interface(name))

@@ -180,7 +180,7 @@ def test_a_fabric_without_a_manager_and_one_half_of_which_does_not_answer(look):
     faults = [str(fault) for fault in reading.faults if fault.kind == "half"]
     assert "parts of the fabric may be missing" in faults[0]
     assert "leaf02[6] has a link, but its other end was not discovered" in faults[1]
-    assert "queries of counters got no answer" in faults[2]
+    assert "questions of counters got no answer" in faults[2]
 
 
 def test_an_adapter_inside_of_a_switch_is_no_host():

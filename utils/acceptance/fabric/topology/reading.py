@@ -218,9 +218,7 @@ class _Folder:
         topology = self._topology() if begin is not None else None
         counters = self._output("ibqueryerrors", outputs.parse_query_errors) if topology else None
         if counters and counters.failures:
-            asked = plural(counters.failures, "query") if counters.failures == 1 else (
-                f"{counters.failures} queries"
-            )  # fmt: skip
+            asked = plural(counters.failures, "question")
             self._fault("half", "ibqueryerrors", f"{asked} of counters got no answer")
         if topology and not (fault := _ended(_ROUTES, *self._end_of(_ROUTES))):
             self._answered(_ROUTES)
