@@ -233,16 +233,16 @@ class FabricView(JudgedCheck):
     def judged(self):
         """Return what this reading shows; raises Fault for a file of the past that is malformed."""
         name, var = whole_fabric.name_of(self.current_partition), whole_fabric.var_folder()
-        by_node, away, others = whole_fabric.nodes_of_facts()
+        hosts, away = whole_fabric.hosts()
         # What nodes of this name said elsewhere is nothing of a simulated fabric's.
         known = [] if self.simulated else view.errors.known_nodes(var)
-        seen = whole_fabric.joined(self.looked.topology, by_node, known)
+        seen = topology.join(self.looked.topology, known, hosts.by_node or None)
         accepted = whole_fabric.accepted_of(name)
         kept, last = view.errors.state_paths(var, name)
         with view.errors.state_locked(var, name):
             before = view.errors.read_state(kept)
             found, state = view.judge(
-                seen.topology, self.looked.counters, hosts=view.Hosts(by_node, others),
+                seen.topology, self.looked.counters, hosts=hosts,
                 accepted=accepted, before=before, now=self.looked.time or time.time(), away=away,
             )  # fmt: skip
             fabric = view.accepted.Kept.of(seen.topology)

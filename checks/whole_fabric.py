@@ -13,8 +13,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
-from acceptance.fabric import FabricFault, topology, view
-from acceptance.machine import SlurmFault, partition_nodes
+from acceptance.fabric import FabricFault, seen, topology, view
 
 from .partitions import fabric_facts, partitions, uses_slurm
 
@@ -45,45 +44,17 @@ def var_folder():
 
 def adapters(facts):
     """Return the options of the script for each adapter that it looks from; none: the first one."""
-    names = dict.fromkeys(facts.devices)
-    return [
-        ["-C", device, *(["-P", port] if port else [])]
-        for device, _, port in (name.partition("/") for name in names)
-    ] or [[]]
+    return [topology.options(adapter) for adapter in dict.fromkeys(facts.devices)] or [[]]
 
 
-def nodes_of_facts():
-    """Return node -> the facts of its partition, and node -> why it is away, as Slurm knows them.
-
-    Also the facts of all others: None, unless no partition with InfiniBand is one of Slurm.
-    """
-    by_node, away, alone = {}, {}, []
-    for part in partitions():
-        facts = facts_or_none(part)
-        if facts is None or facts.technology != "infiniband":
-            continue
-        if not uses_slurm(part):
-            alone.append(facts)
-            continue
-        with suppress(SlurmFault):  # asked and told where nodes are counted
-            for node in partition_nodes(tuple(part.access)):
-                by_node[node.name] = facts
-                away |= {} if node.up else {node.name: node.text}
-    return by_node, away, alone[0] if len(alone) == 1 and not by_node else None
-
-
-def joined(seen, names, known):
-    """Return a topology whose hosts are the scheduler's nodes.
-
-    By the GUIDs that the link check found, and else by their descriptions: of the `names` that
-    Slurm has, or, where nobody says which nodes there are, whatever these begin with.
-    """
-    described = {
-        device.name.split()[0].partition(".")[0]
-        for device in seen.devices.values()
-        if device.kind == "host" and len(device.name.split()) > 1
-    }
-    return topology.join(seen, known, names or described)
+def hosts():
+    """Return which facts judge which host, and node -> why it is away, as Slurm knows them."""
+    stated = ((part, facts_or_none(part)) for part in partitions())
+    return seen.hosts_of(
+        (facts, uses_slurm(part), part.access)
+        for part, facts in stated
+        if facts is not None and facts.technology == "infiniband"
+    )
 
 
 def pack(folder):
@@ -149,9 +120,10 @@ def hops_of(nodes, simulated=False):
     if len(nodes) > FEW:
         return ""
     pairs = list(itertools.combinations(sorted(nodes), 2))
-    for seen in last_seen(var_folder(), simulated):
-        if {*nodes} <= {*seen.hosts}:
-            hops = [seen.hops(seen.hosts[one][0], seen.hosts[other][0]) for one, other in pairs]
+    for fabric in last_seen(var_folder(), simulated):
+        if {*nodes} <= {*fabric.hosts}:
+            guids = {node: adapters[0] for node, adapters in fabric.hosts.items()}
+            hops = [fabric.hops(guids[one], guids[other]) for one, other in pairs]
             if hops and None not in hops:
                 return "..".join(dict.fromkeys(map(str, (min(hops), max(hops)))))
     return ""

@@ -8,10 +8,27 @@ import numpy as np
 
 from acceptance.core.pairs import PairMatrix
 from acceptance.fabric import topology as fabrics
-from acceptance.fabric.topology.routes import Routes
+from acceptance.fabric.topology.routes import NONE, Routes
 
 #: What a good pair measures, in MB/s.
 LEVEL = 12_000.0
+
+
+def hops(routes):
+    """Return how many links are between hosts; 0 where no route leads."""
+    return (routes.steps != NONE).sum(axis=2)
+
+
+def broken(routes):
+    """Return the pairs of hosts (GUIDs) between which no route leads."""
+    pairs = np.argwhere(hops(routes) == 0)
+    return [(routes.hosts[i].guid, routes.hosts[j].guid) for i, j in pairs if i != j]
+
+
+def path(routes, first, second):
+    """Return the links from one host to another (GUIDs), none where no route leads."""
+    steps = routes.steps[routes.place[first], routes.place[second]]
+    return tuple(routes.links[step // 2] for step in steps if step != NONE)
 
 
 @dataclass(frozen=True)

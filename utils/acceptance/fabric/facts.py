@@ -4,6 +4,7 @@ The facts are `extras["fabric"]` of a partition in `config/systems/`.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -183,17 +184,18 @@ def facts_of(extras: Mapping[str, object], where: str) -> Facts | None:
         raise FabricFault(fault.message, where=where) from None
 
 
-def not_judged(extras: Mapping[str, object]) -> str:
-    """Say why nothing judges the rate of a partition's links; empty where their facts do.
+def facts_or_none(extras: Mapping[str, object]) -> Facts | None:
+    """Return the facts as `facts_of`, none for such as cannot be: every check refuses these."""
+    with suppress(FabricFault):
+        return facts_of(extras, "")
+    return None
 
-    Facts that cannot be are no answer here: every check refuses them.
-    """
-    try:
-        facts = facts_of(extras, "")
-    except FabricFault:
-        return ""
+
+def not_judged(extras: Mapping[str, object]) -> str:
+    """Say why nothing judges the rate of a partition's links; empty where their facts do."""
+    facts = facts_or_none(extras)
     if facts is None:
-        return "it states no fabric"
+        return "" if extras.get("fabric") else "it states no fabric"
     if not facts.shown:
         return f"Linux shows no links of {facts.technology}"
     return f"{facts.text}, no rate is stated" if facts.rate is None else ""
@@ -201,19 +203,13 @@ def not_judged(extras: Mapping[str, object]) -> str:
 
 def is_viewed(extras: Mapping[str, object]) -> bool:
     """Tell whether the facts of a partition name who looks at its whole fabric."""
-    try:
-        facts = facts_of(extras, "")
-    except FabricFault:
-        return False
+    facts = facts_or_none(extras)
     return facts is not None and facts.view is not None
 
 
 def not_viewed(extras: Mapping[str, object]) -> str:
     """Say why nobody looks at a partition's whole fabric; empty where it is stated, or is none."""
-    try:
-        facts = facts_of(extras, "")
-    except FabricFault:
-        return ""
+    facts = facts_or_none(extras)
     if facts is None or facts.technology != "infiniband" or facts.view:
         return ""
     return 'its facts name nobody who may (fabric: "view": "here" or "node")'

@@ -5,7 +5,7 @@ can leave out. What the facts do not say is not guessed: the limit that needs it
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -188,15 +188,11 @@ def exceeds(value: float, bound: float) -> bool:
     return value > bound * (1 + SLACK)
 
 
-def _missing(facts: Facts, link: bool, slot: bool) -> list[str]:
-    notes = []
-    if link and RATES.get(facts.technology) is None:
-        notes.append(f"no formula for {facts.technology}")
-    elif link:
-        keys = ("rate", "lanes") if facts.technology == "infiniband" else ("rate",)
-        absent = [key for key in keys if getattr(facts, key) is None]
-        notes.append(f"{' and '.join(absent)} not stated")
-    if slot:
-        absent = [key for key in ("pcie", "pcie_lanes") if getattr(facts, key) is None]
-        notes.append(f"{' and '.join(absent)} not stated")
-    return notes
+def _missing(facts: Facts, link: bool, slot: bool) -> Iterator[str]:
+    lanes = ("lanes",) if facts.technology == "infiniband" else ()
+    for missing, keys in ((link, ("rate", *lanes)), (slot, ("pcie", "pcie_lanes"))):
+        if missing and "rate" in keys and RATES.get(facts.technology) is None:
+            yield f"no formula for {facts.technology}"
+        elif missing:
+            absent = [key for key in keys if getattr(facts, key) is None]
+            yield f"{' and '.join(absent)} not stated"

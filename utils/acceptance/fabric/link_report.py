@@ -105,10 +105,14 @@ def _read(readers: dict[str, "_Reader"], line: str) -> None:
     readers[node].read(kind, match["rest"])
 
 
+def _matched(pattern: re.Pattern[str], text: str, what: str) -> re.Match[str]:
+    if not (match := pattern.match(text)):
+        raise ValueError(f"{text!r} is no {what}")
+    return match
+
+
 def _integer(text: str) -> int:
-    if not _INTEGER.match(text):
-        raise ValueError(f"{text!r} is no integer")
-    return int(text)
+    return int(_matched(_INTEGER, text, "integer")[0])
 
 
 def _count(text: str) -> int:
@@ -132,14 +136,11 @@ def _mbps(text: str) -> int | None:
 def _gts(text: str) -> float | None:
     if text in ("Unknown", "Unknown speed"):
         return None
-    if not (match := _GT.match(text)):
-        raise ValueError(f"{text!r} is no speed of a PCI Express link")
-    return float(match["gt"])
+    return float(_matched(_GT, text, "speed of a PCI Express link")["gt"])
 
 
 def _rate(text: str) -> Rate:
-    if not (match := _RATE.match(text)):
-        raise ValueError(f"{text!r} is no rate of a port")
+    match = _matched(_RATE, text, "rate of a port")
     gbps, lanes, word = float(match["gb"]), int(match["lanes"]), match["word"]
     # Older kernels have no word for SDR.
     return Rate(gbps, lanes, word or ("SDR" if gbps == 2.5 * lanes else ""))
@@ -152,9 +153,7 @@ def _guid(text: str) -> str:
 
 
 def _state(text: str) -> str:
-    if not _STATE.match(text):
-        raise ValueError(f"{text!r} is no state of a port")
-    return text
+    return _matched(_STATE, text, "state of a port")[0]
 
 
 #: Kind of line -> key -> field, and the reader of its value.
@@ -275,8 +274,9 @@ class _Reader:
                 raise ValueError(f"a port of {subject[0]}, which has no line `adapter`")
             port = Port(subject[0], _count(subject[1]))
             return self.node.ports.setdefault(port.name, port)
+        name, node = subject[0], self.node
         if kind == "adapter":
-            return self.node.adapters.setdefault(subject[0], Adapter(subject[0]))
+            return node.adapters.setdefault(name, Adapter(name))
         if kind == "slot":
-            return self.node.slots.setdefault(subject[0], Slot(subject[0]))
-        return self.node.interfaces.setdefault(subject[0], Interface(subject[0]))
+            return node.slots.setdefault(name, Slot(name))
+        return node.interfaces.setdefault(name, Interface(name))

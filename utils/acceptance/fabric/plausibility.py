@@ -83,7 +83,7 @@ def _too_fast(
     if bound.bandwidth is None:
         return ""
     of_all = factor(benchmark, layout.nodes, layout.mapping, pairs)
-    over = {}
+    over = []
     for name, (value, unit) in measurements.items():
         links = of_all if read_metric(name)[0] in METRICS else None
         if _of_pairs(name, benchmark.pair_bandwidth, layout):
@@ -91,10 +91,10 @@ def _too_fast(
         if links is not None and unit in UNITS:
             most = links * bound.bandwidth / UNITS[unit]
             if exceeds(value, most):
-                over[name] = (value / most, value, most, unit, links)
+                over.append((value / most, name, value, most, unit, links))
     if not over:
         return ""
-    name, (_, value, most, unit, links) = max(over.items(), key=lambda item: item[1])
+    _, name, value, most, unit, links = max(over)
     more = f" ({len(over)} metrics)" if len(over) > 1 else ""
     ways = "" if links == 1 else f"{links:g} x "
     return (
@@ -109,7 +109,7 @@ def _too_soon(
     facts: Facts,
     layout: Layout,
 ) -> str:
-    under = {}
+    under = []
     for name, (value, unit) in measurements.items():
         stem, size = split_metric(name)
         size = size if stem == "latency" and benchmark.one_message else None
@@ -118,10 +118,10 @@ def _too_soon(
         if size and unit == "us":
             floor = latency_floor(facts, size)
             if value < floor / (1 + SLACK):
-                under[name] = (floor / value, value, floor)
+                under.append((floor / value, name, value, floor))
     if not under:
         return ""
-    name, (_, value, floor) = max(under.items(), key=lambda item: item[1])
+    _, name, value, floor = max(under)
     return (
         f"implausible: {name} is {value:g} us, over {facts.text} no message of its size takes less "
         f"than {floor:.4g}: not measured over this fabric"
@@ -199,20 +199,16 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
         except ValueError as err:
             result.unknown.append(str(err))
         else:
-            if result.bytes[name] < min_bytes:
-                result.faults.append(_too_few(name, result.bytes[name], min_bytes, facts))
+            if (moved := result.bytes[name]) < min_bytes:
+                over = facts.device or f"the {facts.technology}"
+                text = (
+                    f"only {moved} bytes went over {over} of {name}, the benchmark sends "
+                    f"{min_bytes} at least: not measured over this fabric"
+                )
+                result.faults.append(Observation("no-bytes", text, node=name))
     return result
 
 
 def _failure(change: Observation) -> Observation:
     text = f"the link failed while it was measured: {change.text}"
     return replace(change, kind="link-failed", text=text)
-
-
-def _too_few(node: str, size: int, min_bytes: int, facts: Facts) -> Observation:
-    over = facts.device or f"the {facts.technology}"
-    text = (
-        f"only {size} bytes went over {over} of {node}, the benchmark sends {min_bytes} at least: "
-        "not measured over this fabric"
-    )
-    return Observation("no-bytes", text, node=node)

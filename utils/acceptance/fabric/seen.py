@@ -39,12 +39,7 @@ class FabricSite:
 
     def join(self, seen: Topology, known: Iterable[NodeLinks]) -> Joined:
         """Join hosts with nodes: `known` by GUID, those of Slurm or else all by description."""
-        described = {
-            topology.called(device.name)
-            for device in seen.devices.values()
-            if device.kind == "host" and len(device.name.split()) > 1
-        }
-        return topology.join(seen, known, self.hosts.by_node or described)
+        return topology.join(seen, known, self.hosts.by_node or None)
 
 
 def fabric_of(
@@ -66,36 +61,41 @@ def fabric_of(
     if only is None and len(viewers) > 1:
         raise Fault(f"{name} has several fabrics: name one with --partition: {', '.join(viewers)}")
     chosen = only or next(iter(viewers), None) or next(iter(facts), None)
-    by_node, away, alone = _nodes(system, facts)
-    alone = [facts[only]] if only else alone
-    others = alone[0] if len(alone) == 1 and not by_node else None
+    hosts, away = hosts_of(
+        (
+            (facts[part["name"]], part["scheduler"] in SLURM, part.get("access", ()))
+            for part in system["partitions"]
+            if part["name"] in facts
+        ),
+        facts[only] if only else None,
+    )
+    adapters = tuple(dict.fromkeys(facts[chosen].devices)) if chosen else ()
     return FabricSite(
-        f"{name}-{only}" if len(viewers) > 1 else name,
-        tuple(dict.fromkeys(facts[chosen].devices)) or ("",) if chosen else ("",),
-        view.Hosts(by_node, others),
-        away,
+        f"{name}-{only}" if len(viewers) > 1 else name, adapters or ("",), hosts, away
     )
 
 
-def _nodes(
-    system: Mapping[str, Any], facts: Mapping[str, Facts]
-) -> tuple[dict[str, Facts], dict[str, str], list[Facts]]:
-    """Return the facts of Slurm's nodes, which are away, and the facts of other partitions."""
+def hosts_of(
+    partitions: Iterable[tuple[Facts, bool, Sequence[str]]], only: Facts | None = None
+) -> tuple[view.Hosts, dict[str, str]]:
+    """Return which facts judge which host, and node -> why it is away, as Slurm knows the nodes.
+
+    Partitions have facts of InfiniBand, whether Slurm has them, and its options. Where none of them
+    has nodes of Slurm, `only`, or the facts of the one partition there is, judge all hosts.
+    """
     by_node: dict[str, Facts] = {}
     away: dict[str, str] = {}
     alone: list[Facts] = []
-    for partition in system["partitions"]:
-        stated = facts.get(partition["name"])
-        if stated is None:
+    for facts, of_slurm, access in partitions:
+        if not of_slurm:
+            alone.append(facts)
             continue
-        if partition["scheduler"] not in SLURM:
-            alone.append(stated)
-            continue
-        with suppress(SlurmFault):  # the doctor says it
-            for node in partition_nodes(tuple(partition.get("access", ()))):
-                by_node[node.name] = stated
+        with suppress(SlurmFault):  # the doctor says it, and whoever counts the nodes
+            for node in partition_nodes(tuple(access)):
+                by_node[node.name] = facts
                 away |= {} if node.up else {node.name: node.text}
-    return by_node, away, alone
+    others = only or (alone[0] if len(alone) == 1 else None)
+    return view.Hosts(by_node, None if by_node else others), away
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,9 @@ def read_live(folder: Path, adapters: Sequence[str]) -> list[Reading]:
     """Read from each adapter into a folder; raises Fault where the script itself does not run."""
     readings = []
     for number, adapter in enumerate(adapters, 1):
-        device, _, port = adapter.partition("/")
-        words = [*(["-C", device] if device else []), *(["-P", port] if port else [])]
         into = folder / str(number)
-        done = machine.run(["sh", str(topology.SCRIPT), str(into), *words], _LIMIT)
+        command = ["sh", str(topology.SCRIPT), str(into), *topology.options(adapter)]
+        done = machine.run(command, _LIMIT)
         if done.fault and not into.is_dir():
             raise Fault(done.fault)
         readings.append(topology.read(into))

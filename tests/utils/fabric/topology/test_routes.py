@@ -8,6 +8,7 @@ import pytest
 
 from acceptance.fabric.topology.model import End
 from acceptance.fabric.topology.routes import NONE, Routes, RoutesFault, choose, forwarding_tables
+from tests.routed import broken, hops, path
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def test_routes_are_those_that_ibtracert_follows(fabric, reading):
     topology = reading.topology
     routes = Routes.of(topology, reading.routes)
     assert len(routes.hosts) == 16
-    assert not routes.broken
+    assert not broken(routes)
     for first, second in [(0, 1), (0, 15), (15, 0), (9, 3)]:
         one, other = routes.hosts[first].guid, routes.hosts[second].guid
         lids = [topology.devices[guid].lid for guid in (one, other)]
@@ -32,8 +33,8 @@ def test_routes_are_those_that_ibtracert_follows(fabric, reading):
         ]
         # Of switches ibtracert prints the GUID of the node, of hosts that of the port.
         assert [right.guid for _, right in ways[:-1]] == [guid for _, guid, _ in entered[:-1]]
-        assert routes.path(one, other) == tuple(topology.by_end[left] for left, _ in ways)
-    assert {routes.hops[0, 1], routes.hops[0, 15]} == {2, 4}
+        assert path(routes, one, other) == tuple(topology.by_end[left] for left, _ in ways)
+    assert {hops(routes)[0, 1], hops(routes)[0, 15]} == {2, 4}
 
 
 def test_a_switch_without_a_table_is_named(reading):
@@ -54,12 +55,12 @@ def test_tables_that_lead_in_a_circle_or_nowhere_break_the_route(reading, tree):
     assert circle != reading.routes
     routes = Routes.of(topology, circle)
     # Nodes 13 to 15 are at that leaf: to them the circle does not matter.
-    broken = {(left.guid, right.guid) for left, right in routes.broken}
-    assert {right for _, right in broken} == {tree.guid("node0016")}
-    assert len(broken) == 15
-    assert routes.path(tree.guid("node0001"), tree.guid("node0016")) == ()
+    pairs = broken(routes)
+    assert {right for _, right in pairs} == {tree.guid("node0016")}
+    assert len(pairs) == 15
+    assert path(routes, tree.guid("node0001"), tree.guid("node0016")) == ()
     lost = re.sub(leaf, r"\1 200", reading.routes, count=1, flags=re.S)
-    assert len(Routes.of(topology, lost).broken) == 15
+    assert len(broken(Routes.of(topology, lost))) == 15
 
 
 def test_few_pairs_cross_every_link_in_rounds_that_share_none(reading):

@@ -27,7 +27,7 @@ _WORDS = ("host", "leaf", "spine", "core")
 _FEW_HOSTS = 4
 
 
-def levels(topology: "Topology") -> dict[str, int]:
+def _levels(topology: "Topology") -> dict[str, int]:
     """Return GUID -> level: 0 a host, 1 a leaf, 2 a spine above leaves, 3 a core, ...
 
     A leaf is a switch with hosts; one that has only a few of them beside switches with many is a
@@ -212,8 +212,8 @@ class Topology:
 
     @cached_property
     def levels(self) -> Mapping[str, int]:
-        """Return GUID -> level: 0 a host, 1 a leaf, 2 a spine ...: see `levels.py`."""
-        return levels(self)
+        """Return GUID -> level: 0 a host, 1 a leaf, 2 a spine ...: see `_levels`."""
+        return _levels(self)
 
     def node(self, guid: str) -> str:
         """Return the node that has an adapter; empty where nobody knows."""
@@ -224,7 +224,7 @@ class Topology:
         return ",".join(dict.fromkeys(filter(None, map(self.node, guids))))
 
     def level(self, guid: str) -> int | None:
-        """Return the level of a device, see `levels`; None: no way leads to a host."""
+        """Return the level of a device, see `_levels`; None: no way leads to a host."""
         return self.levels.get(guid)
 
     def hosts_at(self, guid: str) -> list[str]:

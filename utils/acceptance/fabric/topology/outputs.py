@@ -42,7 +42,7 @@ Example (infiniband-diags); the GUID is that of the node, the port ALL a switch'
 """  # noqa: E501
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from acceptance.core.errors import ParseError
@@ -51,19 +51,25 @@ from acceptance.fabric.node import NO_GUID, guid_text
 from acceptance.fabric.topology.model import Device, End, Kind, Link, Topology
 
 
-def lines_of(text: str, source: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line that is not empty; ParseError for an output that is cut.
+def read_lines(text: str, source: str, read: Callable[[str], None]) -> None:
+    """Give each line that is not empty to a reader, which raises ValueError for what cannot be.
 
-    Only a line feed ends a line: a name may hold whatever else Python takes for an end.
+    Only a line feed ends a line: a name may hold whatever else Python takes for an end. Raises
+    ParseError, with the line, and for an output that is cut.
     """
-    lines = text.split("\n")
-    if lines[-1]:
-        raise ParseError(
-            source, "the output ends in the middle of a line", number=len(lines), line=lines[-1]
-        )
-    yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    *lines, last = text.split("\n")
+    for number, line in enumerate([*lines, last], 1):
+        try:
+            if number > len(lines) and line:
+                raise ValueError("the output ends in the middle of a line")
+            if line.strip():
+                read(line)
+        except ValueError as error:
+            raise ParseError(source, str(error), number=number, line=line) from None
 
 
+#: What is said of a line that is not one of a program.
+_UNKNOWN = "the line has a form that is not known"
 _ID = re.compile(r"(?P<key>vendid|devid|sysimgguid|switchguid|caguid|rtguid)=0x(?P<hex>[0-9a-f]+)")
 _DEVICE = re.compile(
     r'(?P<word>Switch|Ca|Rt)\t(?P<ports>\d+) "[SHR]-(?P<guid>[0-9a-f]{16})"\s+# "(?P<rest>.*)\Z'
@@ -102,12 +108,7 @@ def parse_netdiscover(text: str, source: str = "ibnetdiscover") -> _Discovered:
     middle of a line and for one without a device.
     """
     reader = _Reader()
-    for number, line in lines_of(text, source):
-        try:
-            if not line.startswith("#"):
-                reader.read(line.rstrip())
-        except ValueError as error:
-            raise ParseError(source, str(error), number=number, line=line) from None
+    read_lines(text, source, reader.read)
     if not reader.devices:
         raise ParseError(source, "the output has no device")
     return reader.discovered()
@@ -123,6 +124,7 @@ class _Reader:
         self.device: Device | None = None
 
     def read(self, line: str) -> None:
+        line = line.rstrip()
         if match := _ID.match(line):
             self.numbers[match["key"]] = match["hex"]
         elif match := _DEVICE.match(line):
@@ -133,8 +135,8 @@ class _Reader:
             self.numbers = {}
         elif (match := _PORT.match(line)) and self.device:
             self.port(self.device, match)
-        elif not line.startswith("Chassis "):
-            raise ValueError("the line has a form that is not known")
+        elif not line.startswith(("#", "Chassis ")):
+            raise ValueError(_UNKNOWN)
 
     def begin(self, match: re.Match[str]) -> Device:
         kind, name, lid = _KINDS[match["word"]], match["rest"], 0
@@ -236,24 +238,17 @@ def parse_linkinfo(text: str, source: str = "iblinkinfo") -> list[PortState]:
     Raises ParseError, with the line, for a line of a form that is not known.
     """
     ports = []
-    for number, line in lines_of(text, source):
+
+    def read(line: str) -> None:
         match = _LINE.match(line)
         inner = _INNER.match(match["inner"]) if match else None
         if not match or not inner:
-            raise ParseError(
-                source, "the line has a form that is not known", number=number, line=line
-            )
-        ports.append(
-            PortState(
-                match["guid"],
-                int(match["port"]),
-                int(match["lid"]),
-                (inner["width"] or "").lower(),
-                _speed_word(inner["speed"] or ""),
-                inner["state"],
-                inner["physical"],
-            )
-        )
+            raise ValueError(_UNKNOWN)
+        guid, port, lid = match["guid"], int(match["port"]), int(match["lid"])
+        width, speed = (inner["width"] or "").lower(), _speed_word(inner["speed"] or "")
+        ports.append(PortState(guid, port, lid, width, speed, inner["state"], inner["physical"]))
+
+    read_lines(text, source, read)
     return ports
 
 
@@ -296,7 +291,8 @@ def parse_query_errors(text: str, source: str = "ibqueryerrors") -> Counters:
     """Read the output; raises ParseError for an unknown line, or where the summary is missing."""
     values: dict[End, dict[str, int]] = {}
     totals: dict[re.Pattern[str], int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
+
+    def read(line: str) -> None:
         for pattern in (_NODES, _PORTS, _FAILURES):
             if match := pattern.match(line):
                 totals[pattern] = int(match[1])
@@ -305,9 +301,9 @@ def parse_query_errors(text: str, source: str = "ibqueryerrors") -> Counters:
             if match["port"] != "ALL":
                 values[End(match["guid"], int(match["port"]))] = counters
         elif not _PASSED.match(line):
-            raise ParseError(
-                source, "the line has a form that is not known", number=number, line=line
-            )
+            raise ValueError(_UNKNOWN)
+
+    read_lines(text, source, read)
     if _NODES not in totals or _PORTS not in totals:
         raise ParseError(source, "the output is cut off: its summary is missing")
     return Counters(values, totals[_NODES], totals[_PORTS], totals.get(_FAILURES, 0))

@@ -61,20 +61,31 @@ def _many(names: Iterable[str], noun: str) -> str:
     return f"{plural(len(listed), noun)} ({shortened(listed, 3)})"
 
 
-def join(topology: Topology, nodes: Iterable[NodeLinks], names: Iterable[str] = ()) -> Joined:
+def join(
+    topology: Topology, nodes: Iterable[NodeLinks], names: Iterable[str] | None = ()
+) -> Joined:
     """Join hosts with nodes: by GUID; of nodes that report none, and of `names`, by description.
 
-    A description names a node where its first word, without a domain, is the node's name.
+    A description names a node where its first word, without a domain, is the node's name. None:
+    nobody says which nodes there are, so that whatever descriptions begin with are names.
     """
+    called_so = {
+        guid: called(device.name)
+        for guid, device in topology.devices.items()
+        if device.kind == "host"
+    }
+    if names is None:
+        names = (
+            name for guid, name in called_so.items() if len(topology.devices[guid].name.split()) > 1
+        )
     hosts: dict[str, tuple[str, ...]] = {}
     absent: dict[str, tuple[str, ...]] = {}
     unknown = set(names)
     for node in nodes:
         infiniband = {port.device for port in node.ports.values() if port.infiniband}
         guids = {name: node.adapters[name].guid for name in sorted(infiniband)}
-        there = tuple(guid for guid in guids.values() if _is_host(topology, guid))
         unknown.discard(node.name)
-        if there:
+        if there := tuple(guid for guid in guids.values() if guid in called_so):
             hosts[node.name] = there
         elif guids and not any(guids.values()):
             unknown.add(node.name)
@@ -82,34 +93,30 @@ def join(topology: Topology, nodes: Iterable[NodeLinks], names: Iterable[str] = 
             absent[node.name] = tuple(f"{name} {guid}" for name, guid in guids.items())
     taken = {guid for guids in hosts.values() for guid in guids}
     described: dict[str, list[str]] = {}
-    for guid, device in topology.devices.items():
-        if device.kind == "host" and guid not in taken:
-            described.setdefault(called(device.name), []).append(guid)
+    for guid, name in called_so.items():
+        if guid not in taken:
+            described.setdefault(name, []).append(guid)
     by_name = {node: tuple(described[node]) for node in sorted(unknown) if node in described}
     absent |= {node: ("by its name",) for node in sorted(unknown) if node not in described}
     hosts |= by_name
     joined = replace(topology, hosts=dict(sorted(hosts.items())))
-    known = {*hosts, *absent}
-    return Joined(
-        joined,
-        tuple(by_name),
-        absent,
-        tuple(sorted(guid for guid, device in topology.devices.items()
-                     if device.kind == "host" and guid not in joined.node_of)),
-        tuple(sorted(guid for node, guids in hosts.items() for guid in guids
-                     if (name := called(topology.devices[guid].name)) != node and name in known)),
-    )  # fmt: skip
-
-
-def _is_host(topology: Topology, guid: str) -> bool:
-    device = topology.devices.get(guid)
-    return device is not None and device.kind == "host"
+    node_of, known = joined.node_of, {*hosts, *absent}
+    strangers = (guid for guid in called_so if guid not in node_of)
+    wrong = {guid: called_so[guid] for guid, node in node_of.items() if called_so[guid] != node}
+    misnamed = (guid for guid, name in wrong.items() if name in known)
+    return Joined(joined, tuple(by_name), absent, tuple(sorted(strangers)), tuple(sorted(misnamed)))
 
 
 def called(description: str) -> str:
     """Return the name of a node that a description begins with: `node0012.site mlx5_0`."""
     words = description.split()
     return words[0].partition(".")[0] if words else ""
+
+
+def options(adapter: str) -> list[str]:
+    """Return the options of the script for the adapter to look from; none: the first one."""
+    device, _, port = adapter.partition("/")
+    return [*(["-C", device] if device else []), *(["-P", port] if port else [])]
 
 
 #: Fills the folder.
@@ -206,9 +213,7 @@ class _Folder:
         topology = self._topology() if begin is not None else None
         counters = self._output("ibqueryerrors", outputs.parse_query_errors) if topology else None
         if counters and counters.failures:
-            asked = plural(counters.failures, "query") if counters.failures == 1 else (
-                f"{counters.failures} queries"
-            )  # fmt: skip
+            asked = plural(counters.failures, "question")
             self._fault("half", "ibqueryerrors", f"{asked} of counters got no answer")
         if topology and not (fault := _ended(_ROUTES, *self._end_of(_ROUTES))):
             self._answered(_ROUTES)
@@ -231,21 +236,17 @@ class _Folder:
         ports = self._output("iblinkinfo", outputs.parse_linkinfo)
         if ports is not None:
             topology = self._with_states(topology, ports)
-        self._names(topology)
+        if repeated := shortened(sorted(topology.repeated), 3):
+            text = f"several devices are called {repeated}: they are told by their GUIDs"
+            self._fault("names", "", text)
         return topology
 
     def _with_states(self, topology: Topology, ports: list[PortState]) -> Topology:
-        states: dict[End, PortState] = {}
-        down: dict[End, str] = {}
-        for state in ports:
-            if end := _end(topology, state):
-                states[end] = state
-                if state.state == "Down":
-                    down[end] = state.physical
-        up = [end for end, state in states.items() if state.state != "Down"]
+        states = {end: state for state in ports if (end := _end(topology, state))}
+        down = {end: state.physical for end, state in states.items() if state.state == "Down"}
         self._told("half", "iblinkinfo", [
             f"{topology.name(end)} has a link, but its other end was not discovered"
-            for end in up if end not in topology.by_end
+            for end in states if end not in down and end not in topology.by_end
         ])  # fmt: skip
         self._told("disagree", "iblinkinfo", [
             f"it has no link at {topology.name(end)}, where ibnetdiscover has one"
@@ -257,15 +258,6 @@ class _Folder:
             self._fault("no-manager", "", "no subnet manager has taken the fabric into service: "
                         "no link is active; start one (opensm, or that of a switch)")  # fmt: skip
         return replace(topology, links=links, down=down)
-
-    def _names(self, topology: Topology) -> None:
-        repeated = sorted({
-            device.name for device in topology.devices.values()
-            if one_line(device.name) in topology.repeated
-        })  # fmt: skip
-        if repeated:
-            self._fault("names", "", f"several devices are called {shortened(repeated, 3)}: "
-                        "they are told by their GUIDs")  # fmt: skip
 
     def _output(self, program: str, parse: Callable[[str, str], Parsed]) -> Parsed | None:
         """Return what a program printed, parsed; None, and a fault, where there is nothing."""
@@ -327,23 +319,23 @@ def _routes_of(folder: Path) -> Path | None:
 def _ended(program: str, status: str, errors: str) -> ReadingFault | None:
     """Return why a program's output is no answer; None where it is one."""
     what = PROGRAMS[program]
+    kind: Kind | None = None
+    text = ""
     if status == "missing":
+        kind = "missing"
         text = f"the program is not installed, so {what} cannot be read; it is in infiniband-diags"
-        return ReadingFault("missing", program, text)
-    if status == "late":
-        return ReadingFault("late", program, f"it did not end in time; {_last(errors)}")
-    if status == "":
-        return ReadingFault("not-run", program, f"it was not run, so {what} were not read")
-    if "UMAD port" in errors or "MAD port" in errors:
-        text = (
-            "the adapter cannot be asked: /dev/infiniband/umad* is missing (module ib_umad) or "
-            "this user may not open it"
-        )
-        return ReadingFault("permission", program, text)
+    elif status == "late":
+        kind, text = "late", f"it did not end in time; {_last(errors)}"
+    elif status == "":
+        kind, text = "not-run", f"it was not run, so {what} were not read"
+    elif "MAD port" in errors:
+        kind = "permission"
+        text = "the adapter cannot be asked: /dev/infiniband/umad* is missing (module ib_umad) or "
+        text += "this user may not open it"
     # ibqueryerrors ends with another status than 0 where a counter is above its threshold.
-    if status != "0" and program != "ibqueryerrors":
-        return ReadingFault("failed", program, f"it ended with status {status}; {_last(errors)}")
-    return None
+    elif status != "0" and program != "ibqueryerrors":
+        kind, text = "failed", f"it ended with status {status}; {_last(errors)}"
+    return ReadingFault(kind, program, text) if kind else None
 
 
 def _last(errors: str) -> str:

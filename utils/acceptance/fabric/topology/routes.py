@@ -73,24 +73,6 @@ class Routes:
         """Return GUID of a host -> its number; of one with several ports the first one's."""
         return {end.guid: n for n, end in reversed([*enumerate(self.hosts)])}
 
-    @property
-    def hops(self) -> NDArray[np.int32]:
-        """Return how many links are between hosts; 0 where no route leads."""
-        hops: NDArray[np.int32] = (self.steps != NONE).sum(axis=2, dtype=np.int32)
-        return hops
-
-    @property
-    def broken(self) -> list[tuple[End, End]]:
-        """Return the pairs of hosts between which no route leads."""
-        lost = self.hops == 0
-        np.fill_diagonal(lost, False)
-        return [(self.hosts[i], self.hosts[j]) for i, j in np.argwhere(lost)]
-
-    def path(self, first: str, second: str) -> tuple[Link, ...]:
-        """Return the links from one host to another (GUIDs), none where no route leads."""
-        steps = self.steps[self.place[first], self.place[second]]
-        return tuple(self.links[step // 2] for step in steps if step != NONE)
-
     def ends(self, direction: int) -> tuple[End, End]:
         """Return the ends of a link in the order of a direction: from, to."""
         first, second = self.links[direction // 2].ends

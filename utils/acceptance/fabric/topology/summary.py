@@ -145,35 +145,30 @@ def structure(topology: Topology) -> Structure:
     """Return the build of a fabric as it is now, with the links that are there."""
     levels = topology.levels
     gbps: dict[int, float] = defaultdict(float)
-    down: dict[str, float] = defaultdict(float)
-    up: dict[str, float] = defaultdict(float)
-    hosts: Counter[str] = Counter()
-    uplinks: Counter[str] = Counter()
+    # Of each switch the Gb/s of its hosts' links, and of each leaf those of its uplinks.
+    down: dict[str, list[float]] = defaultdict(list)
+    up: dict[str, list[float]] = defaultdict(list)
     sideways = []
     for link in topology.links:
         low, high = sorted(link.ends, key=lambda end: levels.get(end.guid, -1))
         level, above = levels.get(low.guid, -1), levels.get(high.guid, -1)
-        if level == 0:
-            gbps[0] += link.data_gbps
-            hosts[high.guid] += 1
-            down[high.guid] += link.data_gbps
-        elif above == level + 1 and level > 0:
+        if level == 0 or above == level + 1 > 1:
             gbps[level] += link.data_gbps
-            uplinks[low.guid] += 1
-            up[low.guid] += link.data_gbps
+            down[high.guid] += [link.data_gbps] * (level == 0)
+            up[low.guid].append(link.data_gbps)
         elif level > 0:
             sideways.append(link)
     leaves = [guid for guid in topology.switches if levels.get(guid) == 1]
-    usual = _usual({guid: device_kind(topology, guid) for guid in leaves}, uplinks)
+    usual = _usual(topology, {guid: len(up[guid]) for guid in leaves})
     critical, bridges = _single_points(topology)
     return Structure(
         tuple(
-            Leaf(guid, hosts[guid], uplinks[guid], down[guid], up[guid],
+            Leaf(guid, len(down[guid]), len(up[guid]), sum(down[guid]), sum(up[guid]),
                  usual[device_kind(topology, guid)])
             for guid in leaves
         ),
         tuple(gbps[level] for level in range(max(gbps, default=-1) + 1)),
-        hosts.total(),
+        sum(map(len, down.values())),
         tuple(sideways),
         tuple(guid for guid in topology.switches if guid not in levels),
         critical,
@@ -181,11 +176,11 @@ def structure(topology: Topology) -> Structure:
     )  # fmt: skip
 
 
-def _usual(kinds: dict[str, DeviceKind], uplinks: Counter[str]) -> dict[DeviceKind, int]:
+def _usual(topology: Topology, uplinks: dict[str, int]) -> dict[DeviceKind, int]:
     """Return kind of a leaf -> the number of uplinks that most of them have, of two the higher."""
     counts: dict[DeviceKind, Counter[int]] = defaultdict(Counter)
-    for guid, kind in kinds.items():
-        counts[kind][uplinks[guid]] += 1
+    for guid, number in uplinks.items():
+        counts[device_kind(topology, guid)][number] += 1
     return {kind: max(count, key=lambda number: (count[number], number))
             for kind, count in counts.items()}  # fmt: skip
 
@@ -272,26 +267,15 @@ def as_data(topology: Topology) -> dict[str, Any]:
     built = structure(topology)
     return {
         "devices": [
-            {
-                "guid": guid,
-                "kind": device.kind,
-                "name": device.name,
-                "node": topology.node_of.get(guid, ""),
-                "lid": device.lid,
-                "level": topology.level(guid),
-                "ports": device.ports,
-            }
-            for guid, device in topology.devices.items()
+            {"guid": guid, "kind": each.kind, "name": each.name, "node": topology.node(guid),
+             "lid": each.lid, "level": topology.level(guid), "ports": each.ports}
+            for guid, each in topology.devices.items()
         ],
         "links": [
-            {
-                "ends": [{"guid": end.guid, "port": end.port, "name": topology.name(end)}
-                         for end in link.ends],
-                "kind": str(kind_of(topology, link)),
-                "width": link.width,
-                "speed": link.speed,
-                "state": link.state,
-            }
+            {"ends": [{"guid": end.guid, "port": end.port, "name": topology.name(end)}
+                      for end in link.ends],
+             "kind": str(kind_of(topology, link)),
+             "width": link.width, "speed": link.speed, "state": link.state}
             for link in topology.links
         ],
         "structure": {

@@ -191,12 +191,10 @@ def uplinks(
         before = then.get(leaf.guid)
         if f"{name}[" in places or (before and before.uplinks == leaf.uplinks):
             continue
+        expected = f"{leaf.siblings}, as most leaves of its kind have"
         found.append(
-            kinds.observation(
-                kinds.UPLINKS, name, found=plural(leaf.uplinks, "uplink"),
-                expected=f"{leaf.siblings}, as most leaves of its kind have",
-            )
-        )  # fmt: skip
+            kinds.observation(kinds.UPLINKS, name, plural(leaf.uplinks, "uplink"), expected)
+        )
     return found
 
 

@@ -18,7 +18,7 @@ from acceptance.fabric.facts import Facts
 from acceptance.fabric.rates import INFINIBAND, Rate
 from acceptance.fabric.topology import End, Link, Topology
 from acceptance.fabric.view import kinds
-from acceptance.fabric.view.kinds import of_link
+from acceptance.fabric.view.kinds import observation, of_link
 
 #: Of a replaced switch at least this share of its cables is where it was.
 _SAME_PLACE = 0.5
@@ -75,14 +75,10 @@ class _Comparison:
             if not self.old.is_switch(before) and links:
                 place = self.old.link_text(links[0])
             new_name = f", its name is {name}" if name != self.old.devices[before].name else ""
-            yield kinds.observation(
-                kinds.REPLACED,
-                place,
-                found=f"GUID {after}{new_name}",
-                expected=f"GUID {before}, as accepted",
-                node=self.new.node(after) or self.old.node(before),
-                what="switch" if self.old.is_switch(before) else "adapter",
-            )
+            found, expected = f"GUID {after}{new_name}", f"GUID {before}, as accepted"
+            what = "switch" if self.old.is_switch(before) else "adapter"
+            node = self.new.node(after) or self.old.node(before)
+            yield observation(kinds.REPLACED, place, found, expected, what, node)
 
     def swapped(self) -> Iterator[Observation]:
         lost_at = _by_end(self.lost)
@@ -95,13 +91,10 @@ class _Comparison:
                 if rest in self.gained and {one, other} <= self.lost.keys():
                     were = sorted(self.old.link_text(self.lost.pop(each)) for each in (one, other))
                     are = sorted(self.new.link_text(self.gained.pop(each)) for each in (ends, rest))
-                    yield kinds.observation(
-                        kinds.SWAPPED,
-                        " and ".join(were),
-                        found=" and ".join(are),
-                        expected="each at its own port, as accepted",
-                        node=self.new.nodes(end.guid for end in (*ends, *rest)),
-                    )
+                    place, found = " and ".join(were), " and ".join(are)
+                    nodes = self.new.nodes(end.guid for end in (*ends, *rest))
+                    expected = "each at its own port, as accepted"
+                    yield observation(kinds.SWAPPED, place, found, expected, node=nodes)
 
     def moved(self) -> Iterator[Observation]:
         lost_at = _by_end(self.lost)
@@ -110,13 +103,11 @@ class _Comparison:
             for end in sorted(ends, key=lambda each: self.new.is_switch(each.guid)):
                 lost = lost_at.get(end)
                 if lost in self.lost and ends in self.gained:
-                    yield kinds.observation(
-                        kinds.MOVED,
-                        self.old.link_text(self.lost.pop(lost)),
-                        found=self.new.link_text(self.gained.pop(ends)),
-                        expected="the port at which it was accepted",
-                        node=self.new.nodes(each.guid for each in ends),
-                    )
+                    place = self.old.link_text(self.lost.pop(lost))
+                    found = self.new.link_text(self.gained.pop(ends))
+                    expected = "the port at which it was accepted"
+                    nodes = self.new.nodes(each.guid for each in ends)
+                    yield observation(kinds.MOVED, place, found, expected, node=nodes)
 
     def switches_gone(self) -> Iterator[Observation]:
         for guid in self.old.switches:
@@ -124,25 +115,19 @@ class _Comparison:
                 continue
             links = _take(self.lost, guid)
             far = shortened(sorted(self.old.name(link.other(guid)) for link in links))
-            yield kinds.observation(
-                kinds.SWITCH,
-                self.old.device_name(guid),
-                found=f"gone, with its links to {far}" if far else "gone",
-                expected=f"GUID {guid}, as accepted",
-                what="switch",
-                node=self.old.nodes(each for link in links for each in _guids(link)),
-            )
+            place, nodes = self.old.device_name(guid), (each for it in links for each in _guids(it))
+            found = f"gone, with its links to {far}" if far else "gone"
+            expected, node = f"GUID {guid}, as accepted", self.old.nodes(nodes)
+            yield observation(kinds.SWITCH, place, found, expected, "switch", node)
 
     def switches_new(self) -> Iterator[Observation]:
         for guid in self.new.switches:
             if guid not in self.old.devices and guid not in self.renamed.values():
-                yield kinds.observation(
-                    kinds.NEW,
-                    self.new.device_name(guid),
-                    found=f"GUID {guid}, with {plural(len(_take(self.gained, guid)), 'link')}",
-                    expected="no such switch, as accepted",
-                    what="switch",
-                )
+                links = _take(self.gained, guid)
+                place, count = self.new.device_name(guid), plural(len(links), "link")
+                expected = "no such switch, as accepted"
+                found = f"GUID {guid}, with {count}"
+                yield observation(kinds.NEW, place, found, expected, "switch")
 
     def link_lost(self, link: Link) -> Observation:
         nodes = map(self.old.node, _guids(link))
@@ -165,13 +150,8 @@ class _Comparison:
         for guid in sorted(self.old.devices.keys() & self.new.devices.keys()):
             was, is_now = self.old.node(guid), self.new.node(guid)
             if was and is_now and was != is_now:
-                yield kinds.observation(
-                    kinds.RENAMED,
-                    guid,
-                    found=f"the adapter of {is_now}",
-                    expected=f"that of {was}, as accepted",
-                    node=is_now,
-                )
+                found, expected = f"the adapter of {is_now}", f"that of {was}, as accepted"
+                yield observation(kinds.RENAMED, guid, found, expected, node=is_now)
 
 
 def _replacements(old: Topology, new: Topology) -> dict[str, str]:
@@ -294,8 +274,7 @@ def trained(topology: Topology, hosts: Hosts) -> list[Observation]:
             alike[tuple(sorted(levels))].append(link)
     if unjudged:
         text = f"{plural(unjudged, 'link')} of hosts that belong to no partition are compared with "
-        text += "what was accepted only"
-        found.append(kinds.observation(kinds.NOT_JUDGED, "hosts", found=text))
+        found.append(observation(kinds.NOT_JUDGED, "hosts", text + "what was accepted only"))
     for what in _ASPECTS:
         best = _best(topology, what)
         for members in alike.values():
@@ -332,8 +311,6 @@ def _by_median(
             text = f"{expected}, the median of {plural(len(members), 'link')} of its kind"
             yield of_link(topology, link, _ASPECTS[what], runs, text, what)
     for guid in sorted(older):
-        yield kinds.observation(
-            kinds.OLDER, topology.device_name(guid), what=what,
-            found=f"{best[guid]} at most, on all of its links",
-            expected=f"{median} by the median of its kind, unless it is an older one",
-        )  # fmt: skip
+        text = f"{best[guid]} at most, on all of its links"
+        expected = f"{median} by the median of its kind, unless it is an older one"
+        yield observation(kinds.OLDER, topology.device_name(guid), text, expected, what)

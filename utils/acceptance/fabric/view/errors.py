@@ -3,14 +3,13 @@
 Nothing is reset here. Counters stop at their highest value; whoever has the right resets them.
 
 Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: time of
-the last reading (s since the epoch), counters above 0 by `GUID[port]`, and of each deviation since
+the last reading (s since the epoch), counters above 0 by GUID and port, and of each deviation since
 when it has been seen (ISO 8601). `<name>.fabric`: the fabric as it was read last (`accepted.Kept`),
 which `acceptance fabric accept` takes over. `nodes/<node>.json`: the GUIDs of a node's adapters and
 the other ends of its cables of Ethernet, as the link check found them.
 """
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -172,7 +171,6 @@ def _standing(topology: Topology, ports: list[tuple[End, list[_Growth]]]) -> Ite
 _FOLDER, _NODES = "fabric", "nodes"
 #: Seconds to wait for another process that reads the same fabric.
 _PATIENCE = 60.0
-_END = re.compile(r"(0x[0-9a-f]+)\[(\d+)\]")
 
 
 @dataclass
@@ -204,7 +202,7 @@ def state_locked(var: Path, name: str) -> Iterator[None]:
 class _Stored(Struct, forbid_unknown_fields=True):
     time: float
     since: dict[str, str]
-    counters: dict[str, dict[str, int]] | None
+    counters: dict[str, dict[int, dict[str, int]]] | None
 
 
 def read_state(path: Path) -> State:
@@ -214,31 +212,23 @@ def read_state(path: Path) -> State:
         if kept is None:
             return State()
         named = None if kept.counters is None else kept.counters.items()
-        counters = None if named is None else {_end(name): values for name, values in named}
+        counters = None if named is None else {
+            End(guid, port): values for guid, ports in named for port, values in ports.items()
+        }  # fmt: skip
         return State(kept.time, counters, kept.since)
     except ValueError as err:
         remedy = "take it away: the next reading is a first one then"
         raise Fault(f"no state of a fabric ({err}); {remedy}", where=str(path)) from None
 
 
-def _end(name: str) -> End:
-    if not (match := _END.fullmatch(name)):
-        raise ValueError(f"{name!r} is no end of a link")
-    return End(match[1], int(match[2]))
-
-
 def write_state(path: Path, state: State) -> None:
     """Keep a state, of its counters those that are judged; raises StoredFault."""
-    counters = (
-        None
-        if state.counters is None
-        else {
-            f"{end.guid}[{end.port}]": kept
-            for end, values in sorted(state.counters.items())
-            if (kept := {name: values[name] for name in COUNTERS if values.get(name)})
-        }
-    )
-    state_files.write(path, _Stored(state.time, state.since, counters))
+    counters: dict[str, dict[int, dict[str, int]]] = {}
+    for end, values in sorted((state.counters or {}).items()):
+        if kept := {name: values[name] for name in COUNTERS if values.get(name)}:
+            counters.setdefault(end.guid, {})[end.port] = kept
+    read = None if state.counters is None else counters
+    state_files.write(path, _Stored(state.time, state.since, read))
 
 
 def stamp(time: float) -> str:

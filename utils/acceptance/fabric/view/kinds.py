@@ -57,13 +57,11 @@ def said(seen: Observation) -> str:
 
 
 def observation(
-    kind: str, place: str, *, found: str, expected: str = "", what: str = "", node: str = ""
+    kind: str, place: str, found: str, expected: str = "", what: str = "", node: str = ""
 ) -> Observation:
     """Return what was seen at a place: a link by both of its ends, a switch, or a port."""
-    seen = Observation(
-        kind, "", kind in {*FAILING, *OF_ETHERNET}, node=node, device=place, what=what,
-        found=found, expected=expected,
-    )  # fmt: skip
+    fails = kind in FAILING or kind in OF_ETHERNET
+    seen = Observation(kind, "", fails, node, place, what, found, expected)
     return replace(seen, text=f"{place}: {said(seen)}")
 
 
@@ -72,7 +70,7 @@ def of_link(
 ) -> Observation:
     """Return what was seen of a link, with the nodes at its ends."""
     place, nodes = topology.link_text(link), topology.nodes(end.guid for end in link.ends)
-    return observation(kind, place, found=found, expected=expected, what=what, node=nodes)
+    return observation(kind, place, found, expected, what, nodes)
 
 
 _CABLE = "reseat the cable at both ends, then replace it, then try other ports"

@@ -17,6 +17,7 @@ from acceptance.core.findings import Observation
 from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.view import accepted, kinds
 from acceptance.fabric.view.errors import Cables
+from acceptance.fabric.view.kinds import observation
 
 _SUFFIX = ".lldp"
 
@@ -41,10 +42,14 @@ def compare(node: NodeLinks, known: Accepted | None, *, asked: bool) -> list[Obs
     mine = known.cables.get(node.name, {}) if known else {}
     if node.neighbours is None:
         told = f"nobody tells where its cables lead: {node.no_neighbours or 'not asked'}"
-        return [_seen(kinds.NOT_JUDGED, node.name, node.name, told)] if mine or asked else []
+        return (
+            [observation(kinds.NOT_JUDGED, node.name, told, node=node.name)]
+            if mine or asked
+            else []
+        )
     if known is None:
         told = "nothing accepted yet: acceptance fabric accept --reason TEXT"
-        return [_seen(kinds.NOT_JUDGED, "cables of Ethernet", "", told)] if asked else []
+        return [observation(kinds.NOT_JUDGED, "cables of Ethernet", told)] if asked else []
     owners = {
         far: f"{name} {interface}"
         for name, ends in known.cables.items()
@@ -67,15 +72,12 @@ def compare(node: NodeLinks, known: Accepted | None, *, asked: bool) -> list[Obs
             f"{node.name} {interface} - {_end(far)}",
             "the port at which it was accepted",
         )
-        found.append(_seen(kind, place, node.name, text, expected))
+        found.append(observation(kind, place, text, expected, node=node.name))
     for interface, ends in sorted(there.items()):
         place = f"{node.name} {interface} - {_end(ends[0])}"
-        found.append(_seen(kinds.NEW_PORT, place, node.name, "a cable", "none, as accepted"))
+        expected = "none, as accepted"
+        found.append(observation(kinds.NEW_PORT, place, "a cable", expected, node=node.name))
     return found
-
-
-def _seen(kind: str, place: str, node: str, found: str, expected: str = "") -> Observation:
-    return kinds.observation(kind, place, found=found, expected=expected, node=node)
 
 
 def _end(far: tuple[str, str]) -> str:
