@@ -12,11 +12,10 @@ from typing import Any
 from acceptance.core import machine
 from acceptance.suites import SUITES
 
-#: MPI -> its compiler wrapper and launcher as Debian names them, a program that tells its version,
-#: and the pattern of that version.
+#: MPI of Debian's packages -> a program that tells its version, and the pattern of that.
 _DEBIAN_MPI = {
-    "openmpi": ("mpicc.openmpi", "mpirun.openmpi", ("ompi_info", "--version"), r"v([\d.]+)"),
-    "mpich": ("mpicc.mpich", "mpirun.mpich", ("mpichversion",), r"Version:\s*([\d.]+)"),
+    "openmpi": (("ompi_info", "--version"), r"v([\d.]+)"),
+    "mpich": (("mpichversion",), r"Version:\s*([\d.]+)"),
 }
 #: Programs of an MPI that have its name nowhere in theirs.
 _HELPERS = {
@@ -57,10 +56,11 @@ def wheels_environments(prefix: Path, *variables: list[str]) -> list[dict[str, A
 
 def mpi_names(root: Path = Path("/usr")) -> list[str]:
     """Return the MPIs that Debian's packages have put into `root`; runs no program."""
+    programs = ("mpicc", "mpirun")
     return [
         name
-        for name, (compiler, launcher, *_) in _DEBIAN_MPI.items()
-        if (root / "bin" / compiler).exists() and (root / "bin" / launcher).exists()
+        for name in _DEBIAN_MPI
+        if all((root / "bin" / f"{program}.{name}").exists() for program in programs)
     ]
 
 
@@ -68,7 +68,7 @@ def mpi_versions(root: Path = Path("/usr")) -> dict[str, str]:
     """Return the MPIs that Debian's packages have put into `root`, and their versions."""
     versions = {}
     for name in mpi_names(root):
-        _, _, (program, *options), pattern = _DEBIAN_MPI[name]
+        (program, *options), pattern = _DEBIAN_MPI[name]
         if version := _version([str(root / "bin" / program), *options], pattern):
             versions[name] = version
     return versions

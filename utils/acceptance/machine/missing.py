@@ -108,8 +108,13 @@ def release_of_npb(source: str) -> str:
 
 def source_of(environment: Mapping[str, Any], suite: str) -> str:
     """Return the source from which a suite is built for an environment; empty: it is not."""
-    sources = environment.get("extras", {}).get("sources")
-    return str(sources.get(suite, "")) if isinstance(sources, Mapping) else ""
+    return _stated(environment, "sources", suite)
+
+
+def _stated(environment: Mapping[str, Any], what: str, suite: str) -> str:
+    """Return what `extras` state of a suite; empty where they say nothing readable."""
+    stated = environment.get("extras", {}).get(what)
+    return str(stated.get(suite, "")) if isinstance(stated, Mapping) else ""
 
 
 Environment = Mapping[str, Any]
@@ -279,8 +284,7 @@ def compiles(environment: Environment, suite: Suite) -> bool:
 
 def folder_of(environment: Environment, suite: str) -> str:
     """Return where an environment says that a suite is; empty where it says nothing readable."""
-    folders = environment.get("extras", {}).get("suites")
-    return str(folders.get(suite, "")) if isinstance(folders, Mapping) else ""
+    return _stated(environment, "suites", suite)
 
 
 def program_of(environment: Environment, suite: str, *names: str) -> Path:

@@ -17,7 +17,7 @@ import shutil
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,30 +121,22 @@ def _packages(root: Path, environ: Mapping[str, str]) -> Path | None:
 def complaint(output: str) -> str:
     """Return what Spack says went wrong, in one line; empty when it says nothing.
 
-    Of a build that failed it is the first error of its log: the compiler's, most likely.
+    Of a build that failed it is the first error of its log: the compiler's, most likely. Spack
+    marks such lines (`  >> 67     text`), and goes on with a line that is too long in the next one,
+    at its 13th column.
     """
-    if error := _first_of_build_log(output.splitlines()):
-        return error[:300]
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = output.splitlines()
+    for number, line in enumerate(lines):
+        if match := _MARKED.match(line):
+            rest = itertools.takewhile(_GOES_ON.match, lines[number + 1 :])
+            return (match["text"] + "".join(more[12:] for more in rest))[:300]
+    lines = [line.strip() for line in lines if line.strip()]
     for number, line in enumerate(lines):
         if "Error:" in line:
             # The line after the first often holds the reason.
             parts = [line.split("Error:", 1)[1].strip(), *lines[number + 1 : number + 2]]
             return " ".join(parts)[:300]
     return lines[-1][:300] if lines else ""
-
-
-def _first_of_build_log(lines: Sequence[str]) -> str:
-    """Return the first error that Spack shows of the log of a build; empty where it shows none.
-
-    Spack marks such lines (`  >> 67     text`), and goes on with a line that is too long in the
-    next one, at its 13th column.
-    """
-    for number, line in enumerate(lines):
-        if match := _MARKED.match(line):
-            rest = itertools.takewhile(_GOES_ON.match, lines[number + 1 :])
-            return match["text"] + "".join(more[12:] for more in rest)
-    return ""
 
 
 def read_text(path: Path) -> str:
