@@ -2,6 +2,7 @@
 
 from acceptance.fabric import (
     bandwidth_shares,
+    limits,
     link_check,
     link_report,
     memory,
