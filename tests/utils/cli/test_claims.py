@@ -66,8 +66,7 @@ def test_the_command_exits_by_the_claims_that_must_hold(site, folder, at_site):
     lines = done.output.splitlines()
     assert lines[2].split()[:2] == ["FAILS", "mine,"]
     assert lines[3].startswith("fails ")
-    assert max(map(len, lines[:4])) <= 100
-    assert "cut to 100 columns: --format json shows all" in lines
+    assert not any(line.startswith("cut to") for line in lines)  # nothing is, where no terminal is
     failed = run(site, folder, "--system", "mine", "--format", "json").data["claims"][0]
     sides = [(failed[side]["partition"], failed[side]["value"]) for side in ("left", "right")]
     assert sides == [("mine:new", 9.0), ("mine:old", 10.0)]

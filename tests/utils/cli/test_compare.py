@@ -19,8 +19,9 @@ def slower(path, factor=1.3):
     nights(path, 20, lambda night, case, _: factor if (night, case) == (19, 1) else 1.0, cases=3)
 
 
-def test_what_is_worse_stands_below_its_case_and_the_rest_is_counted(path, run):
+def test_what_is_worse_stands_below_its_case_and_the_rest_is_counted(path, run, monkeypatch):
     slower(path)
+    monkeypatch.setenv("COLUMNS", "100")
     status, output, _ = run("last-1", "last")
     assert status == 1
     assert "the same    system, partition, environment, check, parameters, metric" in output

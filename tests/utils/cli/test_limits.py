@@ -226,7 +226,6 @@ def test_the_command_prints_all_partitions(capsys):
     assert line.split("  ")[0] == "koop2008:qdr-pcie2"
     for words in ("2.0 x8", " 3974.8 ", " 3849.6 ", " pcie ", " 0.669"):
         assert words in line
-    assert max(map(len, lines)) <= 100
     assert not any(line.startswith("local:") for line in lines)
 
 

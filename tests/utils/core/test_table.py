@@ -29,6 +29,14 @@ def test_the_first_column_names_the_lines_and_gives_way_last():
     assert lines[2] == f"{'x' * 36}...  {'y' * 56}..."
 
 
+def test_where_too_little_of_a_column_would_be_left_each_row_has_lines_of_its_own():
+    header = tuple(f"column {number}" for number in range(10))
+    text = table(header, [["long enough to be cut"] * 10, ["another one that is cut"] * 10])
+    first, second = text.split("\n\n")
+    assert first.splitlines() == [f"column {number}  long enough to be cut" for number in range(10)]
+    assert "another one that is cut" in second
+
+
 def test_many_columns_and_no_row():
     assert max(map(len, table(["column"] * 40, []).splitlines())) > WIDTH
     assert table(("a", "b"), []).splitlines()[0].split() == ["a", "b"]

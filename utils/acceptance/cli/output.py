@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from acceptance.core.text import WIDTH, printable, table
+from acceptance.core.text import printable, table
 from acceptance.verdict import Status
 
 #: Exit statuses beside those of `verdict.Status`: another campaign runs; 128 + the number of the
@@ -71,8 +71,8 @@ def emit(
 
 
 def columns_of_terminal() -> int:
-    """Return how wide a table may be; `WIDTH` where nobody looks, or COLUMNS."""
-    return shutil.get_terminal_size((WIDTH, 24)).columns
+    """Return how wide a table may be: as COLUMNS says, or the terminal; a file cuts nothing."""
+    return shutil.get_terminal_size((sys.maxsize, 24)).columns
 
 
 def emit_page(

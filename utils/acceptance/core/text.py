@@ -112,6 +112,8 @@ def bytes_text(size: int) -> str:
 
 #: Columns between two cells of a line, and what ends a cell that is cut.
 _GAP, _CUT = 2, "..."
+#: Columns that are left of a cell at least.
+_LEAST = 8
 
 
 def table(
@@ -124,12 +126,18 @@ def table(
     """Return a plain table of at most `width` columns.
 
     Where that does not suffice the widest columns are cut, and a line below the table says how to
-    see all of it: `remedy`.
+    see all of it: `remedy`. Where too little would be left of a column each row has lines of its
+    own, one a cell.
     """
     lines = [list(header), *([printable(str(cell), keep="") for cell in row] for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     room = width - _GAP * (len(widths) - 1)
     limits = _limits(widths, room) if sum(widths) > room else widths
+    if lines[1:] and any(most < min(of, _LEAST) for of, most in zip(widths, limits, strict=True)):
+        names = max(map(len, header))
+        blocks = [zip(lines[0], line, strict=True) for line in lines[1:]]
+        texts = ["\n".join(f"{name:{names}}  {cell}" for name, cell in each) for each in blocks]
+        return "\n\n".join(texts)
     cut = [
         [_shortened(cell, most) for cell, most in zip(line, limits, strict=True)] for line in lines
     ]
