@@ -31,7 +31,7 @@ MIRROR = Path(os.environ.get("SPACK_MIRROR", "~/spack-mirror")).expanduser()
 #: Seconds that a program may take.
 TIMEOUT = 540
 
-# GNU readline, which a debugger loads, leaves them where no terminal is: then nothing is cut to them.
+# GNU readline, which a debugger loads, leaves them where no terminal is: nothing is cut to them.
 for _name in ("COLUMNS", "LINES"):
     os.environ.pop(_name, None)
 # Programs that are started where a signal is ignored ignore it, too: behind nohup, or with &. Where
