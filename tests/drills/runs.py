@@ -5,6 +5,7 @@ copy of what the healthy nights left, and references of its own, made of these n
 """
 
 import os
+import runpy
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -22,9 +23,9 @@ from acceptance.ledger import Session
 from acceptance.regressions import new_baseline
 from acceptance.regressions.history import reader
 from acceptance.rfm import ReframeProcess, reframe_environment, reframe_program
-from acceptance.simulation import DEFECTS, Injected
+from acceptance.simulation import DEFECTS, Injected, simulated
 from acceptance.simulation.defects import VARIABLE
-from acceptance.simulation.systems import BUILT, DERIVED, require
+from acceptance.simulation.systems import BUILT, DERIVED
 from acceptance.suites.patterns import SOURCES
 from acceptance.verdict import Status, Verdict, by_hand, conclude
 from tests.drills.outcome import Outcome, outcomes
@@ -104,7 +105,7 @@ class Drills:
 
     def run(self, faults: Sequence[Injected]) -> Report:
         """Run all; raises Fault where nothing can be compared, and Interrupted."""
-        require(model_of(self.selection.name))
+        _require(self.selection.name)
         shutil.copytree(Workspace.of().reference, self.reference)
         self.built = self._build()
         if self.selection.by_history:
@@ -208,6 +209,16 @@ class Drills:
         new_baseline.write(
             new_baseline.propose(history, self.selection.name, nights, library), library
         )
+
+
+def _require(system: str) -> None:
+    """Raise the Fault of a simulated system that nothing can make: of its size, or its name."""
+    folders = [root / "config/systems" for root in Workspace.of().systems]
+    described = any((folder / f"{model_of(system)}.py").is_file() for folder in folders)
+    others = (path for folder in folders for path in sorted(folder.glob("*.py")))
+    said = (runpy.run_path(str(path)).get("SYSTEM", {}) for path in others)
+    if described or not any(each.get("name") == system for each in said):
+        simulated(model_of(system))
 
 
 def simulated_system(system: str) -> str:

@@ -8,33 +8,3 @@ from acceptance.ledger.rows import REPEATED, SHARED_MACHINE, UNFIT, software_of
 from acceptance.ledger.runs import campaign_of, runs_of, step_of
 from acceptance.ledger.samples import Ints, Runs, Samples
 from acceptance.ledger.session_schema import node_of_case
-
-__all__ = [
-    "GONE",
-    "REPEATED",
-    "SHARED_MACHINE",
-    "UNFIT",
-    "Case",
-    "Entry",
-    "Ints",
-    "Ledger",
-    "Metric",
-    "ResultsFault",
-    "Runs",
-    "Samples",
-    "Session",
-    "SessionFault",
-    "campaign_of",
-    "durations",
-    "export",
-    "last_first",
-    "node_of_case",
-    "of",
-    "of_file",
-    "prune",
-    "reading",
-    "runs_of",
-    "session_schema",
-    "software_of",
-    "step_of",
-]

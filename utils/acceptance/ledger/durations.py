@@ -1,7 +1,8 @@
 """How long cases took when they last ran, and how far a run has come by that."""
 
+import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -26,24 +27,27 @@ def durations(ledger: Ledger, wanted: Collection[CaseInMode]) -> dict[CaseInMode
     A session's time is shared among its cases by the times of their builds and jobs: they may have
     run side by side. A build (fixture) has no mode. Raises ResultsFault.
     """
-    found: dict[CaseInMode, float] = {}
-    for _, text in ledger.contents(reversed(ledger.entries), []):
-        found = _shares(text, wanted) | found
-        if len(found) == len({*wanted}):
-            break
-    return found
+    return _newest((text for _, text in ledger.contents(reversed(ledger.entries), [])), wanted)
 
 
 def recent(
     results: Path, wanted: Collection[CaseInMode], patience: float = PATIENCE
 ) -> dict[CaseInMode, float]:
     """Return the same out of the newest sessions, looked at for so many s; raises ResultsFault."""
+    newest = results_db.sessions(results)[: -NEWEST - 1 : -1]
+    blobs = (blob.decode(errors="replace") for _, blob in results_db.contents(results, newest))
+    return _newest(blobs, wanted, patience)
+
+
+def _newest(
+    texts: Iterable[str], wanted: Collection[CaseInMode], patience: float = math.inf
+) -> dict[CaseInMode, float]:
+    """Return what each case added to the first session (JSON) that has it, within so many s."""
     end = time.monotonic() + patience
     found: dict[CaseInMode, float] = {}
-    newest = results_db.sessions(results)[: -NEWEST - 1 : -1]
-    for _, blob in results_db.contents(results, newest):
-        found = _shares(blob.decode(errors="replace"), wanted) | found
-        if len(found) == len(wanted) or time.monotonic() > end:
+    for text in texts:
+        found = _shares(text, wanted) | found
+        if len(found) == len({*wanted}) or time.monotonic() > end:
             break
     return found
 

@@ -3,8 +3,8 @@
 `0000012-0000015-<sum>.parquet` holds the sessions 12 to 15, numbered in the order of storing, and
 `sum` is the beginning of its SHA-256. A row is a metric of a case (`COLUMNS`); what is of a session
 or of a case stands in its first row alone. A file whose sessions another one has, too, was merged
-into that one. In `json/` files named likewise have the JSON of each session (`JSON_COLUMNS`), which
-are never merged. `0000007-<uuid>.forgotten` says that session 7 counts nowhere.
+into that one. In `json/` files named likewise have the JSON of each session, which are never
+merged. `0000007-<uuid>.forgotten` says that session 7 counts nowhere.
 """
 
 import hashlib
@@ -25,44 +25,49 @@ from acceptance.core import state_files
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-#: Column -> type of DuckDB. `number`: of the session, `run`: of the case in it, `row`: of the row
-#: in it; `first`, `kind`: as in `rows.py`; `sum`: of the JSON. `keys`, `software`, `nodes`
-#: and `findings` are JSON; times are s since the epoch.
-COLUMNS = {
-    "number": "INTEGER",
-    "session": "VARCHAR",
-    "session_start": "DOUBLE",
-    "session_end": "DOUBLE",
-    "host": "VARCHAR",
-    "command": "VARCHAR",
-    "label": "VARCHAR",
-    "aborted": "BOOLEAN",
-    "sum": "VARCHAR",
-    "row": "INTEGER",
-    "run": "INTEGER",
-    "first": "TINYINT",
-    "system": "VARCHAR",
-    "partition": "VARCHAR",
-    "environment": "VARCHAR",
-    "check": "VARCHAR",
-    "keys": "VARCHAR",
-    "suite": "VARCHAR",
-    "benchmark": "VARCHAR",
-    "plain": "BOOLEAN",
-    "result": "VARCHAR",
-    "kind": "TINYINT",
-    "time": "DOUBLE",
-    "software": "VARCHAR",
-    "nodes": "VARCHAR",
-    "findings": "VARCHAR",
-    "case_id": "BIGINT",
-    "series": "BIGINT",
-    "metric": "VARCHAR",
-    "unit": "VARCHAR",
-    "direction": "VARCHAR",
-    "value": "DOUBLE",
+#: What a column is of -> column -> type of DuckDB. `number`: of the session, `run`: of the case in
+#: it, `row`: of the row in it; `first`, `kind`: as in `rows.py`; `sum`: of the JSON. `keys`,
+#: `software`, `nodes` and `findings` are JSON; times are s since the epoch.
+TABLES = {
+    "sessions": {
+        "session": "VARCHAR",
+        "session_start": "DOUBLE",
+        "session_end": "DOUBLE",
+        "host": "VARCHAR",
+        "command": "VARCHAR",
+        "label": "VARCHAR",
+        "aborted": "BOOLEAN",
+        "sum": "VARCHAR",
+    },
+    "cases": {
+        "system": "VARCHAR",
+        "partition": "VARCHAR",
+        "environment": "VARCHAR",
+        "check": "VARCHAR",
+        "keys": "VARCHAR",
+        "suite": "VARCHAR",
+        "benchmark": "VARCHAR",
+        "plain": "BOOLEAN",
+        "result": "VARCHAR",
+        "time": "DOUBLE",
+        "software": "VARCHAR",
+        "nodes": "VARCHAR",
+        "findings": "VARCHAR",
+    },
+    "metrics": {"metric": "VARCHAR", "unit": "VARCHAR"},
+    "numbers": {
+        "number": "INTEGER",
+        "row": "INTEGER",
+        "run": "INTEGER",
+        "first": "TINYINT",
+        "kind": "TINYINT",
+        "case_id": "BIGINT",
+        "series": "BIGINT",
+        "direction": "VARCHAR",
+        "value": "DOUBLE",
+    },
 }
-JSON_COLUMNS = {"number": "INTEGER", "json": "BLOB"}
+COLUMNS = {name: kind for columns in TABLES.values() for name, kind in columns.items()}
 
 #: Sessions of files that are smaller are merged once there are so many files, up to so many bytes.
 MANY, LARGE = 32, 16_000_000

@@ -75,16 +75,13 @@ class Ledger:
         #: Where what could not be written into the folder is, and what stays there damaged.
         self._aside: Path | None = None
         self._damaged: set[Path] = set()
-        self._open()
-        self._take_in()
-
-    def _open(self) -> None:
-        """Read what there is; of damaged files nothing."""
+        # Of damaged files nothing is read.
         self._list()
         for file in files.in_turn(self.files, date.today().toordinal()):
             if not _is_sound(file):
                 self._set_aside(file)
         self._list()
+        self._take_in()
 
     def _list(self) -> None:
         import duckdb
@@ -284,9 +281,13 @@ class Ledger:
         """Return the UUIDs of the sessions, in the order of storing."""
         return [entry.uuid for entry in self.entries]
 
-    def full_id(self, beginning: str) -> str:
-        """Return the UUID that begins so; raises ResultsFault where not just one does."""
-        found = [uuid for uuid in self.ids() if uuid.startswith(beginning)]
+    def full_id(self, beginning: str, *, faulty: bool = False) -> str:
+        """Return the UUID that begins so; raises ResultsFault where not just one does.
+
+        With `faulty` it may be that of a session that cannot be read.
+        """
+        uuids = [*self.ids(), *(fault.uuid for fault in self.faults if faulty)]
+        found = [uuid for uuid in uuids if uuid.startswith(beginning)]
         if len(found) != 1 and beginning not in found:
             which = f"{len(found)} sessions that begin with" if found else "no session"
             raise ResultsFault(
@@ -404,7 +405,6 @@ class Ledger:
         on, in `FILE.ledger`. Raises ResultsFault for what names no session, or where that cannot be
         written.
         """
-        uuids = [*self.ids(), *(fault.uuid for fault in self.faults)]
         found: list[tuple[int, str]] = []
         for name in names:
             if name == GONE:
@@ -412,8 +412,7 @@ class Ledger:
                     raise ResultsFault(f"{self.results}: no session is gone")
                 found += [(number, "") for number in self.gone]
                 continue
-            named = [uuid for uuid in uuids if uuid.startswith(name)]
-            uuid = named[0] if len(named) == 1 else self.full_id(name)
+            uuid = self.full_id(name, faulty=True)
             found.append((self.numbers[uuid], uuid))
         folder = self.folder or self.results.with_name(f"{self.results.name}.ledger")
         try:
@@ -500,7 +499,7 @@ def _state(results: Path, folder: Path | None) -> object:
 
 @lru_cache(maxsize=10_000)
 def _entries(file: File) -> tuple[Entry, ...]:
-    columns = 'number, session, session_start, session_end, host, command, label, aborted, "sum"'
+    columns = ", ".join(f'"{name}"' for name in ("number", *files.TABLES["sessions"]))
     select = f"SELECT {columns} FROM {files.source([file])} WHERE first = {SESSION} ORDER BY number"
     return tuple(Entry(*row) for row in files.rows(select))
 

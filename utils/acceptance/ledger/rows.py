@@ -14,7 +14,7 @@ import numpy as np
 from acceptance.core.findings import SHARED, observations
 from acceptance.core.words import SIMULATED, better, is_measured
 from acceptance.ledger import files
-from acceptance.ledger.files import COLUMNS, JSON_COLUMNS, File
+from acceptance.ledger.files import COLUMNS, TABLES, File
 from acceptance.ledger.session_schema import (
     PerfValue,
     SessionInfo,
@@ -44,27 +44,13 @@ _WAYS = {None: 0, "higher": 1, "lower": -1}
 #: What returns the cases and times of samples between two times (s since the epoch).
 Earlier = Callable[[float, float], set[tuple[int, float]]]
 
-#: The tables of what is written, from which the rows are joined: what is of a session, or of a
-#: case, stands in its first row alone.
-_TABLES = {
-    "sessions": (
-        *("number", "session", "session_start", "session_end", "host", "command"),
-        *("label", "aborted", "sum"),
-    ),
-    "cases": (
-        *("number", "run", "system", "partition", "environment", "check", "keys", "suite"),
-        *("benchmark", "plain", "result", "time", "software", "nodes", "findings"),
-    ),
-    "metrics": ("series", "metric", "unit"),
-    "blobs": (*JSON_COLUMNS,),
-    "numbers": (
-        *("number", "row", "run", "first", "kind", "case_id", "series", "direction", "value"),
-    ),
-}
+#: Table of what is written -> the columns by which it is joined with the numbers: what is of a
+#: session, or of a case, stands in its first row alone.
+_KEYS = {"sessions": ("number",), "cases": ("number", "run"), "metrics": ("series",)}
 _JOINED = f"""
-FROM numbers v LEFT JOIN sessions s ON s.number = v.number AND v.first = {SESSION}
-LEFT JOIN cases c ON c.number = v.number AND c.run = v.run AND v.first >= {CASE}
-LEFT JOIN metrics m ON m.series = v.series
+FROM numbers LEFT JOIN sessions ON sessions.number = numbers.number AND first = {SESSION}
+LEFT JOIN cases ON cases.number = numbers.number AND cases.run = numbers.run AND first >= {CASE}
+LEFT JOIN metrics ON metrics.series = numbers.series
 """
 
 
@@ -126,7 +112,7 @@ class _Numbers:
 
     @property
     def columns(self) -> list[Any]:
-        """Return the columns of `_TABLES`."""
+        """Return the columns of the table `numbers`."""
         count = len(self.run)
         own = (self.run, self.first, self.kind, self.case_id, self.series, self.direction)
         number, row = np.full(count, self.number, np.int32), np.arange(count, dtype=np.int32)
@@ -184,43 +170,31 @@ class Batch:
 
     def write(self, folder: Path) -> File:
         """Write the sessions into a file of a ledger; raises duckdb.Error or OSError."""
+        metrics = [(series, *words) for series, words in self.metrics.items()]
+        numbers = zip(*(each.columns for each in self.numbers), strict=True)
+        shown = {name: f'{table}."{name}"' for table, names in TABLES.items() for name in names}
+        shown["value"] = "nullif(value, 'nan'::DOUBLE)"
+        shown["direction"] = "CASE direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"
+        columns = ", ".join(f'{what}::{COLUMNS[name]} AS "{name}"' for name, what in shown.items())
+        first, last = self.sessions[0][0], self.sessions[-1][0]
         with files.database().cursor() as connection:
-            self._fill(connection)
-            shown = {name: f'v."{name}"' for name in _TABLES["numbers"]}
-            shown["value"] = "nullif(v.value, 'nan'::DOUBLE)"
-            shown["direction"] = "CASE v.direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"
-            for letter, table in (("s", "sessions"), ("c", "cases"), ("m", "metrics")):
-                shown |= {
-                    name: f'{letter}."{name}"' for name in _TABLES[table] if name not in shown
-                }
-            columns = ", ".join(f'{shown[name]}::{COLUMNS[name]} AS "{name}"' for name in COLUMNS)
-            first, last = self.sessions[0][0], self.sessions[-1][0]
+            _register(connection, "numbers", (*TABLES["numbers"],), map(np.concatenate, numbers))
+            tables = {"sessions": self.sessions, "cases": self.cases, "metrics": metrics}
+            for table, found in tables.items():
+                names = *_KEYS[table], *TABLES[table]
+                of_rows = [*zip(*found, strict=True)] or [()] * len(names)
+                _register(connection, table, names, (np.array(each, object) for each in of_rows))
+            connection.execute("CREATE TEMP TABLE blobs(number INTEGER, json BLOB)")
+            connection.executemany("INSERT INTO blobs VALUES(?, ?)", self.blobs)
             # What has rows has its JSON.
             files.write(connection, "SELECT * FROM blobs", folder / "json", first, last)
             return files.write(connection, f"SELECT {columns} {_JOINED}", folder, first, last)
 
-    def _fill(self, connection: "DuckDBPyConnection") -> None:
-        """Make the tables of what is written."""
-        for table, names in _TABLES.items():
-            # Directions are numbers until they are written.
-            types = COLUMNS | JSON_COLUMNS | {"direction": "TINYINT"}
-            columns = ", ".join(f'"{name}" {types[name]}' for name in names)
-            connection.execute(f"CREATE TEMP TABLE {table}({columns})")
-        connection.executemany("INSERT INTO blobs VALUES(?, ?)", self.blobs)
-        metrics = [(series, *words) for series, words in self.metrics.items()]
-        of_tables = {"sessions": self.sessions, "cases": self.cases, "metrics": metrics}
-        for table, found in of_tables.items():
-            if found:
-                arrays = [np.array(column, dtype=object) for column in zip(*found, strict=True)]
-                _insert(connection, table, arrays)
-        numbers = zip(*(each.columns for each in self.numbers), strict=True)
-        _insert(connection, "numbers", [np.concatenate(column) for column in numbers])
 
-
-def _insert(connection: "DuckDBPyConnection", table: str, arrays: Sequence[Any]) -> None:
-    connection.register("new_rows", dict(zip(_TABLES[table], arrays, strict=True)))
-    connection.execute(f"INSERT INTO {table} SELECT * FROM new_rows")
-    connection.unregister("new_rows")
+def _register(
+    connection: "DuckDBPyConnection", table: str, names: Sequence[str], arrays: Iterable[Any]
+) -> None:
+    connection.register(table, dict(zip(names, arrays, strict=True)))
 
 
 class _Session:

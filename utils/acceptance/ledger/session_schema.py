@@ -26,10 +26,6 @@ class SessionInfo(msgspec.Struct):
     run: str = ""
 
 
-#: What stands for the data of a session that cannot be read.
-NO_SESSION = SessionInfo("", 0.0, 0.0)
-
-
 class PerfValue(msgspec.Struct, array_like=True):
     """A metric; `value` is None in a case that failed before its metrics were read."""
 

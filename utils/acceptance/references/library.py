@@ -9,6 +9,7 @@ Here is also told which values lie outside what their references allow, and how 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -246,55 +247,28 @@ def outside(value: float, reference: float | None, lower: float | None, upper: f
     return 0
 
 
-@dataclass(frozen=True)
-class _Miss:
-    """A metric that is not as its reference allows.
-
-    `lower` and `upper` are ReFrame's thresholds, `judged_by` is the citation of the reference.
-    """
-
-    name: str
-    value: float
-    unit: str
-    reference: float
-    lower: float | None
-    upper: float | None
-    judged_by: str
-
-    @property
-    def off(self) -> float:
-        """Return how far the value is off, as a fraction of the reference."""
-        return (self.value - self.reference) / (abs(self.reference) or 1.0)
-
-    def __str__(self) -> str:
-        """Say how far the value is off, from which reference, and how far it may be."""
-        below = self.off < 0
-        side, allowed = ("below", self.lower) if below else ("above", self.upper)
-        most = f"at most {_per_cent(allowed)} {side}" if allowed else f"nothing {side} it"
-        return (
-            f"{self.name}: {_number(self.value)} {self.unit} is {_per_cent(self.off)} {side} "
-            f"{_number(self.reference)} {self.unit} "
-            f"({self.judged_by or 'a reference of the check'}; {most})"
-        )
-
-
 def misses_text(perfvalues: Mapping[str, Sequence[Any]], judged_by: Mapping[str, str]) -> list[str]:
     """Return a line for each of the worst misses of a case, and one for the rest.
 
     `perfvalues` is ReFrame's: `system:partition:metric` -> value, reference, lower, upper, unit,
     result. `judged_by` is metric -> citation of its reference.
     """
-    misses = []
+    misses: list[tuple[float, str]] = []
     for key, (value, reference, lower, upper, unit, result) in perfvalues.items():
         if result == "fail":
             name = key.split(":", 2)[-1]
-            citation = judged_by.get(name, "")
-            misses.append(_Miss(name, value, unit, reference, lower, upper, citation))
-    worst = sorted(misses, key=lambda miss: -abs(miss.off))
-    lines = [str(miss) for miss in worst[:_SHOWN]]
-    if len(worst) > _SHOWN:
-        rest = plural(len(worst) - _SHOWN, "more metric")
-        lines.append(f"and {rest}, each nearer to its reference")
+            off = (value - reference) / (abs(reference) or 1.0)
+            side, allowed = ("below", lower) if off < 0 else ("above", upper)
+            most = f"at most {_per_cent(allowed)} {side}" if allowed else f"nothing {side} it"
+            text = (
+                f"{name}: {_number(value)} {unit} is {_per_cent(off)} {side} {_number(reference)} "
+                f"{unit} ({judged_by.get(name) or 'a reference of the check'}; {most})"
+            )
+            misses.append((-abs(off), text))
+    lines = [text for _, text in sorted(misses, key=itemgetter(0))]
+    if rest := lines[_SHOWN:]:
+        more = f"and {plural(len(rest), 'more metric')}, each nearer to its reference"
+        return [*lines[:_SHOWN], more]
     return lines
 
 

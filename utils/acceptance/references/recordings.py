@@ -5,7 +5,7 @@ Their form is documented in `reference/README.md`. They are many, and read when 
 
 import csv
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -41,8 +41,17 @@ def recording_of(folder: Path, system: str) -> Path:
 
 def read(path: Path) -> list[Reference]:
     """Return the values of a file, none where there is none; raises ReferenceFault."""
-    found = rows(path, COLUMNS, _maker(path)) if path.exists() else []
-    return [row for of_line in found for row in of_line]
+    found: list[Reference] = []
+
+    def take(row: Row, line: int) -> None:
+        read = records.read(_Line, row, "a row")
+        known("unit", read.unit, UNITS)
+        keys = read_parameters(read.parameters)
+        found.extend(_value(path, line, read, keys, text) for text in read.values.split(";"))
+
+    if path.exists():
+        rows(path, COLUMNS, take)
+    return found
 
 
 def as_text(references: Iterable[Reference]) -> str:
@@ -60,16 +69,6 @@ def as_text(references: Iterable[Reference]) -> str:
         values = (f"{size if size >= 0 else ''}={sizes[size]}" for size in sorted(sizes))
         writer.writerow([*key, ";".join(values)])
     return text.getvalue()
-
-
-def _maker(path: Path) -> Callable[[Row, int], list[Reference]]:
-    def make(row: Row, line: int) -> list[Reference]:
-        read = records.read(_Line, row, "a row")
-        known("unit", read.unit, UNITS)
-        keys = read_parameters(read.parameters)
-        return [_value(path, line, read, keys, text) for text in read.values.split(";")]
-
-    return make
 
 
 def _value(path: Path, line: int, row: _Line, keys: dict[str, str], text: str) -> Reference:

@@ -16,24 +16,3 @@ from acceptance.rfm.environment import reframe_environment, reframe_program
 from acceptance.rfm.process import Interrupted, ReframeProcess
 from acceptance.rfm.run_log import LoggedRun
 from acceptance.rfm.selection import SelectedCase, SelectionFault, select
-
-__all__ = [
-    "Interrupted",
-    "LoggedRun",
-    "ReframeProcess",
-    "SelectedCase",
-    "SelectionFault",
-    "SiteFault",
-    "check_files",
-    "configuration",
-    "half_made",
-    "in_force",
-    "last_run",
-    "leftovers",
-    "marks",
-    "recording",
-    "reframe_environment",
-    "reframe_program",
-    "run_log",
-    "select",
-]

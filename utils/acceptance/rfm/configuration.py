@@ -70,13 +70,6 @@ class Site:
             }
         )
 
-    def _belongs(
-        self, environment: dict[str, Any], partition: dict[str, Any], system: dict[str, Any]
-    ) -> bool:
-        return environment["name"] in partition["environs"] and system["name"] in environment.get(
-            "target_systems", [system["name"]]
-        )
-
     def environments_of(
         self, partition: dict[str, Any], system: dict[str, Any]
     ) -> list[dict[str, Any]]:
@@ -88,7 +81,8 @@ class Site:
         return [
             {**each, **around}
             for each in self.environments
-            if self._belongs(each, partition, system)
+            if each["name"] in partition["environs"]
+            and system["name"] in each.get("target_systems", [system["name"]])
         ]
 
 

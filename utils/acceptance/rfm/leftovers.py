@@ -36,17 +36,9 @@ def _end_processes(run: str) -> list[str]:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
     until = time.monotonic() + PATIENCE
-    while any(_runs(pid) for pid in left) and time.monotonic() < until:
+    while any(map(machine.ticks, left)) and time.monotonic() < until:
         time.sleep(0.05)
     return [f"process {pid} of {run} was still there: killed" for pid in left]
-
-
-def _runs(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
 
 
 def _cancel_jobs(run: str) -> list[str]:

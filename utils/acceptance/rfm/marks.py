@@ -140,9 +140,9 @@ def _begun(folder: Path, when: datetime, arguments: Sequence[str], campaign: str
             machine.ticks(os.getpid()),
             campaign=campaign,
         )
-        _write(folder, mark)
+        state_files.write(folder / mark.file, mark)
         for old in [mark for mark in marks if mark.ended][:-KEPT]:
-            _path(folder, old).unlink(missing_ok=True)
+            (folder / old.file).unlink(missing_ok=True)
     return mark
 
 
@@ -151,7 +151,7 @@ def _end(folder: Path, mark: Mark) -> None:
     if os.getpid() == mark.process:  # and not a child of it
         with suppress(StoredFault), state_files.locked(folder / "lock", _PATIENCE):
             mark.ended = _next(folder, _close_killed(folder))
-            _write(folder, mark)
+            state_files.write(folder / mark.file, mark)
 
 
 def read(var: Path) -> list[Mark]:
@@ -218,7 +218,7 @@ def _close_killed(folder: Path) -> list[Mark]:
     for mark in marks:
         if not mark.ended and mark.lives is False:
             mark.ended, mark.killed = _next(folder, marks), True
-            _write(folder, mark)
+            state_files.write(folder / mark.file, mark)
     for start in _starts(folder):
         if start.lives is False:
             (folder / start.file).unlink(missing_ok=True)
@@ -233,14 +233,6 @@ def _next(folder: Path, marks: Iterable[Mark]) -> int:
 def _paths(folder: Path) -> list[Path]:
     found = (path for path in folder.glob("*.json") if path.stem.isdecimal())
     return sorted(found, key=lambda path: int(path.stem))
-
-
-def _path(folder: Path, mark: Mark) -> Path:
-    return folder / mark.file
-
-
-def _write(folder: Path, mark: Mark) -> None:
-    state_files.write(_path(folder, mark), mark)
 
 
 def _read(path: Path) -> Mark | None:

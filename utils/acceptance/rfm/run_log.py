@@ -7,7 +7,7 @@ of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
 
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,21 +28,16 @@ _RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>
 _SKIP = re.compile(r"\[ +SKIP \] \( *\d+/\d+\) (?P<case>.*)")
 _ENDED = re.compile(r"\[ +[A-Z]+ \] \( *\d+/\d+\) (?P<name>.+) /[0-9a-f]+ (?P<where>@\S+)")
 _STORED = re.compile(r"Current session stored with UUID: (?P<uuid>\S+)")
-_DELETED = re.compile(r"Session (\S+) deleted successfully\.$", re.MULTILINE)
 #: The first 4.8 and older do not tell the state: where it is off, they stored nothing.
 _DATABASE = re.compile(r"(\[(?P<state>on|off)\] )?'(?P<path>.*)'")
 
-#: Options that narrow the selection down, so that a check file without a case is no surprise.
-FILTERS = {
-    "-n": "--name",
-    "-x": "--exclude",
-    "-t": "--tag",
-    "-T": "--exclude-tag",
-    "-E": "--filter-expr",
-    "-p": "--prgenv",
-    "-m": "--maintainer",
-}
-_LONG_FILTERS = (*FILTERS.values(), "--cpu-only", "--gpu-only", "--failed", "--restore-session")
+#: Options that narrow the selection down, so that a check file without a case is no surprise: with
+#: a value, and without.
+_VALUED = (
+    *("-n", "-x", "-t", "-T", "-E", "-p", "-m"),
+    *("--name", "--exclude", "--tag", "--exclude-tag", "--filter-expr", "--prgenv", "--maintainer"),
+)
+_ALONE = ("--cpu-only", "--gpu-only", "--failed", "--restore-session")
 #: Modes of `config/settings.py` that do so, too.
 _NARROW_MODES = ("maintenance",)
 
@@ -128,14 +123,11 @@ class LoggedRun:
         words = self.arguments[1:]
         found = []
         for word, value in zip(words, [*words[1:], ""], strict=True):
-            if word in FILTERS or word in FILTERS.values():
-                found.append(f"{word} {value}")
-            elif word[:2] in FILTERS or word.split("=")[0] in _LONG_FILTERS:
-                found.append(word)
-            elif word == "--mode" and value in _NARROW_MODES:
-                found.append(f"{word} {value}")
-            elif word.startswith("--mode=") and word.partition("=")[2] in _NARROW_MODES:
-                found.append(word)
+            name, _, own = word.partition("=")
+            narrow = name == "--mode" and (own or value) in _NARROW_MODES
+            if narrow or word[:2] in _VALUED or name in (*_VALUED, *_ALONE):
+                whole = own or word not in ("--mode", *_VALUED)
+                found.append(word if whole else f"{word} {value}")
         return found
 
     @property
@@ -190,35 +182,18 @@ def runs(logs: Path) -> Iterator[LoggedRun]:
     Listings and other invocations that run nothing are left out. A folder without files has none.
     Raises Fault where a file cannot be read.
     """
-    for day in _days(logs):
-        yield from day
-
-
-def _files(logs: Path) -> list[Path]:
-    """Return the files of the log, the newest first: their names have the date."""
-    return sorted(logs.glob("reframe*.log"), reverse=True)
-
-
-def _days(logs: Path) -> Iterator[list[LoggedRun]]:
-    for path in _files(logs):
+    # The newest file is the first one: their names have the date.
+    for path in sorted(logs.glob("reframe*.log"), reverse=True):
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError as err:
             raise Fault(f"{path}: cannot be read: {err.strerror or err}") from None
-        yield [run for run in reversed(_invocations(text)) if run.is_run]
+        yield from (run for run in reversed(_invocations(text)) if run.is_run)
 
 
 def newest(logs: Path, label: str) -> LoggedRun | None:
     """Return the run of a label that began last; None where there is none."""
     return next((run for run in runs(logs) if run.label == label), None)
-
-
-def deleted(logs: Path, uuids: Collection[str]) -> list[str]:
-    """Return those of some sessions that `reframe --delete-stored-sessions` says it has deleted."""
-    found: set[str] = set()
-    for path in _files(logs) if uuids else ():
-        found.update(_DELETED.findall(path.read_text(encoding="utf-8", errors="replace")))
-    return [uuid for uuid in uuids if uuid in found]
 
 
 def _match(line: str) -> re.Match[str] | None:

@@ -195,23 +195,18 @@ def _swapped(platform: Platform, place: str) -> Platform:
 
 def _why_not_trained(facts: Facts, changed: Mapping[str, str | int]) -> str:
     """Say why a link cannot train lower than its facts say; empty where it can."""
-    words = {"rate": facts.rate, "lanes": facts.lanes, "pcie": facts.pcie,
-             "pcie_lanes": facts.pcie_lanes}  # fmt: skip
     for key, value in changed.items():
-        if words[key] is None:
+        if (stated := getattr(facts, key)) is None:
             return f"its facts state no {key}"
+        needed = {"rate": facts.rate} if key == "lanes" else {}
         try:
-            lower = Facts.read({"technology": facts.technology, **_needed(facts, key), key: value})
+            lower = Facts.read({"technology": facts.technology, **needed, key: value})
         except ValueError as err:
             return str(err)
         now, then = _rank(facts, key), _rank(lower, key)
         if now is None or then is None or then >= now:
-            return f"its {key} is {words[key]}"
+            return f"its {key} is {stated}"
     return ""
-
-
-def _needed(facts: Facts, key: str) -> dict[str, object]:
-    return {"rate": facts.rate} if key == "lanes" else {}
 
 
 def _rank(facts: Facts, key: str) -> float | None:

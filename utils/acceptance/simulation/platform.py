@@ -33,14 +33,14 @@ SETTINGS = {
 class Link:
     """A link: MB/s (10^6 bytes a second) and us of one direction.
 
-    `split`: each direction has the bandwidth, shared by all messages on it; `fatpipe`: each message
-    has it. `loss` is the fraction of packets that are sent again, which take the bandwidth.
+    `SPLITDUPLEX`: each direction has the bandwidth, shared by all messages on it; `FATPIPE`: each
+    message has it. `loss` is the fraction of packets that are sent again, which take the bandwidth.
     """
 
     name: str
     bandwidth: float
     latency: float
-    sharing: Literal["split", "fatpipe"] = "split"
+    sharing: Literal["SPLITDUPLEX", "FATPIPE"] = "SPLITDUPLEX"
     loss: float = 0.0
 
 
@@ -152,11 +152,10 @@ class Platform:
         yield '<zone id="fabric" routing="Full">'
         yield from (f'<host id="{name}" speed="1Gf" core="{self.cores}"/>' for name in self.hosts)
         for link in self.links:
-            policy = {"split": "SPLITDUPLEX", "fatpipe": "FATPIPE"}[link.sharing]
             rate = link.bandwidth * (1 - link.loss)
             yield (
                 f'<link id="{link.name}" bandwidth="{rate:.6f}MBps" '
-                f'latency="{link.latency:.6f}us" sharing_policy="{policy}"/>'
+                f'latency="{link.latency:.6f}us" sharing_policy="{link.sharing}"/>'
             )
         numbers = [n for n, host in enumerate(self.hosts) if not used or host in used]
         for sender, receiver in ((i, j) for i in numbers for j in numbers):
@@ -168,10 +167,6 @@ class Platform:
             yield f'<route src="{start}" dst="{end}" symmetrical="NO">{way}</route>'
         yield "</zone>"
         yield "</platform>"
-
-    def xml(self) -> str:
-        """Return the platform's file."""
-        return "\n".join([*self.lines(), ""])
 
 
 def _cable(facts: Facts, model: Parameters) -> float:
@@ -203,9 +198,9 @@ def _of_hosts(
             yield Link(f"n{number}-slot", *slot)
             if loopback:
                 # SimGrid gives up where a way has no latency at all.
-                yield Link(f"n{number}-adapter", slot[0], model.latency, "fatpipe")
+                yield Link(f"n{number}-adapter", slot[0], model.latency, "FATPIPE")
         yield Link(f"n{number}-cable", cable, latency)
-        yield Link(f"n{number}-memory", model.memory, model.memory_latency, "fatpipe")
+        yield Link(f"n{number}-memory", model.memory, model.memory_latency, "FATPIPE")
 
 
 @dataclass(frozen=True)

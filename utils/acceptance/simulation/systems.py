@@ -121,17 +121,6 @@ def simulated(name: str) -> Configured:
     return _system(name, f"simulated: {system.get('descr', name)}", parts), _environments()
 
 
-def require(name: str) -> None:
-    """Raise the Fault of a simulated system that nothing here can make: of its size, or its name.
-
-    `name` is that of the real system.
-    """
-    others = (path for folder in _folders() for path in sorted(folder.glob("*.py")))
-    described = any(path.is_file() for path in _files(name))
-    if described or not any(_name_in(path) == f"{PREFIX}{name}" for path in others):
-        simulated(name)
-
-
 def fat_tree() -> Configured:
     """Return SYSTEM and ENVIRONMENTS of a simulated fat tree of the size that is asked for.
 
@@ -163,25 +152,13 @@ def fat_tree() -> Configured:
     return _system("fattree", "simulated: a fat tree that nobody has", parts), _environments()
 
 
-def _folders() -> list[Path]:
-    return [root / "config/systems" for root in Workspace.of().systems]
-
-
-def _files(name: str) -> list[Path]:
-    return [folder / f"{name}.py" for folder in _folders()]
-
-
-def _name_in(path: Path) -> str:
-    return str(runpy.run_path(str(path)).get("SYSTEM", {}).get("name", ""))
-
-
 def _file_of(name: str) -> Path:
-    files = _files(name)
-    path = next((path for path in files if path.is_file()), None)
-    if path is None:
-        folders = ", ".join(str(path.parent) for path in files)
-        raise SimulationFault(f"there is no {name}.py in {folders}: no such system to simulate")
-    return path
+    folders = [root / "config/systems" for root in Workspace.of().systems]
+    for folder in folders:
+        if (path := folder / f"{name}.py").is_file():
+            return path
+    places = ", ".join(map(str, folders))
+    raise SimulationFault(f"there is no {name}.py in {places}: no such system to simulate")
 
 
 def _system(name: str, descr: str, parts: list[dict[str, Any]]) -> dict[str, Any]:

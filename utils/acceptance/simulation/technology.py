@@ -25,7 +25,6 @@ class Parameters:
     switch; `slow_slot` for each end in a slot of PCI Express 1.x. `slot_share` is what is left of
     the encoded rate of a slot (the lanes after 8b/10b or 128b/130b), `mtu` in bytes that of links
     whose facts state none. `memory` and `memory_latency` are those of messages inside a node.
-    `sources`: field -> where it is from.
     """
 
     name: str
@@ -36,88 +35,55 @@ class Parameters:
     mtu: int
     memory: float
     memory_latency: float
-    sources: dict[str, str]
 
 
-_MEMORY = {"memory": "assumed", "memory_latency": "assumed"}
-_PAYLOAD = "256 bytes of payload with 20 around it (fabric/rates.py); 4 of flow control are assumed"
+#: 256 bytes of payload with 20 around it (fabric/rates.py); 4 of flow control are assumed.
+_PAYLOAD = 256 / 280
 
 #: InfiniBand of 2003 to 2010.
 INFINIBAND = Parameters(
     "infiniband SDR to QDR",
-    latency=1.06,
-    switch=0.2,
-    slow_slot=0.1,
+    latency=1.06,  # koop2008, Section 5.1: 1.06 us, of 1 byte, QDR on PCIe 2.0
+    switch=0.2,  # assumed
+    slow_slot=0.1,  # koop2008, Section 5.1: PCIe 2.0 takes some 0.2 us off; half an end: assumed
+    # koop2008: 1301 MB/s, DDR on PCIe 1.1 (Section 5.1), of 2 GB/s (Section 4); of PCIe 2.0 assumed
     slot_share=0.65,
-    mtu=2048,
-    memory=5000.0,
-    memory_latency=0.5,
-    sources={
-        "latency": "koop2008, Section 5.1: 1.06 us, of 1 byte, QDR on PCIe 2.0",
-        "switch": "assumed",
-        "slow_slot": "koop2008, Section 5.1: PCIe 2.0 takes some 0.2 us off; half an end: assumed",
-        "slot_share": "koop2008: 1301 MB/s, DDR on PCIe 1.1 (Section 5.1), of 2 GB/s (Section 4); "
-        "of PCIe 2.0 assumed",
-        "mtu": "assumed: 4096 is the largest one of the specification",
-        **_MEMORY,
-    },
+    mtu=2048,  # assumed: 4096 is the largest one of the specification
+    memory=5000.0,  # assumed
+    memory_latency=0.5,  # assumed
 )
 #: InfiniBand FDR and later, RoCE, Omni-Path, Slingshot.
 MODERN = Parameters(
     "adapters since FDR",
-    latency=1.0,
-    switch=0.13,
-    slow_slot=0.1,
-    slot_share=256 / 280,
-    mtu=4096,
-    memory=10000.0,
-    memory_latency=0.3,
-    sources={
-        "latency": "assumed; Lenovo Press LP1195: less than 0.6 us of ConnectX-6, without MPI",
-        "switch": "assumed",
-        "slow_slot": "assumed: that of InfiniBand on PCIe 1.1",
-        "slot_share": _PAYLOAD,
-        "mtu": "the largest one of InfiniBand (fabric/rates.py); of other technologies assumed",
-        **_MEMORY,
-    },
+    latency=1.0,  # assumed; Lenovo Press LP1195: less than 0.6 us of ConnectX-6, without MPI
+    switch=0.13,  # assumed
+    slow_slot=0.1,  # assumed: that of InfiniBand on PCIe 1.1
+    slot_share=_PAYLOAD,
+    mtu=4096,  # the largest one of InfiniBand (fabric/rates.py); of other technologies assumed
+    memory=10000.0,  # assumed
+    memory_latency=0.3,  # assumed
 )
 #: Ethernet of 10 Gb/s and more. MPI over iWARP in the source, not over TCP.
 ETHERNET = Parameters(
     "ethernet",
-    latency=8.23,
-    switch=0.5,
-    slow_slot=0.0,
-    slot_share=256 / 280,
-    mtu=9000,
-    memory=5000.0,
-    memory_latency=0.5,
-    sources={
-        "latency": "kandadai2009, Table 5: 8.23 us over 10 Gb/s (iWARP); of faster ones assumed",
-        "switch": "assumed",
-        "slow_slot": "assumed: part of the latency",
-        "slot_share": _PAYLOAD,
-        "mtu": "assumed: jumbo frames",
-        **_MEMORY,
-    },
+    latency=8.23,  # kandadai2009, Table 5: 8.23 us over 10 Gb/s (iWARP); of faster ones assumed
+    switch=0.5,  # assumed
+    slow_slot=0.0,  # assumed: part of the latency
+    slot_share=_PAYLOAD,
+    mtu=9000,  # assumed: jumbo frames
+    memory=5000.0,  # assumed
+    memory_latency=0.5,  # assumed
 )
 #: Gigabit Ethernet: TCP, in frames of 1500 bytes.
 GIGABIT = Parameters(
     "ethernet up to 5 Gb/s",
-    latency=46.52,
-    switch=2.0,
-    slow_slot=0.0,
-    slot_share=256 / 280,
-    mtu=1500,
-    memory=5000.0,
-    memory_latency=0.5,
-    sources={
-        "latency": "kandadai2009, Table 5: 46.52 us over 1 Gb/s; of faster ones assumed",
-        "switch": "assumed",
-        "slow_slot": "assumed: part of the latency",
-        "slot_share": _PAYLOAD,
-        "mtu": "IEEE 802.3: 1500 bytes in a frame",
-        **_MEMORY,
-    },
+    latency=46.52,  # kandadai2009, Table 5: 46.52 us over 1 Gb/s; of faster ones assumed
+    switch=2.0,  # assumed
+    slow_slot=0.0,  # assumed: part of the latency
+    slot_share=_PAYLOAD,
+    mtu=1500,  # IEEE 802.3: 1500 bytes in a frame
+    memory=5000.0,  # assumed
+    memory_latency=0.5,  # assumed
 )
 
 
