@@ -21,6 +21,8 @@ ERRORS: dict[str, int | None] = {
     "tx_errors": None,
 }
 
+#: What is expected of a counter that has grown.
+GROWN = "no more"
 #: Octets of a word of `port_xmit_data`, and where adapters stop it that count in 32 bits.
 _WORD, _FULL = 4, 0xFFFFFFFF
 
@@ -34,7 +36,7 @@ def error_growth(before: NodeLinks, after: NodeLinks) -> list[Observation]:
     name = before.name
     if name != after.name:
         found = f"the later reading is of {after.name}"
-        return [deviation(name, "", "", found, "a reading of the same node", "vanished")]
+        return [deviation(name, "", "", found, "a reading of the same node", "link-missing")]
     later = _links(after)
     deviations: list[Observation] = []
     for device, link in _links(before).items():
@@ -44,7 +46,7 @@ def error_growth(before: NodeLinks, after: NodeLinks) -> list[Observation]:
             deviations += _growth(name, device, link.counters, later[device].counters)
         else:
             expected = "what was there before"
-            deviations.append(deviation(name, device, "", "has vanished", expected, "vanished"))
+            deviations.append(deviation(name, device, "", "has vanished", expected, "link-missing"))
     return deviations
 
 
@@ -54,16 +56,16 @@ def _growth(
     reset = [f"{key} {old[key]} to {new[key]}" for key in old if new.get(key, old[key]) < old[key]]
     if reset:
         found = f"went back ({', '.join(reset)}): reset in between"
-        yield deviation(node, device, "counters", found, "counters that only grow", "reset")
+        yield deviation(node, device, "counters", found, "counters that only grow", "link-reset")
     for key, highest in ERRORS.items():
         if key in old and key not in new:
-            yield deviation(node, device, key, "is no longer reported", "a number", "vanished")
+            yield deviation(node, device, key, "is no longer reported", "a number", "link-missing")
         elif key in old and new[key] > old[key]:
             found = f"{new[key] - old[key]} more ({old[key]} to {new[key]})"
-            yield deviation(node, device, key, found, "no more", "errors")
+            yield deviation(node, device, key, found, GROWN, "link-errors")
         elif key in old and new[key] == old[key] == highest:
             found = f"stands at {highest}, where it stops counting"
-            yield deviation(node, device, key, found, "a counter with room", "full")
+            yield deviation(node, device, key, found, "a counter with room", "link-errors")
 
 
 def bytes_moved(before: NodeLinks, after: NodeLinks, facts: Facts, min_bytes: int = 0) -> int:

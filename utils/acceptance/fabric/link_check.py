@@ -9,7 +9,7 @@ from acceptance.fabric.node import Adapter, Interface, NodeLinks, Port, Slot, de
 from acceptance.fabric.rates import MIN_ROCE_MBPS, PORTED
 
 #: The kind of a counter that stands above zero.
-STANDING = "standing"
+STANDING = "link-counters"
 #: How the names of the drivers of Omni-Path's adapters begin (hfi1).
 _OMNI_PATH_DRIVER = "hfi"
 #: Facts that demand nothing: of links that Linux does not show, and where no fabric is stated.
@@ -113,7 +113,7 @@ class _Comparison:
         unreadable = list(self.unreadable())
         if unreadable:
             # What could not be read may be the very adapter that seems to be missing.
-            links = [deviation for deviation in links if deviation.kind != "no-adapter"]
+            links = [deviation for deviation in links if deviation.kind != "link-missing"]
         return [*unreadable, *links, *slots]
 
     def deviation(
@@ -142,7 +142,7 @@ class _Comparison:
             named = self.named(name)
             judged += named
             if not named:
-                yield self.deviation("no-adapter", name, "no such port")
+                yield self.deviation("link-missing", name, "no such port")
         if not self.facts.devices:
             judged = [port for port in ports if _is_of(self.facts.technology, self.node, port)]
             if any(port.active for port in judged):
@@ -150,7 +150,7 @@ class _Comparison:
             elif not judged:
                 name = PORTED.get(self.facts.technology, "InfiniBand")
                 what = "port" if self.node.adapters else "adapter"
-                yield self.deviation("no-adapter", "", f"no {name} {what}")
+                yield self.deviation("link-missing", "", f"no {name} {what}")
         yield from self.judged(judged)
 
     def judged(self, ports: list[Port]) -> Iterator[Observation]:
@@ -167,19 +167,19 @@ class _Comparison:
         layer = "Ethernet" if self.facts.technology in ("ethernet", "roce") else "InfiniBand"
         if (port.link_layer or "InfiniBand") != layer:
             found, expected = f"link layer {port.link_layer or 'InfiniBand'}", f"link layer {layer}"
-            yield self.deviation("port-state", port.name, found, expected)
+            yield self.deviation("link-state", port.name, found, expected)
         elif not (port.active and trained):
             if not self.blind(f"{path}/state"):
                 found = f"{state or 'no state'} ({phys or 'physical state not known'})"
-                yield self.deviation("port-state", port.name, found, "ACTIVE (LinkUp)")
+                yield self.deviation("link-state", port.name, found, "ACTIVE (LinkUp)")
         elif not self.blind(f"{path}/rate"):
             found = str(port.rate) if port.rate else "no rate"
             rate, mbps = self.facts.port_rate, self.facts.mbps
             if rate and port.rate != rate:
-                yield self.deviation("port-rate", port.name, found)
+                yield self.deviation("link-rate", port.name, found)
             # Of RoCE the lanes and the word are but a way to write the sum.
             if mbps and _mbps(port) != max(mbps, MIN_ROCE_MBPS):
-                yield self.deviation("port-rate", port.name, found, _gigabits(mbps))
+                yield self.deviation("link-rate", port.name, found, _gigabits(mbps))
 
     def interfaces(self) -> Iterator[Observation]:
         if self.facts.devices:
@@ -187,7 +187,7 @@ class _Comparison:
             return
         adapters = [each for each in self.node.interfaces.values() if _is_adapter(each)]
         if not adapters:
-            yield self.deviation("no-adapter", "", "no Ethernet adapter")
+            yield self.deviation("link-missing", "", "no Ethernet adapter")
         up = [interface for interface in adapters if interface.up]
         right = [each for each in up if self.facts.mbps in (None, each.speed)]
         self.owners += right
@@ -204,7 +204,7 @@ class _Comparison:
             elif ports := self.named(name):
                 yield from self.judged(ports)
             else:
-                yield self.deviation("no-adapter", name, "no such interface")
+                yield self.deviation("link-missing", name, "no such interface")
         self.owners += [interface for interface in judged if interface.physical]
         for interface in judged:
             yield from self.interface(interface)
@@ -215,13 +215,13 @@ class _Comparison:
         duplex = interface.duplex if interface.duplex not in ("", "unknown") else "unknown duplex"
         if not interface.up:
             if not self.blind(f"{path}/operstate"):
-                yield self.deviation("port-state", name, interface.operstate or "no state")
+                yield self.deviation("link-state", name, interface.operstate or "no state")
             return
         if self.facts.mbps not in (None, interface.speed):
             if not self.blind(f"{path}/speed"):
-                yield self.deviation("interface-speed", name, f"{speed} {duplex}")
+                yield self.deviation("eth-speed", name, f"{speed} {duplex}")
         elif interface.duplex != "full" and not self.blind(f"{path}/duplex"):
-            yield self.deviation("duplex", name, f"{speed} {duplex}")
+            yield self.deviation("eth-duplex", name, f"{speed} {duplex}")
         mtu = self.facts.mtu
         if mtu not in (None, interface.mtu) and not self.blind(f"{path}/mtu"):
             yield self.deviation("mtu", name, str(interface.mtu or "not known"), str(mtu), "MTU")
@@ -237,7 +237,7 @@ class _Comparison:
             f"{slot.address}/current_link_width"
         )
         if owner.device != "unreadable" and (slow or narrow):
-            kind = "slot-speed" if slow else "slot-width"
+            kind = "pcie-speed" if slow else "pcie-width"
             expected = slot_text(speed, width)
             yield self.deviation(kind, owner.name, str(slot), expected, "PCIe")
 
@@ -246,7 +246,7 @@ class _Comparison:
             device = self.concerned(path.split("/"))
             if device is not None:
                 found = f"/sys/{path} cannot be read"
-                yield self.deviation("unreadable", device, found, "a file that can be read")
+                yield self.deviation("link-unreadable", device, found, "a file that can be read")
 
     def concerned(self, path: list[str]) -> str | None:
         """Return what is judged less well without this file: "" for all; None for nothing."""
