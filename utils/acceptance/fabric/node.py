@@ -4,12 +4,16 @@
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from acceptance.core.findings import CRITICAL, MAJOR, MINOR, Kind, Observation
+from acceptance.fabric.facts import Facts
 from acceptance.fabric.lldp import Neighbour
-from acceptance.fabric.rates import GENERATIONS, Rate
+from acceptance.fabric.rates import GENERATIONS, PORTED, Rate
 
+#: How the names of the drivers of Omni-Path's adapters begin (hfi1).
+_OMNI_PATH_DRIVER = "hfi"
 _GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})\Z", re.IGNORECASE)
 #: A device without a GUID has zeros there.
 NO_GUID = "0x" + 16 * "0"
@@ -47,7 +51,7 @@ class Port:
         return self.link_layer in ("", "InfiniBand")
 
     @property
-    def active(self) -> bool:
+    def up(self) -> bool:
         """Tell whether the subnet manager has taken the port into service."""
         return self.state.startswith("4:")
 
@@ -131,6 +135,54 @@ class NodeLinks:
     unreadable: list[str] = field(default_factory=list)
     neighbours: tuple[Neighbour, ...] | None = None
     no_neighbours: str = ""
+
+    @property
+    def links(self) -> dict[str, "Link"]:
+        """Return all ports and interfaces by name."""
+        return {**self.ports, **self.interfaces}
+
+    @property
+    def guids(self) -> dict[str, str]:
+        """Return InfiniBand adapter -> its node GUID."""
+        infiniband = {port.device for port in self.ports.values() if port.infiniband}
+        return {name: self.adapters[name].guid for name in sorted(infiniband)}
+
+    def links_of(self, facts: Facts) -> dict[str, "Link"]:
+        """Return the links of a fabric by name: those declared, else all of its technology.
+
+        Declared ones may be no hardware (a bond, a VLAN); an adapter stands for all its ports.
+        Facts of no technology are those of any.
+        """
+        declared = {*facts.devices}
+        return {
+            name: link
+            for name, link in self.links.items()
+            if (_named(name) & declared if declared else self._is_of(facts.technology, link))
+        }
+
+    def _is_of(self, technology: str, link: "Link") -> bool:
+        """Tell whether a link is of a technology, and not of the one that looks like it."""
+        if isinstance(link, Interface):
+            return technology not in PORTED and link.physical and link.ethernet
+        if technology == "roce":
+            return not link.infiniband
+        driver = self.adapters[link.device].driver
+        looks = "omni-path" if driver.startswith(_OMNI_PATH_DRIVER) else "infiniband"
+        return link.infiniband and technology in ("", looks)
+
+
+Link = Port | Interface
+
+
+def _named(name: str) -> set[str]:
+    """Return how a link may be declared: `mlx5_0/1` by its adapter, too."""
+    return {name, name.split("/")[0]}
+
+
+def undeclared(links: Iterable[str], facts: Facts) -> list[str]:
+    """Return the declared names that are of none of these links."""
+    known = {name for link in links for name in _named(link)}
+    return [name for name in facts.devices if name not in known]
 
 
 CABLE = "reseat the cable at both ends, then replace it, then try other ports"
