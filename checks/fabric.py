@@ -1,6 +1,5 @@
 """The links: what every port, slot and interface of a node trained at, and the whole fabric."""
 
-import time
 from pathlib import Path
 
 import reframe as rfm
@@ -9,8 +8,9 @@ from reframe.core.exceptions import SanityError
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
+from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
-from acceptance.fabric import FabricFault, link_check, link_report, topology, view
+from acceptance.fabric import FabricFault, link_check, link_report, seen, topology, view
 from acceptance.machine import Layout
 
 from . import simulated, whole_fabric
@@ -207,10 +207,11 @@ class FabricView(JudgedCheck):
     def counted(self):
         """Return how many switches, hosts and links were seen; ValueError where nobody looked."""
         folders = sorted(Path(self.stagedir, self.folder).glob("*"))
-        self.looked = view.look(folders)
-        if self.looked.topology is None:
-            raise ValueError("; ".join(self.fail([self.not_looked(self.looked.why)])))
-        return view.counts(self.looked.topology)
+        self.readings = [topology.read(folder) for folder in folders]
+        if why := seen.not_looked(self.readings):
+            raise ValueError("; ".join(self.fail([self.not_looked(why)])))
+        self.counts = seen.counts(self.readings)
+        return self.counts
 
     def not_looked(self, why):
         """Return that nobody looked, and why."""
@@ -227,38 +228,32 @@ class FabricView(JudgedCheck):
             raise ValueError("; ".join(self.fail([self.not_looked(str(err))]))) from None
         self.record(each for each in self.seen if not each.fails)
         whole_fabric.pack(Path(self.stagedir, self.folder))
-        return {name: (count, "1") for name, count in view.counts(self.looked.topology).items()
-                if count}  # fmt: skip
+        return {name: (count, "1") for name, count in self.counts.items() if count}
 
     def judged(self):
         """Return what this reading shows; raises Fault for a file of the past that is malformed."""
-        name, var = whole_fabric.name_of(self.current_partition), whole_fabric.var_folder()
-        hosts, away = whole_fabric.hosts()
-        # What nodes of this name said elsewhere is nothing of a simulated fabric's.
-        known = [] if self.simulated else view.errors.known_nodes(var)
-        seen = topology.join(self.looked.topology, known, hosts.by_node or None)
-        accepted = whole_fabric.accepted_of(name)
-        kept, last = view.errors.state_paths(var, name)
-        with view.errors.state_locked(var, name):
-            before = view.errors.read_state(kept)
-            found, state = view.judge(
-                seen.topology, self.looked.counters, hosts=hosts,
-                accepted=accepted, before=before, now=self.looked.time or time.time(), away=away,
-            )  # fmt: skip
-            fabric = view.accepted.Kept.of(seen.topology)
-            view.errors.write_state(kept, state)
+        name, workspace = whole_fabric.name_of(self.current_partition), Workspace.of()
+        site = seen.FabricSite(name, (), *whole_fabric.hosts())
+        kept, last = view.errors.state_paths(workspace.var, name)
+        with view.errors.state_locked(workspace.var, name):
+            found = seen.judge_readings(self.readings, site, workspace)
+            fabric = view.accepted.Kept.of(found.joined.topology)
+            view.errors.write_state(kept, found.state)
             state_files.write(last, fabric)
-        failing = len(view.failing(found))
+        failing = len(found.failing)
+        switches, hosts, links = self.counts.values()
         self.provenance |= {
             "fabric": "; ".join([
-                self.looked.text, plural(failing, "deviation") if failing else "no deviation",
-                accepted.text_of_history if accepted else "nothing accepted yet",
-                *view.structure_text(seen.topology),
+                f"{switches} {'switch' if switches == 1 else 'switches'}, "
+                f"{plural(hosts, 'host')}, {plural(links, 'link')}",
+                plural(failing, "deviation") if failing else "no deviation",
+                found.accepted or "nothing accepted yet",
+                *view.structure_text(found.joined.topology),
             ]),
             "fabric_name": name,
             "fabric_sha256": view.accepted.checksum(fabric),
         }  # fmt: skip
-        return [*self.looked.notes, *found]
+        return [*seen.notes(self.readings), *found.deviations]
 
     def troubles(self):
         """Return what is not as it should be."""

@@ -65,11 +65,6 @@ def pack(folder):
         path.unlink()
 
 
-def accepted_of(name):
-    """Return the accepted state of a fabric, None where there is none; raises Fault."""
-    return view.accepted.read(view.accepted.path_of(Workspace.of().reference, name))
-
-
 def remember(nodes):
     """Keep GUIDs and neighbours of nodes; return an observation where that cannot be done.
 

@@ -283,7 +283,7 @@ def test_what_the_link_check_finds_is_stored_as_data(fabric):
     (case,) = results.session(fabric.site.database).cases
     (seen,) = case.findings
     assert (seen.kind, seen.fails, seen.node, seen.device) == (
-        "port-rate", True, "node2", "mlx5_0/1",
+        "link-rate", True, "node2", "mlx5_0/1",
     )  # fmt: skip
     assert (seen.found, seen.expected) == ("10 Gb/sec (4X SDR)", "40 Gb/sec (4X QDR)")
     assert seen.text in case.fail_reason
@@ -356,7 +356,7 @@ def test_a_link_that_failed_while_it_was_measured_fails_the_case(fabric, recorde
     )
     (case,) = results.session(fabric.site.database).cases
     assert {(seen.kind, seen.fails) for seen in case.findings} == {
-        ("errors", False), ("link-failed", True),
+        ("link-errors", False), ("link-failed", True),
     }  # fmt: skip
 
 
@@ -379,7 +379,7 @@ def test_symbol_errors_are_shown_and_fail_nothing(fabric, recorded):
     assert any("mlx5_0/1 symbol_error: 7 more (0 to 7)" in note for note in verdict["notes"])
     (case,) = results.session(fabric.site.database).cases
     assert [(seen.kind, seen.what, seen.fails) for seen in case.findings] == [
-        *[("errors", "symbol_error", False)] * 2
+        *[("link-errors", "symbol_error", False)] * 2
     ]
 
 

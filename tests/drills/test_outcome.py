@@ -61,9 +61,9 @@ def links(kind, node, fails=True):
 @pytest.mark.parametrize(
     ("name", "cases", "given", "by", "cause"),
     [
-        ("port-sdr", [links("port-rate", "n1"), slow()], None, ["link check", "recorded"], RIGHT),
-        ("port-sdr", [links("slot-speed", "n1"), slow()], None, ["link check", "recorded"], NONE),
-        ("port-sdr", [links("port-rate", "n2"), slow()], None, ["link check", "recorded"], WRONG),
+        ("port-sdr", [links("link-rate", "n1"), slow()], None, ["link check", "recorded"], RIGHT),
+        ("port-sdr", [links("pcie-speed", "n1"), slow()], None, ["link check", "recorded"], NONE),
+        ("port-sdr", [links("link-rate", "n2"), slow()], None, ["link check", "recorded"], WRONG),
         ("node-half", [slow()], verdict(culprit("node-slow", ("n1",))), ["recorded", "culprit"],
          RIGHT),
         ("node-half", [slow()], verdict(culprit("node-slow", ("n1",)),
@@ -80,7 +80,7 @@ def links(kind, node, fails=True):
         ("uplink-half", [slow(fault="n8,n9,leaf1,spine1")],
          verdict(culprit("cable-slow", ("leaf2[9]",), ("spine1[2]",))), ["recorded", "culprit"],
          WRONG),
-        ("cable-loss", [links("standing", "n1", fails=False)], None, [], RIGHT),
+        ("cable-loss", [links("link-counters", "n1", fails=False)], None, [], RIGHT),
     ],
 )  # fmt: skip
 def test_a_cause_is_right_when_its_kind_and_place_are_named_and_no_others(
@@ -110,9 +110,9 @@ def test_what_costs_enough_and_nobody_sees_is_missed():
 
 def test_what_is_told_of_a_healthy_system_too_names_nothing():
     aside = links("fabric-not-judged", "n0", fails=False)
-    found = outcome("port-sdr", [aside, links("port-rate", "n1"), slow()])
+    found = outcome("port-sdr", [aside, links("link-rate", "n1"), slow()])
     assert (found.cause, found.noted, [each.kind for each in found.named]) == (
-        RIGHT, (), ["port-rate"],
+        RIGHT, (), ["link-rate"],
     )  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def report(*found):
 
 
 def seen_fault():
-    return outcome("port-sdr", [links("port-rate", "n1"), slow()])
+    return outcome("port-sdr", [links("link-rate", "n1"), slow()])
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def judged():
 
 
 def test_all_that_were_looked_at_good_or_bad_are_no_problem(judged):
-    slow = Observation("interface-speed", "node4 fast0: slow", True, node="node4", device="fast0")
+    slow = Observation("eth-speed", "node4 fast0: slow", True, node="node4", device="fast0")
     assert judged(*map(case, (1, 2, 3)), case(4, (), (slow,))) == ({}, [])
 
 

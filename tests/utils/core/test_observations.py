@@ -4,7 +4,7 @@ from acceptance.core.findings import Observation, seen
 
 
 def test_what_a_case_failed_of_is_not_told_twice():
-    failure = Observation("port-rate", "node1 mlx5_0/1: SDR, expected QDR", fails=True)
-    other = Observation("errors", "node1 mlx5_0/1: symbol_error grew by 3")
+    failure = Observation("link-rate", "node1 mlx5_0/1: SDR, expected QDR", fails=True)
+    other = Observation("link-errors", "node1 mlx5_0/1: symbol_error grew by 3")
     assert seen([failure.as_data(), other.as_data()]) == (other.text,)
     assert seen(None) == seen("<undefined>") == ()

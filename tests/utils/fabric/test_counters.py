@@ -36,7 +36,7 @@ def test_counters_that_stand_still_are_no_deviation(times):
 def test_a_port_counter_that_grows(times, name):
     [found] = error_growth(*ports(times, {name: 3}, {name: 15}))
     assert found.text == f"node17 mlx5_0/1 {name}: 12 more (3 to 15), expected no more"
-    assert found.kind == "errors"
+    assert found.kind == "link-errors"
 
 
 @pytest.mark.parametrize("name", [name for name, end in ERRORS.items() if not end])
@@ -61,7 +61,7 @@ def test_interfaces_without_a_device_come_and_go(times):
 def test_a_counter_that_went_back_was_reset(times, name):
     before, after = ports(times, {name: 40}, {name: 2})
     [found] = error_growth(before, after)
-    assert found.kind == "reset"
+    assert found.kind == "link-reset"
     assert found.text == (
         f"node17 mlx5_0/1 counters: went back ({name} 40 to 2): reset in between, "
         "expected counters that only grow"
@@ -70,12 +70,12 @@ def test_a_counter_that_went_back_was_reset(times, name):
 
 def test_one_that_went_back_does_not_hide_one_that_grew(times):
     before, after = ports(times, {"symbol_error": 40}, {"symbol_error": 2, "link_downed": 1})
-    assert [found.kind for found in error_growth(before, after)] == ["reset", "errors"]
+    assert [found.kind for found in error_growth(before, after)] == ["link-reset", "link-errors"]
 
 
 def test_a_counter_at_its_end_cannot_tell(times):
     [found] = error_growth(*ports(times, {"symbol_error": 65535}, {"symbol_error": 65535}))
-    assert (found.kind, found.what) == ("full", "symbol_error")
+    assert (found.kind, found.what) == ("link-errors", "symbol_error")
     assert "65535, where it stops" in found.found
 
 
@@ -86,8 +86,8 @@ def test_what_vanished(times):
     before.interface()
     found = error_growth(before.node(), after.node())
     assert [(one.device, one.kind) for one in found] == [
-        ("mlx5_0/1", "vanished"),
-        ("eth2", "vanished"),
+        ("mlx5_0/1", "link-missing"),
+        ("eth2", "link-missing"),
     ]
     assert error_growth(after.node(), before.node()) == [], "what is new is none"
 
@@ -96,13 +96,13 @@ def test_a_counter_that_can_no_longer_be_read_has_vanished(times):
     ports(times, {}, {})
     times[1].spoil("class/infiniband/mlx5_0/ports/1/counters/link_downed")
     [found] = error_growth(*(tree.node() for tree in times))
-    assert (found.kind, found.what) == ("vanished", "link_downed")
+    assert (found.kind, found.what) == ("link-missing", "link_downed")
 
 
 def test_readings_of_two_nodes_cannot_be_compared(tmp_path):
     one, other = Sysfs(tmp_path / "1").node(), Sysfs(tmp_path / "2", name="node18").node()
     [found] = error_growth(one, other)
-    assert (found.node, found.kind) == ("node17", "vanished")
+    assert (found.node, found.kind) == ("node17", "link-missing")
     assert "node18" in found.found
     with pytest.raises(ValueError, match="two nodes"):
         bytes_moved(one, other, INFINIBAND)

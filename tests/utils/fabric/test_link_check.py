@@ -55,7 +55,7 @@ def test_a_healthy_port_deviates_in_nothing(tree, device):
 def test_a_port_that_trained_at_sdr(tree, rate):
     [found] = deviations(pair(tree, rate=rate).node(), QDR)
     assert found.text == "node17 mlx5_0/1: 10 Gb/sec (4X SDR), expected 40 Gb/sec (4X QDR)"
-    assert (found.kind, found.device) == ("port-rate", "mlx5_0/1")
+    assert (found.kind, found.device) == ("link-rate", "mlx5_0/1")
 
 
 def test_an_sdr_port_of_an_old_kernel_is_what_sdr_demands(tree):
@@ -64,7 +64,7 @@ def test_an_sdr_port_of_an_old_kernel_is_what_sdr_demands(tree):
 
 @pytest.mark.parametrize("rate", ["40 Gb/sec (4X FDR10)", "10 Gb/sec (1X QDR)", "20 Gb/sec (8X)"])
 def test_the_rate_is_gigabits_lanes_and_speed(tree, rate):
-    assert kinds(pair(tree, rate=rate), QDR) == ["port-rate"]
+    assert kinds(pair(tree, rate=rate), QDR) == ["link-rate"]
 
 
 @pytest.mark.parametrize("word", [word for word in INFINIBAND if word != "HDR100"])
@@ -76,18 +76,18 @@ def test_every_speed_is_known(tree, word):
 def test_hdr100_is_hdr_on_two_lanes(tree):
     facts = {"technology": "infiniband", "rate": "HDR100"}
     assert lines(pair(tree, rate="100 Gb/sec (2X HDR)"), facts) == []
-    assert kinds(tree, facts | {"rate": "EDR"}) == ["port-rate"]
+    assert kinds(tree, facts | {"rate": "EDR"}) == ["link-rate"]
 
 
 @pytest.mark.parametrize(
     ("slot", "line", "kind"),
     [
-        ({"speed": "2.5 GT/s PCIe"}, "2.5 GT/s x8 (1.1)", "slot-speed"),
-        ({"speed": "2.5 GT/s", "width": 4}, "2.5 GT/s x4 (1.1)", "slot-speed"),
-        ({"speed": "5 GT/s", "width": 4}, "5 GT/s x4 (2.0)", "slot-width"),
-        ({"speed": "8.0 GT/s PCIe", "most": "8.0 GT/s PCIe"}, "8 GT/s x8 (3.0)", "slot-speed"),
-        ({"speed": "Unknown", "width": 0}, "not known", "slot-speed"),
-        ({"speed": None}, "not known", "slot-speed"),
+        ({"speed": "2.5 GT/s PCIe"}, "2.5 GT/s x8 (1.1)", "pcie-speed"),
+        ({"speed": "2.5 GT/s", "width": 4}, "2.5 GT/s x4 (1.1)", "pcie-speed"),
+        ({"speed": "5 GT/s", "width": 4}, "5 GT/s x4 (2.0)", "pcie-width"),
+        ({"speed": "8.0 GT/s PCIe", "most": "8.0 GT/s PCIe"}, "8 GT/s x8 (3.0)", "pcie-speed"),
+        ({"speed": "Unknown", "width": 0}, "not known", "pcie-speed"),
+        ({"speed": None}, "not known", "pcie-speed"),
     ],
     ids=["1.1", "1.1 x4", "x4", "faster", "not told", "old kernel"],
 )
@@ -132,14 +132,14 @@ def test_a_second_port_may_be_unused_unless_it_is_declared(tree):
 )
 def test_a_port_in_use_that_is_not_ready(tree, port):
     pair(tree).port(2, **port)
-    assert kinds(tree, QDR) == ["port-state"]
+    assert kinds(tree, QDR) == ["link-state"]
 
 
 def test_the_slot_of_an_unused_adapter_does_not_count(tree):
     pair(tree).adapter("mlx5_1", "0000:04:00.0", width=4)
     tree.port(1, "mlx5_1", **ONE_DOWN)
     assert lines(tree, QDR) == []
-    assert kinds(tree, QDR | {"device": "mlx5_0,mlx5_1"}) == ["port-state", "slot-width"]
+    assert kinds(tree, QDR | {"device": "mlx5_0,mlx5_1"}) == ["link-state", "pcie-width"]
 
 
 def test_no_adapter_is_not_the_same_as_not_looked(tree):
@@ -153,7 +153,7 @@ def test_no_adapter_is_not_the_same_as_not_looked(tree):
 def test_an_adapter_that_is_set_to_ethernet(tree):
     pair(tree, link_layer="Ethernet")
     assert lines(tree, QDR) == ["node17: no InfiniBand port, expected 40 Gb/sec (4X QDR)"]
-    assert kinds(tree, QDR | {"device": "mlx5_0/1"}) == ["port-state"]
+    assert kinds(tree, QDR | {"device": "mlx5_0/1"}) == ["link-state"]
 
 
 def test_a_declared_port_that_is_not_there(tree):
@@ -184,7 +184,7 @@ def test_a_file_of_an_ethernet_port_counts_only_where_it_is_declared(tree):
     tree.port(1, "mlx5_1", link_layer="Ethernet")
     tree.spoil("class/infiniband/mlx5_1/ports/1/rate")
     assert lines(tree, QDR) == []
-    assert kinds(tree, QDR | {"device": "mlx5_1"}) == ["unreadable", "port-state"]
+    assert kinds(tree, QDR | {"device": "mlx5_1"}) == ["link-unreadable", "link-state"]
 
 
 def test_a_slot_that_cannot_be_read(tree):
@@ -198,7 +198,7 @@ def test_a_device_that_cannot_be_found_has_no_slot_to_judge(tree):
     device = pair(tree).root / "class/infiniband/mlx5_0/device"
     device.unlink()
     device.symlink_to("nowhere")
-    assert kinds(tree, QDR) == ["unreadable"]
+    assert kinds(tree, QDR) == ["link-unreadable"]
 
 
 def test_what_belongs_to_other_links_does_not_count(tree):
@@ -216,24 +216,24 @@ def test_what_belongs_to_other_links_does_not_count(tree):
     [
         ({}, None, None),
         ({"operstate": "unknown"}, None, None),
-        ({"speed": 1000}, "eth2: 1000 Mb/s full, expected 10000 Mb/s full", "interface-speed"),
-        ({"duplex": "half"}, "eth2: 10000 Mb/s half, expected 10000 Mb/s full", "duplex"),
+        ({"speed": 1000}, "eth2: 1000 Mb/s full, expected 10000 Mb/s full", "eth-speed"),
+        ({"duplex": "half"}, "eth2: 10000 Mb/s half, expected 10000 Mb/s full", "eth-duplex"),
         (
             {"duplex": "unknown"},
             "eth2: 10000 Mb/s unknown duplex, expected 10000 Mb/s full",
-            "duplex",
+            "eth-duplex",
         ),
         ({"mtu": 1500}, "eth2 MTU: 1500, expected 9000", "mtu"),
-        ({"operstate": "down"}, "eth2: down, expected 10000 Mb/s full", "port-state"),
+        ({"operstate": "down"}, "eth2: down, expected 10000 Mb/s full", "link-state"),
         (
             {"speed": 65535, "duplex": "unknown"},
             "eth2: unknown speed unknown duplex, expected 10000 Mb/s full",
-            "interface-speed",
+            "eth-speed",
         ),
         (
             {"slot": {"width": 4}},
             "eth2 PCIe: 5 GT/s x4 (2.0), expected 5 GT/s x8 (2.0)",
-            "slot-width",
+            "pcie-width",
         ),
     ],
     ids="healthy,state unknown,1 Gb/s,half,no duplex,MTU,down,no speed,slot".split(","),
@@ -251,7 +251,7 @@ def test_one_interface_that_is_right_will_do(tree):
     tree.interface("eth3", "0000:06:00.0", operstate="down")
     tree.interface("eth4", "0000:07:00.0", duplex="half")
     assert lines(tree, TEN) == []
-    assert kinds(tree, TEN | {"device": "eth4"}) == ["duplex"]
+    assert kinds(tree, TEN | {"device": "eth4"}) == ["eth-duplex"]
 
 
 def test_interfaces_that_are_no_ethernet_adapter_do_not_count(tree):
@@ -259,7 +259,7 @@ def test_interfaces_that_are_no_ethernet_adapter_do_not_count(tree):
     tree.interface("ib0", "0000:03:00.0", type=32)
     assert lines(tree, TEN) == ["node17: no Ethernet adapter, expected 10000 Mb/s full"]
     assert lines(tree, TEN | {"device": "br0"}) == [], "but a bond may be declared"
-    assert kinds(tree, TEN | {"device": "eth9"}) == ["no-adapter"]
+    assert kinds(tree, TEN | {"device": "eth9"}) == ["link-missing"]
 
 
 ROCE = {"technology": "ethernet", "rate": "100", "device": "mlx5_0/1"}
@@ -296,10 +296,10 @@ def test_the_slot_and_the_files_of_a_declared_roce_port_count(tree):
     tree.interface("eth2", "0000:03:00.0", speed=100000, slot={"width": 4})
     tree.spoil("class/net/eth2/speed")
     facts = ROCE | {"pcie": "2.0", "pcie_lanes": 8}
-    assert kinds(tree, facts) == ["slot-width"]
+    assert kinds(tree, facts) == ["pcie-width"]
     tree.spoil(f"{PORT}/rate")
-    assert kinds(tree, facts) == ["unreadable", "slot-width"]
-    assert kinds(tree, facts | {"device": "eth2"}) == ["unreadable", "slot-width"]
+    assert kinds(tree, facts) == ["link-unreadable", "pcie-width"]
+    assert kinds(tree, facts | {"device": "eth2"}) == ["link-unreadable", "pcie-width"]
     assert [one.text for one in deviations(tree.node(), facts | {"device": "mlx5_1/1"})] == [
         "node17 mlx5_1/1: no such interface, expected 100000 Mb/s full"
     ]
@@ -307,7 +307,7 @@ def test_the_slot_and_the_files_of_a_declared_roce_port_count(tree):
 
 def test_a_roce_port_where_nobody_could_look(tree):
     (tree.root / "class/infiniband").write_text("")
-    assert kinds(tree, ROCE) == ["unreadable"]
+    assert kinds(tree, ROCE) == ["link-unreadable"]
     tree.interface(speed=100000)
     assert kinds(tree, ROCE | {"device": "eth2"}) == []
 
@@ -360,7 +360,7 @@ def test_a_port_that_is_down_need_not_tell_its_rate(tree):
     pair(tree).port(2, **ONE_DOWN)
     tree.spoil("class/infiniband/mlx5_0/ports/2/rate")
     assert lines(tree, QDR) == []
-    assert kinds(tree, QDR | {"device": "mlx5_0"}) == ["port-state"]
+    assert kinds(tree, QDR | {"device": "mlx5_0"}) == ["link-state"]
 
 
 @pytest.mark.parametrize(
@@ -371,14 +371,14 @@ def test_a_speed_that_cannot_be_read_counts_on_what_is_up_and_judged(tree, opers
     tree.interface("eth9", None if name == "eth9" else "0000:09:00.0", operstate=operstate)
     if operstate == "up":
         tree.spoil("class/net/eth9/speed")
-    assert kinds(tree, TEN) == ["unreadable"] * count
+    assert kinds(tree, TEN) == ["link-unreadable"] * count
 
 
 def test_a_speed_that_cannot_be_read_does_not_excuse_the_others(tree):
     tree.interface(speed=1000)
     tree.interface("eth9", "0000:09:00.0")
     tree.spoil("class/net/eth9/speed")
-    assert kinds(tree, TEN) == ["unreadable", "interface-speed"]
+    assert kinds(tree, TEN) == ["link-unreadable", "eth-speed"]
 
 
 @pytest.mark.parametrize(
@@ -460,7 +460,7 @@ def test_of_roce_the_ports_are_the_links(tree):
     assert lines(tree, ROCE_ALONE) == ["node17: no RoCE adapter, expected 100 Gb/sec"]
     pair(tree)
     assert lines(tree, ROCE_ALONE) == ["node17: no RoCE port, expected 100 Gb/sec"]
-    assert kinds(tree, ROCE_ALONE | {"device": "eth2"}) == ["no-adapter"]
+    assert kinds(tree, ROCE_ALONE | {"device": "eth2"}) == ["link-missing"]
     tree.port(2, **EDR)
     assert rates(tree.node(), ROCE_ALONE) == [100000.0]
     assert rates(tree.node(), QDR) == [40000.0]
@@ -473,4 +473,4 @@ def test_a_port_at_sdr_is_found_or_the_facts_are_refused(tree):
     for wrong in (facts, {**QDR, "technology": "RoCE"}, {**QDR, "rate": "qdr"}):
         with pytest.raises(FabricFault, match=r"unknown .*; known: "):
             lines(tree, wrong)
-    assert kinds(tree, QDR) == ["port-rate"]
+    assert kinds(tree, QDR) == ["link-rate"]

@@ -45,7 +45,7 @@ def test_what_the_script_says_arrives_in_every_shell(tree, shell):
     assert (one.rate, one.infiniband) == (Rate(40, 4, "QDR"), True)
     assert len(one.counters) == 9
     assert (one.counters["symbol_error"], one.counters["port_xmit_data"]) == (3, 12)
-    assert (str(two.rate), two.down, two.active) == ("2.5 Gb/sec (1X SDR)", True, False)
+    assert (str(two.rate), two.down, two.up) == ("2.5 Gb/sec (1X SDR)", True, False)
     assert node.slots.keys() == {f"0000:0{number}:00.0" for number in (3, 5, 6, 7)}
     assert str(node.slots["0000:03:00.0"]) == "5 GT/s x8 (2.0)"
     bridge, eth2, eth3, _ = node.interfaces.values()
@@ -136,7 +136,7 @@ def test_what_is_not_there_is_not_unreadable(tree):
     node = parse(tree.text())
     assert [name for name in node.unreadable if "eth3" not in name] == []
     port = node.ports["mlx5_0/1"]
-    assert (port.infiniband, port.counters, port.active) == (True, {}, True)
+    assert (port.infiniband, port.counters, port.up) == (True, {}, True)
 
 
 def test_no_adapter_and_no_sysfs_are_told_apart(tmp_path):
@@ -191,7 +191,7 @@ n end 9
 
 
 def test_the_example_is_good():
-    assert parse(GOOD).ports["mlx5_0/1"].active
+    assert parse(GOOD).ports["mlx5_0/1"].up
 
 
 def test_any_line_that_is_lost_shows():

@@ -230,7 +230,7 @@ def test_a_link_that_went_down_is_a_fault_and_symbol_errors_are_none(links):
 def test_a_counter_that_is_full_tells_of_no_failure_now(links):
     folder = links("node1", link_downed=255, link_error_recovery=255)
     found = evidence(folder, {"node1"}, QDR, 0)
-    assert [one.kind for one in found.deviations] == ["full", "full"]
+    assert [one.kind for one in found.deviations] == ["link-errors", "link-errors"]
     assert found.faults == []
 
 
@@ -257,7 +257,7 @@ def test_a_link_of_another_network_that_went_down_is_no_fault_of_this_one(tmp_pa
     tree.add("class/net/eth2", carrier_changes=3)
     (tmp_path / "node1.after").write_text(tree.text())
     found = evidence(tmp_path, {"node1"}, facts, 0)
-    grown = {one.device for one in found.deviations if one.kind == "errors"}
+    grown = {one.device for one in found.deviations if one.kind == "link-errors"}
     assert grown == {"eth2", "mlx5_0/2"}
     failed = {fault.device for fault in found.faults}
     assert failed == grown - set(faults)

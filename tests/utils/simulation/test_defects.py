@@ -25,11 +25,11 @@ QDR = Facts.read(
 )
 #: Fault -> kind of what the link check says of it, and where.
 SHOWN = {
-    "port-sdr": ("port-rate", "10 Gb/sec (4X SDR)"),
-    "port-ddr": ("port-rate", "20 Gb/sec (4X DDR)"),
-    "one-lane": ("port-rate", "10 Gb/sec (1X QDR)"),
-    "slot-1.1": ("slot-speed", "2.5 GT/s x8 (1.1)"),
-    "slot-x4": ("slot-width", "5 GT/s x4 (2.0)"),
+    "port-sdr": ("link-rate", "10 Gb/sec (4X SDR)"),
+    "port-ddr": ("link-rate", "20 Gb/sec (4X DDR)"),
+    "one-lane": ("link-rate", "10 Gb/sec (1X QDR)"),
+    "slot-1.1": ("pcie-speed", "2.5 GT/s x8 (1.1)"),
+    "slot-x4": ("pcie-width", "5 GT/s x4 (2.0)"),
 }
 
 
@@ -145,9 +145,15 @@ def test_what_linux_shows_of_a_fault_is_of_its_node(tmp_path, name):
 def test_a_healthy_node_shows_nothing_and_a_cable_that_loses_its_counters(tmp_path):
     assert seen(tmp_path / "healthy", "n0", Injected.of("port-sdr")) == ([], [])
     _, (counter,) = seen(tmp_path / "loss", "n1", Injected.of("cable-loss"))
-    assert (counter.kind, counter.node, counter.what) == ("standing", "n1", "symbol_error")
+    assert (counter.kind, counter.node, counter.what) == ("link-counters", "n1", "symbol_error")
 
 
 def test_kinds_by_which_faults_are_recognised_exist():
-    known = {*FAILING, *view.TABLE, *(kind for kind, _ in SHOWN.values()), "standing", "misplaced"}
+    known = {
+        *FAILING,
+        *view.TABLE,
+        *(kind for kind, _ in SHOWN.values()),
+        "link-counters",
+        "misplaced",
+    }
     assert {kind for fault in DEFECTS.values() for kind in fault.kinds} <= known

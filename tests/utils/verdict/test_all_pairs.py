@@ -174,7 +174,7 @@ def test_each_kind_of_culprit_has_a_code():
 
 
 def test_a_case_that_failed_for_something_else_too_has_an_alert_of_its_own():
-    link = Observation("port-rate", "node2 mlx5_0/1: 40 Gb/s", True, "node2")
+    link = Observation("link-rate", "node2 mlx5_0/1: 40 Gb/s", True, "node2")
     found = stored(measured(["node3"]))
     verdict = verdict_of(replace(found, findings=(*found.findings, link)))
     assert isinstance(verdict.cases[0], CaseResult)

@@ -15,7 +15,7 @@ NOW = 1795348800.0
 
 def case(value, node="node1", read=True, counter="link_downed"):
     """Return a link check of a node that saw a counter at a value; None: it did not look there."""
-    seen = Observation("standing", "", False, node, "mlx5_0/1", counter, str(value), "0")
+    seen = Observation("link-counters", "", False, node, "mlx5_0/1", counter, str(value), "0")
     return Case(
         "LinkCheck", "s", "p", "e", "fabric.py", "fabric", 0, "pass", "", "", (node,), False,
         "fabric.link", {}, {}, {"counters": node} if read else {}, (seen,) if value else (), (),

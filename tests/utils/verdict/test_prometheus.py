@@ -157,7 +157,7 @@ def test_values_that_are_not_what_they_say_are_left_out():
 
 
 def test_verdict_cases_times_and_findings():
-    down, slow = Observation("port-state", "node1 down"), Observation("", "node2 slow")
+    down, slow = Observation("link-state", "node1 down"), Observation("", "node2 slow")
     fault = Observation("misplaced", "misplaced: all on one node", fails=True)
     bad = replace(CASE, name="b", result="fail", findings=(down, slow, fault))
     twice = replace(CASE, name="c", partition="other", findings=(down,))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from acceptance.core.findings import Observation
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.node import Interface, NodeLinks, Port, deviation
+from acceptance.fabric.node import Interface, Link, NodeLinks, Port, deviation, undeclared
 
 #: Counters of errors -> where InfiniBand lets them stop (IBTA, PortCounters; None: they do not).
 #: What a network interface dropped is none: it drops whatever nobody listens to.
@@ -21,6 +21,8 @@ ERRORS: dict[str, int | None] = {
     "tx_errors": None,
 }
 
+#: What is expected of a counter that has grown.
+GROWN = "no more"
 #: Octets of a word of `port_xmit_data`, and where adapters stop it that count in 32 bits.
 _WORD, _FULL = 4, 0xFFFFFFFF
 
@@ -34,17 +36,17 @@ def error_growth(before: NodeLinks, after: NodeLinks) -> list[Observation]:
     name = before.name
     if name != after.name:
         found = f"the later reading is of {after.name}"
-        return [deviation(name, "", "", found, "a reading of the same node", "vanished")]
-    later = _links(after)
+        return [deviation(name, "", "", found, "a reading of the same node", "link-missing")]
+    later = after.links
     deviations: list[Observation] = []
-    for device, link in _links(before).items():
+    for device, link in before.links.items():
         if isinstance(link, Interface) and not link.physical:
             continue
         if device in later:
             deviations += _growth(name, device, link.counters, later[device].counters)
         else:
             expected = "what was there before"
-            deviations.append(deviation(name, device, "", "has vanished", expected, "vanished"))
+            deviations.append(deviation(name, device, "", "has vanished", expected, "link-missing"))
     return deviations
 
 
@@ -54,16 +56,16 @@ def _growth(
     reset = [f"{key} {old[key]} to {new[key]}" for key in old if new.get(key, old[key]) < old[key]]
     if reset:
         found = f"went back ({', '.join(reset)}): reset in between"
-        yield deviation(node, device, "counters", found, "counters that only grow", "reset")
+        yield deviation(node, device, "counters", found, "counters that only grow", "link-reset")
     for key, highest in ERRORS.items():
         if key in old and key not in new:
-            yield deviation(node, device, key, "is no longer reported", "a number", "vanished")
+            yield deviation(node, device, key, "is no longer reported", "a number", "link-missing")
         elif key in old and new[key] > old[key]:
             found = f"{new[key] - old[key]} more ({old[key]} to {new[key]})"
-            yield deviation(node, device, key, found, "no more", "errors")
+            yield deviation(node, device, key, found, GROWN, "link-errors")
         elif key in old and new[key] == old[key] == highest:
             found = f"stands at {highest}, where it stops counting"
-            yield deviation(node, device, key, found, "a counter with room", "full")
+            yield deviation(node, device, key, found, "a counter with room", "link-errors")
 
 
 def bytes_moved(before: NodeLinks, after: NodeLinks, facts: Facts, min_bytes: int = 0) -> int:
@@ -78,7 +80,11 @@ def bytes_moved(before: NodeLinks, after: NodeLinks, facts: Facts, min_bytes: in
     """
     if before.name != after.name:
         raise ValueError(f"readings of two nodes: {before.name} and {after.name}")
-    links, later = _fabric_links(before, facts), _links(after)
+    links, later = before.links_of(facts), after.links
+    for name in undeclared(links, facts):
+        raise ValueError(f"{before.name} has no {name}")
+    if not links:
+        raise ValueError(f"{before.name} has no link of {facts.technology}")
     total = sum(_bytes(before.name, link, later.get(name)) for name, link in links.items())
     for name, port in (_roce(before, links) if facts.technology == "ethernet" else {}).items():
         try:
@@ -89,7 +95,7 @@ def bytes_moved(before: NodeLinks, after: NodeLinks, facts: Facts, min_bytes: in
     return total
 
 
-def _bytes(node: str, old: Port | Interface, new: Port | Interface | None) -> int:
+def _bytes(node: str, old: Link, new: Link | None) -> int:
     if new is None:
         raise ValueError(f"{node} {old.name} has vanished")
     keys, size = ("rx_bytes", "tx_bytes"), 1
@@ -108,35 +114,7 @@ def _bytes(node: str, old: Port | Interface, new: Port | Interface | None) -> in
     return total
 
 
-def _links(node: NodeLinks) -> dict[str, Port | Interface]:
-    return {**node.ports, **node.interfaces}
-
-
-def _fabric_links(node: NodeLinks, facts: Facts) -> dict[str, Port | Interface]:
-    links: dict[str, Port | Interface] = {}
-    for name in facts.devices:
-        # A port and an interface by their names, an adapter for all its ports.
-        named = {
-            key: link for key, link in _links(node).items() if name in (key, key.split("/")[0])
-        }
-        if not named:
-            raise ValueError(f"{node.name} has no {name}")
-        links |= named
-    if links:
-        return links
-    if facts.technology == "ethernet":
-        links |= {
-            name: each for name, each in node.interfaces.items() if each.physical and each.ethernet
-        }
-    else:
-        roce = facts.technology == "roce"
-        links |= {name: port for name, port in node.ports.items() if port.infiniband != roce}
-    if not links:
-        raise ValueError(f"{node.name} has no link of {facts.technology}")
-    return links
-
-
-def _roce(node: NodeLinks, links: dict[str, Port | Interface]) -> dict[str, Port]:
+def _roce(node: NodeLinks, links: dict[str, Link]) -> dict[str, Port]:
     """Return the RoCE ports, none of the links themselves, that share adapters with interfaces.
 
     What is no hardware has no address on the bus, and may stand for any.

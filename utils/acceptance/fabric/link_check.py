@@ -1,17 +1,25 @@
 """Whether the links of a node are what the facts of its fabric demand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from acceptance.core.findings import Observation
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.node import Adapter, Interface, NodeLinks, Port, Slot, deviation, slot_text
+from acceptance.fabric.node import (
+    Adapter,
+    Interface,
+    Link,
+    NodeLinks,
+    Port,
+    Slot,
+    deviation,
+    slot_text,
+    undeclared,
+)
 from acceptance.fabric.rates import MIN_ROCE_MBPS, PORTED
 
 #: The kind of a counter that stands above zero.
-STANDING = "standing"
-#: How the names of the drivers of Omni-Path's adapters begin (hfi1).
-_OMNI_PATH_DRIVER = "hfi"
+STANDING = "link-counters"
 #: Facts that demand nothing: of links that Linux does not show, and where no fabric is stated.
 _NO_FACTS = Facts(technology="")
 
@@ -31,31 +39,15 @@ def rates(node: NodeLinks, facts: Facts | None) -> list[float]:
     return [mbps for link in serving(node, facts).values() if (mbps := _mbps(link))]
 
 
-def serving(node: NodeLinks, facts: Facts | None) -> dict[str, Port | Interface]:
+def serving(node: NodeLinks, facts: Facts | None) -> dict[str, Link]:
     """Return the links of a fabric, those of them that are up, by name.
 
-    Declared devices count, be they hardware or not (a bond, a VLAN). Without any: the ports of the
-    technology; of Ethernet the adapters at the stated rate, or all where none has it.
+    Of Ethernet, where none are declared: the adapters at the stated rate, or all where none has it.
     """
     facts = _demands(facts)
-    names = set(facts.devices)
-    ports: dict[str, Port | Interface] = {
-        port.name: port
-        for port in node.ports.values()
-        if port.active
-        and ({port.name, port.device} & names if names else _is_of(facts.technology, node, port))
-    }
-    if facts.technology in PORTED:
-        return ports
-    up = {
-        interface.name: interface
-        for interface in node.interfaces.values()
-        if interface.up and (interface.name in names if names else _is_adapter(interface))
-    }
-    if names:
-        return {**ports, **up}
-    right = {name: each for name, each in up.items() if facts.mbps in (None, each.speed)}
-    return {**ports, **(right or up)}
+    up = {name: link for name, link in _links(node, facts).items() if link.up}
+    right = {name: link for name, link in up.items() if _is_right(link, facts)}
+    return up if facts.devices else right or up
 
 
 def standing(node: NodeLinks, facts: Facts | None) -> list[Observation]:
@@ -76,20 +68,18 @@ def _demands(facts: Facts | None) -> Facts:
     return facts if facts and facts.shown else _NO_FACTS
 
 
-def _is_of(technology: str, node: NodeLinks, port: Port) -> bool:
-    """Tell whether a port is of a technology, and not of the one that looks like it."""
-    if technology == "roce":
-        return not port.infiniband
-    driver = node.adapters[port.device].driver
-    looks = "omni-path" if driver.startswith(_OMNI_PATH_DRIVER) else "infiniband"
-    return port.infiniband and technology in ("", looks)
+def _links(node: NodeLinks, facts: Facts) -> dict[str, Link]:
+    """Return the links that are judged: of technologies with ports no interface is one."""
+    links = node.links_of(facts).items()
+    ported = facts.technology in PORTED
+    return {name: link for name, link in links if isinstance(link, Port) or not ported}
 
 
-def _is_adapter(interface: Interface) -> bool:
-    return interface.physical and interface.ethernet
+def _is_right(link: Link, facts: Facts) -> bool:
+    return isinstance(link, Port) or facts.mbps in (None, link.speed)
 
 
-def _mbps(link: Port | Interface) -> float | None:
+def _mbps(link: Link) -> float | None:
     if isinstance(link, Interface):
         return link.speed
     return 1000 * link.rate.gbps if link.rate else None
@@ -100,29 +90,28 @@ class _Comparison:
 
     def __init__(self, node: NodeLinks, facts: Facts | None) -> None:
         self.node, self.facts = node, _demands(facts)
+        self.links = _links(node, self.facts)
         # What has the slots that count; found while the links are judged.
         self.owners: list[Adapter | Interface] = []
 
     def deviations(self) -> list[Observation]:
-        technology = self.facts.technology
-        links = list(self.ports()) if technology != "ethernet" else []
-        links += self.interfaces() if technology not in PORTED else []
+        links = list(self.declared() if self.facts.devices else self.of_technology())
         # Without a technology nothing is known of the links; of their slots it is.
-        links = links if technology else []
+        links = links if self.facts.technology else []
         slots = [deviation for owner in self.owners for deviation in self.slot(owner)]
         unreadable = list(self.unreadable())
         if unreadable:
             # What could not be read may be the very adapter that seems to be missing.
-            links = [deviation for deviation in links if deviation.kind != "no-adapter"]
+            links = [deviation for deviation in links if deviation.kind != "link-missing"]
         return [*unreadable, *links, *slots]
 
     def deviation(
         self, kind: str, device: str, found: str, expected: str = "", what: str = ""
     ) -> Observation:
-        return deviation(self.node.name, device, what, found, expected or self.link, kind)
+        return deviation(self.node.name, device, what, found, expected or self.expected, kind)
 
     @property
-    def link(self) -> str:
+    def expected(self) -> str:
         """Write what a link should be: `40 Gb/sec (4X QDR)`, `10000 Mb/s full`."""
         mbps = self.facts.mbps
         if self.facts.technology == "ethernet":
@@ -132,33 +121,30 @@ class _Comparison:
     def blind(self, path: str) -> bool:
         return any(f"/{unreadable}".endswith(f"/{path}") for unreadable in self.node.unreadable)
 
-    def named(self, name: str) -> list[Port]:
-        return [port for port in self.node.ports.values() if name in (port.name, port.device)]
+    def declared(self) -> Iterator[Observation]:
+        for name in undeclared(self.links, self.facts):
+            noun = "interface" if self.facts.technology == "ethernet" else "port"
+            yield self.deviation("link-missing", name, f"no such {noun}")
+        yield from self.judged(self.links.values())
 
-    def ports(self) -> Iterator[Observation]:
-        ports = self.node.ports.values()
-        judged = []
-        for name in self.facts.devices:
-            named = self.named(name)
-            judged += named
-            if not named:
-                yield self.deviation("no-adapter", name, "no such port")
-        if not self.facts.devices:
-            judged = [port for port in ports if _is_of(self.facts.technology, self.node, port)]
-            if any(port.active for port in judged):
-                judged = [port for port in judged if not port.down]
-            elif not judged:
-                name = PORTED.get(self.facts.technology, "InfiniBand")
-                what = "port" if self.node.adapters else "adapter"
-                yield self.deviation("no-adapter", "", f"no {name} {what}")
-        yield from self.judged(judged)
+    def of_technology(self) -> Iterator[Observation]:
+        technology = self.facts.technology
+        ports = [link for link in self.links.values() if isinstance(link, Port)]
+        if any(port.up for port in ports):
+            ports = [port for port in ports if not port.down]
+        elif not ports and technology in PORTED:
+            what = "port" if self.node.adapters else "adapter"
+            yield self.deviation("link-missing", "", f"no {PORTED[technology]} {what}")
+        yield from self.judged(ports)
+        if technology not in PORTED:
+            yield from self.interfaces()
 
-    def judged(self, ports: list[Port]) -> Iterator[Observation]:
-        self.owners += [
-            self.node.adapters[name] for name in dict.fromkeys(port.device for port in ports)
-        ]
-        for port in ports:
-            yield from self.port(port)
+    def judged(self, links: Iterable[Link]) -> Iterator[Observation]:
+        for link in links:
+            owner = self.node.adapters[link.device] if isinstance(link, Port) else link
+            if owner not in self.owners and (isinstance(link, Port) or link.physical):
+                self.owners.append(owner)
+            yield from self.port(link) if isinstance(link, Port) else self.interface(link)
 
     def port(self, port: Port) -> Iterator[Observation]:
         path = f"{port.device}/ports/{port.number}"
@@ -167,47 +153,31 @@ class _Comparison:
         layer = "Ethernet" if self.facts.technology in ("ethernet", "roce") else "InfiniBand"
         if (port.link_layer or "InfiniBand") != layer:
             found, expected = f"link layer {port.link_layer or 'InfiniBand'}", f"link layer {layer}"
-            yield self.deviation("port-state", port.name, found, expected)
-        elif not (port.active and trained):
+            yield self.deviation("link-state", port.name, found, expected)
+        elif not (port.up and trained):
             if not self.blind(f"{path}/state"):
                 found = f"{state or 'no state'} ({phys or 'physical state not known'})"
-                yield self.deviation("port-state", port.name, found, "ACTIVE (LinkUp)")
+                yield self.deviation("link-state", port.name, found, "ACTIVE (LinkUp)")
         elif not self.blind(f"{path}/rate"):
             found = str(port.rate) if port.rate else "no rate"
             rate, mbps = self.facts.port_rate, self.facts.mbps
             if rate and port.rate != rate:
-                yield self.deviation("port-rate", port.name, found)
+                yield self.deviation("link-rate", port.name, found)
             # Of RoCE the lanes and the word are but a way to write the sum.
             if mbps and _mbps(port) != max(mbps, MIN_ROCE_MBPS):
-                yield self.deviation("port-rate", port.name, found, _gigabits(mbps))
+                yield self.deviation("link-rate", port.name, found, _gigabits(mbps))
 
     def interfaces(self) -> Iterator[Observation]:
-        if self.facts.devices:
-            yield from self.declared_interfaces()
-            return
-        adapters = [each for each in self.node.interfaces.values() if _is_adapter(each)]
+        adapters = [link for link in self.links.values() if isinstance(link, Interface)]
         if not adapters:
-            yield self.deviation("no-adapter", "", "no Ethernet adapter")
+            yield self.deviation("link-missing", "", "no Ethernet adapter")
         up = [interface for interface in adapters if interface.up]
-        right = [each for each in up if self.facts.mbps in (None, each.speed)]
+        right = [interface for interface in up if _is_right(interface, self.facts)]
         self.owners += right
         found = [list(self.interface(each)) for each in right or up or adapters]
         # One that is all right is the fabric; others of its speed may serve something else.
         if not right or all(found):
             yield from (deviation for several in found for deviation in several)
-
-    def declared_interfaces(self) -> Iterator[Observation]:
-        judged = []
-        for name in self.facts.devices:
-            if name in self.node.interfaces:
-                judged.append(self.node.interfaces[name])
-            elif ports := self.named(name):
-                yield from self.judged(ports)
-            else:
-                yield self.deviation("no-adapter", name, "no such interface")
-        self.owners += [interface for interface in judged if interface.physical]
-        for interface in judged:
-            yield from self.interface(interface)
 
     def interface(self, interface: Interface) -> Iterator[Observation]:
         name, path = interface.name, f"class/net/{interface.name}"
@@ -215,13 +185,13 @@ class _Comparison:
         duplex = interface.duplex if interface.duplex not in ("", "unknown") else "unknown duplex"
         if not interface.up:
             if not self.blind(f"{path}/operstate"):
-                yield self.deviation("port-state", name, interface.operstate or "no state")
+                yield self.deviation("link-state", name, interface.operstate or "no state")
             return
         if self.facts.mbps not in (None, interface.speed):
             if not self.blind(f"{path}/speed"):
-                yield self.deviation("interface-speed", name, f"{speed} {duplex}")
+                yield self.deviation("eth-speed", name, f"{speed} {duplex}")
         elif interface.duplex != "full" and not self.blind(f"{path}/duplex"):
-            yield self.deviation("duplex", name, f"{speed} {duplex}")
+            yield self.deviation("eth-duplex", name, f"{speed} {duplex}")
         mtu = self.facts.mtu
         if mtu not in (None, interface.mtu) and not self.blind(f"{path}/mtu"):
             yield self.deviation("mtu", name, str(interface.mtu or "not known"), str(mtu), "MTU")
@@ -237,7 +207,7 @@ class _Comparison:
             f"{slot.address}/current_link_width"
         )
         if owner.device != "unreadable" and (slow or narrow):
-            kind = "slot-speed" if slow else "slot-width"
+            kind = "pcie-speed" if slow else "pcie-width"
             expected = slot_text(speed, width)
             yield self.deviation(kind, owner.name, str(slot), expected, "PCIe")
 
@@ -246,7 +216,7 @@ class _Comparison:
             device = self.concerned(path.split("/"))
             if device is not None:
                 found = f"/sys/{path} cannot be read"
-                yield self.deviation("unreadable", device, found, "a file that can be read")
+                yield self.deviation("link-unreadable", device, found, "a file that can be read")
 
     def concerned(self, path: list[str]) -> str | None:
         """Return what is judged less well without this file: "" for all; None for nothing."""
@@ -269,8 +239,7 @@ class _Comparison:
             # Of RoCE ports those that are declared; without the class, what is no interface.
             judged = not name and not set(declared) <= set(self.node.interfaces)
         else:
-            other = port is not None and not _is_of(technology, self.node, port)
-            judged = not name or not (declared or other)
+            judged = not name or not (declared or port) or name in self.links
         return name if above or below or judged else None
 
     def concerned_interface(self, path: list[str]) -> str | None:
@@ -283,8 +252,8 @@ class _Comparison:
         interface = self.node.interfaces[name]
         # Linux gives these of a link that is up, and an error for others.
         silent = path[3] in ("speed", "duplex") and not interface.up
-        judged = name in declared or _is_adapter(interface)
-        return name if technology and judged and not silent else None
+        judged = technology and name in self.links
+        return name if judged and not silent else None
 
 
 def _gigabits(mbps: int | None) -> str:

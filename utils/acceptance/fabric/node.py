@@ -4,12 +4,16 @@
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import CRITICAL, MAJOR, MINOR, Kind, Observation
+from acceptance.fabric.facts import Facts
 from acceptance.fabric.lldp import Neighbour
-from acceptance.fabric.rates import GENERATIONS, Rate
+from acceptance.fabric.rates import GENERATIONS, PORTED, Rate
 
+#: How the names of the drivers of Omni-Path's adapters begin (hfi1).
+_OMNI_PATH_DRIVER = "hfi"
 _GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})\Z", re.IGNORECASE)
 #: A device without a GUID has zeros there.
 NO_GUID = "0x" + 16 * "0"
@@ -47,7 +51,7 @@ class Port:
         return self.link_layer in ("", "InfiniBand")
 
     @property
-    def active(self) -> bool:
+    def up(self) -> bool:
         """Tell whether the subnet manager has taken the port into service."""
         return self.state.startswith("4:")
 
@@ -132,15 +136,119 @@ class NodeLinks:
     neighbours: tuple[Neighbour, ...] | None = None
     no_neighbours: str = ""
 
+    @property
+    def links(self) -> dict[str, "Link"]:
+        """Return all ports and interfaces by name."""
+        return {**self.ports, **self.interfaces}
+
+    @property
+    def guids(self) -> dict[str, str]:
+        """Return InfiniBand adapter -> its node GUID."""
+        infiniband = {port.device for port in self.ports.values() if port.infiniband}
+        return {name: self.adapters[name].guid for name in sorted(infiniband)}
+
+    def links_of(self, facts: Facts) -> dict[str, "Link"]:
+        """Return the links of a fabric by name: those declared, else all of its technology.
+
+        Declared ones may be no hardware (a bond, a VLAN); an adapter stands for all its ports.
+        Facts of no technology are those of any.
+        """
+        declared = {*facts.devices}
+        return {
+            name: link
+            for name, link in self.links.items()
+            if (_named(name) & declared if declared else self._is_of(facts.technology, link))
+        }
+
+    def _is_of(self, technology: str, link: "Link") -> bool:
+        """Tell whether a link is of a technology, and not of the one that looks like it."""
+        if isinstance(link, Interface):
+            return technology not in PORTED and link.physical and link.ethernet
+        if technology == "roce":
+            return not link.infiniband
+        driver = self.adapters[link.device].driver
+        looks = "omni-path" if driver.startswith(_OMNI_PATH_DRIVER) else "infiniband"
+        return link.infiniband and technology in ("", looks)
+
+
+Link = Port | Interface
+
+
+def _named(name: str) -> set[str]:
+    """Return how a link may be declared: `mlx5_0/1` by its adapter, too."""
+    return {name, name.split("/")[0]}
+
+
+def undeclared(links: Iterable[str], facts: Facts) -> list[str]:
+    """Return the declared names that are of none of these links."""
+    known = {name for link in links for name in _named(link)}
+    return [name for name in facts.devices if name not in known]
+
+
+CABLE = "reseat the cable at both ends, then replace it, then try other ports"
+_SLOT = (
+    "reseat the adapter; see whether the slot has the lanes and the generation (dmidecode -t slot, "
+    "lspci -vv: LnkCap against LnkSta) and the BIOS does not limit it; then try another slot"
+)
+#: Each kind of what is seen of a node's links: how bad it is, and what to do about it.
+#: `link-counters` stand above zero, `link-failed` while something was measured.
+KINDS = {
+    "link-rate": Kind(
+        CRITICAL,
+        f"{CABLE}; see both ends with ibdiagnet or mlxlink -d DEVICE, and whether the switch's "
+        "port is limited (ibportstate)",
+    ),
+    "link-state": Kind(
+        CRITICAL,
+        f"see that the cable is in and the subnet manager runs (ibstat, sminfo; Ethernet: ip link, "
+        f"the switch's port); {CABLE}",
+    ),
+    "link-missing": Kind(
+        CRITICAL,
+        "see whether the adapter is there (lspci) and its driver has loaded it (dmesg, ibstat, ip "
+        "link); if it is, name the right one as `device` in the fabric facts; if not, reseat or "
+        "replace it",
+    ),
+    "link-errors": Kind(
+        MINOR,
+        f"{CABLE}; clear and watch the counters (perfquery -R, ibqueryerrors; ethtool -S), and "
+        "see the signal with mlxlink -d DEVICE -c",
+    ),
+    "link-counters": Kind(
+        MINOR, f"clear it (perfquery -R), and see whether it grows; where it does, {CABLE}"
+    ),
+    "link-failed": Kind(
+        CRITICAL, f"the link went down under load: {CABLE}; see dmesg and the switch's log"
+    ),
+    "link-reset": Kind(
+        MAJOR, "see why node or adapter restarted in the middle (dmesg, uptime), then repeat"
+    ),
+    "link-unreadable": Kind(
+        MAJOR, "let users read these files below /sys; without them nothing is known of the link"
+    ),
+    "pcie-speed": Kind(MAJOR, _SLOT),
+    "pcie-width": Kind(MAJOR, _SLOT),
+    "eth-speed": Kind(
+        CRITICAL,
+        "see both ends (ethtool DEVICE, the switch's port): autonegotiation on, no fixed speed, a "
+        f"transceiver of the right speed; {CABLE}",
+    ),
+    "eth-duplex": Kind(
+        MAJOR, "let both ends negotiate (ethtool -s DEVICE autoneg on); one end is set by hand"
+    ),
+    "mtu": Kind(
+        MAJOR, "set it on the node (ip link set DEVICE mtu N), and on every switch at least as much"
+    ),
+}
+
 
 def deviation(
     node: str, device: str, what: str, found: str, expected: str, kind: str
 ) -> Observation:
     """Return something that is not as it should be: `node17 mlx5_0/1: found, expected what`.
 
-    A counter that stands above zero (`standing`, its value is `found`) is no deviation by itself.
-    Kinds: port-state, port-rate, slot-speed, slot-width, interface-speed, duplex, mtu, no-adapter,
-    unreadable, and between two readings errors, full, reset, vanished.
+    `kind` is one of `KINDS`. A counter that stands above zero (`link-counters`, its value is
+    `found`) is no deviation by itself.
     """
     text = f"{' '.join(filter(None, (node, device, what)))}: {found}, expected {expected}"
     return Observation(

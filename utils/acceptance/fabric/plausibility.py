@@ -10,7 +10,7 @@ from acceptance.core.errors import read_whole
 from acceptance.core.findings import Observation
 from acceptance.core.words import RATES, read_metric, split_metric
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
-from acceptance.fabric.counters import bytes_moved, error_growth
+from acceptance.fabric.counters import GROWN, bytes_moved, error_growth
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.limits import SLACK, exceeds, latency_floor, limit
 from acceptance.fabric.link_check import deviations, serving
@@ -193,7 +193,7 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
         result.deviations += [*deviations(before, facts), *growth]
         # The fabric is not to blame for what another network of the node does.
         result.faults += [_failure(change) for change in growth if change.device in links and
-                          change.what in FATAL and change.kind == "errors"]  # fmt: skip
+                          change.what in FATAL and change.expected == GROWN]  # fmt: skip
         try:
             result.bytes[name] = bytes_moved(before, after, facts, min_bytes)
         except ValueError as err:

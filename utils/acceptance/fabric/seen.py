@@ -13,16 +13,19 @@ from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
+from acceptance.core.words import is_simulated
 from acceptance.fabric import topology, view
 from acceptance.fabric.facts import Facts, facts_of
-from acceptance.fabric.node import NodeLinks
-from acceptance.fabric.topology import Joined, Reading, Topology
+from acceptance.fabric.topology import Joined, Reading
+from acceptance.fabric.topology.reading import ReadingFault
 from acceptance.machine import SLURM, SlurmFault, partition_nodes
 
 #: Seconds that a reading may take.
 _LIMIT = 600
-#: Faults that leave a reading as good as it is.
-_HARMLESS = ("names",)
+#: The kind of faults that leave a reading as good as it is.
+_HARMLESS = "names"
+#: Programs without which the fabric was looked at all the same.
+_ROUTES, _COUNTERS = "dump_lfts", "ibqueryerrors"
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,6 @@ class FabricSite:
     adapters: tuple[str, ...] = ("",)
     hosts: view.Hosts = field(default_factory=lambda: view.Hosts({}))
     away: Mapping[str, str] = field(default_factory=dict)
-
-    def join(self, seen: Topology, known: Iterable[NodeLinks]) -> Joined:
-        """Join hosts with nodes: `known` by GUID, those of Slurm or else all by description."""
-        return topology.join(seen, known, self.hosts.by_node or None)
 
 
 def fabric_of(
@@ -102,24 +101,59 @@ def hosts_of(
 class Seen:
     """What was read, all adapters together; `joined` is None where the fabric was not looked at.
 
-    `deviations` are those of `view.judge`, `accepted` says what they were compared with.
+    `deviations` are those of `view.judge`, `accepted` says what they were compared with, and
+    `state` is what the next reading is compared with.
     """
 
     readings: Sequence[Reading]
-    joined: Joined | None
+    joined: Joined | None = None
     deviations: Sequence[Observation] = ()
     accepted: str = ""
+    state: view.State = field(default_factory=view.State)
 
     @property
     def unread(self) -> list[str]:
         """Return the faults because of which something was not looked at."""
-        return [str(fault) for each in self.readings for fault in each.faults
-                if fault.kind not in _HARMLESS]  # fmt: skip
+        return [str(fault) for _, fault in _faults(self.readings) if fault.kind != _HARMLESS]
 
     @property
     def failing(self) -> list[Observation]:
         """Return what deviates."""
         return [each for each in self.deviations if each.fails]
+
+
+def _faults(readings: Iterable[Reading]) -> Iterator[tuple[Reading, ReadingFault]]:
+    return ((reading, fault) for reading in readings for fault in reading.faults)
+
+
+def _told(reading: Reading, fault: ReadingFault) -> str:
+    return f"from {reading.asked}: {fault}" if reading.asked else str(fault)
+
+
+def not_looked(readings: Sequence[Reading]) -> str:
+    """Return why the fabrics were not looked at; empty: they were, but for counters and routes."""
+    why = [
+        _told(reading, fault)
+        for reading, fault in _faults(readings)
+        if fault.kind != _HARMLESS and fault.program not in (_ROUTES, _COUNTERS)
+    ]
+    return "; ".join(why) if readings else "no adapter to look from"
+
+
+def notes(readings: Sequence[Reading]) -> Iterator[Observation]:
+    """Yield what else was not read of fabrics that were looked at."""
+    for reading, fault in _faults(readings):
+        kind, place = view.kinds.NOT_JUDGED, fault.program or "names"
+        if fault.program == _COUNTERS:
+            kind, place = (view.kinds.NOT_LOOKED if reading.counters is None else kind), "counters"
+        yield view.kinds.observation(kind, place, found=_told(reading, fault))
+
+
+def counts(readings: Iterable[Reading]) -> dict[str, int]:
+    """Count the devices and links of the fabrics that were seen."""
+    seen = topology.union(each.topology for each in readings if each.topology)
+    switches = len(seen.switches)
+    return {"switches": switches, "hosts": len(seen.devices) - switches, "links": len(seen.links)}
 
 
 def read_live(folder: Path, adapters: Sequence[str]) -> list[Reading]:
@@ -142,24 +176,30 @@ def read_stored(folder: Path) -> list[Reading]:
 
 
 def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Workspace) -> Seen:
-    """Compare what was read with the facts, with what was accepted, and with the last counters."""
+    """Compare what was read with the facts, with what was accepted, and with the last counters.
+
+    Adapters at the same fabric see the same, those at several all of them together. Raises Fault
+    for a file of the past that is malformed.
+    """
     found = [each.topology for each in readings if each.topology is not None]
     if not found:
-        return Seen(readings, None)
-    joined = site.join(topology.union(found), view.errors.known_nodes(workspace.var))
+        return Seen(readings)
+    # What nodes of this name said elsewhere is nothing of a simulated fabric's.
+    known = [] if is_simulated(site.name) else view.errors.known_nodes(workspace.var)
+    joined = topology.join(topology.union(found), known, site.hosts.by_node or None)
     accepted = view.accepted.read(view.accepted.path_of(workspace.reference, site.name))
-    state, _ = view.errors.state_paths(workspace.var, site.name)
-    uncounted = all(each.counters is None for each in readings)
-    deviations, _ = view.judge(
+    uncounted = any(each.counters is None for each in readings)
+    deviations, state = view.judge(
         joined.topology,
         None if uncounted else {end: it for each in readings for end, it in each.errors.items()},
         hosts=site.hosts,
         accepted=accepted,
-        before=view.errors.read_state(state),
-        now=max((each.end or 0 for each in readings), default=0) or time.time(),
+        before=view.errors.read_state(view.errors.state_paths(workspace.var, site.name)[0]),
+        now=max(each.end or 0 for each in readings) or time.time(),
         away=site.away,
     )
-    return Seen(readings, joined, deviations, accepted.text_of_history if accepted else "")
+    told = accepted.text_of_history if accepted else ""
+    return Seen(readings, joined, deviations, told, state)
 
 
 def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iterator[str]:

@@ -21,8 +21,8 @@ VARIABLE = "ACCEPTANCE_FAULT"
 _NODE, _UPLINK = "n1", "leaf1-up1"
 
 #: How the checks name what is behind: kinds of observations, and of culprits in all pairs.
-_PORT = ("port-rate", "fabric-speed", "fabric-width")
-_SLOT = ("slot-speed", "slot-width")
+_PORT = ("link-rate", "fabric-speed", "fabric-width")
+_SLOT = ("pcie-speed", "pcie-width")
 _ONE_NODE = ("node-slow", "node-sends-slow", "node-receives-slow", "cable-slow")
 
 
@@ -68,7 +68,7 @@ DEFECTS = {
         Defect("uplink-half", "an uplink of a leaf switch at half of its rate", "uplink",
                bandwidth=0.5, kinds=("uplink-slow", "cable-slow")),
         Defect("cable-loss", "a node's cable that loses a tenth of its packets", "cable", loss=0.1,
-               kinds=("standing", "fabric-errors"), counters={"symbol_error": 1000}),
+               kinds=("link-counters", "fabric-errors"), counters={"symbol_error": 1000}),
         Defect("nodes-swapped", "two nodes of different leaves, each in the place of the other",
                moved="places", kinds=("fabric-swapped",), stems=("latency",)),
         Defect("ranks-misplaced", "the ranks of the second node on the first", moved="ranks",

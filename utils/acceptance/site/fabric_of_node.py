@@ -173,7 +173,7 @@ def _fabric(node: NodeLinks, control: str, own: bool) -> Fabric:
 def _ports(node: NodeLinks) -> list[_Link]:
     links = []
     for port in node.ports.values():
-        if port.active and port.rate:
+        if port.up and port.rate:
             adapter = node.adapters[port.device]
             layer = "InfiniBand" if port.infiniband else "RoCE"
             technology = "infiniband" if port.infiniband else "ethernet"

@@ -1,12 +1,13 @@
 """The codes of findings: how bad what each of them says is, and what to do about it.
 
-What failed a case, and what is wrong in a whole fabric have their kinds in capitals as codes; those
-of other findings are named by the maps below.
+What failed a case, and what is wrong with links and in a whole fabric have their kinds in capitals
+as codes; those of other findings are named by the maps below.
 """
 
 import re
 
 from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, Kind
+from acceptance.fabric import node
 from acceptance.fabric.view.kinds import TABLE
 
 _PAIRS = "reframe -c checks/all_pairs.py -r"
@@ -28,11 +29,6 @@ OF_PAIRS = {
 }
 
 
-_CABLE = "reseat the cable at both ends, then replace it, then try another port of the switch"
-_SLOT = (
-    "reseat the adapter; see whether the slot has the lanes and the generation (dmidecode -t slot, "
-    "lspci -vv: LnkCap against LnkSta) and the BIOS does not limit it; then try another slot"
-)
 _FABRIC = "look at the links of its nodes first (acceptance accept, or reframe --mode=maintenance)"
 _SLOW = (
     f"{_FABRIC}; then repeat it on other pairs of nodes: one that is slow with every partner is to "
@@ -40,52 +36,6 @@ _SLOW = (
 )
 
 CODES = {
-    "LINK-RATE": Kind(
-        CRITICAL,
-        f"{_CABLE}; see both ends with ibdiagnet or mlxlink -d DEVICE, and whether the switch's "
-        "port is limited (ibportstate)",
-    ),
-    "LINK-STATE": Kind(
-        CRITICAL,
-        f"see that the cable is in and the subnet manager runs (ibstat, sminfo; Ethernet: ip link, "
-        f"the switch's port); {_CABLE}",
-    ),
-    "LINK-MISSING": Kind(
-        CRITICAL,
-        "see whether the adapter is there (lspci) and its driver has loaded it (dmesg, ibstat, ip "
-        "link); if it is, name the right one as `device` in the fabric facts; if not, reseat or "
-        "replace it",
-    ),
-    "LINK-ERRORS": Kind(
-        MINOR,
-        f"{_CABLE}; clear and watch the counters (perfquery -R, ibqueryerrors; ethtool -S), and "
-        "see the signal with mlxlink -d DEVICE -c",
-    ),
-    "LINK-COUNTERS": Kind(
-        MINOR, f"clear it (perfquery -R), and see whether it grows; where it does, {_CABLE}"
-    ),
-    "LINK-FAILED": Kind(
-        CRITICAL, f"the link went down under load: {_CABLE}; see dmesg and the switch's log"
-    ),
-    "LINK-RESET": Kind(
-        MAJOR, "see why node or adapter restarted in the middle (dmesg, uptime), then repeat"
-    ),
-    "LINK-UNREADABLE": Kind(
-        MAJOR, "let users read these files below /sys; without them nothing is known of the link"
-    ),
-    "PCIE-SPEED": Kind(MAJOR, _SLOT),
-    "PCIE-WIDTH": Kind(MAJOR, _SLOT),
-    "ETH-SPEED": Kind(
-        CRITICAL,
-        "see both ends (ethtool DEVICE, the switch's port): autonegotiation on, no fixed speed, a "
-        f"transceiver of the right speed; {_CABLE}",
-    ),
-    "ETH-DUPLEX": Kind(
-        MAJOR, "let both ends negotiate (ethtool -s DEVICE autoneg on); one end is set by hand"
-    ),
-    "MTU": Kind(
-        MAJOR, "set it on the node (ip link set DEVICE mtu N), and on every switch at least as much"
-    ),
     "MISPLACED": Kind(
         MAJOR,
         "the ranks stood elsewhere: see variables of the user, and defaults of Slurm or the MPI, "
@@ -217,24 +167,7 @@ CODES = {
         "between two good nodes is found",
     ),
     "LIMITED": Kind(MINOR, "accept the other nodes as well, or agree that they do not count"),
-    **{kind.upper(): row for kind, row in TABLE.items()},
-}
-
-#: Kind of the observation of a link (`deviation` of `fabric/node.py`) -> code.
-OF_DEVIATIONS = {
-    "port-rate": "LINK-RATE",
-    "port-state": "LINK-STATE",
-    "no-adapter": "LINK-MISSING",
-    "slot-speed": "PCIE-SPEED",
-    "slot-width": "PCIE-WIDTH",
-    "interface-speed": "ETH-SPEED",
-    "duplex": "ETH-DUPLEX",
-    "mtu": "MTU",
-    "errors": "LINK-ERRORS",
-    "full": "LINK-ERRORS",
-    "reset": "LINK-RESET",
-    "vanished": "LINK-MISSING",
-    "unreadable": "LINK-UNREADABLE",
+    **{kind.upper(): row for kind, row in {**node.KINDS, **TABLE}.items()},
 }
 
 #: What ReFrame says of a job that it gave up -> code; the first that fits.

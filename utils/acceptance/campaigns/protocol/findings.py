@@ -12,11 +12,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acceptance.campaigns.protocol.codes import CODES, OF_DEVIATIONS, OF_PAIRS, OF_REASONS
+from acceptance.campaigns.protocol.codes import CODES, OF_PAIRS, OF_REASONS
 from acceptance.core import words
 from acceptance.core.findings import MAJOR, MINOR, SEVERITIES, SHARED, Observation
 from acceptance.core.words import better
 from acceptance.fabric.link_check import STANDING
+from acceptance.fabric.node import KINDS
 from acceptance.fabric.view import kinds
 from acceptance.ledger import Case, Metric
 from acceptance.nodes import FAILING, PairFinding
@@ -118,15 +119,15 @@ def _of_observation(case: Case, seen: Observation, source: str) -> ProtocolFindi
             found=seen.found, expected=seen.expected, nodes=filter(None, seen.node.split(",")),
             source=source,
         )  # fmt: skip
-    if seen.kind in OF_DEVIATIONS:
+    code = seen.kind.upper()
+    if code == "LINK-FAILED":
+        return make(
+            code, (seen.node, seen.device, seen.what), source, found=seen.text,
+            expected="a link that stays up", nodes=(seen.node,), source=source,
+        )  # fmt: skip
+    if seen.kind in KINDS:
         return of_deviation(seen, source)
-    code = known if (known := seen.kind.upper()) in CODES else "CASE-FAILED"
-    if code != "LINK-FAILED":
-        return _failed(case, source, code, seen.text)
-    return make(
-        code, (seen.node, seen.device, seen.what), source, found=seen.text,
-        expected="a link that stays up", nodes=(seen.node,), source=source,
-    )  # fmt: skip
+    return _failed(case, source, code if code in CODES else "CASE-FAILED", seen.text)
 
 
 def _of_reason(case: Case, source: str) -> Iterator[ProtocolFinding]:
@@ -305,9 +306,9 @@ def make(
 
 def of_deviation(deviation: Observation, source: str = "") -> ProtocolFinding:
     """Return what a deviation of a link is as a finding."""
-    counter = deviation.what if deviation.kind in ("errors", "full", "vanished", "reset") else ""
-    path = deviation.found.split()[0] if deviation.kind == "unreadable" else ""
-    code = OF_DEVIATIONS[deviation.kind]
+    counter = "" if deviation.what in ("PCIe", "MTU") else deviation.what
+    path = deviation.found.split()[0] if deviation.kind == "link-unreadable" else ""
+    code = deviation.kind.upper()
     remedy = CODES[code].remedy.replace("DEVICE", deviation.device.split("/")[0] or "DEVICE")
     return make(
         code,

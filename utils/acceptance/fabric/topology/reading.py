@@ -82,8 +82,7 @@ def join(
     absent: dict[str, tuple[str, ...]] = {}
     unknown = set(names)
     for node in nodes:
-        infiniband = {port.device for port in node.ports.values() if port.infiniband}
-        guids = {name: node.adapters[name].guid for name in sorted(infiniband)}
+        guids = node.guids
         unknown.discard(node.name)
         if there := tuple(guid for guid in guids.values() if guid in called_so):
             hosts[node.name] = there

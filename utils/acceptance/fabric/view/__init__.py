@@ -4,4 +4,4 @@ from acceptance.fabric.view import accepted, errors, kinds, neighbours
 from acceptance.fabric.view.accepted import Accepted, structure_text
 from acceptance.fabric.view.changes import Hosts
 from acceptance.fabric.view.errors import State
-from acceptance.fabric.view.judge import counts, failing, judge, key_of, look
+from acceptance.fabric.view.judge import judge, key_of

@@ -251,8 +251,7 @@ def remember_node(var: Path, node: NodeLinks) -> None:
     path, before = var / _FOLDER / _NODES / f"{node.name}.json", _Node({})
     with suppress(ValueError):
         before = state_files.read(path, _Node) or before
-    infiniband = {port.device for port in node.ports.values() if port.infiniband}
-    guids = {name: guid for name in sorted(infiniband) if (guid := node.adapters[name].guid)}
+    guids = {name: guid for name, guid in node.guids.items() if guid}
     cables = before.cables
     if node.neighbours is not None:
         cables = {each.interface: (each.switch, each.port) for each in reversed(node.neighbours)}

@@ -7,6 +7,7 @@ link by name and port, and the node at one end.
 from dataclasses import replace
 
 from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR, Kind, Observation
+from acceptance.fabric.node import CABLE
 from acceptance.fabric.topology import Link, Topology
 
 #: The name of the benchmark that looks at the whole fabric; the link check has another one.
@@ -73,15 +74,14 @@ def of_link(
     return observation(kind, place, found, expected, what, nodes)
 
 
-_CABLE = "reseat the cable at both ends, then replace it, then try other ports"
 _WANTED = "if it is wanted: acceptance fabric accept --reason TEXT; if not, put it back"
 
 #: Each kind: how bad it is, and what to do about it.
 TABLE = {
-    WIDTH: Kind(CRITICAL, f"{_CABLE}: lanes are missing; see both ends (iblinkinfo, mlxlink)"),
+    WIDTH: Kind(CRITICAL, f"{CABLE}: lanes are missing; see both ends (iblinkinfo, mlxlink)"),
     SPEED: Kind(
         CRITICAL,
-        f"{_CABLE}; see whether a port is limited (ibportstate), or the cable is of another speed",
+        f"{CABLE}; see whether a port is limited (ibportstate), or the cable is of another speed",
     ),
     STATE: Kind(
         CRITICAL,
@@ -89,14 +89,14 @@ TABLE = {
         "take the link into service",
     ),
     LOST: Kind(
-        CRITICAL, f"see that both ends are plugged in and their devices on; {_CABLE}; {_WANTED}"
+        CRITICAL, f"see that both ends are plugged in and their devices on; {CABLE}; {_WANTED}"
     ),
     NEW: Kind(MINOR, _WANTED),
     SWAPPED: Kind(MAJOR, f"swap the two cables back; {_WANTED}"),
     MOVED: Kind(MAJOR, f"plug it into its port again; {_WANTED}"),
     REPLACED: Kind(MINOR, _WANTED),
     SWITCH: Kind(CRITICAL, f"see whether it is on and managed, and its uplinks; {_WANTED}"),
-    ERRORS: Kind(MAJOR, f"{_CABLE} before it fails; see the signal with mlxlink -c"),
+    ERRORS: Kind(MAJOR, f"{CABLE} before it fails; see the signal with mlxlink -c"),
     UPLINKS: Kind(
         MAJOR, "see which of its ports should be uplinks (acceptance fabric); plug them in"
     ),
@@ -112,7 +112,7 @@ TABLE = {
     AWAY: Kind(MINOR, "bring its node up, and look again"),
     OLDER: Kind(MINOR, "see whether this switch is an older one, or all of it is limited"),
     STANDING: Kind(
-        MINOR, f"clear it (ibclearerrors), see whether it grows; where it does, {_CABLE}"
+        MINOR, f"clear it (ibclearerrors), see whether it grows; where it does, {CABLE}"
     ),
     RESET: Kind(INFO, "see who reset the counters, or which devices restarted"),
     NOT_JUDGED: Kind(
