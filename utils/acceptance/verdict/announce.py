@@ -6,16 +6,14 @@ Three hundred nodes behind one broken switch are one alert. Who reads it asks th
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from acceptance.alerts import Alert, alert
 from acceptance.core.text import one_line, plural, shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.machine import SlurmNode
-from acceptance.nodes import FAILING, PairFinding
+from acceptance.nodes import FAILING
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
-from acceptance.verdict.nodes import has_ended, short_name
+from acceptance.verdict.nodes import PartitionNodes, short_names
 
 #: New alerts of a partition beyond which one stands for all of them.
 MOST = 10
@@ -64,11 +62,9 @@ def _away(verdict: Verdict) -> Iterator[Alert]:
     """Yield an alert of each node that Slurm gives no jobs, with its reason."""
     for place, entry in verdict.nodes.items():
         system, _, partition = place.partition(":")
-        for node in entry["not_up"]:
-            text = SlurmNode(**node, up=False).text.removeprefix(f"{node['name']} is ")
-            about = (system, partition, "", node["name"])
-            yield _alert(alert.AWAY, about, verdict.time or verdict.given, text,
-                         nodes=[node["name"]])  # fmt: skip
+        for node, why in entry.not_up.items():
+            about, since = (system, partition, "", node), verdict.time or verdict.given
+            yield _alert(alert.AWAY, about, since, why, nodes=[node])
 
 
 def _is_of_failures(problem: Problem, verdict: Verdict) -> bool:
@@ -88,7 +84,7 @@ def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> 
         system, _, name = partition.partition(":")
         findings = [
             each
-            for each in msgspec.convert(verdict.nodes[partition]["findings"], list[PairFinding])
+            for each in verdict.nodes[partition].findings
             if each.kind == problem.kind and each.about == problem.about
         ]
         names = [node for each in findings for node in each.nodes]
@@ -220,25 +216,22 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
         if case.measured and case.benchmark == VIEW:
             viewed.add(case.where.partition("+")[0])
         elif case.measured and case.suite == "fabric":
-            links.update(map(short_name, case.nodes))
+            links.update(short_names(case.nodes))
         if case.measured and case.passed:
-            passed.setdefault(case.place, set()).update(map(short_name, case.nodes))
+            passed.setdefault(case.place, set()).update(short_names(case.nodes))
 
     def looked(each: Alert) -> bool:
         if each.system not in systems:
             return False
         if each.of_history:
             return True
-        if each.kind == alert.AWAY:  # Slurm was asked
-            entry = verdict.nodes.get(f"{each.system}:{each.partition}", {})
-            away = {node["name"] for node in entry.get("not_up", ())}
-            return bool(entry.get("known")) and away.isdisjoint(each.nodes)
-        nodes = {short_name(node) for node in each.nodes}
         place = f"{each.system}:{each.partition}"
-        entry = verdict.nodes.get(place, {})
+        entry = verdict.nodes.get(place, PartitionNodes(place))
+        if each.kind == alert.AWAY:  # Slurm was asked
+            return bool(entry.known) and entry.not_up.keys().isdisjoint(each.nodes)
+        nodes = short_names(each.nodes)
         if not all(
-            (what == _FABRIC and place in viewed and not nodes)
-            or has_ended(entry, what, each.nodes)
+            (what == _FABRIC and place in viewed and not nodes) or entry.has_ended(what, each.nodes)
             for what in each.compared
         ):
             return False

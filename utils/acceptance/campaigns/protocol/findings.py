@@ -4,11 +4,9 @@ Each has an id that is the same whenever the same thing is wrong in the same pla
 `CODES`, and after it node and device, or partition, benchmark and metric.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 from zlib import crc32
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -22,14 +20,7 @@ from acceptance.ledger import Case, Metric
 from acceptance.nodes import FAILING, PairFinding
 from acceptance.nodes.culprits.model import CABLE
 from acceptance.references import outside, source_of, write_parameters
-from acceptance.verdict import (
-    LEFT_OUT,
-    Verdict,
-    coverage_text,
-    limited_text,
-    not_benchmarked,
-    of_culprits,
-)
+from acceptance.verdict import LEFT_OUT, PartitionNodes, Verdict, of_culprits
 
 
 class ProtocolFinding(Struct, frozen=True):
@@ -228,22 +219,22 @@ def of_verdict(verdict: Verdict) -> Iterator[ProtocolFinding]:
 _LONGEST = 60
 
 
-def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFinding]:
-    """Yield the findings of `Verdict.nodes`: slow ones, and those that nobody benchmarked."""
-    for place, entry in entries.items():
-        yield from map(_of_pairs, msgspec.convert(entry["findings"], list[PairFinding]))
-        if limited := limited_text(entry):
-            yield make("LIMITED", (place,), f"nodes of {place}", found=limited)
-        if missing := not_benchmarked(entry):
+def of_nodes(partitions: Iterable[PartitionNodes]) -> Iterator[ProtocolFinding]:
+    """Yield the findings of nodes: slow ones, and those that nobody benchmarked."""
+    for each in partitions:
+        place, what = (each.place,), f"nodes of {each.place}"
+        yield from map(_of_pairs, each.findings)
+        if each.limited:
+            yield make("LIMITED", place, what, found=each.limited_text)
+        if missing := each.missing:
             yield make(
-                "NOT-BENCHMARKED", (place,), f"nodes of {place}",
-                found=f"{coverage_text(entry)}; {missing}", expected="every node",
-                source=entry["origin"],
+                "NOT-BENCHMARKED", place, what, found=f"{each.coverage_text}; {missing}",
+                expected="every node", source=each.origin,
             )  # fmt: skip
-        if reason := entry.get("not_paired"):
+        if each.not_paired:
             yield make(
-                "PAIRS-NOT-MEASURED", (place,), f"nodes of {place}",
-                found=reason, expected="each node compared with the others",
+                "PAIRS-NOT-MEASURED", place, what, found=each.not_paired,
+                expected="each node compared with the others",
             )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from acceptance.core.words import NO_EVIDENCE, SIMULATED, is_simulated, model_of
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Protocol, Source
-from acceptance.verdict import node_lines
+from acceptance.verdict import node_lines, written_nodes
 
 #: Who signs.
 PARTIES = ("vendor", "customer")
@@ -51,7 +51,7 @@ def _page(protocol: Protocol) -> Page:
         "look": "bad" if not agrees else "open" if simulated else look(data),
         "findings": [each for each in findings if each["severity"] != INFO],
         "notes": [each for each in findings if each["severity"] == INFO],
-        "nodes": node_lines(data.get("node_results", {})),
+        "nodes": node_lines(written_nodes(data)),
         "claims": [claim for claim in data["claims"] if "claimed" in claim],
         "cases": [_case(case) for case in data["measured"]],
         "parties": PARTIES,
