@@ -58,30 +58,26 @@ def of_case(case: Case) -> list[ProtocolFinding]:
     ]
     if case.passed:
         return found
-    if case.fixture and case.result == "fail":
-        return [
-            *found,
-            make(
-                "BUILD-FAILED", (case.where, case.name), f"build {case.name} @{case.where}",
-                found=" ".join(case.fail_reason.split()), expected="a build", source=source,
-            ),
-        ]  # fmt: skip
+    reason = " ".join(case.fail_reason.split())
     if case.result == LEFT_OUT:
         # One finding for all that waited for the same thing, on every run the same.
-        what, waited = f"{case.suite} @{case.where}", "not run, since what it needs failed"
-        return [*found, make("NOT-MEASURED", (case.where, case.suite), what, found=waited)]
-    if case.result != "fail":
-        return [
-            *found,
-            make(
-                "NOT-MEASURED", place_of(case), source, found=case.result, expected="a measurement",
-                nodes=case.nodes, source=source,
-            ),
-        ]  # fmt: skip
-    found += _of_metrics(case, source)
-    if not any(each.fails and each.kind for each in case.findings):
-        found += _of_reason(case, source)
-    return found if found or of_culprits(case) else [_failed(case, source)]
+        place, what = (case.where, case.suite), f"{case.suite} @{case.where}"
+        waited = "not run, since what it needs failed"
+        found.append(make("NOT-MEASURED", place, what, found=waited))
+    elif case.result != "fail":
+        found.append(_failed(case, source, "NOT-MEASURED", case.result, "a measurement"))
+    elif case.fixture:
+        place = (case.where, case.name)
+        found.append(make("BUILD-FAILED", place, f"build {source}", found=reason,
+                          expected="a build", source=source))  # fmt: skip
+    else:
+        found += _of_metrics(case, source)
+        given_up = [code for pattern, code in OF_REASONS if pattern.search(reason)][:1]
+        if not any(each.fails and each.kind for each in case.findings):
+            found += [_failed(case, source, code) for code in given_up]
+        if not found and not of_culprits(case):
+            found.append(_failed(case, source))
+    return found
 
 
 def place_of(case: Case) -> tuple[str, ...]:
@@ -92,10 +88,16 @@ def place_of(case: Case) -> tuple[str, ...]:
     return case.where, case.benchmark, write_parameters(keys)
 
 
-def _failed(case: Case, source: str, code: str = "CASE-FAILED", text: str = "") -> ProtocolFinding:
+def _failed(
+    case: Case,
+    source: str,
+    code: str = "CASE-FAILED",
+    text: str = "",
+    expected: str = "a run that ends well",
+) -> ProtocolFinding:
     return make(
         code, place_of(case), source, found=text or " ".join(case.fail_reason.split()),
-        expected="a run that ends well", nodes=case.nodes, source=source,
+        expected=expected, nodes=case.nodes, source=source,
     )  # fmt: skip
 
 
@@ -103,29 +105,17 @@ def _of_observation(case: Case, seen: Observation, source: str) -> ProtocolFindi
     """Return the finding of a link's deviation, or of what else failed a case."""
     if kinds.kind_of(seen):
         code = kinds.OF_ETHERNET.get(seen.kind, seen.kind).upper()
-        return make(
-            code, (seen.device, seen.what),
-            " ".join(filter(None, (seen.device, seen.what))),
-            found=seen.found, expected=seen.expected, nodes=filter(None, seen.node.split(",")),
-            source=source,
-        )  # fmt: skip
+        place, nodes = (seen.device, seen.what), seen.node.split(",")
+        return make(code, place, " ".join(filter(None, place)), found=seen.found,
+                    expected=seen.expected, nodes=filter(None, nodes), source=source)  # fmt: skip
     if seen.kind in OF_DEVIATIONS:
         return of_deviation(seen, source)
     code = known if (known := seen.kind.upper()) in CODES else "CASE-FAILED"
     if code != "LINK-FAILED":
         return _failed(case, source, code, seen.text)
-    return make(
-        code, (seen.node, seen.device, seen.what), source, found=seen.text,
-        expected="a link that stays up", nodes=(seen.node,), source=source,
-    )  # fmt: skip
-
-
-def _of_reason(case: Case, source: str) -> Iterator[ProtocolFinding]:
-    """Yield what ReFrame itself says of a job that it gave up."""
-    reason = " ".join(case.fail_reason.split())
-    code = next((code for pattern, code in OF_REASONS if pattern.search(reason)), "")
-    if code:
-        yield _failed(case, source, code)
+    at = (seen.node, seen.device, seen.what)
+    return make(code, at, source, found=seen.text, expected="a link that stays up",
+                nodes=(seen.node,), source=source)  # fmt: skip
 
 
 def misses(metric: Metric) -> bool:
@@ -138,21 +128,15 @@ def _of_metrics(case: Case, source: str) -> Iterator[ProtocolFinding]:
     groups: dict[tuple[str, str], list[Metric]] = {}
     for metric in case.metrics:
         if misses(metric):
-            groups.setdefault((words.split_metric(metric.name)[0], _code(metric)), []).append(
-                metric
-            )
+            key = words.split_metric(metric.name)[0], _code(metric)
+            groups.setdefault(key, []).append(metric)
     for (stem, code), missed in groups.items():
         worst = max(missed, key=lambda metric: abs(metric.value / (metric.reference or 1) - 1))
         more = f", and at {len(missed) - 1} more sizes" if len(missed) > 1 else ""
-        yield make(
-            code,
-            (*place_of(case), stem),
-            f"{stem} of {source}",
-            found=f"{worst.name} {worst.value:g} {worst.unit}{more}",
-            expected=expected_text(worst),
-            nodes=case.nodes,
-            source=worst.judged_by,
-        )
+        found = f"{worst.name} {worst.value:g} {worst.unit}{more}"
+        yield make(code, (*place_of(case), stem), f"{stem} of {source}", found=found,
+                   expected=expected_text(worst), nodes=case.nodes,
+                   source=worst.judged_by)  # fmt: skip
 
 
 def _code(metric: Metric) -> str:
@@ -241,24 +225,15 @@ def of_nodes(partitions: Iterable[PartitionNodes]) -> Iterator[ProtocolFinding]:
 def _of_pairs(finding: PairFinding) -> ProtocolFinding:
     """Return the finding of a culprit; its id names it and the quantity, no number."""
     culprit = finding.culprit
-    names = [",".join(each) for each in (culprit.nodes, culprit.others)]
+    names = [_shortened(",".join(each)) for each in (culprit.nodes, culprit.others)]
     return make(
         OF_PAIRS[finding.kind],
-        (
-            finding.place,
-            *map(_shortened, names),
-            finding.environment,
-            finding.kind,
-            culprit.quantity,
-        ),
-        finding.reason,
-        found=culprit.text,
-        expected=finding.expected,
+        (finding.place, *names, finding.environment, finding.kind, culprit.quantity),
+        finding.reason, found=culprit.text, expected=finding.expected, severity=finding.severity,
         # Of a cable these are the ports at its ends.
         nodes=() if finding.kind == CABLE else finding.nodes,
         source=f"all pairs of nodes, {finding.place}+{finding.environment}",
-        severity=finding.severity,
-    )
+    )  # fmt: skip
 
 
 def _shortened(names: str) -> str:
@@ -282,16 +257,11 @@ def make(
 ) -> ProtocolFinding:
     """Return a finding of a code; `place` is the stable rest of its id."""
     kind = CODES[code]
+    key = ":".join((code, *(part.replace(" ", "") for part in place if part)))
     return ProtocolFinding(
-        ":".join((code, *(part.replace(" ", "") for part in place if part))),
-        severity or kind.severity,
-        tuple(dict.fromkeys(nodes)),
-        what,
-        found,
-        expected,
-        remedy or kind.remedy,
-        source,
-    )
+        key, severity or kind.severity, tuple(dict.fromkeys(nodes)), what, found, expected,
+        remedy or kind.remedy, source,
+    )  # fmt: skip
 
 
 def of_deviation(deviation: Observation, source: str = "") -> ProtocolFinding:
@@ -300,16 +270,11 @@ def of_deviation(deviation: Observation, source: str = "") -> ProtocolFinding:
     path = deviation.found.split()[0] if deviation.kind == "unreadable" else ""
     code = OF_DEVIATIONS[deviation.kind]
     remedy = CODES[code].remedy.replace("DEVICE", deviation.device.split("/")[0] or "DEVICE")
+    what = " ".join(filter(None, (deviation.node, deviation.device, deviation.what)))
     return make(
-        code,
-        (deviation.node, deviation.device, counter, path),
-        " ".join(filter(None, (deviation.node, deviation.device, deviation.what))),
-        found=deviation.found,
-        expected=deviation.expected,
-        nodes=(deviation.node,),
-        source=source,
-        remedy=remedy,
-    )
+        code, (deviation.node, deviation.device, counter, path), what, found=deviation.found,
+        expected=deviation.expected, nodes=(deviation.node,), source=source, remedy=remedy,
+    )  # fmt: skip
 
 
 def merged(findings: Iterable[ProtocolFinding]) -> list[ProtocolFinding]:
