@@ -200,7 +200,7 @@ def told(state: State, step: Step) -> str:
     """Return the line of a step that begins: which of how many, elapsed, and what is left."""
     steps = [one for one in state.steps if one.state != NOT_PROVIDED]
     number = 1 + next(place for place, one in enumerate(steps) if one is step)
-    elapsed = (now() - datetime.fromisoformat(state.started)).total_seconds()
+    elapsed = _seconds(state.started, now().isoformat())
     left = [one for one in steps if one.state != DONE]
     known = _durations(state, {one.name for one in left})
     words = [
@@ -227,19 +227,14 @@ def _durations(state: State, names: set[str]) -> dict[str, float]:
     A step that selected other cases says nothing of this one.
     """
     wanted = {step.name: _selection(state, step) for step in state.steps if step.name in names}
-    found: dict[str, tuple[str, float]] = {}
-    for other in campaign.readable(state.campaigns, f"{state.kind}-*"):
-        if other.id == state.id:
-            continue
-        for step in other.steps:
-            if step.state != DONE or not step.attempts:
-                continue
-            if wanted.get(step.name) != _selection(other, step):
-                continue
-            if found.get(step.name, ("",))[0] <= other.started:
-                times = [(one.started, one.ended) for one in step.attempts if one.ended]
-                found[step.name] = other.started, sum(_seconds(*one) for one in times)
-    return {name: seconds for name, (_, seconds) in found.items()}
+    found: dict[str, float] = {}
+    earlier = campaign.readable(state.campaigns, f"{state.kind}-*")
+    for other in sorted(earlier, key=lambda other: other.started):
+        for step in other.steps if other.id != state.id else ():
+            times = [(one.started, one.ended) for one in step.attempts if one.ended]
+            if step.state == DONE and wanted.get(step.name) == _selection(other, step):
+                found[step.name] = sum(_seconds(*one) for one in times)
+    return found
 
 
 def _selection(state: State, step: Step) -> tuple[object, ...]:

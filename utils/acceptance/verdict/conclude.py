@@ -187,8 +187,7 @@ def _measure_again(verdict: Verdict, evidence: Evidence, how: Repetition) -> Non
         return
     suspected = remeasure.suspects(judgement.suspected, judgement.newest)
     if suspected:
-        done = remeasure.repeat(evidence.workspace, suspected, evidence.newest, how)
-        verdict.notes += done.notes
+        verdict.notes += remeasure.repeat(evidence.workspace, suspected, evidence.newest, how)
 
 
 def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:

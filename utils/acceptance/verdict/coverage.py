@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from acceptance import references
-from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
@@ -174,30 +173,6 @@ def _chosen_partition(run: LoggedRun) -> str:
     return chosen[-1].partition(":")[2] if chosen else ""
 
 
-def judge_distribution(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
-    """Fail for nodes that `--distribute` left out: without `=all` those in some state."""
-    seen: dict[str, set[str]] = {}
-    for case in cases:
-        if (node := node_of_case(case.name)) and case.suite == _LINKS:
-            seen.setdefault(case.partition, set()).add(node)
-    if not seen or any(word.startswith(("-J", "--job-option")) for word in run.arguments):
-        return
-    try:
-        partitions = configuration.load(run.config_files).system(run.system)["partitions"]
-    except SiteFault:
-        return
-    stated = {part["name"]: node_count(part.get("extras", {})) for part in partitions}
-    for partition, nodes in seen.items():
-        if len(nodes) < (count := stated.get(partition) or 0):
-            verdict.fail(
-                "nodes-left-out",
-                f"only {len(nodes)} of the {count} nodes of {partition} were looked "
-                "at; --distribute leaves out those that are not idle, --distribute=up those that "
-                "take no jobs, --distribute=all none",
-                partition,
-            )
-
-
 def judge_nodes(verdict: Verdict, cases: Sequence[Case], known: Nodes) -> None:
     """Add the nodes of these cases, and fail for those that are slow or, if asked, missing."""
     places = {place_of(case) for case in cases if not case.fixture and case.nodes}
@@ -274,12 +249,7 @@ def judge_links(verdict: Verdict, evidence: Evidence) -> None:
     judged.
     """
     nodes, cases = evidence.nodes, evidence.cases
-    known = {place.partition(":")[2] for place in nodes.known}
-    verdict.problems = [
-        problem
-        for problem in verdict.problems
-        if not (problem.kind == "nodes-left-out" and known.issuperset(problem.about))
-    ]
+    _judge_distribution(verdict, evidence)
     for place, slurm in nodes.known.items():
         if (count := nodes.stated.get(place, 0)) > len(slurm):
             verdict.fail(
@@ -300,6 +270,29 @@ def judge_links(verdict: Verdict, evidence: Evidence) -> None:
             verdict.fail("node-not-up", f"{place}: {node.text}", place, node.name)
     if nodes.known and evidence.site:
         _tell_once(verdict, evidence.site.system(evidence.system or None))
+
+
+def _judge_distribution(verdict: Verdict, evidence: Evidence) -> None:
+    """Fail for nodes that `--distribute` left out, where nobody asked Slurm which there are.
+
+    Without `=all` it leaves out those in some state.
+    """
+    words = [word for session in evidence.sessions for word in session.command.split()]
+    if evidence.foreign or any(word.startswith(("-J", "--job-option")) for word in words):
+        return
+    for place, count in evidence.nodes.stated.items():
+        here = (case for case in evidence.cases if place_of(case) == place)
+        links = (case for case in here if case.suite == _LINKS)
+        seen = {node for case in links if (node := node_of_case(case.name))}
+        if place not in evidence.nodes.known and seen and len(seen) < count:
+            partition = place.partition(":")[2]
+            verdict.fail(
+                "nodes-left-out",
+                f"only {len(seen)} of the {count} nodes of {partition} were looked "
+                "at; --distribute leaves out those that are not idle, --distribute=up those that "
+                "take no jobs, --distribute=all none",
+                partition,
+            )
 
 
 def _tell_once(verdict: Verdict, system: Mapping[str, Any]) -> None:

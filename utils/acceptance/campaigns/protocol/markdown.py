@@ -85,15 +85,10 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
         ("severity", "id", "nodes", "what", "found", "expected", "remedy"),
         (
             (
-                finding["severity"],
-                f"`{finding['id']}`",
-                _several(finding["nodes"]),
-                finding["what"],
-                finding["found"],
-                finding["expected"],
-                finding["remedy"],
+                *(each["severity"], f"`{each['id']}`", _several(each["nodes"])),
+                *(each[name] for name in ("what", "found", "expected", "remedy")),
             )
-            for finding in data["findings"]
+            for each in data["findings"]
         ),
     )
 
@@ -146,8 +141,8 @@ def _asked(data: Mapping[str, Any]) -> Iterator[str]:
             (
                 step["name"],
                 f"{step['state']}: {step['reason']}" if step["reason"] else step["state"],
-                f"`{' '.join(step['command'])}`",
-                ", ".join(run["session"] for run in step["runs"] if run["session"]),
+                f"`{' '.join(('reframe', *step['arguments']))}`",
+                ", ".join(run["session"] for run in step["attempts"] if run["session"]),
             )
             for step in asked["steps"]
         ),
