@@ -119,7 +119,7 @@ def test_of_two_nodes_the_limit_of_the_fabric_judges_the_pair_and_nobody_tells_w
     assert "the worst pairs: node" in problem["message"]
     assert "which of the two nodes it is nobody can tell" in problem["message"]
     (entry,) = verdict["nodes"].values()
-    assert [each["kind"] for each in entry["findings"]] == ["not-judged"]
+    assert [each["kind"] for of in entry["all_pairs"] for each in of["culprits"]] == ["not-judged"]
 
 
 def test_two_real_nodes_are_measured_with_each_other_and_inside(site, two_nodes, tmp_path_factory):

@@ -7,18 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import msgspec
-
 from acceptance.core import words
 from acceptance.core.text import one_line
 from acceptance.core.words import direction
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case
-from acceptance.nodes import FAILING, PairFinding
+from acceptance.nodes import FAILING
 from acceptance.nodes.culprits.model import CABLE, NOT_JUDGED
 from acceptance.references import source_of
 from acceptance.simulation import Injected
-from acceptance.verdict import Verdict
+from acceptance.verdict import PartitionNodes, Verdict
 
 #: The loss in the metric that a fault touches from which it must be seen.
 MUST_BE_SEEN = 0.05
@@ -172,7 +170,7 @@ def _seen(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[t
                 yield source_of(metric.judged_by) or "reference", case.name
         if not case.passed and not case.metrics and not kinds:
             yield "not measured", case.name
-    for finding in _culprits(partition, verdict):
+    for finding in _nodes(partition, verdict).findings:
         if finding.kind in FAILING:
             yield "culprit", ", ".join(finding.nodes)
     for alert in verdict.alerts:
@@ -180,9 +178,8 @@ def _seen(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[t
             yield "history", alert.subject
 
 
-def _culprits(partition: str, verdict: Verdict) -> list[PairFinding]:
-    found = verdict.nodes.get(partition, {}).get("findings", [])
-    return msgspec.convert(found, list[PairFinding])
+def _nodes(partition: str, verdict: Verdict) -> PartitionNodes:
+    return verdict.nodes.get(partition, PartitionNodes(partition))
 
 
 def _named(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[Named]:
@@ -196,7 +193,7 @@ def _named(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[
         for each in case.findings:
             if each.kind == "misplaced":
                 yield Named(each.kind, (), each.text)
-    for finding in _culprits(partition, verdict):
+    for finding in _nodes(partition, verdict).findings:
         if finding.kind in FAILING:
             ends = finding.nodes
             if finding.kind != CABLE:
@@ -231,10 +228,9 @@ def _cause(
 
 def _too_few(partition: str, verdict: Verdict) -> bool:
     """Tell whether nobody can say whose fault a slow pair is."""
-    measured = verdict.nodes.get(partition, {}).get("all_pairs", [])
+    measured = _nodes(partition, verdict).all_pairs
     return bool(measured) and all(
-        any(each["kind"] == NOT_JUDGED and each["nodes"] for each in of["culprits"])
-        for of in measured
+        any(each.kind == NOT_JUDGED and each.nodes for each in pairs.culprits) for pairs in measured
     )
 
 

@@ -3,13 +3,15 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from acceptance.core.findings import Observation
 from acceptance.ledger import Case, Metric
-from acceptance.nodes import PairFinding
 from acceptance.nodes.culprits import Culprit
 from acceptance.simulation import Injected
-from acceptance.verdict import Status, Verdict
+from acceptance.verdict import PartitionNodes, Status, Verdict
+from acceptance.verdict.nodes import Paired
+from tests import made_nodes
 from tests.drills.outcome import NONE, RIGHT, UNTOLD, WRONG, outcomes
 from tests.drills.runs import Report, Selection
 
@@ -34,9 +36,10 @@ GOOD = [case("pairs", {"latency_8": 1.0, "bandwidth_262144": 2600.0})]
 
 
 def verdict(*culprits, too_few=False):
-    left = [{"kind": "not-judged", "nodes": ["n0", "n1"]}] if too_few else []
-    findings = [PairFinding(PLACE, "smpi", each).as_data() for each in culprits]
-    return Verdict(nodes={PLACE: {"findings": findings, "all_pairs": [{"culprits": left}]}})
+    left = (Culprit("not-judged", ("n0", "n1")),) * too_few
+    measured = structs.replace(made_nodes.measured(), culprits=culprits + left)
+    pairs = Paired(**structs.asdict(measured), environment="smpi")
+    return Verdict(nodes={PLACE: PartitionNodes(PLACE, all_pairs=(pairs,))})
 
 
 def culprit(kind, nodes, others=()):

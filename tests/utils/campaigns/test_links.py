@@ -31,13 +31,15 @@ def case(
 def judged():
     """Judge cases of four nodes, unless others are known; return problems and notes."""
 
-    def judge(*cases, known=None, before=(), **more):
+    def judge(*cases, known=None, asked=True, command="reframe -r", foreign=False, **more):
         known = known or [node(number) for number in range(1, 5)]
         verdict = Verdict()
-        for problem in before:
-            verdict.fail(*problem)
-        nodes = Nodes(known={PLACE: known}, **more)
-        judge_links(verdict, SimpleNamespace(nodes=nodes, cases=cases, site=None))
+        nodes = Nodes(known={PLACE: known} if asked else {}, **more)
+        session = SimpleNamespace(command=command)
+        evidence = SimpleNamespace(
+            nodes=nodes, cases=cases, site=None, sessions=[session], foreign=foreign
+        )
+        judge_links(verdict, evidence)
         return {problem.kind: problem.message for problem in verdict.problems}, verdict.notes
 
     return judge
@@ -76,10 +78,16 @@ def test_fewer_nodes_than_stated_are_a_problem(judged):
     assert problems == {"nodes-unknown": "made:ten states 6 nodes, Slurm has 4"}
 
 
-def test_what_the_gate_cannot_know_is_taken_back(judged):
-    left_out = ("nodes-left-out", "only 3 of the 4 nodes of ten were looked at", "ten")
+def test_what_reframe_did_not_distribute_to_is_told_where_slurm_was_not_asked(judged):
+    problems, _ = judged(*map(case, (1, 2, 3)), asked=False, stated={PLACE: 4})
+    assert problems["nodes-left-out"].startswith("only 3 of the 4 nodes of ten were looked at")
+    assert judged(*map(case, (1, 2, 3, 4)), asked=False, stated={PLACE: 4})[0] == {}
+    for excused in ({"command": "reframe -r -J exclude=node4"}, {"foreign": True}):
+        assert judged(case(1), asked=False, stated={PLACE: 4}, **excused)[0] == {}
+    # A benchmark, and a check that is not distributed, look at no links of single nodes.
+    assert judged(case(1, suite="imb"), asked=False, stated={PLACE: 4})[0] == {}
     known = [node(1), node(2, "down")]
-    assert judged(case(1), known=known, before=[left_out])[0] == {}
+    assert judged(case(1), known=known, stated={PLACE: 2})[0] == {}
 
 
 def test_of_a_limited_partition_the_rest_does_not_count(judged):

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta, timezone
 
 from acceptance.campaigns import runner, state
-from acceptance.campaigns.state import DONE, NOT_PROVIDED, Attempt, Progress, State
+from acceptance.campaigns.state import DONE, NOT_PROVIDED, Attempt, State, Step
 
 START = datetime(2026, 11, 1, 22, tzinfo=timezone.utc)
 
@@ -14,7 +14,7 @@ def campaign(folder, number, minutes):
     steps = []
     for name, took in minutes.items():
         attempt = Attempt("run", state.stamp(begin))
-        one = Progress(name, [], [], attempts=[attempt])
+        one = Step(name, [], [], attempts=[attempt])
         if took is not None:
             attempt.ended, one.state = state.stamp(begin + timedelta(minutes=took)), DONE
         steps.append(one)

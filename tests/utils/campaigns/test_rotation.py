@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from acceptance.campaigns import rotation, steps
+from acceptance.campaigns import rotation
 from acceptance.campaigns import state as campaign
 from acceptance.machine import SlurmNode, slurm_nodes
 
@@ -31,8 +31,10 @@ class Nights:
         """Have a night, and return the numbers of its nodes."""
         turn = self.turn(*down)
         plan = [
-            steps.Step("links", (), ("-r",)),
-            steps.Step("imb", (), ("-S", f"pinned={slurm_nodes.write_pins({'ten': turn.nodes})}")),
+            campaign.Step("links", (), ("-r",)),
+            campaign.Step(
+                "imb", (), ("-S", f"pinned={slurm_nodes.write_pins({'ten': turn.nodes})}")
+            ),
         ]
         now = START + timedelta(days=self.night)
         self.night += 1
@@ -97,7 +99,7 @@ def test_a_partition_whose_benchmarks_use_all_nodes_has_no_turns(nights):
 
 
 def test_nights_of_another_system_or_of_partitions_that_are_gone_do_not_count(nights, tmp_path):
-    plan = [steps.Step("imb", (), ("-S", "pinned=gone=node1"))]
+    plan = [campaign.Step("imb", (), ("-S", "pinned=gone=node1"))]
     for system in ("other", "made"):
         state = campaign.begin(tmp_path, "nightly", {"system": system}, plan, START)
         state.steps[0].state = campaign.DONE

@@ -9,6 +9,7 @@ import re
 import runpy
 import socket
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -45,7 +46,7 @@ def configuration(*features):
 
 def test_every_check_file_is_in_one_step_and_the_links_come_first():
     plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb", "patterns"))
-    files = [path for step in plan for path in step.files]
+    files = [Path(path) for step in plan for path in step.files]
     assert sorted(files) == checkfiles.check_files([ROOT / "checks"], recursive=False)
     assert [step.name for step in plan[:2]] == ["links", "all_pairs"]
     assert plan[0].arguments[2:] == ("-r", "--mode=maintenance", "-x", "^AllPairs")
@@ -57,7 +58,7 @@ def test_every_check_file_is_in_one_step_and_the_links_come_first():
 
 def test_what_waits_for_results_of_another_file_is_in_its_step():
     plan = {step.name: step for step in steps.plan("nightly", configuration("osu"))}
-    assert [path.name for path in plan["osu+balance"].files] == ["osu.py", "balance.py"]
+    assert [Path(path).name for path in plan["osu+balance"].files] == ["osu.py", "balance.py"]
     assert plan["osu+balance"].arguments.count("-c") == 2
 
 
@@ -133,7 +134,7 @@ def test_checks_of_a_site_are_a_step_of_their_own(tmp_path):
         assert [step.name for step in plan].count("own") == 1
         # The variables of our modes, and the nodes that our benchmarks are pinned to, are ours.
         assert plan[-1].arguments == (*paths, *words, "--system=made", "-x", "y")
-        assert plan[-1].files == own
+        assert plan[-1].files == tuple(map(str, own))
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_what_measures_again_holds_the_lock_and_works_where_the_run_did(
 ):
     program = tmp_path / "bin/reframe"
     program.parent.mkdir()
-    program.write_text("#!/bin/sh\nreadlink /proc/$$/fd/*\necho in $(pwd)\n")
+    program.write_text("#!/bin/sh\nreadlink /proc/$$/fd/*\necho in $(pwd)\necho $*\n")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin/python"))
     words = ["reframe", "-c", "checks", "-r", "--session-extras", "run=night"]
@@ -100,12 +100,13 @@ def test_what_measures_again_holds_the_lock_and_works_where_the_run_did(
         lambda logs: [LoggedRun("t", 1, fields, ran=(1, 1), stored="uuid")],
     )
     with (tmp_path / "lock").open("w") as lock:
-        done = remeasure.repeat(
+        notes = remeasure.repeat(
             workspace(tmp_path),
-            {"uuid": ["A %b=1"]},
+            {"uuid": ["A %b=1"], "lost": ["B"]},
             "uuid",
             remeasure.Repetition(2, sys.stderr, [lock.fileno()]),
         )
-    assert done.runs == ["uuid.again1", "uuid.again2"]
+    assert notes == ["not measured again, since the log has no command of session lost: B"]
     said = capfd.readouterr().err
+    assert all(f"--timestamp=uuid.again{number}\n" in said for number in (1, 2))
     assert said.count(f"{tmp_path}/lock\n") == said.count(f"in {tmp_path}\n") == 2

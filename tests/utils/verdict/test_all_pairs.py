@@ -125,7 +125,9 @@ def test_a_partition_whose_nodes_were_not_compared_is_never_silently_green(cases
     assert f"not compared with each other: {reason}" in line(verdict)
     note = f"{PLACE}: its nodes were not compared with each other: {reason}"
     assert verdict.notes[-1].startswith(note)
-    assert any(each.id == f"PAIRS-NOT-MEASURED:{PLACE}" for each in of_nodes(verdict.nodes))
+    assert any(
+        each.id == f"PAIRS-NOT-MEASURED:{PLACE}" for each in of_nodes(verdict.nodes.values())
+    )
     # A run by hand chooses its cases: its line says it all the same, but that of one node.
     by_hand = judged(session(*cases), **known)
     assert by_hand.notes == []
@@ -141,19 +143,19 @@ def test_what_is_stored_of_all_pairs_and_is_none_fails():
 
 def test_a_protocol_names_them_by_ids_without_numbers():
     cases = [stored(measured(["node3"], ["node5", "node7"]))]
-    ids = [each.id for each in of_nodes(verdict_of(*cases).nodes)]
+    ids = [each.id for each in of_nodes(verdict_of(*cases).nodes.values())]
     assert ids == [
         f"PAIRS-NODE:{PLACE}:node3:gcc:node-slow:bandwidth",
         f"PAIRS-WAY:{PLACE}:node5:node7:gcc:way-slow:bandwidth",
     ]
     many = Culprit(model.UPLINK, NAMES * 4, NAMES[::-1] * 4, "both", "MB/s", 1.0, 2.0, 0.5, 9, 9)
     found = structs.replace(measured(), culprits=(many,))
-    (uplink,) = of_nodes(verdict_of(stored(found)).nodes)
+    (uplink,) = of_nodes(verdict_of(stored(found)).nodes.values())
     assert uplink.id.startswith(f"PAIRS-UPLINK:{PLACE}:node1+31-")
     assert len(uplink.id) < 120
     cable = structs.replace(many, kind=model.CABLE, nodes=("leaf2[4]",), others=("spine1[2]",))
     verdict = verdict_of(stored(structs.replace(measured(), culprits=(cable,))))
-    (finding,) = of_nodes(verdict.nodes)
+    (finding,) = of_nodes(verdict.nodes.values())
     assert finding.id == f"PAIRS-CABLE:{PLACE}:leaf2[4]:spine1[2]:gcc:cable-slow:both"
     assert finding.nodes == ()
     (told,) = alerts_of(verdict)

@@ -5,10 +5,10 @@ import pytest
 from msgspec.structs import replace
 
 from acceptance.alerts import alert
-from acceptance.nodes import PairFinding
 from acceptance.nodes.culprits import Culprit
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.announce import MOST, announce, looked_at
+from acceptance.verdict.nodes import Paired, PartitionNodes
 from tests import made_nodes
 
 WHERE = "made:batch+openmpi"
@@ -108,8 +108,8 @@ def test_a_switch_is_one_alert_and_what_was_known_before_keeps_its_own():
 def with_nodes(*not_up, known=("node1", "node2")):
     """Return a verdict on a night that knows these nodes of Slurm."""
     given = verdict()
-    away = [{"name": name, "state": "drained", "reason": "bad DIMM"} for name in not_up]
-    given.nodes = {"made:batch": {"known": [*known], "not_up": away}}
+    away = dict.fromkeys(not_up, "drained (bad DIMM)")
+    given.nodes = {"made:batch": PartitionNodes("made:batch", known=known, not_up=away)}
     return given
 
 
@@ -172,21 +172,22 @@ def test_what_the_run_as_a_whole_lacked_ends_with_one_of_the_same_sort():
 def slow(*nodes):
     """Return a verdict on nodes that are slow in the bandwidth of their pairs."""
     given = verdict(problems=[("node-slow", "made:batch", "all-pairs", node) for node in nodes])
-    culprits = [
+    culprits = tuple(
         Culprit("node-slow", (node,), (), "bandwidth", "MB/s", 1.0, 2.0, 0.5) for node in nodes
-    ]
-    findings = [PairFinding("made:batch", "openmpi", each).as_data() for each in culprits]
-    given.nodes = {"made:batch": {"findings": findings, "not_up": []}}
+    )
+    return paired(given, replace(made_nodes.measured(), culprits=culprits))
+
+
+def paired(given, measured):
+    """Return a verdict with what was measured of all pairs."""
+    pairs = msgspec.convert({**msgspec.to_builtins(measured), "environment": "openmpi"}, Paired)
+    given.nodes = {"made:batch": PartitionNodes("made:batch", all_pairs=(pairs,))}
     return given
 
 
 def compared(*nodes):
     """Return a verdict on nodes that were compared with each other."""
-    given = verdict()
-    data = msgspec.to_builtins(made_nodes.measured(names=nodes))
-    entry = {"findings": [], "not_up": [], "all_pairs": [{"environment": "openmpi", **data}]}
-    given.nodes = {"made:batch": entry}
-    return given
+    return paired(verdict(), made_nodes.measured(names=nodes))
 
 
 def test_a_slow_node_was_looked_at_when_nodes_were_compared():

@@ -3,12 +3,13 @@
 import xml.etree.ElementTree as xml
 from datetime import datetime
 
-import msgspec
 import pytest
+from msgspec import structs
 
 from acceptance.machine import NoCase
 from acceptance.verdict.junit import junit
 from acceptance.verdict.model import QUESTIONS, Status, Verdict
+from acceptance.verdict.nodes import Paired, PartitionNodes
 from acceptance.verdict.text import verdict_text
 from tests import made_nodes
 
@@ -21,11 +22,10 @@ GREEN = {
     "history": {"judged": 3, "cannot_judge": "", "stale": 0},
     "guidelines": {"compared": 3, "findings": []},
     "nodes": {
-        "made:qdr": {
-            "count": 8, "known": [], "limited": [], "benchmarked": list(made_nodes.NAMES),
-            "looked_at": [], "findings": [], "not_up": [],
-            "all_pairs": [{"environment": "gcc", **msgspec.to_builtins(made_nodes.measured())}],
-        }
+        "made:qdr": PartitionNodes(
+            "made:qdr", count=8, benchmarked=made_nodes.NAMES,
+            all_pairs=(Paired(**structs.asdict(made_nodes.measured()), environment="gcc"),),
+        )
     },
 }  # fmt: skip
 
@@ -80,7 +80,7 @@ def test_a_question_has_one_failure_that_tells_all_of_its_problems():
 
 def test_what_nobody_knows_of_nodes_is_not_answered_with_yes():
     entry = GREEN["nodes"]["made:qdr"]
-    one = {**entry, "benchmarked": ["node1"], "all_pairs": []}
+    one = structs.replace(entry, benchmarked=("node1",), all_pairs=())
     _, answers = read(Verdict(**{**GREEN, "nodes": {"made:qdr": one}}))
     assert [name for name, tags in answers.items() if tags == ["skipped"]] == [
         "every node was looked at and benchmarked", "no node is worse than the others",

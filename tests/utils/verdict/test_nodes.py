@@ -10,7 +10,6 @@ from acceptance.verdict import (
     Nodes,
     Status,
     Verdict,
-    compared_nodes,
     judge_nodes,
     stated_nodes,
     verdict_text,
@@ -45,7 +44,8 @@ def session(*cases, uuid="first"):
 
 def judged(*sessions, **known):
     verdict = Verdict(system="made")
-    judge_nodes(verdict, sessions, Nodes(**known))
+    cases = [each for session in sessions for each in session.cases]
+    judge_nodes(verdict, cases, Nodes(**known))
     return verdict
 
 
@@ -83,7 +83,7 @@ def test_the_link_check_and_a_failed_case_benchmark_nobody():
     failed = case(NAMES, result="fail", metrics=())
     verdict = judged(session(case(NAMES, "fabric"), failed), known={PLACE: UP}, every=True)
     assert "benchmarked 0 of 4 nodes" in verdict.problems[0].message
-    assert verdict.nodes[PLACE]["looked_at"] == list(NAMES)
+    assert verdict.nodes[PLACE].looked_at == NAMES
 
 
 def test_a_partition_that_no_case_ran_on_fails_an_acceptance():
@@ -102,9 +102,7 @@ def test_nodes_that_are_not_up_are_told_once_with_their_reason():
     assert "not up: node4 is drained (bad DIMM)" in line(judged(session(), known={PLACE: known}))
     verdict = judged(session(case(NAMES[:2])), known={PLACE: known}, every=True)
     assert "benchmarked 2 of 4 nodes; not: node3" in verdict.problems[0].message
-    assert verdict.nodes[PLACE]["not_up"] == [
-        {"name": "node4", "state": "drained", "reason": "bad DIMM"}
-    ]
+    assert verdict.nodes[PLACE].not_up == {"node4": "drained (bad DIMM)"}
 
 
 def test_what_the_operator_limited_it_to_is_said_and_fails_nothing():
@@ -157,7 +155,7 @@ def test_two_nodes_have_no_network_that_was_compared_and_no_acceptance_fails_for
     verdict = judged(session(paired(NAMES[:2])), known={PLACE: UP[:2]}, every=True)
     assert verdict.problems == []
     assert "not judged: node1, node2: two nodes are one pair" in line(verdict)
-    assert compared_nodes(verdict.nodes[PLACE]) == set()
+    assert verdict.nodes[PLACE].compared == set()
 
 
 def test_what_is_known_of_nodes_is_plain_data():

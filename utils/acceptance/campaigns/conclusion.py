@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from textwrap import shorten
 
 from acceptance import ledger, verdict
 from acceptance.campaigns import lock
@@ -35,8 +34,6 @@ from acceptance.verdict import (
 
 #: The kind of campaign that ends with a protocol.
 ACCEPT = "accept"
-#: Characters of a problem that the summary shows.
-_LONGEST = 300
 
 
 def conclude(
@@ -266,23 +263,11 @@ def stopped(state: State, past: Ledger) -> list[Session]:
 
 
 def summary(state: State, given: Verdict) -> str:
-    """Return the paragraph that ends a campaign."""
+    """Return the paragraph that ends a campaign, below its verdict."""
     ran = [step.name for step in state.steps if step.state == DONE]
     missing = [step.name for step in state.steps if step.state == NOT_PROVIDED]
     again = sum(max(0, len(step.attempts) - 1) for step in state.steps)
-    judged = sum(given.judged.values())
-    words = [
-        f"{state.id}: {WORDS[given.status]}.",
-        f"Steps: {', '.join(ran) or 'none'}"
-        + (f"; not provided here: {', '.join(missing)}" if missing else "")
-        + (f"; {again} times gone on with after a stop" if again else "")
-        + ".",
-        f"{given.cases_text};",
-        f"{judged} metrics judged, {given.recorded} recorded, not judged.",
-    ]
-    if given.problems:
-        more = len(given.problems) - 1
-        first = shorten(given.problems[0].message, _LONGEST, placeholder=" ...")
-        words.append(f"First problem: {first}" + (f" (and {more} more)" if more else "") + ".")
-    words.append(f"Log: {state.log}")
-    return " ".join(words)
+    steps = f"Steps: {', '.join(ran) or 'none'}"
+    steps += f"; not provided here: {', '.join(missing)}" if missing else ""
+    steps += f"; {again} times gone on with after a stop" if again else ""
+    return f"{state.id}: {WORDS[given.status]}. {steps}. {given.cases_text}. Log: {state.log}"

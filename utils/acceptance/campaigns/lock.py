@@ -29,12 +29,20 @@ class _Holder(Struct, frozen=True):
     campaign: str = ""
 
     @property
-    def is_here(self) -> bool:
-        return self.host == socket.gethostname()
+    def is_gone(self) -> bool:
+        """Tell whether it was killed: that is seen on its own host only."""
+        return self.host == socket.gethostname() and not Path(f"/proc/{self.pid}").exists()
 
     @property
-    def is_gone(self) -> bool:
-        return not Path(f"/proc/{self.pid}").exists()
+    def text(self) -> str:
+        """Say who holds the lock, and what to do."""
+        who = f"{self.what} runs since {self.since} (PID {self.pid})"
+        if self.host != socket.gethostname():
+            # Several login nodes may share a folder; their processes cannot be seen from here.
+            return f"{who} on {self.host}; wait for it, or end it there: kill {self.pid}"
+        if self.is_gone:
+            return f"{who} was killed, and its ReFrame is still ending; try again in a minute"
+        return f"{who}; wait for it, or end it: kill {self.pid}"
 
 
 @contextlib.contextmanager
@@ -53,7 +61,10 @@ def locked(campaigns: Path, what: str) -> Iterator[int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Busy(_told(path, os.pread(descriptor, _LONGEST, 0))) from None
+            told = f"{path} is held by another process; try again later"
+            with contextlib.suppress(ValueError):
+                told = _decoded(os.pread(descriptor, _LONGEST, 0)).text
+            raise Busy(told) from None
         except OSError as err:
             raise CampaignFault(
                 f"{path}: cannot be locked: {err.strerror or err}; mount it with locks "
@@ -73,32 +84,18 @@ def locked(campaigns: Path, what: str) -> Iterator[int]:
 def name_holder(lock: int, state: State) -> None:
     """Note in the lock which campaign its holder runs."""
     with contextlib.suppress(OSError, ValueError):
-        holder = msgspec.json.decode(os.pread(lock, _LONGEST, 0), type=_Holder)
+        holder = _decoded(os.pread(lock, _LONGEST, 0))
         os.pwrite(lock, msgspec.json.encode(replace(holder, campaign=state.id)), 0)
 
 
 def holder(state: State) -> str:
     """Say who runs a campaign; empty where nobody does."""
-    path = state.campaigns / "lock"
     try:
-        data = path.read_bytes()
-        known = msgspec.json.decode(data, type=_Holder)
+        known = _decoded((state.campaigns / "lock").read_bytes())
     except (OSError, ValueError):
         return ""
-    runs = known.campaign == state.id and not (known.is_here and known.is_gone)
-    return _told(path, data) if runs else ""
+    return known.text if known.campaign == state.id and not known.is_gone else ""
 
 
-def _told(path: Path, data: bytes) -> str:
-    """Say who holds the lock, by what stands in it, and what to do."""
-    try:
-        holder = msgspec.json.decode(data, type=_Holder)
-    except ValueError:
-        return f"{path} is held by another process; try again later"
-    who = f"{holder.what} runs since {holder.since} (PID {holder.pid})"
-    if not holder.is_here:
-        # Several login nodes may share a folder; their processes cannot be seen from here.
-        return f"{who} on {holder.host}; wait for it, or end it there: kill {holder.pid}"
-    if holder.is_gone:
-        return f"{who} was killed, and its ReFrame is still ending; try again in a minute"
-    return f"{who}; wait for it, or end it: kill {holder.pid}"
+def _decoded(data: bytes) -> _Holder:
+    return msgspec.json.decode(data, type=_Holder)

@@ -4,7 +4,7 @@ Those that an operator limits an acceptance to, what the verdict has to know of 
 of them nobody looked at the links.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from acceptance.campaigns.state import NOT_PROVIDED, State
@@ -87,16 +87,13 @@ def limit(listed: str, known: Mapping[str, Sequence[SlurmNode]]) -> dict[str, li
     return limited
 
 
-def pinned(limited: Mapping[str, Iterable[str]], known: Mapping[str, Sequence[SlurmNode]]) -> str:
+def pinned(limited: Mapping[str, Collection[str]], known: Mapping[str, Sequence[SlurmNode]]) -> str:
     """Return what pins benchmarks to those of these nodes that are up, as `launch` writes pins."""
-    up = {partition: {node.name for node in nodes if node.up} for partition, nodes in known.items()}
     chosen = {
-        partition: [name for name in names if name in up[partition]]
+        partition: [node.name for node in known[partition] if node.up and node.name in names]
         for partition, names in limited.items()
     }
-    return slurm_nodes.write_pins(
-        {partition: names for partition, names in chosen.items() if names}
-    )
+    return slurm_nodes.write_pins({name: nodes for name, nodes in chosen.items() if nodes})
 
 
 def exclusion(

@@ -18,8 +18,8 @@ from acceptance.campaigns.state import (
     NOT_PROVIDED,
     RUNNING,
     Attempt,
-    Progress,
     State,
+    Step,
     now,
     stamp,
 )
@@ -84,7 +84,7 @@ class Runner:
             self.state.notes.append(line)
             self.say(f"=== {line}")
 
-    def _look_back(self, step: Progress) -> None:
+    def _look_back(self, step: Step) -> None:
         """See how far a step came that the campaign did not see the end of."""
         last = step.attempts[-1]
         self._end_left(last.run)
@@ -97,7 +97,7 @@ class Runner:
             step.reason = ""
         self.state.save()
 
-    def _attempt(self, step: Progress) -> None:
+    def _attempt(self, step: Step) -> None:
         """Run ReFrame for a step once."""
         label = f"{self.state.id}.{step.name}.{_clone(self.workspace)}"
         if step.attempts:
@@ -163,7 +163,7 @@ def over(case: Case) -> bool:
     return case.result in ("pass", "fail")
 
 
-def concluded(step: Progress, workspace: Workspace) -> list[str]:
+def concluded(step: Step, workspace: Workspace) -> list[str]:
     """Return the tests of a step of which nothing is left to do, by their display names.
 
     A test that was run on several partitions or environments is one of them when all were over.
@@ -196,11 +196,11 @@ def _escaped(name: str) -> str:
     return "".join(f"\\{char}" if char in r"\.^$*+?{}[]()|" else char for char in name)
 
 
-def told(state: State, step: Progress) -> str:
+def told(state: State, step: Step) -> str:
     """Return the line of a step that begins: which of how many, elapsed, and what is left."""
     steps = [one for one in state.steps if one.state != NOT_PROVIDED]
     number = 1 + next(place for place, one in enumerate(steps) if one is step)
-    elapsed = (now() - datetime.fromisoformat(state.started)).total_seconds()
+    elapsed = _seconds(state.started, now().isoformat())
     left = [one for one in steps if one.state != DONE]
     known = _durations(state, {one.name for one in left})
     words = [
@@ -213,7 +213,7 @@ def told(state: State, step: Progress) -> str:
     return "; ".join(words)
 
 
-def _rest(known: dict[str, float], left: list[Progress]) -> str:
+def _rest(known: dict[str, float], left: list[Step]) -> str:
     if not known:
         return f"rest unknown: none of {plural(len(left), 'step')} came to an end here before"
     unknown = [one.name for one in left if one.name not in known]
@@ -227,22 +227,17 @@ def _durations(state: State, names: set[str]) -> dict[str, float]:
     A step that selected other cases says nothing of this one.
     """
     wanted = {step.name: _selection(state, step) for step in state.steps if step.name in names}
-    found: dict[str, tuple[str, float]] = {}
-    for other in campaign.readable(state.campaigns, f"{state.kind}-*"):
-        if other.id == state.id:
-            continue
-        for step in other.steps:
-            if step.state != DONE or not step.attempts:
-                continue
-            if wanted.get(step.name) != _selection(other, step):
-                continue
-            if found.get(step.name, ("",))[0] <= other.started:
-                times = [(one.started, one.ended) for one in step.attempts if one.ended]
-                found[step.name] = other.started, sum(_seconds(*one) for one in times)
-    return {name: seconds for name, (_, seconds) in found.items()}
+    found: dict[str, float] = {}
+    earlier = campaign.readable(state.campaigns, f"{state.kind}-*")
+    for other in sorted(earlier, key=lambda other: other.started):
+        for step in other.steps if other.id != state.id else ():
+            times = [(one.started, one.ended) for one in step.attempts if one.ended]
+            if step.state == DONE and wanted.get(step.name) == _selection(other, step):
+                found[step.name] = sum(_seconds(*one) for one in times)
+    return found
 
 
-def _selection(state: State, step: Progress) -> tuple[object, ...]:
+def _selection(state: State, step: Step) -> tuple[object, ...]:
     """Return what chose the cases of a step; whose turn it is among the nodes does not."""
     words = [word for word in step.arguments if not word.startswith("pinned=")]
     return state.asked.get("system"), state.limited, words

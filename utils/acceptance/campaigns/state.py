@@ -15,7 +15,6 @@ from typing import Any
 from msgspec import Struct, field
 
 from acceptance import ledger
-from acceptance.campaigns.steps import Step
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.machine import SlurmNode
@@ -54,12 +53,17 @@ class Attempt(Struct, forbid_unknown_fields=True):
     empty: bool = False
 
 
-class Progress(Struct, forbid_unknown_fields=True):
-    """A step, and what became of it."""
+class Step(Struct, forbid_unknown_fields=True):
+    """A step, one run of ReFrame, and what became of it.
+
+    `arguments` are those after `reframe`, without a label. `reason` says why nothing is run:
+    nothing provides the suite; it is empty where something does. `remedy` is what to do if it shall
+    be run.
+    """
 
     name: str
-    files: list[str]
-    arguments: list[str]
+    files: tuple[str, ...]
+    arguments: tuple[str, ...]
     state: str = PENDING
     reason: str = ""
     attempts: list[Attempt] = field(default_factory=list)
@@ -89,7 +93,7 @@ class State(Struct, forbid_unknown_fields=True):
     kind: str
     asked: dict[str, Any]
     started: str
-    steps: list[Progress]
+    steps: list[Step]
     ended: str = ""
     status: int | None = None
     summary: str = ""
@@ -163,7 +167,7 @@ def unfinished(
     return newest if hours is None or age <= timedelta(hours=hours) else None
 
 
-def given_up(besides: State) -> Iterator[tuple[State, Progress]]:
+def given_up(besides: State) -> Iterator[tuple[State, Step]]:
     """Yield the steps of other campaigns whose ReFrame no campaign has seen the end of.
 
     For whoever holds the lock: nobody waits for them any more, but their jobs may still be there.
@@ -200,17 +204,7 @@ def begin(
         kind,
         dict(asked),
         stamp(now),
-        [
-            Progress(
-                step.name,
-                [str(path) for path in step.files],
-                list(step.arguments),
-                NOT_PROVIDED if step.reason else PENDING,
-                step.reason,
-                remedy=step.remedy,
-            )
-            for step in steps
-        ],
+        [*steps],
         nodes=dict(nodes or {}),
         notes=[*notes],
         campaigns=campaigns,

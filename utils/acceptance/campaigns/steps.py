@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acceptance import ledger
+from acceptance.campaigns.state import NOT_PROVIDED, Step
 from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT, Workspace
@@ -31,21 +32,6 @@ OWN = "own"
 WITHOUT_PAIRS = ("-x", f"^{ALL_PAIRS_TEST}")
 #: The mode of ReFrame that runs the link check and all pairs only.
 MAINTENANCE = "maintenance"
-
-
-@dataclass(frozen=True)
-class Step:
-    """One run of ReFrame: `arguments` are those after `reframe`, without a label.
-
-    `reason` says why nothing is run: nothing provides the suite; it is empty where something does.
-    `remedy` is what to do if it shall be run.
-    """
-
-    name: str
-    files: tuple[Path, ...]
-    arguments: tuple[str, ...]
-    reason: str = ""
-    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,15 +78,10 @@ def plan(
     left_out = ["-J", f"exclude={excluded}"] if excluded else []
     words = mode_options(mode, configuration)
     look = mode_options(MAINTENANCE, configuration)
-    planned = [
-        Step(
-            LINKS,
-            (checks / LINK_CHECK,),
-            ("-c", str(checks), "-r", *look, *WITHOUT_PAIRS, *distribute, *left_out, *common),
-        )
-    ]
-    files = check_files.check_files([checks], recursive=False)
-    groups = together(path for path in files if path.name != LINK_CHECK)
+    of_links = ("-c", str(checks), "-r", *look, *WITHOUT_PAIRS, *distribute, *left_out, *common)
+    planned = [Step(LINKS, (str(checks / LINK_CHECK),), of_links)]
+    found = check_files.check_files([checks], recursive=False)
+    groups = together(path for path in found if path.name != LINK_CHECK)
     if mode == MAINTENANCE:
         groups = [group for group in groups if group[0].name == ALL_PAIRS_CHECK]
     for group in sorted(groups, key=lambda group: group[0].name != ALL_PAIRS_CHECK):
@@ -111,21 +92,21 @@ def plan(
         options = settings(extra, ALL_PAIRS_TEST) if of_pairs else extra
         of = limited if of_pairs else pinned
         pins = ["-S", f"pinned={of}"] if of else []
-        planned.append(
-            Step(
-                "+".join(path.stem for path in group),
-                group,
-                (*paths, "-r", *words, *common, *pins, *options),
-                *_unprovided(group, configuration, chosen),
-            )
-        )
+        name, files = "+".join(path.stem for path in group), tuple(map(str, group))
+        step = Step(name, files, (*paths, "-r", *words, *common, *pins, *options))
+        reasons = [why_no_case(path.stem, configuration, chosen) for path in group]
+        if reasons[0] and all(reasons):
+            step.state, step.reason = NOT_PROVIDED, reasons[0].reason
+            step.remedy = reasons[0].remedy
+        planned.append(step)
     if own:
         paths = [word for path in own for word in ("-c", str(path))]
         if mode == MAINTENANCE:
             words = ["-t", f"^{MAINTENANCE}$"]
         elif mode in MODES:
             words = []
-        planned.append(Step(OWN, tuple(own), (*paths, "-r", *words, *common, *extra)))
+        arguments = (*paths, "-r", *words, *common, *extra)
+        planned.append(Step(OWN, tuple(map(str, own)), arguments))
     return planned
 
 
@@ -178,10 +159,9 @@ def together(files: Iterable[Path]) -> list[tuple[Path, ...]]:
     needs = {path: {by_stem[s] for s in _imports(path) if s in by_stem} - {path} for path in order}
     groups: list[set[Path]] = []
     for path in order:
-        group = {path} | needs[path]
-        touched = [known for known in groups if known & group]
-        groups = [known for known in groups if not known & group]
-        groups.append(group.union(*touched))
+        touched = [known for known in groups if known & {path, *needs[path]}]
+        groups = [known for known in groups if known not in touched]
+        groups.append({path}.union(needs[path], *touched))
     return [
         tuple(sorted(group, key=lambda path: (_depth(path, needs), path)))
         for group in sorted(groups, key=min)
@@ -211,15 +191,6 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
-def _unprovided(
-    group: Sequence[Path], configuration: site.Site, system: dict[str, object]
-) -> tuple[str, str]:
-    """Say why a step has nothing to run, and what to do; empty when something provides it."""
-    reasons = [why_no_case(path.stem, configuration, system) for path in group]
-    first = reasons[0] if all(reasons) else None
-    return (first.reason, first.remedy) if first else ("", "")
-
-
 def preview(
     plan: Sequence[Step], mode: str, extra: Sequence[str], workspace: Workspace
 ) -> list[Preview]:
@@ -237,27 +208,23 @@ def preview(
         for step in plan
         if step.name in selected
     }
-    wanted = {key for of_step in keys.values() for key in of_step}
     known = {}
     if workspace.results.exists():
+        wanted = {key for of_step in keys.values() for key in of_step}
         known = durations.durations(ledger.of(workspace), wanted)
-    previews = []
-    for step in plan:
-        if step.name not in selected:
-            previews.append(Preview(step))
-            continue
-        cases = selected[step.name].cases
-        previews.append(
-            Preview(
-                step,
-                sum(not case.fixture for case in cases),
-                sum(case.fixture for case in cases),
-                sum(known.get(key, 0.0) for key in keys[step.name]),
-                sum(key not in known for key in keys[step.name]),
-                selected[step.name].warnings,
-            )
+    return [
+        Preview(
+            step,
+            sum(not case.fixture for case in selected[step.name].cases),
+            sum(case.fixture for case in selected[step.name].cases),
+            sum(known.get(key, 0.0) for key in keys[step.name]),
+            sum(key not in known for key in keys[step.name]),
+            selected[step.name].warnings,
         )
-    return previews
+        if step.name in selected
+        else Preview(step)
+        for step in plan
+    ]
 
 
 def _takes(step: Step, extra: Sequence[str]) -> bool:

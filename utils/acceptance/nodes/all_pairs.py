@@ -1,8 +1,5 @@
 """All pairs of the nodes of a job: what was measured, as a case stores it, and what came of it."""
 
-from typing import Any
-
-import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -223,10 +220,6 @@ class PairFinding(Struct, frozen=True):
     def __str__(self) -> str:
         """Return the sentence that a verdict shows."""
         return f"{self.place}: {self.culprit.text}"
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it as plain data; kind and nodes stand where those of other findings do."""
-        return {**msgspec.to_builtins(self), "kind": self.kind, "nodes": [*self.nodes]}
 
 
 def compared_pairs(environment: str, quantity: str, what: str = "") -> str:

@@ -3,7 +3,7 @@
 from acceptance.verdict import prometheus, stored
 from acceptance.verdict.cases import judge_cases, of_culprits
 from acceptance.verdict.conclude import by_hand, conclude
-from acceptance.verdict.coverage import looked_at
+from acceptance.verdict.coverage import judge_nodes, looked_at
 from acceptance.verdict.evidence import Evidence, Run
 from acceptance.verdict.junit import junit
 from acceptance.verdict.model import (
@@ -16,15 +16,11 @@ from acceptance.verdict.model import (
 )
 from acceptance.verdict.nodes import (
     Nodes,
-    compared_nodes,
-    coverage_text,
-    judge_nodes,
-    limited_text,
-    measured_of,
+    PartitionNodes,
     node_lines,
-    not_benchmarked,
     place_of,
     stated_nodes,
+    written_nodes,
 )
 from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.stored import VerdictFault

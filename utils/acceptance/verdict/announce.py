@@ -6,21 +6,21 @@ Three hundred nodes behind one broken switch are one alert. Who reads it asks th
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from acceptance.alerts import Alert, alert
 from acceptance.core.text import one_line, plural, shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.machine import SlurmNode
 from acceptance.nodes import FAILING, PairFinding
 from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
-from acceptance.verdict.nodes import has_ended, short_name
+from acceptance.verdict.nodes import PartitionNodes, short_names
 
 #: New alerts of a partition beyond which one stands for all of them.
 MOST = 10
 #: What stands for the whole fabric among the quantities that an alert is compared in.
 _FABRIC = "fabric"
+#: What of an alert names things that it is about.
+_CONCERNED = ("nodes", "cases", "compared")
 #: Characters of what an alert says.
 _LONGEST = 300
 
@@ -36,27 +36,19 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
     alerts: dict[str, Alert] = {}
     of_problem: dict[int, list[str]] = {}
     for number, problem in enumerate(verdict.problems):
-        if problem.alerts or not problem.rule.sent:
-            continue
-        case = failing.get(problem.about[0]) if problem.about else None
-        if problem.kind == "nothing-measured" and _is_of_failures(problem, verdict):
-            continue
-        for each in _of_problem(problem, case, verdict):
-            alerts[each.id] = _joined(alerts[each.id], each) if each.id in alerts else each
-            of_problem.setdefault(number, []).append(each.id)
+        if not problem.alerts and problem.rule.sent:
+            found = [*_of_problem(problem, failing, verdict)]
+            for each in found:
+                alerts[each.id] = _joined(alerts.get(each.id, each), each)
+            if not problem.rule.unmeasured or _failures_behind(problem, verdict):
+                of_problem[number] = [each.id for each in found]
     alerts |= {each.id: each for each in _away(verdict)}
     for key in alerts.keys() & opened.keys():
         alerts[key] = replace(alerts[key], since=opened[key].since)
     told_by = _summed_up(alerts, opened)
     for number, keys in of_problem.items():
-        if not (problem := verdict.problems[number]).rule.unmeasured:
-            ids = tuple(dict.fromkeys(told_by[key].id for key in keys))
-            verdict.problems[number] = replace(problem, alerts=ids)
-    for number, problem in enumerate(verdict.problems):
-        if problem.kind == "nothing-measured" and _is_of_failures(problem, verdict):
-            failed = [each for each in verdict.problems if each.kind == "case-failed"]
-            ids = tuple(dict.fromkeys(key for each in failed for key in each.alerts))
-            verdict.problems[number] = replace(problem, alerts=ids)
+        ids = tuple(dict.fromkeys(told_by[key].id for key in keys))
+        verdict.problems[number] = replace(verdict.problems[number], alerts=ids)
     verdict.alerts += {each.id: each for each in told_by.values()}.values()
 
 
@@ -64,75 +56,75 @@ def _away(verdict: Verdict) -> Iterator[Alert]:
     """Yield an alert of each node that Slurm gives no jobs, with its reason."""
     for place, entry in verdict.nodes.items():
         system, _, partition = place.partition(":")
-        for node in entry["not_up"]:
-            text = SlurmNode(**node, up=False).text.removeprefix(f"{node['name']} is ")
-            about = (system, partition, "", node["name"])
-            yield _alert(alert.AWAY, about, verdict.time or verdict.given, text,
-                         nodes=[node["name"]])  # fmt: skip
+        for node, why in entry.not_up.items():
+            about, since = (system, partition, "", node), verdict.time or verdict.given
+            yield _alert(alert.AWAY, about, since, why, nodes=[node])
 
 
-def _is_of_failures(problem: Problem, verdict: Verdict) -> bool:
-    """Tell whether nothing was measured since every case of these suites failed: they have alerts.
+def _failures_behind(problem: Problem, verdict: Verdict) -> list[Problem]:
+    """Return the failures of all cases of suites that measured nothing: they have alerts.
 
     They are none where a case was skipped, say: then nobody knows why nothing was measured.
     """
-    results = [case.result for case in verdict.cases if case.suite in problem.about]
-    return bool(results) and set(results) == {"fail"}
+    if problem.kind != "nothing-measured":
+        return []
+    if {case.result for case in verdict.cases if case.suite in problem.about} != {"fail"}:
+        return []
+    return [each for each in verdict.problems if each.kind == "case-failed"]
 
 
-def _of_problem(problem: Problem, case: CaseResult | None, verdict: Verdict) -> list[Alert]:
-    """Return alerts of the nodes whose links failed a case, of a benchmark, or of the problem."""
+def _of_problem(
+    problem: Problem, failing: Mapping[str, CaseResult], verdict: Verdict
+) -> Iterator[Alert]:
+    """Yield alerts of the nodes whose links failed a case, of a benchmark, or of the problem."""
     since = verdict.time or verdict.given
-    if problem.kind in FAILING:
-        partition, *what = problem.about
-        system, _, name = partition.partition(":")
-        findings = [
-            each
-            for each in msgspec.convert(verdict.nodes[partition]["findings"], list[PairFinding])
-            if each.kind == problem.kind and each.about == problem.about
-        ]
-        names = [node for each in findings for node in each.nodes]
-        place = (system, name, "", " ".join((problem.kind, *what)))
-        given = _alert(alert.FAILURE, place, since, problem.message, nodes=names)
-        return [replace(given, compared=tuple(dict.fromkeys(each.compared for each in findings)))]
-    if case is None or problem.rule.unmeasured:
+    case = failing.get(problem.about[0]) if problem.about else None
+    if behind := _failures_behind(problem, verdict):
+        for each in behind:
+            yield from _of_problem(each, failing, verdict)
+    elif problem.kind in FAILING:
+        for finding in verdict.nodes[problem.about[0]].findings:
+            if (finding.kind, finding.about) == (problem.kind, problem.about):
+                yield _of_pairs(finding, since)
+    elif case is None or problem.rule.unmeasured:
         kind = alert.UNMEASURED if problem.rule.unmeasured else alert.FAILURE
-        check = " ".join((problem.kind, *problem.about))
-        place = (verdict.system, "", "", check)
-        return [_alert(kind, place, since, problem.message, sort=verdict.sort)]
-    system, _, where = case.where.partition(":")
-    partition, _, environ = where.partition("+")
-    if problem.kind == "case-failed" and case.culprits:
-        return [
-            each
-            for told in verdict.problems
-            if told.kind in FAILING and told.about[0] == f"{system}:{partition}"
-            for each in _of_problem(told, None, verdict)
-            if any(what.startswith(f"{environ} all-pairs ") for what in each.compared)
-        ]
-    if problem.kind == "case-failed" and case.fabric:
-        found = (
-            _alert(alert.FAILURE, (system, partition, "", what), since, text)
-            for what, text in case.fabric.items()
-        )
-        return [replace(each, compared=(_FABRIC,)) for each in found]
-    if problem.kind == "case-failed" and case.faults:
-        return [
-            _alert(
-                alert.NODE,
-                (system, partition, "", node),
-                since,
-                text.removeprefix(f"{node}: "),
-                nodes=[node],
-            )
-            for node, text in case.faults.items()
-        ]
-    check = case.benchmark or case.name
-    if problem.kind != "case-failed":
-        check += f" {problem.kind}"
-    place = (system, partition, environ, check)
-    text = problem.message.removeprefix(f"{case.place}: ")
-    return [_alert(alert.FAILURE, place, since, text, cases=[case.place], nodes=case.nodes)]
+        place = (verdict.system, "", "", " ".join((problem.kind, *problem.about)))
+        yield _alert(kind, place, since, problem.message, sort=verdict.sort)
+    else:
+        yield from _of_case(problem, case, verdict)
+
+
+def _of_case(problem: Problem, case: CaseResult, verdict: Verdict) -> Iterator[Alert]:
+    """Yield alerts of what a case failed for, or of the case where that is not known."""
+    since, failed = verdict.time or verdict.given, problem.kind == "case-failed"
+    where, _, environ = case.where.partition("+")
+    system, _, partition = where.partition(":")
+    if failed and case.culprits:
+        for each in verdict.nodes[where].findings:
+            if each.fails and each.environment == environ:
+                yield _of_pairs(each, since)
+    elif failed and case.fabric:
+        for what, text in case.fabric.items():
+            place = (system, partition, "", what)
+            yield _alert(alert.FAILURE, place, since, text, compared=[_FABRIC])
+    elif failed and case.faults:
+        for node, text in case.faults.items():
+            place, text = (system, partition, "", node), text.removeprefix(f"{node}: ")
+            yield _alert(alert.NODE, place, since, text, nodes=[node])
+    else:
+        check = case.benchmark or case.name
+        place = (system, partition, environ, check if failed else f"{check} {problem.kind}")
+        text = problem.message.removeprefix(f"{case.place}: ")
+        yield _alert(alert.FAILURE, place, since, text, cases=[case.place], nodes=case.nodes)
+
+
+def _of_pairs(finding: PairFinding, since: str) -> Alert:
+    """Return the alert of a culprit of all pairs."""
+    where, *what = finding.about
+    system, _, partition = where.partition(":")
+    place = (system, partition, "", " ".join((finding.kind, *what)))
+    nodes, compared = finding.nodes, [finding.compared]
+    return _alert(alert.FAILURE, place, since, str(finding), nodes=nodes, compared=compared)
 
 
 def _alert(
@@ -141,30 +133,29 @@ def _alert(
     since: str,
     text: str,
     *,
-    nodes: Sequence[str] = (),
-    cases: Sequence[str] = (),
     parts: Sequence[str] = (),
     sort: str = "",
+    **concerned: Sequence[str],
 ) -> Alert:
-    """Return an alert whose id is that of its kind, its place, its parts and its sort."""
+    """Return an alert whose id is that of its kind, its place, its parts and its sort.
+
+    `concerned` are its nodes, its cases, and what is compared.
+    """
     words = "\0".join((kind, *place, *sorted(parts), sort))
     system, partition, environ, check = place
     return Alert(
         id=hashlib.sha256(words.encode()).hexdigest()[:12], kind=kind, system=system,
         partition=partition, environ=environ, check=check, metric="", unit="", direction=None,
         before=None, after=None, change=None, since=since, confidence=1.0, cause="",
-        text=one_line(text)[:_LONGEST], nodes=tuple(dict.fromkeys(nodes)),
-        cases=tuple(dict.fromkeys(cases)), parts=tuple(parts), sort=sort,
+        text=one_line(text)[:_LONGEST], parts=tuple(parts), sort=sort,
+        **{name: tuple(dict.fromkeys(each)) for name, each in concerned.items()},
     )  # fmt: skip
 
 
 def _joined(first: Alert, second: Alert) -> Alert:
     """Return an alert of the same thing with what both of them show."""
-    nodes, cases, compared = (
-        tuple(dict.fromkeys((*getattr(first, name), *getattr(second, name))))
-        for name in ("nodes", "cases", "compared")
-    )
-    return replace(first, nodes=nodes, cases=cases, compared=compared)
+    both = {name: (*getattr(first, name), *getattr(second, name)) for name in _CONCERNED}
+    return replace(first, **{name: tuple(dict.fromkeys(each)) for name, each in both.items()})
 
 
 def _summed_up(alerts: Mapping[str, Alert], opened: Mapping[str, Alert]) -> dict[str, Alert]:
@@ -191,18 +182,15 @@ def _summed_up(alerts: Mapping[str, Alert], opened: Mapping[str, Alert]) -> dict
 
 def _summary(members: Sequence[Alert]) -> Alert:
     first = members[0]
-    given = _alert(
+    return _alert(
         alert.MANY,
         (first.system, first.partition, "", plural(len(members), "failure")),
         first.since,
         f"{shortened(each.check for each in members)}; of {first.check}: {first.text}",
-        nodes=[node for each in members for node in each.nodes],
-        cases=[case for each in members for case in each.cases],
         parts=[each.id for each in members],
         sort=first.sort,
+        **{name: [x for each in members for x in getattr(each, name)] for name in _CONCERNED},
     )
-    compared = dict.fromkeys(what for each in members for what in each.compared)
-    return replace(given, compared=tuple(compared))
 
 
 def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], bool]:
@@ -220,25 +208,22 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
         if case.measured and case.benchmark == VIEW:
             viewed.add(case.where.partition("+")[0])
         elif case.measured and case.suite == "fabric":
-            links.update(map(short_name, case.nodes))
+            links.update(short_names(case.nodes))
         if case.measured and case.passed:
-            passed.setdefault(case.place, set()).update(map(short_name, case.nodes))
+            passed.setdefault(case.place, set()).update(short_names(case.nodes))
 
     def looked(each: Alert) -> bool:
         if each.system not in systems:
             return False
         if each.of_history:
             return True
-        if each.kind == alert.AWAY:  # Slurm was asked
-            entry = verdict.nodes.get(f"{each.system}:{each.partition}", {})
-            away = {node["name"] for node in entry.get("not_up", ())}
-            return bool(entry.get("known")) and away.isdisjoint(each.nodes)
-        nodes = {short_name(node) for node in each.nodes}
         place = f"{each.system}:{each.partition}"
-        entry = verdict.nodes.get(place, {})
+        entry = verdict.nodes.get(place, PartitionNodes(place))
+        if each.kind == alert.AWAY:  # Slurm was asked
+            return bool(entry.known) and entry.not_up.keys().isdisjoint(each.nodes)
+        nodes = short_names(each.nodes)
         if not all(
-            (what == _FABRIC and place in viewed and not nodes)
-            or has_ended(entry, what, each.nodes)
+            (what == _FABRIC and place in viewed and not nodes) or entry.has_ended(what, each.nodes)
             for what in each.compared
         ):
             return False

@@ -23,13 +23,13 @@ from acceptance.verdict.evidence import Evidence, Run
 from acceptance.verdict.guidelines import compare_with_guidelines
 from acceptance.verdict.history import compare_with_history, judged_history, tell_gone
 from acceptance.verdict.model import Status, Unselected, Verdict
-from acceptance.verdict.nodes import Nodes, judge_nodes, stated_nodes
+from acceptance.verdict.nodes import Nodes, stated_nodes
 from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.session import judge_run, judge_stored
 
 
 def _judge_nodes(verdict: Verdict, evidence: Evidence) -> None:
-    judge_nodes(verdict, evidence.sessions, evidence.nodes)
+    coverage.judge_nodes(verdict, evidence.cases, evidence.nodes)
 
 
 #: Each adds what it finds in the evidence to a verdict.
@@ -187,8 +187,7 @@ def _measure_again(verdict: Verdict, evidence: Evidence, how: Repetition) -> Non
         return
     suspected = remeasure.suspects(judgement.suspected, judgement.newest)
     if suspected:
-        done = remeasure.repeat(evidence.workspace, suspected, evidence.newest, how)
-        verdict.notes += done.notes
+        verdict.notes += remeasure.repeat(evidence.workspace, suspected, evidence.newest, how)
 
 
 def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:

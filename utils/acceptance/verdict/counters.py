@@ -6,7 +6,6 @@ They fail nothing: what a link loses during the cases of a run fails these.
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
 from acceptance.fabric.link_check import STANDING
 from acceptance.ledger import Case, Ledger, ResultsFault, Session
@@ -59,10 +58,6 @@ class StandingCounter:
         place = f"{self.node} {self.device}"
         return f"{place}: {self.counter} stands at {self.value} ({self.change})"
 
-    def as_data(self) -> dict[str, Any]:
-        """Return the counter as plain data, with its text."""
-        return {**asdict(self), "text": self.text}
-
 
 def note_counters(verdict: Verdict, evidence: Evidence) -> None:
     """Add the counters of errors that stand above zero."""
@@ -75,7 +70,7 @@ def note_counters(verdict: Verdict, evidence: Evidence) -> None:
     except ResultsFault as err:
         verdict.fail("unreadable-database", str(err), str(evidence.past.results))
         return
-    verdict.counters += [counter.as_data() for counter in found]
+    verdict.counters += [{**asdict(counter), "text": counter.text} for counter in found]
     verdict.notes += [f"links: {counter.text}" for counter in found]
 
 

@@ -5,8 +5,9 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from acceptance import references
-from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
@@ -18,12 +19,17 @@ from acceptance.site import everywhere, unmet_rows, without_case
 from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Unselected, Verdict
-from acceptance.verdict.nodes import place_of
+from acceptance.verdict.nodes import SHOWN, Nodes, Paired, PartitionNodes, place_of
 
 #: What gives the cases of the link check.
 _LINKS = "fabric"
-#: Names of nodes that a line shows.
-_SHOWN = 8
+#: The benchmark of the cases that measure all pairs.
+_ALL_PAIRS = "patterns.all-pairs"
+#: Why nodes of a partition were not compared where nobody knows more, and what to do.
+_NO_CASE = (
+    "no case measured all of its pairs (checks/all_pairs.py): that takes an environment with the "
+    "feature patterns, which an mpicc provides, and ranks that say where they stand"
+)
 
 
 def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
@@ -167,28 +173,72 @@ def _chosen_partition(run: LoggedRun) -> str:
     return chosen[-1].partition(":")[2] if chosen else ""
 
 
-def judge_nodes(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
-    """Fail for nodes that `--distribute` left out: without `=all` those in some state."""
-    seen: dict[str, set[str]] = {}
-    for case in cases:
-        if (node := node_of_case(case.name)) and case.suite == _LINKS:
-            seen.setdefault(case.partition, set()).add(node)
-    if not seen or any(word.startswith(("-J", "--job-option")) for word in run.arguments):
+def judge_nodes(verdict: Verdict, cases: Sequence[Case], known: Nodes) -> None:
+    """Add the nodes of these cases, and fail for those that are slow or, if asked, missing."""
+    places = {place_of(case) for case in cases if not case.fixture and case.nodes}
+    for place in sorted(places | known.known.keys() | known.stated.keys()):
+        here = [case for case in cases if place_of(case) == place]
+        verdict.nodes[place] = _covered(place, [case for case in here if case.metrics], known)
+        _judge_pairs(verdict, verdict.nodes[place], here, known)
+    for place, nodes in verdict.nodes.items():
+        if known.every and nodes.missing:
+            text = f"{place}: {nodes.coverage_text}; {nodes.missing}"
+            verdict.fail("nodes-not-benchmarked", text, place)
+
+
+def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
+    slurm, limited = known.known.get(place), tuple(known.limited.get(place, ()))
+    count = known.stated.get(place) if slurm is None else len(slurm)
+    stated = "the facts of the partition" if count else ""
+    away = [x for x in slurm or () if not x.up and (not limited or x.name in limited)]
+    return PartitionNodes(
+        place,
+        known=tuple(node.name for node in slurm or ()),
+        count=count,
+        origin=stated if slurm is None else "Slurm",
+        not_up={node.name: node.text.removeprefix(f"{node.name} is ") for node in away},
+        limited=limited,
+        benchmarked=_names(case for case in cases if case.suite != _LINKS),
+        looked_at=_names(c for c in cases if c.suite == _LINKS and c.benchmark != VIEW),
+    )
+
+
+def _names(cases: Iterable[Case]) -> tuple[str, ...]:
+    return tuple(sorted({node for case in cases for node in case.nodes}))
+
+
+def _judge_pairs(
+    verdict: Verdict, nodes: PartitionNodes, cases: Iterable[Case], known: Nodes
+) -> None:
+    """Add what cases of a partition measured of all pairs, and fail for the culprits.
+
+    Each partition of several nodes should have such a case: a note says so where that was asked.
+    """
+    reason = known.unpaired or _NO_CASE
+    for case in (case for case in cases if case.benchmark == _ALL_PAIRS):
+        if not case.all_pairs:
+            reason = "its case measured none"
+            continue
+        data = {**case.all_pairs, "environment": case.environment}
+        try:
+            nodes.all_pairs += (msgspec.convert(data, Paired),)
+        except ValueError as err:
+            where = f"{case.name} @{case.where}"
+            text = f"{where}: what is stored of all pairs is malformed: {err}"
+            verdict.fail("impossible-value", text, where)
+            reason = "what is stored of it is malformed"
+    for finding in nodes.findings:
+        if finding.fails:
+            verdict.fail(finding.kind, str(finding), *finding.about)
+        else:
+            verdict.notes.append(str(finding))
+    if nodes.all_pairs or nodes.count == 1 or len(nodes.limited) == 1:
         return
-    try:
-        partitions = configuration.load(run.config_files).system(run.system)["partitions"]
-    except SiteFault:
-        return
-    stated = {part["name"]: node_count(part.get("extras", {})) for part in partitions}
-    for partition, nodes in seen.items():
-        if len(nodes) < (count := stated.get(partition) or 0):
-            verdict.fail(
-                "nodes-left-out",
-                f"only {len(nodes)} of the {count} nodes of {partition} were looked "
-                "at; --distribute leaves out those that are not idle, --distribute=up those that "
-                "take no jobs, --distribute=all none",
-                partition,
-            )
+    nodes.not_paired = reason
+    if known.paired:
+        verdict.notes.append(
+            f"{nodes.place}: its nodes were not compared with each other: {reason}"
+        )
 
 
 def judge_links(verdict: Verdict, evidence: Evidence) -> None:
@@ -199,12 +249,7 @@ def judge_links(verdict: Verdict, evidence: Evidence) -> None:
     judged.
     """
     nodes, cases = evidence.nodes, evidence.cases
-    known = {place.partition(":")[2] for place in nodes.known}
-    verdict.problems = [
-        problem
-        for problem in verdict.problems
-        if not (problem.kind == "nodes-left-out" and known.issuperset(problem.about))
-    ]
+    _judge_distribution(verdict, evidence)
     for place, slurm in nodes.known.items():
         if (count := nodes.stated.get(place, 0)) > len(slurm):
             verdict.fail(
@@ -218,13 +263,36 @@ def judge_links(verdict: Verdict, evidence: Evidence) -> None:
             verdict.fail(
                 "nodes-not-looked-at",
                 f"{place}: the links of {len(up) - len(missing)} of {len(up)} nodes that are up "
-                f"were looked at; not: {shortened(missing, _SHOWN)}",
+                f"were looked at; not: {shortened(missing, SHOWN)}",
                 place,
             )
         for node in (node for node in asked if nodes.every and not node.up):
             verdict.fail("node-not-up", f"{place}: {node.text}", place, node.name)
     if nodes.known and evidence.site:
         _tell_once(verdict, evidence.site.system(evidence.system or None))
+
+
+def _judge_distribution(verdict: Verdict, evidence: Evidence) -> None:
+    """Fail for nodes that `--distribute` left out, where nobody asked Slurm which there are.
+
+    Without `=all` it leaves out those in some state.
+    """
+    words = [word for session in evidence.sessions for word in session.command.split()]
+    if evidence.foreign or any(word.startswith(("-J", "--job-option")) for word in words):
+        return
+    for place, count in evidence.nodes.stated.items():
+        here = (case for case in evidence.cases if place_of(case) == place)
+        links = (case for case in here if case.suite == _LINKS)
+        seen = {node for case in links if (node := node_of_case(case.name))}
+        if place not in evidence.nodes.known and seen and len(seen) < count:
+            partition = place.partition(":")[2]
+            verdict.fail(
+                "nodes-left-out",
+                f"only {len(seen)} of the {count} nodes of {partition} were looked "
+                "at; --distribute leaves out those that are not idle, --distribute=up those that "
+                "take no jobs, --distribute=all none",
+                partition,
+            )
 
 
 def _tell_once(verdict: Verdict, system: Mapping[str, Any]) -> None:

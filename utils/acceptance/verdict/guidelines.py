@@ -14,7 +14,7 @@ def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
     """Add what comes of the guidelines in each session, beside earlier ones."""
     if evidence.site is None:
         return
-    known: dict[str, Any] = {"compared": 0, "single": 0, "skipped": {}, "findings": []}
+    known: dict[str, Any] = {"compared": 0, "findings": []}
     for session in evidence.sessions:
         try:
             report, failing = guidelines.judge(evidence.past, session, evidence.site)
@@ -25,9 +25,6 @@ def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
             verdict.fail("guidelines", str(err))
             continue
         known["compared"] += report.compared
-        known["single"] += report.single
-        for reason, count in report.skipped.items():
-            known["skipped"][reason] = known["skipped"].get(reason, 0) + count
         known["findings"] += [
             {**asdict(finding), "text": str(finding), "fails": finding in failing}
             for finding in report.findings

@@ -26,7 +26,7 @@ from acceptance.verdict.model import (
     Status,
     Verdict,
 )
-from acceptance.verdict.nodes import compared_nodes, node_lines, not_benchmarked
+from acceptance.verdict.nodes import node_lines
 
 
 def junit(verdict: Verdict) -> str:
@@ -112,9 +112,9 @@ def _not_asked(question: str, verdict: Verdict) -> str:
     if not verdict.session and question != RUN:
         return "no session was read"
     entries = verdict.nodes.values()
-    if question == NODES and any(map(not_benchmarked, entries)):
-        return "; ".join(node_lines(verdict.nodes)) or "no node was benchmarked"
-    if question == ALIKE and not any(map(compared_nodes, entries)):
+    if question == NODES and any(each.missing for each in entries):
+        return "; ".join(node_lines(entries)) or "no node was benchmarked"
+    if question == ALIKE and not any(each.compared for each in entries):
         return "no nodes were compared with each other"
     if question == STEADY and not verdict.history.get("judged"):
         return str(verdict.history.get("cannot_judge") or "no history was read")

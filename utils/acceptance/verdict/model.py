@@ -12,6 +12,7 @@ from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 from acceptance.machine import NoCase
 from acceptance.nodes import FAILING
+from acceptance.verdict.nodes import PartitionNodes
 
 
 class Status(IntEnum):
@@ -216,8 +217,8 @@ class Verdict(Struct, forbid_unknown_fields=True):
     acknowledged: list[Acknowledged] = field(default_factory=list)
     history: dict[str, Any] = field(default_factory=dict)
     guidelines: dict[str, Any] = field(default_factory=dict)
-    #: Partition -> what was measured of its nodes (`verdict/nodes.py`).
-    nodes: dict[str, Any] = field(default_factory=dict)
+    #: Partition -> what is known of its nodes.
+    nodes: dict[str, PartitionNodes] = field(default_factory=dict)
     #: Partition that was measured -> why nothing judged the rate of its links.
     links_not_judged: dict[str, str] = field(default_factory=dict)
     #: Partition that looks at a whole fabric -> what is there, or why nobody looked; and partition

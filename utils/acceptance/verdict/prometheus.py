@@ -21,7 +21,6 @@ from acceptance.ledger import Case, Ledger, Metric, Session
 from acceptance.verdict.model import Verdict
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
     from prometheus_client.core import GaugeMetricFamily
 
 #: Labels of everything that is of one metric; `message_size` (bytes) is empty where there is none.
@@ -193,20 +192,6 @@ class _Collector:
                 yield family
 
 
-def registry(
-    verdicts: Sequence[Verdict],
-    sessions: Sequence[Session],
-    kept: notify.Listing,
-    beside: Sequence[tuple[Verdict, Sequence[Session]]] = (),
-) -> "CollectorRegistry":
-    """Return all samples as a registry of prometheus_client."""
-    from prometheus_client import CollectorRegistry
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(samples(verdicts, sessions, kept, beside)))
-    return registry
-
-
 def prometheus(
     verdicts: Sequence[Verdict],
     sessions: Sequence[Session],
@@ -218,9 +203,10 @@ def prometheus(
 
     The textfile collector reads only names that end in `.prom`. Raises OSError.
     """
-    from prometheus_client import generate_latest, write_to_textfile
+    from prometheus_client import CollectorRegistry, generate_latest, write_to_textfile
 
-    collected = registry(verdicts, sessions, kept, beside)
+    collected = CollectorRegistry(auto_describe=False)
+    collected.register(_Collector(samples(verdicts, sessions, kept, beside)))
     if output is None:
         return generate_latest(collected).decode()
     write_to_textfile(str(output), collected)

@@ -8,7 +8,7 @@ others, and samples like all others: none is preferred, and none left out.
 import itertools
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -35,14 +35,6 @@ class Repetition:
     times: int
     output: TextIO
     inherited_fds: Sequence[int] = ()
-
-
-@dataclass
-class Repeated:
-    """What was measured again: the labels of the runs, and what went wrong."""
-
-    runs: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def suspects(series: Iterable[Series], newest: float) -> dict[str, list[str]]:
@@ -93,48 +85,30 @@ def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[
 
 def repeat(
     workspace: Workspace, suspected: dict[str, list[str]], label: str, how: Repetition
-) -> Repeated:
-    """Run the suspected cases of each session again.
+) -> list[str]:
+    """Run the suspected cases of each session again; return what could not be.
 
     Raises Interrupted when this process is told to stop.
     """
     child = ReframeProcess(how.inherited_fds)
-    done = Repeated()
     runs = {run.stored: run for run in run_log.runs(workspace.logs) if run.stored in suspected}
+    again = [(uuid, turn) for uuid in suspected if uuid in runs for turn in range(how.times)]
     with child.heeding():
-        for uuid, names in suspected.items():
-            if uuid not in runs:
-                done.notes.append(
-                    f"not measured again, since the log has no command of session {uuid}: "
-                    f"{', '.join(names)}"
-                )
-                continue
-            for number in range(how.times):
-                how.output.write(
-                    f"acceptance: again ({number + 1} of {how.times}): {', '.join(names)}\n"
-                )
-                how.output.flush()
-                done.runs.append(f"{label}.again{len(done.runs) + 1}")
-                _run(child, workspace, runs[uuid], names, done.runs[-1], how.output)
-    return done
-
-
-def _run(
-    child: ReframeProcess,
-    workspace: Workspace,
-    run: LoggedRun,
-    names: Iterable[str],
-    label: str,
-    output: TextIO,
-) -> None:
-    child.check()
-    child.run(
-        [
-            reframe_program(),
-            *command(run.arguments, names, label),
-        ],
-        cwd=run.fields.get("working directory", "").strip("'") or workspace.start,
-        env=reframe_environment(workspace),
-        output=output,
-    )
-    child.check()
+        for number, (uuid, turn) in enumerate(again, 1):
+            run, names = runs[uuid], suspected[uuid]
+            told = f"acceptance: again ({turn + 1} of {how.times}): {', '.join(names)}\n"
+            how.output.write(told)
+            how.output.flush()
+            child.check()
+            child.run(
+                [reframe_program(), *command(run.arguments, names, f"{label}.again{number}")],
+                cwd=run.fields.get("working directory", "").strip("'") or workspace.start,
+                env=reframe_environment(workspace),
+                output=how.output,
+            )
+            child.check()
+    return [
+        f"not measured again, since the log has no command of session {uuid}: {', '.join(names)}"
+        for uuid, names in suspected.items()
+        if uuid not in runs
+    ]

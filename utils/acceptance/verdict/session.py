@@ -59,7 +59,6 @@ def judge_run(verdict: Verdict, workspace: Workspace, last: LastRun) -> list[Ses
     for session in stored:
         _count_lost(verdict, run, session)
         coverage.judge_check_files(verdict, run, session.cases)
-        coverage.judge_nodes(verdict, run, session.cases)
     return stored
 
 

@@ -61,7 +61,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "fabric", f"{partition}: {told}"
     for partition, reason in verdict.fabric_not_viewed.items():
         yield "fabric", f"{partition}: the fabric was not looked at: {reason}"
-    for line in node_lines(verdict.nodes):
+    for line in node_lines(verdict.nodes.values()):
         yield "nodes", line
     sources = ", ".join(f"{count} by {source}" for source, count in verdict.judged.items())
     yield (
@@ -101,7 +101,7 @@ def _last_line(verdict: Verdict, paint: Paint) -> str:
         words.append(f"{plural(verdict.skipped, 'case')} skipped")
     if left_out := len(verdict.files_not_run):
         words.append(f"{plural(left_out, 'check file')} not run")
-    if away := sum(len(entry["not_up"]) for entry in verdict.nodes.values()):
+    if away := sum(len(each.not_up) for each in verdict.nodes.values()):
         words.append(f"{plural(away, 'node')} not up")
     if partly := len(verdict.not_everywhere):
         words.append(f"{plural(partly, 'check file')} not on every partition")

@@ -45,17 +45,8 @@ from acceptance.verdict import Status, Verdict
 
 #: What of a provenance is of one run, not of a version.
 _OF_RUNS = (
-    "bytes",
-    "placement",
-    "counters",
-    "estimate",
-    "hops",
-    "memory",
-    "wire",
-    SHARED,
-    "fabric",
-    "fabric_name",
-    "fabric_sha256",
+    *("bytes", "placement", "counters", "estimate", "hops", "memory", "wire", SHARED),
+    *("fabric", "fabric_name", "fabric_sha256"),
 )
 #: What of a configuration a reader needs to see; the rest is how ReFrame is driven.
 _PARTITION = (
@@ -79,6 +70,7 @@ def build(
     sessions = conclusion.sessions(state, ledger.of(workspace))
     configuration = site.load(config_files)
     system = configuration.system(state.asked.get("system") or None)
+    judged = given.as_data()
     data: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -90,7 +82,7 @@ def build(
         "asked": _asked(state, workspace, configuration, system),
         "measured": [_case(session, case) for session in sessions for case in session.cases],
         "verdict": {
-            name: given.as_data()[name]
+            name: judged[name]
             for name in (
                 *("verdict", "system", "problems", "unprovided", "not_selected", "notes"),
                 *("alerts", "counters", "links_not_judged", "fabric", "fabric_not_viewed"),
@@ -143,16 +135,7 @@ def _asked(
     return {
         "mode": state.asked["mode"],
         "reframe": list(state.asked["reframe"]),
-        "steps": [
-            {
-                "name": step.name,
-                "state": step.state,
-                "reason": step.reason,
-                "command": ["reframe", *step.arguments],
-                "runs": msgspec.to_builtins(step.attempts),
-            }
-            for step in state.steps
-        ],
+        "steps": msgspec.to_builtins(state.steps),
         "partitions": [
             {key: partition[key] for key in _PARTITION if key in partition}
             for partition in system["partitions"]
@@ -204,13 +187,8 @@ def _claims(
     """
     try:
         library = references.load(workspace.reference)
-        outcomes = claims.evaluate_database(
-            library,
-            ledger.of(workspace),
-            config_files,
-            system,
-            claims.WINDOW,
-        )
+        past = ledger.of(workspace)
+        outcomes = claims.evaluate_database(library, past, config_files, system, claims.WINDOW)
     except claims.UnknownSystem:
         return []
     except (references.ReferenceFault, ResultsFault) as err:

@@ -26,9 +26,9 @@ from acceptance.core.extras import node_count
 from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.ledger import Case, Metric, Session
+from acceptance.ledger import Case, Metric
 from acceptance.relations import claims
-from acceptance.verdict import Nodes, Verdict, judge_nodes
+from acceptance.verdict import Nodes, PartitionNodes, Verdict, judge_nodes
 
 FORMAT = "interconnect acceptance protocol"
 VERSION = 2
@@ -82,7 +82,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     verdict = msgspec.convert({**given, "guidelines": data["guidelines"]}, Verdict)
     found += of_verdict(verdict)
     entries = nodes_of(data, cases)
-    found += of_nodes(entries)
+    found += of_nodes(entries.values())
     found += [*_of_nodes(data, cases), *_of_claims(data), *_of_recorded(cases, judged)]
     if extra := data["asked"]["reframe"]:
         found.append(
@@ -251,14 +251,12 @@ def _different_findings(
             yield f"finding {key} says something else than follows from the results"
 
 
-def nodes_of(data: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, Any]:
+def nodes_of(data: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, PartitionNodes]:
     """Return `Verdict.nodes` of a protocol, drawn from what was asked and measured.
 
     `cases` are those of `measured`. Protocols without `asked.nodes` have none.
     """
-    if "nodes" not in data["asked"]:
-        return {}
-    session = Session("", 0.0, 0.0, "", "", "", 0, tuple(cases))
     verdict = Verdict()
-    judge_nodes(verdict, [session], msgspec.convert(data["asked"]["nodes"], Nodes))
+    if "nodes" in data["asked"]:
+        judge_nodes(verdict, cases, msgspec.convert(data["asked"]["nodes"], Nodes))
     return verdict.nodes

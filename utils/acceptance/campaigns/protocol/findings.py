@@ -4,11 +4,9 @@ Each has an id that is the same whenever the same thing is wrong in the same pla
 `CODES`, and after it node and device, or partition, benchmark and metric.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 from zlib import crc32
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -23,14 +21,7 @@ from acceptance.ledger import Case, Metric
 from acceptance.nodes import FAILING, PairFinding
 from acceptance.nodes.culprits.model import CABLE
 from acceptance.references import outside, source_of, write_parameters
-from acceptance.verdict import (
-    LEFT_OUT,
-    Verdict,
-    coverage_text,
-    limited_text,
-    not_benchmarked,
-    of_culprits,
-)
+from acceptance.verdict import LEFT_OUT, PartitionNodes, Verdict, of_culprits
 
 
 class ProtocolFinding(Struct, frozen=True):
@@ -68,30 +59,26 @@ def of_case(case: Case) -> list[ProtocolFinding]:
     ]
     if case.passed:
         return found
-    if case.fixture and case.result == "fail":
-        return [
-            *found,
-            make(
-                "BUILD-FAILED", (case.where, case.name), f"build {case.name} @{case.where}",
-                found=" ".join(case.fail_reason.split()), expected="a build", source=source,
-            ),
-        ]  # fmt: skip
+    reason = " ".join(case.fail_reason.split())
     if case.result == LEFT_OUT:
         # One finding for all that waited for the same thing, on every run the same.
-        what, waited = f"{case.suite} @{case.where}", "not run, since what it needs failed"
-        return [*found, make("NOT-MEASURED", (case.where, case.suite), what, found=waited)]
-    if case.result != "fail":
-        return [
-            *found,
-            make(
-                "NOT-MEASURED", place_of(case), source, found=case.result, expected="a measurement",
-                nodes=case.nodes, source=source,
-            ),
-        ]  # fmt: skip
-    found += _of_metrics(case, source)
-    if not any(each.fails and each.kind for each in case.findings):
-        found += _of_reason(case, source)
-    return found if found or of_culprits(case) else [_failed(case, source)]
+        place, what = (case.where, case.suite), f"{case.suite} @{case.where}"
+        waited = "not run, since what it needs failed"
+        found.append(make("NOT-MEASURED", place, what, found=waited))
+    elif case.result != "fail":
+        found.append(_failed(case, source, "NOT-MEASURED", case.result, "a measurement"))
+    elif case.fixture:
+        place = (case.where, case.name)
+        found.append(make("BUILD-FAILED", place, f"build {source}", found=reason,
+                          expected="a build", source=source))  # fmt: skip
+    else:
+        found += _of_metrics(case, source)
+        given_up = [code for pattern, code in OF_REASONS if pattern.search(reason)][:1]
+        if not any(each.fails and each.kind for each in case.findings):
+            found += [_failed(case, source, code) for code in given_up]
+        if not found and not of_culprits(case):
+            found.append(_failed(case, source))
+    return found
 
 
 def place_of(case: Case) -> tuple[str, ...]:
@@ -102,10 +89,16 @@ def place_of(case: Case) -> tuple[str, ...]:
     return case.where, case.benchmark, write_parameters(keys)
 
 
-def _failed(case: Case, source: str, code: str = "CASE-FAILED", text: str = "") -> ProtocolFinding:
+def _failed(
+    case: Case,
+    source: str,
+    code: str = "CASE-FAILED",
+    text: str = "",
+    expected: str = "a run that ends well",
+) -> ProtocolFinding:
     return make(
         code, place_of(case), source, found=text or " ".join(case.fail_reason.split()),
-        expected="a run that ends well", nodes=case.nodes, source=source,
+        expected=expected, nodes=case.nodes, source=source,
     )  # fmt: skip
 
 
@@ -113,29 +106,17 @@ def _of_observation(case: Case, seen: Observation, source: str) -> ProtocolFindi
     """Return the finding of a link's deviation, or of what else failed a case."""
     if kinds.kind_of(seen):
         code = kinds.OF_ETHERNET.get(seen.kind, seen.kind).upper()
-        return make(
-            code, (seen.device, seen.what),
-            " ".join(filter(None, (seen.device, seen.what))),
-            found=seen.found, expected=seen.expected, nodes=filter(None, seen.node.split(",")),
-            source=source,
-        )  # fmt: skip
+        place, nodes = (seen.device, seen.what), seen.node.split(",")
+        return make(code, place, " ".join(filter(None, place)), found=seen.found,
+                    expected=seen.expected, nodes=filter(None, nodes), source=source)  # fmt: skip
     code = seen.kind.upper()
     if code == "LINK-FAILED":
-        return make(
-            code, (seen.node, seen.device, seen.what), source, found=seen.text,
-            expected="a link that stays up", nodes=(seen.node,), source=source,
-        )  # fmt: skip
+        at = (seen.node, seen.device, seen.what)
+        return make(code, at, source, found=seen.text, expected="a link that stays up",
+                    nodes=(seen.node,), source=source)  # fmt: skip
     if seen.kind in KINDS:
         return of_deviation(seen, source)
     return _failed(case, source, code if code in CODES else "CASE-FAILED", seen.text)
-
-
-def _of_reason(case: Case, source: str) -> Iterator[ProtocolFinding]:
-    """Yield what ReFrame itself says of a job that it gave up."""
-    reason = " ".join(case.fail_reason.split())
-    code = next((code for pattern, code in OF_REASONS if pattern.search(reason)), "")
-    if code:
-        yield _failed(case, source, code)
 
 
 def misses(metric: Metric) -> bool:
@@ -148,21 +129,15 @@ def _of_metrics(case: Case, source: str) -> Iterator[ProtocolFinding]:
     groups: dict[tuple[str, str], list[Metric]] = {}
     for metric in case.metrics:
         if misses(metric):
-            groups.setdefault((words.split_metric(metric.name)[0], _code(metric)), []).append(
-                metric
-            )
+            key = words.split_metric(metric.name)[0], _code(metric)
+            groups.setdefault(key, []).append(metric)
     for (stem, code), missed in groups.items():
         worst = max(missed, key=lambda metric: abs(metric.value / (metric.reference or 1) - 1))
         more = f", and at {len(missed) - 1} more sizes" if len(missed) > 1 else ""
-        yield make(
-            code,
-            (*place_of(case), stem),
-            f"{stem} of {source}",
-            found=f"{worst.name} {worst.value:g} {worst.unit}{more}",
-            expected=expected_text(worst),
-            nodes=case.nodes,
-            source=worst.judged_by,
-        )
+        found = f"{worst.name} {worst.value:g} {worst.unit}{more}"
+        yield make(code, (*place_of(case), stem), f"{stem} of {source}", found=found,
+                   expected=expected_text(worst), nodes=case.nodes,
+                   source=worst.judged_by)  # fmt: skip
 
 
 def _code(metric: Metric) -> str:
@@ -229,46 +204,37 @@ def of_verdict(verdict: Verdict) -> Iterator[ProtocolFinding]:
 _LONGEST = 60
 
 
-def of_nodes(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[ProtocolFinding]:
-    """Yield the findings of `Verdict.nodes`: slow ones, and those that nobody benchmarked."""
-    for place, entry in entries.items():
-        yield from map(_of_pairs, msgspec.convert(entry["findings"], list[PairFinding]))
-        if limited := limited_text(entry):
-            yield make("LIMITED", (place,), f"nodes of {place}", found=limited)
-        if missing := not_benchmarked(entry):
+def of_nodes(partitions: Iterable[PartitionNodes]) -> Iterator[ProtocolFinding]:
+    """Yield the findings of nodes: slow ones, and those that nobody benchmarked."""
+    for each in partitions:
+        place, what = (each.place,), f"nodes of {each.place}"
+        yield from map(_of_pairs, each.findings)
+        if each.limited:
+            yield make("LIMITED", place, what, found=each.limited_text)
+        if missing := each.missing:
             yield make(
-                "NOT-BENCHMARKED", (place,), f"nodes of {place}",
-                found=f"{coverage_text(entry)}; {missing}", expected="every node",
-                source=entry["origin"],
+                "NOT-BENCHMARKED", place, what, found=f"{each.coverage_text}; {missing}",
+                expected="every node", source=each.origin,
             )  # fmt: skip
-        if reason := entry.get("not_paired"):
+        if each.not_paired:
             yield make(
-                "PAIRS-NOT-MEASURED", (place,), f"nodes of {place}",
-                found=reason, expected="each node compared with the others",
+                "PAIRS-NOT-MEASURED", place, what, found=each.not_paired,
+                expected="each node compared with the others",
             )  # fmt: skip
 
 
 def _of_pairs(finding: PairFinding) -> ProtocolFinding:
     """Return the finding of a culprit; its id names it and the quantity, no number."""
     culprit = finding.culprit
-    names = [",".join(each) for each in (culprit.nodes, culprit.others)]
+    names = [_shortened(",".join(each)) for each in (culprit.nodes, culprit.others)]
     return make(
         OF_PAIRS[finding.kind],
-        (
-            finding.place,
-            *map(_shortened, names),
-            finding.environment,
-            finding.kind,
-            culprit.quantity,
-        ),
-        finding.reason,
-        found=culprit.text,
-        expected=finding.expected,
+        (finding.place, *names, finding.environment, finding.kind, culprit.quantity),
+        finding.reason, found=culprit.text, expected=finding.expected, severity=finding.severity,
         # Of a cable these are the ports at its ends.
         nodes=() if finding.kind == CABLE else finding.nodes,
         source=f"all pairs of nodes, {finding.place}+{finding.environment}",
-        severity=finding.severity,
-    )
+    )  # fmt: skip
 
 
 def _shortened(names: str) -> str:
@@ -292,16 +258,11 @@ def make(
 ) -> ProtocolFinding:
     """Return a finding of a code; `place` is the stable rest of its id."""
     kind = CODES[code]
+    key = ":".join((code, *(part.replace(" ", "") for part in place if part)))
     return ProtocolFinding(
-        ":".join((code, *(part.replace(" ", "") for part in place if part))),
-        severity or kind.severity,
-        tuple(dict.fromkeys(nodes)),
-        what,
-        found,
-        expected,
-        remedy or kind.remedy,
-        source,
-    )
+        key, severity or kind.severity, tuple(dict.fromkeys(nodes)), what, found, expected,
+        remedy or kind.remedy, source,
+    )  # fmt: skip
 
 
 def of_deviation(deviation: Observation, source: str = "") -> ProtocolFinding:
@@ -310,16 +271,11 @@ def of_deviation(deviation: Observation, source: str = "") -> ProtocolFinding:
     path = deviation.found.split()[0] if deviation.kind == "link-unreadable" else ""
     code = deviation.kind.upper()
     remedy = CODES[code].remedy.replace("DEVICE", deviation.device.split("/")[0] or "DEVICE")
+    what = " ".join(filter(None, (deviation.node, deviation.device, deviation.what)))
     return make(
-        code,
-        (deviation.node, deviation.device, counter, path),
-        " ".join(filter(None, (deviation.node, deviation.device, deviation.what))),
-        found=deviation.found,
-        expected=deviation.expected,
-        nodes=(deviation.node,),
-        source=source,
-        remedy=remedy,
-    )
+        code, (deviation.node, deviation.device, counter, path), what, found=deviation.found,
+        expected=deviation.expected, nodes=(deviation.node,), source=source, remedy=remedy,
+    )  # fmt: skip
 
 
 def merged(findings: Iterable[ProtocolFinding]) -> list[ProtocolFinding]:

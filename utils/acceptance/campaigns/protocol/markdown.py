@@ -8,7 +8,7 @@ from acceptance.campaigns.protocol.findings import expected_text
 from acceptance.core.text import printable
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.nodes import number_text
-from acceptance.verdict import measured_of, node_lines
+from acceptance.verdict import PartitionNodes, node_lines, written_nodes
 
 _SIGNATURE = "______________________________"
 
@@ -64,7 +64,7 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
             ("customer", data["customer"]),
             ("cases", f"{counts['passed']} of {counts['cases']} passed"),
             ("metrics", f"{counts['judged']} judged, {counts['recorded']} recorded, not judged"),
-            *(("nodes", line) for line in node_lines(data.get("node_results", {}))),
+            *(("nodes", line) for line in node_lines(written_nodes(data))),
             ("SHA-256", f"`{data['sha256']}`"),
         ),
     )
@@ -85,15 +85,10 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
         ("severity", "id", "nodes", "what", "found", "expected", "remedy"),
         (
             (
-                finding["severity"],
-                f"`{finding['id']}`",
-                _several(finding["nodes"]),
-                finding["what"],
-                finding["found"],
-                finding["expected"],
-                finding["remedy"],
+                *(each["severity"], f"`{each['id']}`", _several(each["nodes"])),
+                *(each[name] for name in ("what", "found", "expected", "remedy")),
             )
-            for finding in data["findings"]
+            for each in data["findings"]
         ),
     )
 
@@ -102,15 +97,15 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
     yield from _fabrics(data)
     yield "## Nodes"
     yield ""
-    entries = data.get("node_results", {})
-    if not any(map(measured_of, entries.values())):
+    partitions = written_nodes(data)
+    if not any(each.all_pairs for each in partitions):
         yield "No nodes were compared with each other."
         return
     yield (
         "Each value is what a node's pairs with good ones have, or what it has inside, with its "
         "distance from the median of the good nodes."
     )
-    for place, header, rows in _tables(entries):
+    for place, header, rows in _tables(partitions):
         yield ""
         yield f"### Nodes of {place}"
         yield ""
@@ -146,8 +141,8 @@ def _asked(data: Mapping[str, Any]) -> Iterator[str]:
             (
                 step["name"],
                 f"{step['state']}: {step['reason']}" if step["reason"] else step["state"],
-                f"`{' '.join(step['command'])}`",
-                ", ".join(run["session"] for run in step["runs"] if run["session"]),
+                f"`{' '.join(('reframe', *step['arguments']))}`",
+                ", ".join(run["session"] for run in step["attempts"] if run["session"]),
             )
             for step in asked["steps"]
         ),
@@ -283,12 +278,13 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
 _Table: TypeAlias = tuple[str, list[str], list[list[str]]]
 
 
-def _tables(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[_Table]:
+def _tables(partitions: Iterable[PartitionNodes]) -> Iterator[_Table]:
     """Yield title, header and rows of a table for each case that measured all pairs."""
-    for place, entry in entries.items():
-        for environment, measured in measured_of(entry):
+    for each in partitions:
+        for measured in each.all_pairs:
             if measured.values:
-                header = [f"{each.quantity}, {each.unit}" for each in measured.values]
-                medians = [number_text(each.median) for each in measured.values]
+                header = [f"{values.quantity}, {values.unit}" for values in measured.values]
+                medians = [number_text(values.median) for values in measured.values]
                 rows = [[name, *cells] for name, cells in measured.rows]
-                yield f"{place}+{environment}", ["node", *header], [["median", *medians], *rows]
+                title = f"{each.place}+{measured.environment}"
+                yield title, ["node", *header], [["median", *medians], *rows]

@@ -9,7 +9,7 @@ from acceptance.core.words import NO_EVIDENCE, SIMULATED, is_simulated, model_of
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Protocol, Source
-from acceptance.verdict import node_lines
+from acceptance.verdict import node_lines, written_nodes
 
 
 def pages(source: Source) -> list[Page]:
@@ -42,7 +42,7 @@ def _page(protocol: Protocol) -> Page:
         "look": "bad" if bad else "open" if simulated else look(data),
         "findings": sorted(data["findings"], key=lambda each: _rank(each["severity"])),
         "info": INFO,
-        "nodes": node_lines(data.get("node_results", {})),
+        "nodes": node_lines(written_nodes(data)),
         "claims": [claim for claim in data["claims"] if "claimed" in claim],
         "words": words,
     }
