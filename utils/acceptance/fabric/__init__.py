@@ -6,6 +6,7 @@ from acceptance.fabric import (
     link_check,
     link_report,
     memory,
+    node,
     plausibility,
     rates,
     seen,
