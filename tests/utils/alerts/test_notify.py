@@ -362,9 +362,12 @@ def test_what_was_not_taken_is_sent_by_itself(folder, http):
     http.status = 503
     update(folder, [ALERT], f"hook={http.url}")
     http.status = 200
-    assert notify.send(NOW, folder, to=named(f"hook={http.url}")).delivered == ["hook"]
-    assert notify.send(NOW, folder, to=named(f"hook={http.url}")).delivered == []
-    assert notify.send(NOW, folder / "none", to=named(f"hook={http.url}")).delivered == []
+    for place, delivered in ((folder, ["hook"]), (folder, []), (folder / "none", [])):
+        to, listed = named(f"hook={http.url}"), notify.listing(NOW, place).entries
+        sent = notify.update((), NOW, place, judged=lambda _: False, to=to)
+        assert sent.delivered == delivered
+        assert len(notify.listing(NOW, place).entries) == len(listed)
+        assert not sent.ended
 
 
 # ---- kills, two processes, malformed files

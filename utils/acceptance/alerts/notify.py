@@ -133,10 +133,11 @@ def update(
     """Take note of all alerts that are open `now` (with time zone), and send what is new of them.
 
     Alerts of earlier runs that are missing have ended, unless `judged` says that this run could
-    not have found them. `to` are the targets (default: those of environment and file), `named_by`
-    is how commands name the configuration (`Workspace.named_by`). What a target does not take is no
-    error but a failure in the notification. Raises StoredFault when state cannot be kept; then
-    nothing new was sent, and all will be next time.
+    not have found them: with none, and none judged, only what targets were not told yet is sent.
+    `to` are the targets (default: those of environment and file), `named_by` is how commands name
+    the configuration (`Workspace.named_by`). What a target does not take is no error but a failure
+    in the notification. Raises StoredFault when state cannot be kept; then nothing new was sent,
+    and all will be next time.
     """
     to = targets.load() if to is None else to
     notification = Notification(notes=list(to.notes))
@@ -166,22 +167,6 @@ def preview(
     state = _read(folder, notification.notes, aside=False)
     acks = _acks(folder, notification.notes)
     list(_compared(state, alerts, now, judged, acks, notification))
-    return notification
-
-
-def send(
-    now: datetime, folder: Path, *, to: Targets | None = None, named_by: str = ""
-) -> Notification:
-    """Send what targets were not told yet, and nothing else.
-
-    Raises StoredFault as `update`.
-    """
-    to = targets.load() if to is None else to
-    notification = Notification(notes=list(to.notes))
-    if folder.exists():
-        with state_files.locked(folder / "lock", PATIENCE):
-            state = _read(folder, notification.notes)
-            _deliver(folder, state, to, now, notification, named_by)
     return notification
 
 

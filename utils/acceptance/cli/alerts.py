@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
     if options.test:
         return _test(options, now)
     if options.send:
-        outcome = notify.send(now, folder, named_by=options.workspace.named_by)
+        named_by = options.workspace.named_by
+        outcome = notify.update((), now, folder, judged=lambda _: False, named_by=named_by)
         emit_page(
             options,
             lambda: outcome,

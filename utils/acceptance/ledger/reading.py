@@ -72,13 +72,13 @@ class SeriesRow(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Something of a session: of which, and where."""
+    """A case of a session: of which, and where."""
 
     session: int
     system: str
     partition: str
-    environment: str = ""
-    name: str = ""
+    environment: str
+    name: str
 
     @property
     def where(self) -> str:
@@ -89,7 +89,7 @@ class Place(NamedTuple):
 class SampleColumns(NamedTuple):
     """Samples in the order of storing; and of each run, in their order, what it was.
 
-    `nodes` and `software` are JSON.
+    `nodes`, `software` and `findings` are JSON.
     """
 
     series: Ints
@@ -100,6 +100,7 @@ class SampleColumns(NamedTuple):
     time: Floats
     nodes: NDArray[np.object_]
     software: NDArray[np.object_]
+    findings: NDArray[np.object_]
 
 
 class Run(NamedTuple):
@@ -137,25 +138,18 @@ class Run(NamedTuple):
 Wanted = Callable[[str, str, str, str], bool]
 
 
-def places(ledger: Ledger, end: int, system: str | None) -> list[Place]:
-    """Return in which partitions each session had cases."""
-    return [
-        Place(*row)
-        for row in ledger.rows(
-            "SELECT DISTINCT number, system, partition FROM samples "
-            f"WHERE first >= {CASE} AND system IS NOT NULL AND {_UP_TO}",
-            end, system,
-        )
-    ]  # fmt: skip
+def partitions(
+    ledger: Ledger, end: int, system: str | None
+) -> list[tuple[int, str, str, int | None]]:
+    """Return session, system, partition, and the most nodes that a passed case there took.
 
-
-def most_nodes(ledger: Ledger, end: int, system: str | None) -> list[tuple[int, str, str, int]]:
-    """Return session, system, partition, and the most nodes that a passed case there took."""
+    That is None where no case has passed, or said so.
+    """
     return ledger.rows(
         """SELECT number, system, partition, max(TRY_CAST(regexp_extract(keys, '"nodes","""
-        """"(\\d+)"', 1) AS INTEGER)) AS taken FROM samples """
-        f"WHERE first >= {CASE} AND kind = {SAMPLE} AND {_UP_TO} "
-        "GROUP BY number, system, partition HAVING taken IS NOT NULL",
+        f""""(\\d+)"', 1) AS INTEGER)) FILTER (kind = {SAMPLE}) FROM samples """
+        f"WHERE first >= {CASE} AND system IS NOT NULL AND {_UP_TO} "
+        "GROUP BY number, system, partition",
         end, system,
     )  # fmt: skip
 
@@ -248,31 +242,6 @@ def _run(entry: Entry, rows: list[tuple[Any, ...]]) -> Run:
     return Run._make((entry.uuid, entry.end, *place, *told, metrics))
 
 
-def runs_of(
-    ledger: Ledger, cases: NDArray[np.int64], end: int
-) -> list[tuple[int, int, float, str, str, str]]:
-    """Return the runs of cases as rows of (place, session, time, software, nodes, findings)."""
-    return ledger.rows(
-        f"SELECT {_PLACE}, number, time, software, nodes, findings FROM samples "
-        f"WHERE first >= {CASE} AND kind = {SAMPLE} AND number < $1 "
-        "AND case_id IN (SELECT id FROM asked)",
-        end,
-        asked={"id": cases},
-    )
-
-
-def values_of(ledger: Ledger, series: NDArray[np.int64], end: int) -> tuple[Ints, Ints, Floats]:
-    """Return series, run and value of the samples of some series, in the order of storing."""
-    found = ledger.columns(
-        f"SELECT series, {_PLACE} AS run, value FROM samples WHERE {_MEASURED} "
-        "AND value IS NOT NULL AND number < $1 AND series IN (SELECT id FROM asked) "
-        "ORDER BY number, row",
-        end,
-        asked={"id": series},
-    )
-    return found[0], found[1], found[2]
-
-
 def samples(
     ledger: Ledger, first: int, end: int, series: NDArray[np.int64] | None = None
 ) -> SampleColumns:
@@ -285,7 +254,7 @@ def samples(
         f"AND value IS NOT NULL AND series <> {NO_SERIES} {chosen} ORDER BY number, row",
         **tables,
     )
-    ran = f"SELECT {_PLACE} AS run, number, time, nodes, software FROM samples"
+    ran = f"SELECT {_PLACE} AS run, number, time, nodes, software, findings FROM samples"
     if series is None:
         ran += f" WHERE {bounds} AND first >= {CASE}"
     else:

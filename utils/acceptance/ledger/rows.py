@@ -197,20 +197,16 @@ def _register(
     connection.register(table, dict(zip(names, arrays, strict=True)))
 
 
+@dataclass
 class _Session:
     """Makes the rows of one session."""
 
-    def __init__(
-        self,
-        batch: Batch,
-        info: SessionInfo,
-        numbers: _Numbers,
-        times: set[tuple[int, float]],
-    ) -> None:
-        self.batch, self.info = batch, info
-        self.numbers, self.times = numbers, times
-        self.unfit: set[tuple[str, str, str, str]] = set()
-        self.repeated: set[tuple[int, float]] = set()
+    batch: Batch
+    info: SessionInfo
+    numbers: _Numbers
+    times: set[tuple[int, float]]
+    unfit: set[tuple[str, str, str, str]] = field(default_factory=set)
+    repeated: set[tuple[int, float]] = field(default_factory=set)
 
     def take(self, cases: Sequence[StoredCase]) -> list[tuple[Any, ...]]:
         """Return the rows of the cases; what they measured goes into `numbers`."""

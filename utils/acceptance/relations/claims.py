@@ -205,8 +205,8 @@ def evaluate_database(
         ]
     for fault in past.faults:
         raise fault
-    places = reading.places(past, reading.ALL, None)
-    measured = {f"{place.system}:{place.partition}" for place in places}
+    partitions = reading.partitions(past, reading.ALL, None)
+    measured = {f"{name}:{partition}" for _, name, partition, _ in partitions}
     sessions = reading.runs(past, last_first(past.entries), asked_by(claims))
     if simulated:
         found = _evaluate_on_model(claims, sessions, library, window)

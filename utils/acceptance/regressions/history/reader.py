@@ -98,10 +98,10 @@ def _add_unfit(
     Return how many cases of each session are repetitions, and the session of each case that was
     measured while another run used the machine.
     """
-    for place in reading.places(source.ledger, source.end, system):
-        source.sessions[place.session].partitions.add((place.system, place.partition))
-    for number, name, partition, most in reading.most_nodes(source.ledger, source.end, system):
-        source.sessions[number].most[name, partition] = most
+    for number, name, partition, most in reading.partitions(source.ledger, source.end, system):
+        source.sessions[number].partitions.add((name, partition))
+        if most is not None:
+            source.sessions[number].most[name, partition] = most
     found = reading.without_sample(source.ledger, source.end, system)
     for place in (*found[UNFIT], *found[SHARED_MACHINE]):
         source.sessions[place.session].unfit.add((place.where, place.name))

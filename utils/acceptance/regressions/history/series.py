@@ -464,14 +464,12 @@ class Source:
     def _load(self, cases: list[CaseHistory]) -> None:
         every = [series for case in cases for series in case.series]
         ids = np.array([series.id for series in every], np.int64)
-        of_cases = np.array([case.id for case in cases], np.int64)
-        samples = {
-            row[0]: self._sample(*row[1:])
-            for row in reading.runs_of(self.ledger, of_cases, self.end)
-        }
-        found, run, value = reading.values_of(self.ledger, ids, self.end)
-        order = np.argsort(found, kind="stable")
-        found, run, value = found[order], run[order], value[order]
+        read = reading.samples(self.ledger, 0, self.end, ids)
+        ran = (read.session, read.time, read.software, read.nodes, read.findings)
+        runs = map(self._sample, *(column.tolist() for column in ran))
+        samples = dict(zip(read.run_id.tolist(), runs, strict=True))
+        order = np.argsort(read.series, kind="stable")
+        found, run, value = read.series[order], read.run[order], read.value[order]
         before: tuple[bytes, list[Sample]] = (b"", [])
         begins, ends = (np.searchsorted(found, ids, side) for side in ("left", "right"))
         for series, begin, end in zip(every, begins.tolist(), ends.tolist(), strict=True):
