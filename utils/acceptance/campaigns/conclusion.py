@@ -75,27 +75,17 @@ def current(
     A campaign has given its own; a run by hand is judged by `again`, and its verdict kept, as
     `verdict.conclude` does it. Raises Fault for what is not possible for a campaign.
     """
-    last = None
-    if run_id is None:
-        last = verdict.by_hand(workspace)
-        mark = last.runs[0].mark
-        key = campaign.id_of(mark.label) if mark else ""
-    else:
-        key = run_id if campaign.id_of(run_id) == run_id else ""
-    if not key:
+    run = verdict.by_hand(workspace, run_id)
+    mark = run.runs[0].mark
+    key = campaign.id_of(run_id or (mark.label if mark else ""))
+    if not key or run_id not in (None, key):
         given = verdict.conclude(
-            workspace,
-            last or verdict.by_hand(workspace, run_id),
-            config_files=config_files,
-            send=send,
-            again=again,
-            keep=keep,
-            now=now,
+            workspace, run, config_files=config_files, send=send, again=again, keep=keep, now=now
         )
-        if last and not last.runs[0].fault:
+        if run_id is None and not run.runs[0].fault:
             given.notes += _unfinished_before(workspace)
         return given
-    given = _asked(workspace, key, config_files, now)
+    given = _asked(workspace, key, now)
     if again:
         raise Fault(f"--confirm is for a run by hand; {key} ended last")
     if send:
@@ -117,7 +107,7 @@ def _unfinished_before(workspace: Workspace) -> list[str]:
     return []
 
 
-def nights(workspace: Workspace, config_files: Sequence[Path], now: datetime) -> Iterator[Verdict]:
+def nights(workspace: Workspace, now: datetime) -> Iterator[Verdict]:
     """Yield the verdict on the newest night of each system, for whoever watches all of them."""
     newest: dict[str, State] = {}
     for state in campaign.readable(workspace.campaigns, "nightly-*"):
@@ -125,7 +115,7 @@ def nights(workspace: Workspace, config_files: Sequence[Path], now: datetime) ->
         if system not in newest or newest[system].last_change < state.last_change:
             newest[system] = state
     for state in newest.values():
-        yield of_campaign(state, workspace, config_files, now)
+        yield of_campaign(state, workspace, now)
 
 
 def last_measured(
@@ -141,7 +131,7 @@ def last_measured(
         if all(case.simulated for case in session.cases):
             continue
         if key := campaign.id_of(session.label):
-            return _asked(workspace, key, config_files, now)
+            return _asked(workspace, key, now)
         if given := stored.read(workspace, uuid):
             stored.reconsider(given, workspace, now)
             return given
@@ -152,9 +142,7 @@ def last_measured(
     return None
 
 
-def of_campaign(
-    state: State, workspace: Workspace, config_files: Sequence[Path], now: datetime
-) -> Verdict:
+def of_campaign(state: State, workspace: Workspace, now: datetime) -> Verdict:
     """Return the verdict that a campaign ended with; what is acknowledged since counts in it.
 
     Of one that has not ended, or whose verdict cannot be read, it says so: then it cannot judge.
@@ -169,21 +157,20 @@ def of_campaign(
         return none.cannot_judge("campaign", unfinished(state), state.kind)
     path = stored.path_of(workspace, state.id)
     again = f"restore it from a backup, or measure again: acceptance {state.kind}"
+    fault = f"{path}: is not there; {again}"
     try:
         given = stored.read(workspace, state.id)
     except VerdictFault as err:
-        return none.cannot_judge("verdict", f"{err}; {again}", state.kind)
-    if given is None:
-        return none.cannot_judge("verdict", f"{path}: is not there; {again}", state.kind)
-    if (given.campaign, given.status) != (state.id, state.status):
-        return none.cannot_judge(
-            "verdict",
+        given, fault = None, f"{err}; {again}"
+    if given and (given.campaign, given.status) == (state.id, state.status):
+        stored.reconsider(given, workspace, now)
+        return given
+    if given:
+        fault = (
             f"{state.id} ended with status {state.status}, and {path} says {given.status:d} of "
-            f"{given.campaign}; look into {state.log}, and measure again",
-            state.kind,
+            f"{given.campaign}; look into {state.log}, and measure again"
         )
-    stored.reconsider(given, workspace, now)
-    return given
+    return none.cannot_judge("verdict", fault, state.kind)
 
 
 def unfinished(state: State) -> str:
@@ -195,12 +182,12 @@ def unfinished(state: State) -> str:
     return f"{state.id} was stopped {where}; measure again: acceptance {state.kind}"
 
 
-def _asked(workspace: Workspace, key: str, config_files: Sequence[Path], now: datetime) -> Verdict:
+def _asked(workspace: Workspace, key: str, now: datetime) -> Verdict:
     try:
         state = campaign.load(workspace.campaigns / key / "state.json")
     except CampaignFault as err:
         return Verdict(campaign=key).cannot_judge("campaign", str(err))
-    return of_campaign(state, workspace, config_files, now)
+    return of_campaign(state, workspace, now)
 
 
 def _run_of(state: State, workspace: Workspace) -> Run:

@@ -90,11 +90,7 @@ class Runner:
         self._end_left(last.run)
         run = run_log.newest(self.workspace.logs, last.run)
         last.session = (run and run.stored) or ""
-        if run is not None and run.ended:
-            step.state = DONE
-        else:
-            step.state = INTERRUPTED
-            step.reason = ""
+        step.state = DONE if run is not None and run.ended else INTERRUPTED
         self.state.save()
 
     def _attempt(self, step: Step) -> None:
@@ -107,15 +103,9 @@ class Runner:
         except ResultsFault as err:
             self.say(f"=== {err}; {step.name} is run as a whole")
             done = []
-        command = [
-            reframe_program(),
-            *step.arguments,
-            *exclusions(done),
-            "--session-extras",
-            f"run={label}",
-            # What is left of this run is found again by its folder.
-            f"--timestamp={label}",
-        ]
+        # What is left of this run is found again by its folder.
+        own = ("--session-extras", f"run={label}", f"--timestamp={label}")
+        command = [reframe_program(), *step.arguments, *exclusions(done), *own]
         attempt = Attempt(label, stamp(now()))
         step.attempts.append(attempt)
         step.state = RUNNING

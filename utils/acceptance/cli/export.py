@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     if options.db is None:
         workspace.require_records()
         verdicts = [conclusion.current(workspace, None, config_files, now)]
-        others = list(conclusion.nights(workspace, config_files, now))
+        others = list(conclusion.nights(workspace, now))
     else:
         verdicts = [
             conclude(workspace, database=options.db, config_files=config_files, keep=False, now=now)

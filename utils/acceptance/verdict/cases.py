@@ -141,28 +141,19 @@ def _note_expected(verdict: Verdict, case: Case) -> None:
 
 
 def _fail_case(verdict: Verdict, case: Case, passed_later: bool) -> None:
-    again = (
-        " (passed when it was repeated; a repetition turns no failure green)"
-        if passed_later
-        else ""
-    )
-    verdict.fail(
-        "case-failed",
-        f"{_place(case)}: {case.result} in {case.fail_phase or 'no phase'}{again}: "
-        f"{' '.join(case.fail_reason.split())}",
-        _place(case),
-    )
+    again = " (passed when it was repeated; a repetition turns no failure green)" * passed_later
+    reason = " ".join(case.fail_reason.split())
+    text = f"{_place(case)}: {case.result} in {case.fail_phase or 'no phase'}{again}: {reason}"
+    verdict.fail("case-failed", text, _place(case))
 
 
 def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
     """Fail for the cases that had no chance: what they need failed, or ReFrame stopped."""
     left_out = Counter((case.suite, case.where) for case in cases if case.result == LEFT_OUT)
     for (suite, where), count in left_out.items():
-        verdict.fail(
-            "left-out",
-            f"{suite} @{where}: {count} cases not run, since what they need failed",
-            f"{suite} @{where}",
-        )
+        place = f"{suite} @{where}"
+        text = f"{place}: {count} cases not run, since what they need failed"
+        verdict.fail("left-out", text, place)
     if any(slurm_jobs.lacks_accounting(case.fail_reason) for case in cases):
         verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
     # One line for all: whoever stops a run of hundreds of cases does not read what each says of it.
@@ -182,23 +173,16 @@ def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
 
 
 def _judge_metrics(verdict: Verdict, case: Case) -> None:
-    measured = {metric.name for metric in case.metrics}
+    measured, place = {metric.name for metric in case.metrics}, _place(case)
     if missing := [name for name in case.declared if name not in measured]:
-        verdict.fail(
-            "missing-metrics",
-            f"{_place(case)}: passed without {', '.join(missing)}",
-            _place(case),
-        )
+        text = f"{place}: passed without {', '.join(missing)}"
+        verdict.fail("missing-metrics", text, place)
     if not measured:
-        verdict.fail("no-metrics", f"{_place(case)}: passed without any metric", _place(case))
+        verdict.fail("no-metrics", f"{place}: passed without any metric", place)
     for metric in case.metrics:
         if not is_measured(metric.value):
-            verdict.fail(
-                "impossible-value",
-                f"{_place(case)}: {metric.name} is {metric.value}",
-                _place(case),
-                metric.name,
-            )
+            text = f"{place}: {metric.name} is {metric.value}"
+            verdict.fail("impossible-value", text, place, metric.name)
 
 
 def _count_metrics(verdict: Verdict, cases: Iterable[Case]) -> None:
@@ -213,14 +197,9 @@ def _count_metrics(verdict: Verdict, cases: Iterable[Case]) -> None:
 
 
 def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
-    seen = Counter(
-        finding.text
-        for case in cases
-        for finding in case.findings
-        if not finding.fails
-        and finding.kind not in (STANDING, SHARED, RECORDED_OTHERWISE, *kinds.TABLE)
-    )
-    for text, count in seen.items():
+    others = (STANDING, SHARED, RECORDED_OTHERWISE, *kinds.TABLE)
+    seen = (each for case in cases for each in case.findings if not each.fails)
+    for text, count in Counter(each.text for each in seen if each.kind not in others).items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
 
 
@@ -251,12 +230,8 @@ def _note_shared(verdict: Verdict, cases: Sequence[Case]) -> None:
 
 def _note_recorded_otherwise(verdict: Verdict, cases: Iterable[Case]) -> None:
     """Tell how many simulated cases nothing judges since they were recorded with something else."""
-    found = Counter(
-        finding.what
-        for case in cases
-        for finding in case.findings
-        if finding.kind == RECORDED_OTHERWISE
-    )
+    seen = (finding for case in cases for finding in case.findings)
+    found = Counter(finding.what for finding in seen if finding.kind == RECORDED_OTHERWISE)
     for what, count in found.items():
         verdict.notes.append(
             f"{plural(count, 'case')} not judged as recorded: that was with {what}; record them "

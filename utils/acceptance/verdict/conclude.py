@@ -62,58 +62,30 @@ def conclude(
     tell: bool = True,
     now: datetime | None = None,
 ) -> Verdict:
-    """Judge a run, its history, and what is acknowledged; the other arguments as for `examine`.
-
-    With `send` new alerts are sent and noted as sent; unless it is to `tell`, only of incidents of
-    the history. Without `send` nothing is written but, to `keep` it, the verdict on a run by hand.
-    """
-    verdict = examine(
-        workspace, run, database=database, session=session, config_files=config_files, again=again
-    )
-    now = now or datetime.now(timezone.utc)
-    verdict.given = now.isoformat(timespec="seconds")
-    stored.settle(verdict, workspace, now, send=send, tell=tell)
-    if keep and database is None and session is None and verdict.session:
-        try:
-            stored.keep(workspace, verdict.session.split()[-1], verdict)
-        except state_files.StoredFault as err:
-            verdict.notes.append(f"this verdict is not kept: {err}")
-    return verdict
-
-
-def examine(
-    workspace: Workspace,
-    run: Run | None = None,
-    *,
-    database: Path | None = None,
-    session: str | None = None,
-    config_files: Sequence[Path] = (),
-    again: Repetition | None = None,
-) -> Verdict:
-    """Judge a run (default: the last one), with all that its sessions show.
+    """Judge a run (default: the last one), with all that its sessions show, and its history.
 
     With a `session`, or with a `database` that is not that of the last run, only what the database
     has is judged: the log of that session may be on another machine. Judged is the history of the
     systems of the run; of a database without a session that of all its systems. What is suspected
-    to be worse is measured `again` before it is judged. Nobody is sent anything, and nothing is
-    acknowledged.
+    to be worse is measured `again` before it is judged.
+
+    What is acknowledged does not count. With `send` new alerts are sent and noted as sent; unless
+    it is to `tell`, only of incidents of the history. Without `send` nothing is written but, to
+    `keep` it, the verdict on a run by hand.
     """
-    if session is None and run is None:
-        run = by_hand(workspace)
-        if database is not None and not _has_it(database, run, workspace):
-            run = None
-    verdict = Verdict(campaign=run.id if run else "", system=run.system if run else "")
-    sessions: list[Session] = []
     if run is None:
-        sessions += judge_stored(verdict, workspace, database, session)
-    for each in run.runs if run else ():
-        sessions += judge_run(verdict, workspace, each)
+        run = by_hand(workspace) if session is None else Run()
+        if run.runs and database is not None and not _has_it(database, run, workspace):
+            run = Run()
+    verdict = Verdict(campaign=run.id, system=run.system)
+    sessions = [each for last in run.runs for each in judge_run(verdict, workspace, last)]
+    if not (run.runs or run.id):
+        sessions = judge_stored(verdict, workspace, database, session)
     judged = bool(sessions) and verdict.status != Status.CANNOT_JUDGE
-    if judged or (run and run.id):
+    if judged or run.id:
         newest = sessions[-1].uuid if judged else ""
         past = ledger.of(workspace, Path(verdict.database) if verdict.database else None)
-        if run:
-            _add_stopped(verdict, run, past, sessions)
+        _add_stopped(verdict, run, past, sessions)
         evidence = _evidence(workspace, config_files, verdict, past, sessions, run)
         evidence.newest = newest
         evidence.foreign = not (database is None or workspace.keeps(database))
@@ -124,8 +96,15 @@ def examine(
             evidence.newest = _judge_repetitions(verdict, evidence)
         for rule in RULES:
             rule(verdict, evidence)
-    if run:
-        judge_whole(verdict, run)
+    judge_whole(verdict, run)
+    now = now or datetime.now(timezone.utc)
+    verdict.given = now.isoformat(timespec="seconds")
+    stored.settle(verdict, workspace, now, send=send, tell=tell)
+    if keep and database is None and session is None and verdict.session:
+        try:
+            stored.keep(workspace, verdict.session.split()[-1], verdict)
+        except state_files.StoredFault as err:
+            verdict.notes.append(f"this verdict is not kept: {err}")
     return verdict
 
 
@@ -163,13 +142,13 @@ def _evidence(
     verdict: Verdict,
     past: Ledger,
     sessions: Sequence[Session],
-    run: Run | None,
+    run: Run,
 ) -> Evidence:
     """Return what the rules judge by; a configuration that cannot be read fails the verdict."""
     site, nodes = None, Nodes()
     try:
         site = configuration.load(config_files)
-        if run and run.nodes:
+        if run.nodes:
             nodes = run.nodes(site)
         else:
             systems = {case.system for session in sessions for case in session.cases}

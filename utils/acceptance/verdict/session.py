@@ -46,8 +46,8 @@ def judge_run(verdict: Verdict, workspace: Workspace, last: LastRun) -> list[Ses
     if run is None:
         if not last.killed:
             label = f" labelled run={last.label}" if last.label else ""
-            message = f"{workspace.logs}: no run of ReFrame{label} is recorded; it did not start"
-            verdict.fail("no-run", message)
+            text = f"{workspace.logs}: no run of ReFrame{label} is recorded; it did not start"
+            verdict.fail("no-run", text)
         return []
     _judge_log(verdict, run, bool(last.killed))
     if run.stored is None:

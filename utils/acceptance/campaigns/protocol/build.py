@@ -136,12 +136,9 @@ def _asked(
         "mode": state.asked["mode"],
         "reframe": list(state.asked["reframe"]),
         "steps": msgspec.to_builtins(state.steps),
-        "partitions": [
-            {key: partition[key] for key in _PARTITION if key in partition}
-            for partition in system["partitions"]
-        ],
+        "partitions": [_part(partition, _PARTITION) for partition in system["partitions"]],
         "environments": [
-            {key: environment[key] for key in _ENVIRONMENT if key in environment}
+            _part(environment, _ENVIRONMENT)
             for environment in configuration.environments
             if environment["name"] in names
             and system["name"] in environment.get("target_systems", [system["name"]])
@@ -153,6 +150,10 @@ def _asked(
         "tolerances": tolerances,
         "nodes": msgspec.to_builtins(nodes.asked_nodes(state, configuration)),
     }
+
+
+def _part(data: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: data[name] for name in names if name in data}
 
 
 def _checksums(folder: Path, *patterns: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ canonical JSON of all but itself: sorted keys, no blanks, UTF-8.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -85,9 +86,8 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     found += of_nodes(entries.values())
     found += [*_of_nodes(data, cases), *_of_claims(data), *_of_recorded(cases, judged)]
     if extra := data["asked"]["reframe"]:
-        found.append(
-            make("RESTRICTED", (data["system"],), "options of ReFrame", found=" ".join(extra))
-        )
+        place, options = (data["system"],), " ".join(extra)
+        found.append(make("RESTRICTED", place, "options of ReFrame", found=options))
     findings = merged(found)
     decided = outcome(findings, stored["verdict"])
     simulators = simulated_by(data, cases)
@@ -133,14 +133,11 @@ def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Protoc
             for node in case.nodes
         }
         if len(seen) < stated:
-            yield make(
-                "NOT-MEASURED",
-                ("nodes", data["system"], partition["name"]),
-                f"nodes of {data['system']}:{partition['name']}",
-                found=f"{len(seen)} answered: {', '.join(sorted(seen)) or 'none'}",
-                expected=f"{stated} nodes, as the partition states",
-                source="link check",
-            )
+            place = ("nodes", data["system"], partition["name"])
+            found = f"{len(seen)} answered: {', '.join(sorted(seen)) or 'none'}"
+            expected = f"{stated} nodes, as the partition states"
+            yield make("NOT-MEASURED", place, f"nodes of {data['system']}:{partition['name']}",
+                       found=found, expected=expected, source="link check")  # fmt: skip
 
 
 def _of_claims(data: Mapping[str, Any]) -> Iterator[ProtocolFinding]:
@@ -151,37 +148,29 @@ def _of_claims(data: Mapping[str, Any]) -> Iterator[ProtocolFinding]:
             claimed = claim["claimed"]
             value = "..".join(map(str, claimed["value"]))
             stated = " ".join(filter(None, (claimed["relation"], value, claimed["unit"])))
-            ours = claim["ours"] or {}
-            failed = claim["state"] == claims.FAILS
+            ours, failed = claim["ours"] or {}, claim["state"] == claims.FAILS
             measured = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
             yield make(
                 "CLAIM" if failed else "CLAIM-OPEN",
                 (claim["paper"], claim["where"], *(claimed[key] for key in _CLAIMED)),
                 " against ".join(filter(None, (claimed["left"], claimed["right"]))),
                 found=measured if failed else f"{claim['state']}: {claim['detail']}",
-                expected=stated,
-                source=f"{claim['paper']}, {claim['where']}",
-            )
+                expected=stated, source=f"{claim['paper']}, {claim['where']}",
+            )  # fmt: skip
 
 
 def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[ProtocolFinding]:
     """Yield for each suite of a partition what no reference could judge."""
-    counts: dict[tuple[str, str], int] = {}
+    counts = Counter[tuple[str, str]]()
     for case in cases:
         if case.suite != LINK_SUITE:
-            key = f"{case.system}:{case.partition}", case.suite
             recorded = sum(metric.reference is None for metric in case.metrics)
-            counts[key] = counts.get(key, 0) + recorded
+            counts[f"{case.system}:{case.partition}", case.suite] += recorded
     for (partition, suite), count in counts.items():
         if count:
-            yield make(
-                "NOT-JUDGED",
-                (partition, suite),
-                f"{suite} on {partition}",
-                found=f"{count} metrics recorded, not judged",
-                expected="a reference",
-                severity=INFO if judged else MINOR,
-            )
+            severity, found = INFO if judged else MINOR, f"{count} metrics recorded, not judged"
+            yield make("NOT-JUDGED", (partition, suite), f"{suite} on {partition}", found=found,
+                       expected="a reference", severity=severity)  # fmt: skip
 
 
 def outcome(findings: Sequence[ProtocolFinding], verdict: str) -> str:

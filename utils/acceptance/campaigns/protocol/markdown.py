@@ -15,16 +15,8 @@ _SIGNATURE = "______________________________"
 
 def markdown(data: Mapping[str, Any]) -> str:
     """Return the whole protocol as Markdown; raises KeyError and TypeError for what is none."""
-    sections = (
-        _head(data),
-        _findings(data),
-        _nodes(data),
-        _asked(data),
-        _versions(data),
-        _claims(data),
-        _signatures(data),
-        _measured(data),
-    )
+    made = (_head, _findings, _nodes, _asked, _versions, _claims, _signatures, _measured)
+    sections = (section(data) for section in made)
     return printable("\n".join(line for section in sections for line in (*section, "")))
 
 
@@ -139,8 +131,7 @@ def _asked(data: Mapping[str, Any]) -> Iterator[str]:
         ("step", "state", "command", "sessions"),
         (
             (
-                step["name"],
-                f"{step['state']}: {step['reason']}" if step["reason"] else step["state"],
+                *(step["name"], ": ".join(filter(None, (step["state"], step["reason"])))),
                 f"`{' '.join(('reframe', *step['arguments']))}`",
                 ", ".join(run["session"] for run in step["attempts"] if run["session"]),
             )
@@ -220,8 +211,7 @@ def _claims(data: Mapping[str, Any]) -> Iterator[str]:
         (
             (
                 f"{claim['paper']}, {claim['where']}",
-                claim["claimed"]["left"],
-                claim["claimed"]["right"],
+                *(claim["claimed"]["left"], claim["claimed"]["right"]),
                 f"{claim['claimed']['relation']} {claim['claimed']['printed']}",
                 f"{claim['ours']['value']:.4g} {claim['ours']['unit']}" if claim["ours"] else "",
                 claim["state"],
@@ -263,10 +253,7 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
             ("metric", "value", "unit", "verdict", "must be"),
             (
                 (
-                    metric.name,
-                    f"{metric.value:.6g}",
-                    metric.unit,
-                    written["verdict"],
+                    *(metric.name, f"{metric.value:.6g}", metric.unit, written["verdict"]),
                     "" if metric.reference is None else expected_text(metric),
                 )
                 for written, metric in zip(measured["metrics"], case.metrics, strict=True)
