@@ -1,6 +1,8 @@
 """`rfm/half_made.py`: what a full disk leaves of a database is set aside, and nothing else."""
 
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -78,3 +80,25 @@ def test_a_good_one_a_locked_one_and_no_database_are_left(path):
     made.Database(path).add([made.Case()])
     assert half_made.set_aside(path) == ""
     assert path.exists()
+
+
+HOLD = """
+import fcntl, sys
+file = open(sys.argv[1], "a")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_one_that_another_run_is_making_is_left(path, monkeypatch):
+    monkeypatch.setattr(half_made, "_PATIENCE", 0.1)
+    execute(path, SESSIONS)
+    command = [sys.executable, "-c", HOLD, str(path.with_name(".db.lock"))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        assert run.stdout.readline() == b"held\n"
+        told = half_made.set_aside(path)
+        run.stdin.close()
+    assert "cannot be set aside" in told
+    assert path.exists()
+    assert half_made.set_aside(path).endswith("ReFrame makes a new one")

@@ -4,10 +4,10 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -79,10 +79,13 @@ def put_aside(path: Path) -> Path:
 
 
 @contextmanager
-def locked(path: Path, patience: float) -> Iterator[None]:
+def locked(
+    path: Path, patience: float, lock: Callable[[IO[str], int], object] = fcntl.flock
+) -> Iterator[None]:
     """Hold a lock file, which a kill releases; wait for it up to `patience` s.
 
-    Raises StoredFault when another process keeps it longer.
+    `lock` is `fcntl.lockf` where others hold a lock of POSIX. Raises StoredFault when another
+    process keeps it longer.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +96,7 @@ def locked(path: Path, patience: float) -> Iterator[None]:
         end = time.monotonic() + patience
         while True:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if time.monotonic() > end:

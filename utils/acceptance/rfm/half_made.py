@@ -7,8 +7,7 @@ every later run loses its session: "no such table".
 
 import fcntl
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 from acceptance.core import state_files
@@ -20,8 +19,8 @@ _BESIDE = ("-journal", "-wal", "-shm")
 
 HALF_MADE = "half made, as by a full disk: it holds no session, and none can be stored in it"
 
-#: Bytes that are read at once.
-_BLOCK = 1 << 20
+#: Bytes that are read at once, and seconds to wait for a run that writes.
+_BLOCK, _PATIENCE = 1 << 20, 60.0
 
 
 def is_half_made(database: Path) -> bool:
@@ -58,35 +57,22 @@ def _is_blank(path: Path) -> bool:
 def set_aside(database: Path) -> str:
     """Give a half-made database another name, so that ReFrame makes it anew; say so, or nothing.
 
-    ReFrame's own lock is held meanwhile: another run may be making it.
+    ReFrame's own lock (fasteners: POSIX) is held meanwhile: another run may be making it.
     """
     if not is_half_made(database):
         return ""
-    with reframe_lock(database):
-        if not is_half_made(database):
-            return ""
-        try:
+    try:
+        with state_files.locked(database.with_name(".db.lock"), _PATIENCE, fcntl.lockf):
+            if not is_half_made(database):
+                return ""
             aside = state_files.put_aside(database)
             for ending in _BESIDE:
                 beside = database.with_name(database.name + ending)
                 if beside.exists():
                     beside.replace(aside.with_name(aside.name + ending))
-        except (state_files.StoredFault, OSError) as err:
-            return f"{database}: {HALF_MADE}, and cannot be set aside: {err}"
+    except (state_files.StoredFault, OSError) as err:
+        return f"{database}: {HALF_MADE}, and cannot be set aside: {err}"
     return f"{database}: {HALF_MADE}; set aside as {aside.name}, ReFrame makes a new one"
-
-
-@contextmanager
-def reframe_lock(database: Path) -> Iterator[None]:
-    """Hold the lock that ReFrame holds while it makes or writes a database (fasteners: POSIX)."""
-    try:
-        file = database.with_name(".db.lock").open("a")
-    except OSError:  # a run that cannot write here makes no database here
-        yield
-        return
-    with file:
-        fcntl.lockf(file, fcntl.LOCK_EX)
-        yield
 
 
 def since(database: Path, time: float) -> list[Path]:
