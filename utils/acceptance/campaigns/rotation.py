@@ -5,6 +5,7 @@ block with the node that was measured the longest ago comes first. So each node 
 as many nights as there are blocks, and sets of nodes repeat, which the history needs.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -87,17 +88,12 @@ def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, 
     """Return when the benchmarks of a night last ran on each node: partition -> node -> time."""
     partitions = [partition["name"] for partition in system["partitions"]]
     last: dict[str, dict[str, str]] = {}
-    for state in earlier:
-        if state.asked.get("system") != system["name"]:
-            continue
+    for state in (state for state in earlier if state.asked.get("system") == system["name"]):
         for pinned in _pinned(state):
-            try:
-                nodes = slurm_nodes.read_pins(pinned, partitions)
-            except PinFault:  # of partitions that there are no more
-                continue
-            for partition, names in nodes.items():
-                times = last.setdefault(partition, {})
-                times |= {name: max(state.started, times.get(name, "")) for name in names}
+            with contextlib.suppress(PinFault):  # of partitions that there are no more
+                for partition, names in slurm_nodes.read_pins(pinned, partitions).items():
+                    times = last.setdefault(partition, {})
+                    times |= {name: max(state.started, times.get(name, "")) for name in names}
     return last
 
 

@@ -199,16 +199,8 @@ def begin(
     while (campaigns / name).exists():
         number += 1
         name = f"{base}.{number}"
-    state = State(
-        name,
-        kind,
-        dict(asked),
-        stamp(now),
-        [*steps],
-        nodes=dict(nodes or {}),
-        notes=[*notes],
-        campaigns=campaigns,
-    )
+    state = State(name, kind, dict(asked), stamp(now), [*steps], notes=[*notes])
+    state.nodes, state.campaigns = dict(nodes or {}), campaigns
     state.save()
     return state
 

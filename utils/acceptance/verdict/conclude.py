@@ -15,6 +15,7 @@ from acceptance.core import state_files
 from acceptance.core.paths import Workspace
 from acceptance.ledger import Ledger, ResultsFault, Session
 from acceptance.rfm import SiteFault, configuration, last_run
+from acceptance.rfm.configuration import Site
 from acceptance.verdict import coverage, remeasure, stored
 from acceptance.verdict.baselines import compare_with_baselines
 from acceptance.verdict.cases import judge_cases
@@ -86,10 +87,12 @@ def conclude(
         newest = sessions[-1].uuid if judged else ""
         past = ledger.of(workspace, Path(verdict.database) if verdict.database else None)
         _add_stopped(verdict, run, past, sessions)
-        evidence = _evidence(workspace, config_files, verdict, past, sessions, run)
-        evidence.newest = newest
-        evidence.foreign = not (database is None or workspace.keeps(database))
-        evidence.whole = database is not None and session is None
+        site, nodes = _site(config_files, verdict, sessions, run)
+        evidence = Evidence(
+            workspace, past, sessions, newest, site, nodes, verdict.system,
+            foreign=not (database is None or workspace.keeps(database)),
+            whole=database is not None and session is None,
+        )  # fmt: skip
         if newest and database is None and session is None:
             if again:
                 _measure_again(verdict, evidence, again)
@@ -136,26 +139,20 @@ def _add_stopped(verdict: Verdict, run: Run, past: Ledger, sessions: list[Sessio
     verdict.notes += run.notes
 
 
-def _evidence(
-    workspace: Workspace,
-    config_files: Sequence[Path],
-    verdict: Verdict,
-    past: Ledger,
-    sessions: Sequence[Session],
-    run: Run,
-) -> Evidence:
-    """Return what the rules judge by; a configuration that cannot be read fails the verdict."""
-    site, nodes = None, Nodes()
+def _site(
+    config_files: Sequence[Path], verdict: Verdict, sessions: Sequence[Session], run: Run
+) -> tuple[Site | None, Nodes]:
+    """Return the site and its nodes; a configuration that cannot be read fails the verdict."""
+    site = None
     try:
         site = configuration.load(config_files)
         if run.nodes:
-            nodes = run.nodes(site)
-        else:
-            systems = {case.system for session in sessions for case in session.cases}
-            nodes = Nodes(stated=stated_nodes(site, systems))
+            return site, run.nodes(site)
+        systems = {case.system for session in sessions for case in session.cases}
+        return site, Nodes(stated=stated_nodes(site, systems))
     except SiteFault as err:
         verdict.fail("guidelines", str(err))
-    return Evidence(workspace, config_files, past, sessions, "", site, nodes, verdict.system)
+    return site, Nodes()
 
 
 def _measure_again(verdict: Verdict, evidence: Evidence, how: Repetition) -> None:

@@ -98,19 +98,12 @@ def standing_counters(past: Ledger, session: Session) -> list[StandingCounter]:
                 since[key] = reading.end
             else:
                 unsettled.remove(key)
-    return [
-        _counter(key, value, last.get(key), session.end, since.get(key, 0.0))
-        for key, value in current.items()
-    ]
-
-
-def _counter(
-    key: _Key, value: int, last: tuple[int, float] | None, now: float, since: float
-) -> StandingCounter:
-    if last is None:
-        return StandingCounter(*key, value)
-    before, time = last
-    return StandingCounter(*key, value, before, (now - time) / _DAY, since)
+    found = []
+    for key, value in current.items():
+        before, time = last.get(key, (None, None))
+        days = None if time is None else (session.end - time) / _DAY
+        found.append(StandingCounter(*key, value, before, days, since.get(key, 0.0)))
+    return found
 
 
 def _standing(case: Case) -> Iterator[tuple[_Key, int]]:

@@ -41,8 +41,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
     unprovided: list[NoCase] = []
     given: dict[Path, set[str]] = {}
     for case in cases:
-        places = given.setdefault(Path(case.filename).resolve(), set())
-        places.add(f"{case.system}:{case.partition}")
+        given.setdefault(Path(case.filename).resolve(), set()).add(place_of(case))
     reasons: list[NoCase] = []
     away = none_up(run)
     for path in check_files.check_files(run.check_path, recursive=run.recursive):

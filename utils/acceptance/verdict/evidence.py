@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from acceptance.core.paths import Workspace
 from acceptance.ledger import Case, Ledger, Session
@@ -44,7 +43,6 @@ class Evidence:
     """
 
     workspace: Workspace
-    config_files: Sequence[Path]
     past: Ledger
     sessions: Sequence[Session]
     newest: str

@@ -107,10 +107,11 @@ def _judge_log(verdict: Verdict, run: LoggedRun, killed: bool) -> None:
     for message in run.losses:
         verdict.fail("lost", f"ReFrame: {message}")
     if reasons := run.not_logged:
+        stored = f"; only {run.database} has the results" if run.stored else ""
         verdict.fail(
             "perflogs",
             f"the perflogs lack {plural(len(reasons), 'case')} ({reasons[0]}): make room there, or "
-            "make it writable" + (f"; only {run.database} has the results" if run.stored else ""),
+            f"make it writable{stored}",
         )
     verdict.notes += [f"ReFrame: {line}" for line in run.remarks]
     verdict.notes += _set_aside(run)
