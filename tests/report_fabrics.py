@@ -1,6 +1,7 @@
 """Sessions with all pairs of nodes, and with a look at a whole fabric, made for the report."""
 
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import msgspec
 import numpy as np
@@ -101,7 +102,8 @@ def fabric_case(workspace, before, now, name="made", **fields):
     errors = next(link for link in now.links if "spine01" in now.link_text(link)).ends[0]
     accepted = None
     if before is not None:
-        accepted = view.Accepted(before, (("2026-01-01T00:00:00+00:00", "first"),))
+        when = datetime(2026, 1, 1, tzinfo=timezone.utc)
+        accepted = view.AcceptedFabric({when: "first"}, view.accepted.Kept.of(before))
     seen, state = view.judge(
         now, {errors: {"SymbolErrorCounter": 900_000}}, hosts=view.Hosts({}), accepted=accepted,
         before=view.State(1.79e9 - 86400, {}), now=1.79e9,
@@ -112,8 +114,7 @@ def fabric_case(workspace, before, now, name="made", **fields):
     state_files.write(last, fabric)
     if before is not None:
         path = view.accepted.path_of(workspace.reference, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        view.accepted.write(path, view.accepted.Kept.of(before), accepted.history)
+        state_files.write(path, accepted)
     told = {"fabric": "read by mlx5_0 of login1", "fabric_name": name,
             "fabric_sha256": view.accepted.checksum(fabric)}  # fmt: skip
     return Case(**{

@@ -111,7 +111,7 @@ def test_a_wanted_change_is_taken_over_with_its_reason(nights, tmp_path):
     assert ALL["lost"].place in done.output
     path = view.accepted.path_of(site.folder / "reference", "made")
     known = view.accepted.read(path)
-    assert [why for _, why in known.history] == ["all is well", "spine03 has a cable less"]
+    assert [*known.accepted.values()] == ["all is well", "spine03 has a cable less"]
     assert len(known.topology.links) == 31
     again = site.acceptance("fabric", "accept", "--reason", "again")
     assert "nothing has changed" in again.output

@@ -1,6 +1,7 @@
 """The page of a fabric: what deviates as a table, the tree with its marks, and a thousand nodes."""
 
 import re
+from datetime import datetime, timezone
 
 import pytest
 
@@ -33,7 +34,9 @@ def site(tmp_path_factory):
 
 
 def judged(before, now):
-    accepted = view.Accepted(before, (("2026-01-01T00:00:00+00:00", "first"),))
+    accepted = view.AcceptedFabric(
+        {datetime(2026, 1, 1, tzinfo=timezone.utc): "first"}, view.accepted.Kept.of(before)
+    )
     seen, state = view.judge(
         now, None, hosts=view.Hosts({}), accepted=accepted, before=view.State(), now=1.79e9
     )

@@ -68,7 +68,7 @@ class Reading:
     by: Newest
     name: str
     topology: Topology | None = None
-    accepted: view.Accepted | None = None
+    accepted: view.AcceptedFabric | None = None
     since: Mapping[str, str] = field(default_factory=dict)
     read_at: str = ""
     faults: tuple[str, ...] = ()

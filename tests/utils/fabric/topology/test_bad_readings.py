@@ -202,22 +202,22 @@ LINE = (
 @pytest.mark.parametrize(
     ("what", "read"),
     [
-        ("4X          10.0 Gbps Active/  LinkUp", ("4x", "QDR", "Active")),
-        ("4X  10.0 Gbps (FDR10) Active/  LinkUp", ("4x", "FDR10", "Active")),
-        ("2X       14.0625 Gbps  Armed/  LinkUp", ("2x", "FDR", "Armed")),
-        ("4X        106.25 Gbps Initialize/LinkUp", ("4x", "NDR", "Initialize")),
-        ("4X         212.5 Gbps Active/LinkErrorRecovery", ("4x", "XDR", "Active")),
-        ("4X     undefined (64) Active/  LinkUp", ("4x", "undefined (64)", "Active")),
-        ("              Down/ Polling", ("", "", "Down")),
-        ("              Down/Disabled", ("", "", "Down")),
+        ("4X          10.0 Gbps Active/  LinkUp", ("Active", "LinkUp")),
+        ("4X  10.0 Gbps (FDR10) Active/  LinkUp", ("Active", "LinkUp")),
+        ("2X       14.0625 Gbps  Armed/  LinkUp", ("Armed", "LinkUp")),
+        ("4X        106.25 Gbps Initialize/LinkUp", ("Initialize", "LinkUp")),
+        ("4X         212.5 Gbps Active/LinkErrorRecovery", ("Active", "LinkErrorRecovery")),
+        ("4X     undefined (64) Active/  LinkUp", ("Active", "LinkUp")),
+        ("              Down/ Polling", ("Down", "Polling")),
+        ("              Down/Disabled", ("Down", "Disabled")),
     ],
 )
 def test_lines_of_ports(what, read):
     (port,) = outputs.parse_linkinfo(LINE.format(port=5, what=what))
-    assert (port.width, port.speed, port.state) == read
+    assert (port.port, port.state, port.physical) == (5, *read)
 
 
 def test_ports_of_a_chassis_and_a_port_without_its_other_end():
     text = LINE.format(port=5, what="4X  53.125 Gbps Active/  LinkUp").replace("[  ]", "[12]")
     text += text[: text.index("==>")] + '==>      "Port not available"\n'
-    assert [port.speed for port in outputs.parse_linkinfo(text)] == ["HDR", "HDR"]
+    assert [port.state for port in outputs.parse_linkinfo(text)] == ["Active", "Active"]

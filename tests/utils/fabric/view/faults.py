@@ -6,6 +6,7 @@ The tree has nodes, leaves with one or two cables to each spine, and free ports;
 import itertools
 import re
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 from acceptance.fabric import Facts, topology, view
@@ -156,6 +157,12 @@ def joined(found):
         if device.kind == "host"
     }
     return replace(found, hosts=nodes)
+
+
+def accepted(found):
+    """Return a fabric as it was accepted once."""
+    when = datetime(2026, 11, 22, 18, tzinfo=timezone.utc)
+    return view.AcceptedFabric({when: "a test"}, view.accepted.Kept.of(found))
 
 
 def judged(found, errors, accepted, before, now=1e9):

@@ -6,7 +6,9 @@ import textwrap
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.fabric import view
 from tests.places import ROOT
@@ -29,11 +31,11 @@ def test_what_was_written_is_read_back(tmp_path):
     kept = view.accepted.Kept.of(found)
     assert view.accepted.take_over(path, kept, "2026-11-22T18:00:00+00:00", "a\ntest") == []
     known = view.accepted.read(path)
-    assert known.history == (("2026-11-22T18:00:00+00:00", "a test"),)
+    assert known.text_of_history == "accepted 2026-11-22 (a test)"
     assert view.accepted.Kept.of(known.topology) == kept
     # What is read again and written again is the same text: a change is one of few lines in git.
     text = path.read_text()
-    view.accepted.write(path, view.accepted.Kept.of(known.topology), known.history)
+    state_files.write(path, replace(known, fabric=view.accepted.Kept.of(known.topology)))
     assert path.read_text() == text
     assert view.accepted.checksum(kept) == view.accepted.checksum(
         view.accepted.Kept.of(known.topology)
@@ -85,6 +87,6 @@ def test_the_example_of_the_readme_is_read(tmp_path):
     path = tmp_path / "made.fabric"
     path.write_text(textwrap.dedent(f'    {{\n     "accepted"{block}\n'))
     known = view.accepted.read(path)
-    assert len(known.history) == 2
+    assert len(known.accepted) == 2
     assert known.topology.device_name(LEAF) == "leaf01"
     assert view.accepted.Kept.of(known.topology) == msgspec.convert(FABRIC, view.accepted.Kept)

@@ -13,10 +13,6 @@ LARGE = those.faults(those.large())
 HOUR = 3600.0
 
 
-def accepted(found):
-    return view.Accepted(found, (("2026-11-22T18:00:00+00:00", "a test"),))
-
-
 def run(tree, console, folder):
     with ibsim.Fabric(tree.net) as fabric:
         fabric.console(*console)
@@ -30,7 +26,7 @@ def healthy(tmp_path_factory):
         state, known = view.State(), None
         for number in range(10):
             found, errors = those.look(fabric, tmp_path_factory.mktemp("r") / "reading")
-            known = known or accepted(found)
+            known = known or those.accepted(found)
             seen, state = those.judged(found, errors, known, state, now=1e9 + number)
             assert those.named(seen) == []
             assert [each.kind for each in seen] == [view.kinds.NOT_JUDGED] * (number == 0)
@@ -51,7 +47,7 @@ def test_two_faults_among_1024_nodes_are_named(tmp_path, names):
     both = [LARGE[name] for name in names]
     found, errors = run(*those.spoilt(those.large, both), tmp_path / "reading")
     state = view.State(1e9, none)
-    seen, _ = those.judged(found, errors, accepted(first), state, now=1e9 + HOUR)
+    seen, _ = those.judged(found, errors, those.accepted(first), state, now=1e9 + HOUR)
     assert those.named(seen) == those.expected(both)
 
 
@@ -61,7 +57,7 @@ def test_any_two_faults_at_once_are_named():
         both = [FAULTS[name] for name in names]
         found, errors = those.made(*those.spoilt(those.small, both))
         state = view.State(1e9, none)
-        seen, _ = those.judged(found, errors, accepted(known), state, now=1e9 + HOUR)
+        seen, _ = those.judged(found, errors, those.accepted(known), state, now=1e9 + HOUR)
         assert those.named(seen) == those.expected(both), names
 
 

@@ -9,7 +9,7 @@ from acceptance.fabric.view.errors import limit
 from tests.utils.fabric.view import faults as those
 
 FOUND, _ = those.made(those.small())
-KNOWN = view.Accepted(FOUND, (("2026-11-22T18:00:00+00:00", "a test"),))
+KNOWN = those.accepted(FOUND)
 LINK = next(link for link in FOUND.links if all("248a" in end.guid for end in link.ends))
 END = LINK.ends[0]
 HOUR = 3600.0
@@ -125,7 +125,7 @@ def test_a_lost_link_of_a_node_that_is_not_up_is_a_note():
 def test_a_faster_link_than_accepted_is_told_and_fails_nothing():
     slow = replace(LINK, speed="EDR")
     old = replace(FOUND, links=tuple(slow if link == LINK else link for link in FOUND.links))
-    (told,), _ = seen({}, {}, known=view.Accepted(old, KNOWN.history))
+    (told,), _ = seen({}, {}, known=those.accepted(old))
     assert (told.kind, told.fails) == (view.kinds.FASTER, False)
 
 
@@ -183,7 +183,7 @@ def test_a_leaf_with_fewer_uplinks_is_named_where_nothing_was_accepted():
     assert those.named(told) == [("uplinks", "leaf02")]
     told, _ = seen({}, {}, found=found)  # the lost cable says it
     assert kinds(told) == ["lost"]
-    told, _ = seen({}, {}, found=found, known=view.Accepted(found, KNOWN.history))
+    told, _ = seen({}, {}, found=found, known=those.accepted(found))
     assert told == []
 
 

@@ -46,7 +46,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from acceptance.core.errors import ParseError
-from acceptance.fabric import rates
 from acceptance.fabric.node import NO_GUID, guid_text
 from acceptance.fabric.topology.model import Device, End, Kind, Link, Topology
 
@@ -198,36 +197,24 @@ class _Reader:
 
 
 _LINE = re.compile(
-    r'(?P<guid>0x[0-9a-f]{16}) "(?P<name>.*?)" +(?P<lid>\d+) +(?P<port>\d+)\[[ \d]{2}\] '
+    r'(?P<guid>0x[0-9a-f]{16}) "(?P<name>.*?)" +\d+ +(?P<port>\d+)\[[ \d]{2}\] '
     r"==\((?P<inner>[^()]*(?:\([^()]*\)[^()]*)*)\)==>  (?P<rest>.*)\Z"
 )
 _INNER = re.compile(
-    r" *(?:(?P<width>\d+X|undefined \(\d+\)) +(?P<speed>\S.*?) +)?"
+    r" *(?:(?:\d+X|undefined \(\d+\)) +\S.*? +)?"
     r"(?P<state>[A-Z]\w*|\?\(\d+\))/ *(?P<physical>[A-Z]\w*|\?\(\d+\))(?: \(HOQ.*\))?\Z"
 )
-#: Gb/s on the wire of a lane -> its word; FDR10 is printed at its nominal speed.
-_SPEEDS = {
-    **{
-        f"{float(lane.speed):g}": name
-        for name, lane in rates.INFINIBAND.items()
-        if name != "HDR100"
-    },
-    "10": "QDR",
-}
 
 
 @dataclass(frozen=True)
 class PortState:
     """A port: the GUID that the line begins with, its number, and its logical and physical state.
 
-    `speed` is a word such as HDR, or what stands there; empty, as is `width`, where it is down.
+    Width and speed are those that ibnetdiscover tells.
     """
 
     guid: str
     port: int
-    lid: int
-    width: str
-    speed: str
     state: str
     physical: str
 
@@ -244,23 +231,11 @@ def parse_linkinfo(text: str, source: str = "iblinkinfo") -> list[PortState]:
         inner = _INNER.match(match["inner"]) if match else None
         if not match or not inner:
             raise ValueError(_UNKNOWN)
-        guid, port, lid = match["guid"], int(match["port"]), int(match["lid"])
-        width, speed = (inner["width"] or "").lower(), _speed_word(inner["speed"] or "")
-        ports.append(PortState(guid, port, lid, width, speed, inner["state"], inner["physical"]))
+        guid, port = match["guid"], int(match["port"])
+        ports.append(PortState(guid, port, inner["state"], inner["physical"]))
 
     read_lines(text, source, read)
     return ports
-
-
-def _speed_word(text: str) -> str:
-    """Return the word of a lane's speed: `53.125 Gbps` -> HDR; unknown ones stay as they are."""
-    if text == "10.0 Gbps (FDR10)":
-        return "FDR10"
-    number, _, unit = text.partition(" ")
-    try:
-        return _SPEEDS.get(f"{float(number):g}", text) if unit == "Gbps" else text
-    except ValueError:
-        return text
 
 
 _PORT_COUNTERS = re.compile(

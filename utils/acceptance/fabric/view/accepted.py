@@ -9,8 +9,8 @@ Leaves with fewer uplinks than their siblings, and what hangs on one cable, are 
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -100,23 +100,27 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
         return Topology(devices, tuple(links), self.nodes)
 
 
-class _File(Struct, forbid_unknown_fields=True):
+class Accepted(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """What was accepted of a system; `accepted` says when and why, the oldest first."""
+
     accepted: Annotated[dict[datetime, str], Meta(min_length=1)]
-    fabric: Kept
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """A fabric as it was accepted; `history` has time and reason of each time, the oldest first."""
-
-    topology: Topology
-    history: tuple[tuple[str, str], ...] = ()
 
     @property
     def text_of_history(self) -> str:
         """Say when it was accepted last, and why."""
-        time, reason = self.history[-1]
-        return f"accepted {time[:10]} ({reason})"
+        time, reason = [*self.accepted.items()][-1]
+        return f"accepted {time:%Y-%m-%d} ({reason})"
+
+
+class AcceptedFabric(Accepted, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A fabric as it was accepted."""
+
+    fabric: Kept
+
+    @cached_property
+    def topology(self) -> Topology:
+        """Return the fabric."""
+        return self.fabric.topology
 
 
 def path_of(reference: Path, name: str) -> Path:
@@ -129,21 +133,12 @@ def checksum(fabric: Kept) -> str:
     return hashlib.sha256(msgspec.json.encode(fabric, order="sorted")).hexdigest()
 
 
-def write(path: Path, fabric: Kept, history: Iterable[tuple[str, str]]) -> None:
-    """Write a fabric as accepted; raises StoredFault."""
-    accepted = {datetime.fromisoformat(time): one_line(reason) for time, reason in history}
-    state_files.write(path, _File(accepted, fabric))
-
-
-def read(path: Path) -> Accepted | None:
+def read(path: Path) -> AcceptedFabric | None:
     """Read the accepted state of a fabric; None where there is none yet.
 
     Raises ParseError for anything else than such a file.
     """
-    if (kept := read_file(path, _File)) is None:
-        return None
-    history = ((time.isoformat(), reason) for time, reason in kept.accepted.items())
-    return Accepted(kept.fabric.topology, tuple(history))
+    return read_file(path, AcceptedFabric)
 
 
 def last_read(path: Path) -> Kept | None:
@@ -151,13 +146,18 @@ def last_read(path: Path) -> Kept | None:
     return read_file(path, Kept)
 
 
-def read_file(path: Path, kind: type[_T], otherwise: str = "no fabric") -> _T | None:
-    """Read such a file, None where there is none; raises ParseError: `otherwise`, and why."""
+def read_file(path: Path, kind: type[_T]) -> _T | None:
+    """Read such a file, None where there is none; raises ParseError."""
     try:
         found: _T | None = state_files.read(path, kind)
     except (ValueError, state_files.StoredFault) as err:
-        raise ParseError(str(path), f"{otherwise}: {err}") from None
+        raise ParseError(str(path), f"no file of a fabric: {err}") from None
     return found
+
+
+def history(old: Accepted | None, time: str, reason: str) -> dict[datetime, str]:
+    """Return when and why something was accepted, with what it was accepted for before."""
+    return {**(old.accepted if old else {}), datetime.fromisoformat(time): one_line(reason)}
 
 
 def take_over(path: Path, fabric: Kept, time: str, reason: str) -> list[Observation]:
@@ -172,12 +172,12 @@ def take_over(path: Path, fabric: Kept, time: str, reason: str) -> list[Observat
             where=str(path),
         )
     old = read(path)
-    write(path, fabric, (*(old.history if old else ()), (time, reason)))
+    state_files.write(path, AcceptedFabric(history(old, time, reason), fabric))
     return changes(old.topology, fabric.topology) if old else []
 
 
 def uplinks(
-    topology: Topology, accepted: Accepted | None, changed: Iterable[Observation]
+    topology: Topology, accepted: AcceptedFabric | None, changed: Iterable[Observation]
 ) -> list[Observation]:
     """Return the leaves with fewer uplinks than their siblings, unless it is known why.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from acceptance.core.findings import Observation
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.view import kinds
-from acceptance.fabric.view.accepted import Accepted, single_points, uplinks
+from acceptance.fabric.view.accepted import AcceptedFabric, single_points, uplinks
 from acceptance.fabric.view.changes import Hosts, changes, trained
 from acceptance.fabric.view.errors import Counters, State, errors, stamp
 
@@ -16,7 +16,7 @@ def judge(
     counters: Counters | None,
     *,
     hosts: Hosts,
-    accepted: Accepted | None,
+    accepted: AcceptedFabric | None,
     before: State,
     now: float,
     away: Mapping[str, str] | None = None,

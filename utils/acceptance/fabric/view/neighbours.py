@@ -7,10 +7,7 @@ cable is a node and its interface, a switch and its port::
      "cables": {"node0001": {"eth1": ["leaf01", "swp7"]}}}
 """
 
-from datetime import datetime
 from pathlib import Path
-
-from msgspec import Struct
 
 from acceptance.core import state_files
 from acceptance.core.findings import Observation
@@ -22,10 +19,9 @@ from acceptance.fabric.view.kinds import observation
 _SUFFIX = ".lldp"
 
 
-class Accepted(Struct, frozen=True, forbid_unknown_fields=True):
-    """When cables were accepted, and why, the oldest first; of each node interface -> its cable."""
+class AcceptedCables(accepted.Accepted, frozen=True, forbid_unknown_fields=True):
+    """Cables as they were accepted: of each node interface -> its cable."""
 
-    accepted: dict[datetime, str]
     cables: dict[str, Cables]
 
 
@@ -34,7 +30,7 @@ def path_of(reference: Path, name: str) -> Path:
     return reference / "sites" / f"{name}{_SUFFIX}"
 
 
-def compare(node: NodeLinks, known: Accepted | None, *, asked: bool) -> list[Observation]:
+def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> list[Observation]:
     """Return which cables of a node are not where they were accepted.
 
     `asked`: the fabric is one whose cables nobody else tells: what is not known is said, too.
@@ -89,11 +85,11 @@ def take_over(path: Path, cables: dict[str, Cables], time: str, reason: str) -> 
     before = read(path)
     if before and before.cables == cables:
         return False
-    history = {**(before.accepted if before else {}), datetime.fromisoformat(time): reason}
-    state_files.write(path, Accepted(history, {node: cables[node] for node in sorted(cables)}))
+    history = accepted.history(before, time, reason)
+    state_files.write(path, AcceptedCables(history, dict(sorted(cables.items()))))
     return True
 
 
-def read(path: Path) -> Accepted | None:
+def read(path: Path) -> AcceptedCables | None:
     """Return the accepted cables, None where none are yet; raises ParseError."""
-    return accepted.read_file(path, Accepted, "no cables as they were accepted")
+    return accepted.read_file(path, AcceptedCables)
