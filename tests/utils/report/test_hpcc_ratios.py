@@ -5,6 +5,8 @@ import pytest
 from acceptance import references
 from acceptance.ledger import Case, Metric, Session
 from acceptance.report.pages import hpcc
+from acceptance.report.results import Origin, Results
+from acceptance.report.source import Place
 from acceptance.suites.hpcc import RATIOS
 from tests.places import REFERENCE
 
@@ -29,7 +31,12 @@ def session(uuid, *cases):
 
 
 def points(sessions, library, system=None):
-    every = (*hpcc.measured(sessions), *hpcc.published(library))
+    found = Results(Place("here", "all"))
+    for each in sessions:
+        for number, stored in enumerate(each.cases):
+            found.add(Origin(each, number, stored))
+    own = (point for points in hpcc.measured(found).values() for point in points)
+    every = (*own, *hpcc.published(library))
     return hpcc.normalised(point for point in every if system in (None, point.system))
 
 
@@ -78,10 +85,11 @@ def test_the_newest_passing_result_counts_once(library):
         session("other", case(2, 7.0, benchmark="osu.bw")),
     ]
     own = [p for p in points(sessions, library) if p.system == "here"]
-    assert [(p.np, p.value, p.source) for p in own] == [
-        ("2", 406.24, "session new of 2023-11-14"),
-        ("4", 5.0, "session new of 2023-11-14"),
+    assert [(p.sweep.keys["np"], p.value, p.sweep.by.session.uuid) for p in own] == [
+        ("2", 406.24, "new"),
+        ("4", 5.0, "new"),
     ]
+    assert all("session new; recorded, not judged" in p.source for p in own)
     assert own[0].normalised == 1
     published = next(p for p in points(sessions, library) if p.metric == RING and p.np == "506")
     assert published.normalised == pytest.approx(0.5)
@@ -101,7 +109,8 @@ def test_a_small_problem_is_shown_and_compared_with_nothing(library, filled):
 
 def test_one_node_and_two_are_two_results(library):
     found = points([session("a", case(4, 5.0), case(4, 3.0, nodes=2))], library, "here")
-    assert [(p.np, p.nodes, p.value, p.normalised) for p in found] == [
+    own = [(*hpcc.Run.of(p.sweep)[1:3], p.value, p.normalised) for p in found]
+    assert own == [
         ("4", "1", 5.0, 1.0),
         ("4", "2", 3.0, 0.6),
     ]

@@ -201,7 +201,7 @@ def measured(source: Source, sweep: Sweep, name: str, group: str) -> Trace:
         Sample(float(size), sweep.values[size].value, sweep.note(size), link)
         for size in sweep.sizes
     ]
-    return Trace(name, samples, simulated=bool(sweep.by.case.simulated), group=group)
+    return Trace(name, samples, simulated=sweep.simulated, group=group)
 
 
 def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
@@ -219,7 +219,7 @@ def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
     ]
     return Trace(
         f"{name}: {count}", samples, Origin.PAST, Form.BAND,
-        simulated=bool(sweep.by.case.simulated), group=group, shown=shown,
+        simulated=sweep.simulated, group=group, shown=shown,
     ) if samples else None  # fmt: skip
 
 

@@ -54,6 +54,11 @@ class Sweep:
     times: list[float] = field(default_factory=list)
 
     @property
+    def simulated(self) -> bool:
+        """Tell whether it was simulated."""
+        return bool(self.by.case.simulated)
+
+    @property
     def sizes(self) -> list[int]:
         """Return the message sizes that have a result."""
         return sorted(size for size in self.values if size is not None)

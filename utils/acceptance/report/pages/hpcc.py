@@ -6,15 +6,12 @@ Figure 1: random ring bandwidth times the number of processes, over G-HPL; Figur
 The first four figures show ratios over G-HPL, which is therefore among the metrics.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from itertools import groupby
 from typing import NamedTuple
 
 from acceptance.core.text import plural
-from acceptance.ledger import Session
 from acceptance.references import Library, Reference
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
@@ -28,7 +25,8 @@ from acceptance.report.plot_model import (
     number_text,
 )
 from acceptance.report.plot_pages import Drawn, Kind
-from acceptance.report.results import Results, count_of
+from acceptance.report.results import Origin as CaseOrigin
+from acceptance.report.results import Results, Sweep, count_of
 from acceptance.report.source import Source
 from acceptance.suites.hpcc import COMPARABLE, RATIOS, depends_on_size, ratios_of
 
@@ -47,13 +45,32 @@ SMALL = "their matrices are too small for the memory, so that papers are not dra
 _MB = 1e-3
 
 
+class Run(NamedTuple):
+    """A run of HPCC: where, on how many processes and nodes, of which order."""
+
+    environment: str
+    np: str
+    nodes: str
+    order: str
+
+    @classmethod
+    def of(cls, sweep: Sweep) -> "Run":
+        """Return the run that a result is of."""
+        keys = (sweep.keys.get(key, "") for key in ("np", "nodes", "order"))
+        return cls(sweep.environment, *keys)
+
+    @property
+    def name(self) -> str:
+        """Name it as people do."""
+        return f"{self.environment}, {self.np} processes, order {self.order}"
+
+
 @dataclass(frozen=True)
 class Point:
     """A metric of one system: `value` in `unit`, `normalised` 1 for the best of those compared.
 
-    `filled` is the share of the memory that HPL's matrix took. A problem that is small makes HPL
-    slow, and with it every ratio large: it is compared with nothing, `normalised` is None.
-    `partition` is empty for the largest value over all systems of a paper.
+    `sweep` is the result that it is, None: it is published, with `np` processes; then `partition`
+    is empty for the largest value over all systems of a paper.
     """
 
     system: str
@@ -62,26 +79,47 @@ class Point:
     value: float
     unit: str
     source: str
-    np: str
-    nodes: str = ""
-    order: str = ""
-    environment: str = ""
-    filled: str = ""
+    np: str = ""
+    sweep: Sweep | None = None
     normalised: float | None = None
-    #: UUID of its session, and number of its case in there; empty, None: published.
-    session: str = ""
-    number: int | None = None
+
+    @property
+    def comparable(self) -> bool:
+        """Tell whether the problem filled the memory, as those of papers did, or does not matter.
+
+        A problem that is small makes HPL slow, and with it every ratio large.
+        """
+        if self.sweep is None or not depends_on_size(self.metric):
+            return True
+        return float(self.sweep.by.case.provenance.get("filled") or 0) >= COMPARABLE
+
+    @property
+    def owner(self) -> str:
+        """Return what it is of, as people name it: a run, or the systems of a paper."""
+        return Run.of(self.sweep).name if self.sweep else f"largest of {self.system}"
+
+    @property
+    def simulated(self) -> bool:
+        """Tell whether it was simulated."""
+        return self.sweep is not None and self.sweep.simulated
+
+    def link(self, source: Source) -> str:
+        """Return the address of its case; empty: it is published, or its session has no page."""
+        return self.sweep.link(source) if self.sweep else ""
+
+    @property
+    def text(self) -> str:
+        """Return its number as it was measured or printed, with its unit."""
+        return f"{number_text(self.value)} {self.unit if self.unit != '1' else ''}".strip()
 
 
-def comparable(point: Point) -> bool:
-    """Tell whether the problem filled the memory, as those of papers did, or does not matter."""
-    if not point.environment or not depends_on_size(point.metric):
-        return True
-    return float(point.filled or 0) >= COMPARABLE
+def normalised(
+    points: Iterable[Point], takes: Callable[[Point], bool] = lambda point: point.comparable
+) -> list[Point]:
+    """Return points over the largest one of each metric that it `takes`, as Figure 5 has them.
 
-
-def normalised(points: Iterable[Point], takes: Callable[[Point], bool] = comparable) -> list[Point]:
-    """Return points over the largest one of each metric that it `takes`, as Figure 5 has them."""
+    Others are compared with nothing.
+    """
     ratios = list(points)
     best: dict[str, float] = {}
     for point in filter(takes, ratios):
@@ -92,42 +130,38 @@ def normalised(points: Iterable[Point], takes: Callable[[Point], bool] = compara
     ]
 
 
-def measured(sessions: Iterable[Session]) -> Iterator[Point]:
-    """Yield the ratios of the newest runs of each kind that passed, not normalised.
+def measured(found: Results) -> dict[Run, list[Point]]:
+    """Return the ratios of the newest run of each kind that passed, those of few processes first.
 
-    The newest session comes first. A ratio made of a STREAM in the cache is none of the memory and
-    left out.
+    They are not normalised. A ratio made of a STREAM in the cache is none of the memory and left
+    out.
     """
-    seen = set()
-    for session in sessions:
-        day = datetime.fromtimestamp(session.start, timezone.utc).strftime("%Y-%m-%d")
-        for number, case in enumerate(session.cases):
-            np, nodes, order = (case.keys.get(key, "") for key in ("np", "nodes", "order"))
-            identity = case.where, np, nodes, order
-            if case.benchmark != "hpcc" or not case.passed or identity in seen:
-                continue
-            seen.add(identity)
-            for metric in case.metrics:
-                if metric.name in METRICS:
-                    yield Point(
-                        case.system, case.partition, metric.name, metric.value, metric.unit,
-                        f"session {session.uuid} of {day}", np, nodes, order, case.environment,
-                        case.provenance.get("filled", ""), None, session.uuid, number,
-                    )  # fmt: skip
+    runs: dict[Run, list[Point]] = {}
+    newest: dict[Run, CaseOrigin] = {}
+    # The newest results come first.
+    for sweep in found.sweeps.values():
+        if sweep.benchmark != "hpcc" or sweep.stem not in METRICS:
+            continue
+        run, place = Run.of(sweep), sweep.place
+        if newest.setdefault(run, sweep.by) == sweep.by:
+            named = place.system, place.partition, sweep.stem
+            point = Point(*named, sweep.values[None].value, sweep.unit, sweep.note(None),
+                          sweep=sweep)  # fmt: skip
+            runs.setdefault(run, []).append(point)
+    return dict(sorted(runs.items(), key=lambda item: (count_of(item[0]._asdict(), "np"), item[0])))
 
 
-def published(library: Library) -> Iterator[Point]:
+def published(library: Library | None) -> Iterator[Point]:
     """Yield what papers print, and the ratios that follow from it."""
-    runs: defaultdict[tuple[str, str, str], dict[str, Reference]] = defaultdict(dict)
-    for row in library.values:
+    runs: dict[tuple[str, str, str], dict[str, Reference]] = {}
+    for row in library.values if library else ():
         if row.benchmark == "hpcc" and row.relation in ("=", "~"):
             np = row.parameters.get("np", "")
             where = row.system, row.partition
             if row.metric in METRICS:
                 yield Point(*where, row.metric, row.value, row.unit, row.citation, np)
             if np and row.partition:
-                key = *where, np
-                runs[key][row.metric] = row
+                runs.setdefault((*where, np), {})[row.metric] = row
     for (system, partition, np), rows in runs.items():
         values = {name: row.value for name, row in rows.items()}
         for name, (value, unit) in ratios_of(values, int(np)).items():
@@ -136,87 +170,55 @@ def published(library: Library) -> Iterator[Point]:
                 yield Point(system, partition, name, value, unit, source, np)
 
 
-class Run(NamedTuple):
-    """A run of HPCC: where, on how many processes and nodes, of which order."""
-
-    environment: str
-    np: str
-    nodes: str
-    order: str
-
-    @property
-    def name(self) -> str:
-        """Name it as people do."""
-        return f"{self.environment}, {self.np} processes, order {self.order}"
-
-
-#: The points of each run, those of few processes first.
-Runs = dict[Run, list[Point]]
-#: G-HPL and the ratio of the ring to it, of several runs.
-Pairs = list[tuple[Point, Point]]
-
-
 def _draw(source: Source, found: Sequence[Results]) -> Drawn:
-    place = found[0].place.system, found[0].place.partition
-    own = [point for point in measured(source.sessions)
-           if (point.system, point.partition) == place]  # fmt: skip
-    if not own:
+    runs = measured(found[0])
+    if not runs:
         return "", ()
-    runs, simulated = _runs(own), found[0].place.simulated
-    small = [run for run, points in runs.items() if not all(map(comparable, points))]
+    small = sum(not all(point.comparable for point in points) for points in runs.values())
     text = f"{plural(len(runs), 'run')} of HPCC: the newest of each size and environment."
     if small:
         text += (
-            f" {len(small)} of them with a matrix that fills less than {COMPARABLE:.0%} of the "
+            f" {small} of them with a matrix that fills less than {COMPARABLE:.0%} of the "
             "memory, which makes HPL slow and all that is counted per flop of it large: they are "
             "not compared with papers. `reframe -c checks/hpcc.py -r --mode=acceptance` fills it."
         )
-    printed = list(published(source.library)) if source.library else []
-    kiviats = _kiviats(source, runs, printed, simulated=simulated)
-    rings = _rings(source, runs, printed, simulated=simulated)
+    printed = list(published(source.library))
     return text, [
-        ("All tests per flop of HPL", [*kiviats]),
-        ("Accumulated random ring bandwidth", [*rings]),
+        ("All tests per flop of HPL", [*_kiviats(source, runs, printed)]),
+        ("Accumulated random ring bandwidth", [*_rings(source, runs, printed)]),
     ]
 
 
 pages = Kind("hpcc", "HPCC", "HPCC on {}", EMPTY, _draw, compares=False).pages
 
 
-def _runs(points: Iterable[Point]) -> Runs:
-    runs: Runs = {}
-    for point in points:
-        run = Run(point.environment, point.np, point.nodes, point.order)
-        runs.setdefault(run, []).append(point)
-    return dict(sorted(runs.items(), key=lambda item: (count_of(item[0]._asdict(), "np"), item[0])))
+def _polygons(source: Source, points: Iterable[Point], origin: Origin) -> Iterator[Trace]:
+    """Yield a polygon of each owner of points; none where it would have too few spokes."""
+    for name, group in groupby(points, key=lambda point: point.owner):
+        known = {point.metric: point for point in group if point.normalised is not None}
+        samples = [
+            Sample(metric, point.normalised, f"{point.text}; {point.source}", point.link(source))
+            if (point := known.get(metric))
+            else Sample(metric, None, "not known")
+            for metric in METRICS
+        ]
+        simulated = any(point.simulated for point in known.values())
+        if len(known) >= SPOKES:
+            yield Trace(name, samples, origin, Form.POLAR, simulated=simulated)
 
 
-def _address(source: Source, point: Point) -> str:
-    return "" if point.number is None else source.address(point.session, point.number)
-
-
-def _spokes(
-    source: Source, name: str, points: Iterable[Point], origin: Origin = Origin.MEASURED,
-    *, simulated: bool = False,
-) -> Iterator[Trace]:  # fmt: skip
-    """Yield a polygon; none where it has too few spokes."""
-    known = {point.metric: point for point in points if point.normalised is not None}
-    samples = []
-    for metric in METRICS:
-        value, note, link = None, "not known", ""
-        if point := known.get(metric):
-            unit = point.unit if point.unit != "1" else ""
-            note = f"{f'{number_text(point.value)} {unit}'.strip()}; {point.source}"
-            value, link = point.normalised, _address(source, point)
-        samples.append(Sample(metric, value, note, link))
-    if len(known) >= SPOKES:
-        yield Trace(name, samples, origin, Form.POLAR, simulated=simulated)
-
-
-def _kiviat(id: str, title: str, traces: Sequence[Trace], caption: str) -> Plot:
+def _kiviat(
+    source: Source, id: str, title: str, points: Sequence[Point], caption: str
+) -> Iterator[Plot]:
+    """Yield a diagram of runs, and of the largest values that are among the points."""
+    traces = [*_polygons(source, (one for one in points if one.sweep), Origin.MEASURED)]
+    if not traces:
+        return
     first = traces[0]
+    largest = (point for point in points if not point.sweep and not point.partition)
+    traces += _polygons(source, largest, Origin.PUBLISHED)
     known = [(value, name) for name, value in zip(first.x, first.y, strict=True) if value]
-    return Plot(
+    yield Plot(
         id,
         title,
         f"{first.name}: the least of its shares is {number_text(min(known)[0])} of the best "
@@ -224,103 +226,59 @@ def _kiviat(id: str, title: str, traces: Sequence[Trace], caption: str) -> Plot:
         Axis("Test over G-HPL", scale=Scale.CATEGORY),
         Axis("Share of the best"),
         tuple(traces),
-        caption=caption,
+        caption=f"Each test over G-HPL, then over the largest one among these runs{caption}",
     )
 
 
 def _kiviats(
-    source: Source, runs: Runs, printed: Sequence[Point], *, simulated: bool
+    source: Source, runs: dict[Run, list[Point]], printed: Sequence[Point]
 ) -> Iterator[Plot]:
     """Yield a diagram with papers, and one for each size that several environments have run."""
-
-    def spokes(points: Iterable[Point]) -> list[Trace]:
-        return [
-            trace
-            for run, some in _runs(points).items()
-            for trace in _spokes(source, run.name, some, simulated=simulated)
-        ]
-
     own = [point for points in runs.values() for point in points]
-    over_all = normalised([*own, *printed])
-    if traces := spokes(point for point in over_all if point.environment):
-        largest = [point for point in over_all if not point.environment and not point.partition]
-        for system, rows in groupby(largest, key=lambda point: point.system):
-            traces += _spokes(source, f"largest of {system}", rows, Origin.PUBLISHED)
-        yield _kiviat(
-            "kiviat",
-            "Kiviat diagram, compared with papers",
-            traces,
-            "Each test over G-HPL, then over the largest one among these runs and all published "
-            "systems, so that the best has 1; of the latency the reciprocal (saini2006, Section "
-            "4.1, Figure 5 and Table 2). A polygon of a paper joins the largest values over its "
-            "systems.",
-        )
+    yield from _kiviat(
+        source,
+        "kiviat",
+        "Kiviat diagram, compared with papers",
+        normalised([*own, *printed]),
+        " and all published systems, so that the best has 1; of the latency the reciprocal "
+        "(saini2006, Section 4.1, Figure 5 and Table 2). A polygon of a paper joins the largest "
+        "values over its systems.",
+    )
     for size, group in groupby(sorted(runs, key=lambda run: run[1:]), key=lambda run: run[1:]):
-        of_size = list(group)
-        points = [point for run in of_size for point in runs[run]]
-        traces = spokes(normalised(points, lambda _: True))
-        if len(of_size) > 1 and traces:
+        of_size = [*group]
+        if len(of_size) > 1:
             np, nodes, order = size
-            yield _kiviat(
+            yield from _kiviat(
+                source,
                 addresses.legal(f"kiviat-{np}-{nodes}-{order}"),
                 f"Kiviat diagram of the environments: {np} processes, order {order}",
-                traces,
-                "Each test over G-HPL, then over the largest one among these runs, which are of "
-                "one size (after saini2006, Section 4.1, Figure 5).",
+                normalised((one for run in of_size for one in runs[run]), lambda _: True),
+                ", which are of one size (after saini2006, Section 4.1, Figure 5).",
             )
-
-
-def _curves(
-    source: Source, runs: Mapping[str, Pairs], factor: float = 0, *, simulated: bool = False
-) -> list[Trace]:
-    """Return the ring over HPL, a curve for each environment.
-
-    It is what `factor` times HPL's flops give by the ratio; 0: the ratio itself.
-    """
-    made = []
-    for name, pairs in runs.items():
-        samples = [
-            Sample(
-                hpl.value,
-                ring.value * (hpl.value * factor if factor else 1),
-                f"{hpl.np} processes on {hpl.nodes or '?'} nodes, order {hpl.order}, "
-                f"{number_text(ring.value)} {ring.unit}; {hpl.source}",
-                _address(source, hpl),
-            )
-            for hpl, ring in sorted(pairs, key=lambda pair: pair[0].value)
-        ]
-        made.append(Trace(name, samples, simulated=simulated, group=name))
-    return made
-
-
-def _balances(printed: Iterable[Point], span: tuple[float, float]) -> list[Trace]:
-    """Return the lines on which systems of papers lie, over a span of G-HPL (Gflop/s)."""
-    made = []
-    for point in printed:
-        if point.metric == RING and point.partition:
-            np = f", {point.np} processes" if point.np else ""
-            ratio = f"{number_text(point.value)} {point.unit}"
-            samples = [Sample(flops, point.value * flops * _MB, point.source) for flops in span]
-            name = f"{point.system} {point.partition}{np}: {ratio}"
-            made.append(Trace(name, samples, Origin.PUBLISHED))
-    return made
 
 
 def _rings(
-    source: Source, runs: Runs, printed: Sequence[Point], *, simulated: bool
+    source: Source, runs: dict[Run, list[Point]], printed: Sequence[Point]
 ) -> Iterator[Plot]:
     """Yield the bandwidth of the ring over HPL, and where there are several runs their ratio."""
-    found: dict[str, Pairs] = {}
+    found: list[tuple[Run, Point, Point]] = []
     for run, points in runs.items():
         known = {point.metric: point for point in points}
         if {RING, HPL} <= known.keys():
-            found.setdefault(run.environment, []).append((known[HPL], known[RING]))
-    every = [pair for pairs in found.values() for pair in pairs]
-    if not every:
+            found.append((run, known[HPL], known[RING]))
+    if not found:
         return
-    flops, ratios = [hpl.value for hpl, _ in every], [ring.value for _, ring in every]
-    fair = any(comparable(ring) for _, ring in every)
-    lines = _balances(printed, (min(flops) / 2, max(flops) * 2)) if fair else []
+    found.sort(key=lambda entry: entry[1].value)
+    flops, ratios = [hpl.value for _, hpl, _ in found], [ring.value for _, _, ring in found]
+    fair = any(ring.comparable for _, _, ring in found)
+    lines = []
+    for one in printed if fair else ():
+        if one.metric == RING and one.partition:
+            np = f", {one.np} processes" if one.np else ""
+            samples = [Sample(at, one.value * at * _MB, one.source)
+                       for at in (min(flops) / 2, max(flops) * 2)]  # fmt: skip
+            name = f"{one.system} {one.partition}{np}: {one.text}"
+            lines.append(Trace(name, samples, Origin.PUBLISHED))
     axis = Axis("G-HPL", "Gflop/s", Scale.LOG)
     told = "the lines are of equal balance, as papers print it." if fair else SMALL
     caption = "After saini2006, Section 4.1.1, Figure 1."
@@ -329,16 +287,29 @@ def _rings(
             " Papers print the ratios, not the points of the figure: each is drawn as the line on "
             "which a system of this balance lies."
         )
+
+    def curves(value_of: Callable[[Point, Point], float]) -> Iterator[Trace]:
+        for name in dict.fromkeys(run.environment for run in runs):
+            own = [entry for entry in found if entry[0].environment == name]
+            samples = [
+                Sample(hpl.value, value_of(hpl, ring), f"{run.np} processes on {run.nodes or '?'} "
+                       f"nodes, order {run.order}, {ring.text}; {hpl.source}",
+                       hpl.link(source))
+                for run, hpl, ring in own
+            ]  # fmt: skip
+            if own:
+                yield Trace(name, samples, simulated=own[0][1].simulated, group=name)
+
     yield Plot(
         "ring-over-hpl",
         "Accumulated random ring bandwidth over HPL",
-        f"{plural(len(every), 'run')}; {told}",
+        f"{plural(len(found), 'run')}; {told}",
         axis,
         Axis("Ring bandwidth x processes", "GB/s", Scale.LOG),
-        (*_curves(source, found, _MB, simulated=simulated), *lines),
+        (*curves(lambda hpl, ring: ring.value * hpl.value * _MB), *lines),
         caption=caption,
     )
-    if len(every) > 1:
+    if len(found) > 1:
         yield Plot(
             "ring-ratio",
             "Random ring bandwidth per flop of HPL",
@@ -346,6 +317,6 @@ def _rings(
             "it falls with the size of the system, the better it scales.",
             axis,
             Axis("Ring bandwidth over G-HPL", "B/kflop", Scale.LOG),
-            tuple(_curves(source, found, simulated=simulated)),
+            tuple(curves(lambda _, ring: ring.value)),
             caption="After saini2006, Section 4.1.1, Figure 2.",
         )

@@ -119,7 +119,7 @@ def _traces(
             for name, sweep in each.programs.items()
             if (value := value_of(name, sweep)) is not None
         ]  # fmt: skip
-        simulated = any(sweep.by.case.simulated for sweep in each.programs.values())
+        simulated = any(sweep.simulated for sweep in each.programs.values())
         if samples:
             made.append(Trace(each.name, samples, form=Form.BAR, simulated=simulated,
                                  group=each.name))  # fmt: skip
