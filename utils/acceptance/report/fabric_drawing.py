@@ -6,7 +6,6 @@ are as they should be are one faint path; each other one is a line of its own wi
 What is wrong is a row of a table, and marks links and switches.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -22,56 +21,32 @@ from acceptance.fabric.view import kinds
 class Trouble(Enum):
     """What a link or switch is marked with.
 
-    A letter beside the colour, what it means, and the words after a number of them.
+    A letter beside the colour, what it means, the words after a number of them, and the kinds of
+    observations that mark a place with it. Others are told in words alone.
     """
 
-    LOST = "L", "lost", "lost"
-    DOWN = "D", "not in service", "not in service"
-    NARROW = "N", "narrow: lanes are missing", "narrow"
-    SLOW = "S", "slow: trained at a lower speed", "slow"
-    ERRING = "E", "errors that rise", "with errors that rise"
-    CHANGED = "C", "changed: another cable, port or device than accepted", "changed"
-    FEWER = "F", "fewer uplinks than its siblings", "leaf with fewer uplinks"
-    AWAY = "A", "its node is known to be away", "of a node that is away"
-    STANDING = "e", "errors that were counted and do not rise", "with errors that stand"
+    LOST = "L", "lost", "lost", (kinds.LOST, kinds.SWITCH)
+    DOWN = "D", "not in service", "not in service", (kinds.STATE,)
+    NARROW = "N", "narrow: lanes are missing", "narrow", (kinds.WIDTH,)
+    SLOW = "S", "slow: trained at a lower speed", "slow", (kinds.SPEED,)
+    ERRING = "E", "errors that rise", "with errors that rise", (kinds.ERRORS,)
+    CHANGED = (
+        "C", "changed: another cable, port or device than accepted", "changed",
+        (kinds.NEW, kinds.SWAPPED, kinds.MOVED, kinds.REPLACED),
+    )  # fmt: skip
+    FEWER = "F", "fewer uplinks than its siblings", "leaf with fewer uplinks", (kinds.UPLINKS,)
+    AWAY = "A", "its node is known to be away", "of a node that is away", (kinds.AWAY,)
+    STANDING = (
+        "e", "errors that were counted and do not rise", "with errors that stand", (kinds.STANDING,)
+    )  # fmt: skip
 
-    @property
-    def letter(self) -> str:
-        """Return its letter in the drawing."""
-        return self.value[0]
-
-    @property
-    def text(self) -> str:
-        """Return what the letter means."""
-        return self.value[1]
-
-    @property
-    def counted(self) -> str:
-        """Return what follows a number of them: `2 narrow`."""
-        return self.value[2]
-
-    @property
-    def key(self) -> str:
-        """Return its name in a style sheet."""
-        return self.name.lower()
+    def __init__(self, letter: str, text: str, counted: str, of: tuple[str, ...]) -> None:
+        self.letter, self.text, self.counted, self.of = letter, text, counted, of
+        #: Its name in a style sheet.
+        self.key = self.name.lower()
 
 
-#: Kind of an observation -> what it marks a place with. Others are told in words alone.
-_TROUBLES = {
-    kinds.LOST: Trouble.LOST,
-    kinds.SWITCH: Trouble.LOST,
-    kinds.STATE: Trouble.DOWN,
-    kinds.WIDTH: Trouble.NARROW,
-    kinds.SPEED: Trouble.SLOW,
-    kinds.ERRORS: Trouble.ERRING,
-    kinds.NEW: Trouble.CHANGED,
-    kinds.SWAPPED: Trouble.CHANGED,
-    kinds.MOVED: Trouble.CHANGED,
-    kinds.REPLACED: Trouble.CHANGED,
-    kinds.UPLINKS: Trouble.FEWER,
-    kinds.AWAY: Trouble.AWAY,
-    kinds.STANDING: Trouble.STANDING,
-}
+_TROUBLES = {kind: each for each in Trouble for kind in each.of}
 #: Between the names of two links in one observation (`kinds.SWAPPED`).
 _BOTH = " and "
 
@@ -87,11 +62,6 @@ class Row:
     remedy: str
     #: Rows that follow with the same remedy, and this one; 0: it stands in a row before.
     span: int = 1
-
-    @property
-    def place(self) -> str:
-        """Return both ends of the link, or the switch."""
-        return self.seen.device
 
     @property
     def found(self) -> str:
@@ -115,16 +85,9 @@ def rows_of(seen: Iterable[Observation], since: Mapping[str, str]) -> list[Row]:
     for _, group in groupby(sorted(seen, key=rank), key=lambda each: (each.fails, each.kind)):
         alike = [*group]
         for place, each in enumerate(alike):
-            rows.append(
-                Row(
-                    len(rows) + 1,
-                    each,
-                    _TROUBLES.get(each.kind),
-                    since.get(view.key_of(each), "")[:10],
-                    kind.remedy if (kind := view.kinds.kind_of(each)) else "",
-                    0 if place else len(alike),
-                )
-            )
+            kind, first = view.kinds.kind_of(each), since.get(view.key_of(each), "")[:10]
+            rows.append(Row(len(rows) + 1, each, _TROUBLES.get(each.kind), first,
+                            kind.remedy if kind else "", 0 if place else len(alike)))  # fmt: skip
     return rows
 
 
@@ -138,8 +101,16 @@ class Marked:
     topology: Topology
     gone: frozenset[Link]
     lost: frozenset[str]
-    links: Mapping[Link, tuple[Row, ...]]
-    switches: Mapping[str, tuple[Row, ...]]
+    links: Mapping[Link, Sequence[Row]]
+    switches: Mapping[str, Sequence[Row]]
+
+    def links_of(self, guid: str) -> list[tuple[int, Link]]:
+        """Return the links of a switch with their ports at it, those that deviate first."""
+        links = [link for _, _, link in self.topology.graph.edges(guid, data="link")]
+        ports = [next(end.port for end in link.ends if end.guid == guid) for link in links]
+        return sorted(
+            zip(ports, links, strict=True), key=lambda each: (each[1] not in self.links, each[0])
+        )
 
 
 def marked(now: Topology, accepted: Topology | None, rows: Iterable[Row]) -> Marked:
@@ -167,13 +138,8 @@ def marked(now: Topology, accepted: Topology | None, rows: Iterable[Row]) -> Mar
             row for end in link.ends if end.guid in lost for row in switches.get(end.guid, ())
         ]
         links[link] = [*dict.fromkeys([*links.get(link, ()), *at_lost])]
-    return Marked(
-        union,
-        gone,
-        lost,
-        {link: tuple(found) for link, found in links.items() if found},
-        {guid: tuple(found) for guid, found in switches.items()},
-    )
+    there = {link: found for link, found in links.items() if found}
+    return Marked(union, gone, lost, there, switches)
 
 
 def _places(row: Row) -> Iterator[str]:
@@ -351,7 +317,11 @@ class _Layout:
     def _box(self, guid: str, middle: float, y: float, width: float, upright: bool) -> _Box:
         topology, rows = self.topology, self.marked.switches.get(guid, ())
         name, count = topology.device_name(guid), len(self.nodes[guid])
-        at = [each for link in self._links_of(guid) for each in self.marked.links.get(link, ())]
+        at = [
+            each
+            for _, link in self.marked.links_of(guid)
+            for each in self.marked.links.get(link, ())
+        ]
         troubles = len({row.number for row in (*rows, *at)})
         nodes = f", {count} nodes" if count else ""
         title = f"{name}{nodes}: {troubles or 'no'} deviation{'s' if troubles != 1 else ''}"
@@ -361,9 +331,6 @@ class _Layout:
             guid in self.marked.lost, upright, count, mark,
         )  # fmt: skip
 
-    def _links_of(self, guid: str) -> list[Link]:
-        return [link for _, _, link in self.topology.graph.edges(guid, data="link")]
-
     def _squares(self, guid: str, middle: float, y: float, share: float) -> float:
         """Place the nodes of a switch below it; return where they end."""
         size, place = _NAMED if self.named else _SMALL
@@ -372,15 +339,12 @@ class _Layout:
         hosts = self.nodes[guid]
         for number, host in enumerate(hosts):
             x, at = left + place * (number % columns), y + place * (number // columns)
-            rows = self._rows_between(host, guid)
+            links = (each["link"] for each in self.topology.graph[host][guid].values())
+            rows = [row for link in links for row in self.marked.links.get(link, ())]
             name = self.topology.device_name(host)
             mark = _mark(rows, x + size / 2, at + size / 2, name) if rows else None
             self.drawn.squares.append(_Square(x, at, size, name, mark))
         return y + place * -(-len(hosts) // columns)
-
-    def _rows_between(self, host: str, switch: str) -> list[Row]:
-        links = (each["link"] for each in self.topology.graph[host][switch].values())
-        return [row for link in links for row in self.marked.links.get(link, ())]
 
     def _links(self) -> None:
         """Draw the links between switches: good ones as one path, each other one by itself."""
@@ -429,13 +393,10 @@ def _mark(rows: Sequence[Row], x: float, y: float, title: str) -> Mark:
 
 def _levels(topology: Topology) -> list[tuple[int | None, list[str]]]:
     """Return the switches of each level by name, the highest level first; those of none first."""
-    rows: Mapping[int | None, list[str]] = defaultdict(list)
-    for guid in topology.switches:
-        rows[topology.level(guid)].append(guid)
-    order = sorted(rows, key=lambda level: -1 if level is None else -level)
-    none = [level for level in order if level is None]
-    known = [level for level in order if level is not None]
-    return [(level, _by_name(rows[level], topology)) for level in (*none, *known)]
+    rows: dict[int | None, list[str]] = {}
+    for guid in _by_name(topology.switches, topology):
+        rows.setdefault(topology.level(guid), []).append(guid)
+    return sorted(rows.items(), key=lambda entry: (entry[0] is not None, -(entry[0] or 0)))
 
 
 def _by_name(guids: Iterable[str], topology: Topology) -> list[str]:

@@ -140,7 +140,7 @@ class Pairs:
         return float(np.nanmedian(self.matrix.values[quantity]))
 
     def worst(self, quantity: str, most: int) -> list[tuple[int, int]]:
-        """Return the worst pairs, the worst first."""
+        """Return the worst pairs of a quantity that was measured, the worst first."""
         values = self.matrix.values[quantity].ravel()
         there = np.flatnonzero(np.isfinite(values))
         sign = -1 if direction(UNITS[quantity]) == "lower" else 1

@@ -1,8 +1,9 @@
 """From a page to its HTML: every text that is filled in is escaped, and none is run as a script.
 
 A template fills in what stands in the page's context. It has beside that: `page`, `href(address)`
-(an address in the site as the page writes it), `plot(id)` (the figure of one of its plots), and the
-filters `number`, `exact`, `time`, `day`, `seconds`.
+(an address in the site as the page writes it), `plot(id)` (the figure of one of its plots),
+`address` (`report/addresses.py`), `outcomes` (all of `runs.Outcome`), and the filters `number`,
+`exact`, `time`, `day`, `seconds`.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from markupsafe import Markup
 from acceptance.core.text import printable
 from acceptance.report import addresses, plot_model
 from acceptance.report.plot_model import Page, number_text
+from acceptance.report.runs import Outcome
 
 #: What stands where there is no number.
 NONE = number_text(None)
@@ -57,6 +59,7 @@ class Renderer:
     @cached_property
     def _environment(self) -> jinja2.Environment:
         environment = plot_model.environment(finalize=_shown)
+        environment.globals |= {"address": addresses, "outcomes": tuple(Outcome)}
         environment.filters |= {
             "exact": _exact_text,
             "number": number_text,

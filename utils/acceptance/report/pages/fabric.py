@@ -5,7 +5,7 @@ from typing import Any
 from acceptance.core.text import natural, plural
 from acceptance.fabric import topology as fabrics
 from acceptance.fabric import view
-from acceptance.fabric.topology import Link, Topology
+from acceptance.fabric.topology import Topology
 from acceptance.report import addresses
 from acceptance.report.fabric_drawing import (
     Drawing,
@@ -121,50 +121,19 @@ def _many(word: str, count: int) -> str:
 def _drawn(drawn: Marked, drawing: Drawing, now: Topology) -> dict[str, Any]:
     """Return the drawing, its switches, and what the fabric of `now` can carry."""
     topology = drawn.topology
-    used = {row.trouble for found in drawn.links.values() for row in found}
-    used |= {row.trouble for found in drawn.switches.values() for row in found}
+    used = {
+        row.trouble for found in (*drawn.links.values(), *drawn.switches.values()) for row in found
+    }
     built = fabrics.structure(now)
     return {
         "drawing": drawing,
         "troubles": [each for each in Trouble if each in used],
-        "switches": [
-            _switch(drawn, guid)
-            for guid in sorted(topology.switches, key=lambda each: _order(topology, each))
-        ],
+        "drawn": drawn,
+        "key_of": key_of,
+        "level_name": fabrics.level_name,
+        "switches": sorted(
+            topology.switches,
+            key=lambda guid: (topology.level(guid) or 99, natural(topology.device_name(guid))),
+        ),
         "structure": [*view.structure_text(now), *built.notes(now)],
-    }
-
-
-def _order(topology: Topology, guid: str) -> tuple[int, list[int | str]]:
-    return topology.level(guid) or 99, natural(topology.device_name(guid))
-
-
-def _switch(drawn: Marked, guid: str) -> dict[str, Any]:
-    """Return a switch with all of its links, those that deviate first."""
-    topology = drawn.topology
-    links = [link for _, _, link in topology.graph.edges(guid, data="link")]
-    entries = [_link(drawn, guid, link) for link in links]
-    entries.sort(key=lambda entry: (not entry["rows"], entry["port"]))
-    hosts = len({*topology.hosts_at(guid)})
-    return {
-        "key": key_of(topology, guid),
-        "name": topology.device_name(guid),
-        "guid": guid,
-        "level": fabrics.level_name(topology.level(guid)),
-        "nodes": hosts,
-        "uplinks": len(entries) - len(topology.hosts_at(guid)),
-        "lost": guid in drawn.lost,
-        "rows": drawn.switches.get(guid, ()),
-        "wrong": sum(bool(entry["rows"]) for entry in entries),
-        "links": entries,
-    }
-
-
-def _link(drawn: Marked, guid: str, link: Link) -> dict[str, Any]:
-    near = link.ends[0] if link.ends[0].guid == guid else link.ends[1]
-    return {
-        "port": near.port,
-        "far": drawn.topology.name(link.other(guid)),
-        "trained": "gone" if link in drawn.gone else f"{link.width} {link.speed}",
-        "rows": drawn.links.get(link, ()),
     }

@@ -10,7 +10,6 @@ from acceptance.alerts import Ack, Entry
 from acceptance.alerts.alert import AWAY
 from acceptance.core import machine
 from acceptance.core.errors import Fault
-from acceptance.core.findings import Observation
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.runs import Outcome, Ran, Run, Told, counts, runs, since, software, told
@@ -61,14 +60,6 @@ class _Standing:
         return sum(len(ran.case.metrics) for ran in self.cases) - self.judged
 
 
-@dataclass(frozen=True)
-class Link:
-    """What was found of a link, and the case that found it."""
-
-    seen: Observation
-    ran: Ran
-
-
 def pages(source: Source) -> list[Page]:
     """Return the overview; it is made last, and tells what other pages could not read."""
     listed: list[Run] = []
@@ -85,8 +76,7 @@ def pages(source: Source) -> list[Page]:
     context = {
         "newest": newest,
         "about": of_verdict[0].sessions if of_verdict else (),
-        "alerts_known": source.alerts is not None,
-        "is_own": source.is_own,
+        "source": source,
         "verdict": verdict,
         "told": told(verdict),
         "standings": standings,
@@ -97,13 +87,7 @@ def pages(source: Source) -> list[Page]:
         "new_alerts": _new_alerts(source, _before(listed)),
         "links": [_links(each) for each in standings if each.run],
         "versions": _versions(source, newest),
-        "sessions": source.sessions,
-        "left_out": source.left_out,
-        "outcomes": tuple(Outcome),
         "shown": SHOWN,
-        "address": addresses,
-        "faults": source.faults,
-        "database": source.database,
     }
     named = addresses.INDEX, "Overview", "overview.html.j2", "Overview"
     return [Page(*named, context, simulated=simulated)]
@@ -192,7 +176,7 @@ def _links(standing: _Standing) -> dict[str, Any]:
     assert standing.run is not None
     verdict, name = standing.run.verdict, standing.place.name
     looked = [ran for ran in standing.cases if ran.case.suite == _FABRIC]
-    found = [Link(seen, ran) for ran in looked for seen in ran.case.findings]
+    found = [(seen, ran) for ran in looked for seen in ran.case.findings]
     reasons = [
         f"{what}: {reasons[name]}"
         for what, reasons in (

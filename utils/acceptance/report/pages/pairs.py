@@ -1,9 +1,8 @@
 """All pairs of the nodes of a partition: heat maps, with the culprits named first."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -35,22 +34,27 @@ NEVER = (
 
 @dataclass(frozen=True)
 class Section:
-    """What a page says of the case of a partition; `measured` is None where nothing is stored."""
+    """What a page says of the case of a partition.
 
-    place: str
-    case: str
-    file: str
-    software: str
-    simulated: str
-    when: float
+    `measured` is None where nothing is stored, `pairs` where the values are not there any more.
+    """
+
+    by: Newest
+    file: Path | None
     measured: AllPairs | None
-    faults: tuple[str, ...]
-    culprits: tuple[Culprit, ...] = ()
-    notes: tuple[Culprit, ...] = ()
-    plots: tuple[Plot, ...] = ()
-    worst: tuple[dict[str, Any], ...] = ()
-    failed: tuple[tuple[str, str], ...] = ()
-    more_failed: int = 0
+    faults: Sequence[str]
+    pairs: Pairs | None
+    plots: tuple[Plot, ...]
+
+    @property
+    def place(self) -> str:
+        """Return where it was measured."""
+        return f"{self.by.case.system}:{self.by.case.partition}"
+
+    @property
+    def culprits(self) -> list[Culprit]:
+        """Return the culprits that fail."""
+        return [each for each in self.measured.culprits if each.fails] if self.measured else []
 
 
 def pages(source: Source) -> list[Page]:
@@ -84,12 +88,12 @@ def _why_none(place: Place) -> str:
 
 def _page(source: Source, uuid: str, entries: list[tuple[tuple[str, str], Newest]]) -> Page:
     path = addresses.pairs(uuid)
-    sections = [_section(source, path, case, number) for number, (_, case) in enumerate(entries)]
+    sections = [_section(source, case, number) for number, (_, case) in enumerate(entries)]
     places = shortened([section.place for section in sections], 3)
-    start = entries[0][1].session.start
-    context = {"all": sections, "uuid": uuid, "start": start, "summary": _summary(sections)}
+    context = {"all": sections, "summary": _summary(sections), "worst": WORST,
+               "most_failed": FAILED, "units": UNITS}  # fmt: skip
     plots = tuple(plot for section in sections for plot in section.plots)
-    simulated = any(section.simulated for section in sections)
+    simulated = any(section.by.case.simulated for section in sections)
     title = f"All pairs of {places}"
     return Page(path, title, "pairs.html.j2", "Pairs", context, plots, simulated=simulated)
 
@@ -104,8 +108,8 @@ def _summary(sections: list[Section]) -> str:
     return "No culprit: each pair is as good as the others of its round and distance."
 
 
-def _section(source: Source, path: str, newest_case: Newest, number: int) -> Section:
-    case, session = newest_case.case, newest_case.session
+def _section(source: Source, newest_case: Newest, number: int) -> Section:
+    case = newest_case.case
     faults: list[str] = []
     measured = None
     try:
@@ -118,26 +122,8 @@ def _section(source: Source, path: str, newest_case: Newest, number: int) -> Sec
     file = Path(case.folder, FILE) if case.folder else None
     pairs = _pairs(source, newest_case, file, found, faults)
     prefix = f"pairs-{number + 1}-" if number else "pairs-"
-    return Section(
-        place=f"{case.system}:{case.partition}",
-        case=addresses.relative(addresses.session(session.uuid, newest_case.number), path),
-        file=str(file or ""),
-        software=", ".join(f"{key} {value}" for key, value in case.provenance.items()
-                           if key in ("suite", "mpi", "compiler")),
-        simulated=case.simulated,
-        when=session.start,
-        measured=measured,
-        faults=tuple(faults),
-        culprits=tuple(each for each in found if each.fails),
-        notes=tuple(each for each in found if not each.fails),
-        plots=tuple(pairs.plots(prefix)) if pairs else (),
-        worst=tuple(_worst(pairs)) if pairs else (),
-        failed=tuple(
-            (pairs.matrix.way(pair), why)
-            for pair, why in islice(pairs.matrix.failed.items(), FAILED)
-        ) if pairs else (),
-        more_failed=max(len(pairs.matrix.failed) - FAILED, 0) if pairs else 0,
-    )  # fmt: skip
+    plots = tuple(pairs.plots(prefix)) if pairs else ()
+    return Section(newest_case, file, measured, faults, pairs, plots)
 
 
 def _pairs(
@@ -162,21 +148,3 @@ def _pairs(
         faults.append(f"the file is not whole: {cut or read.fault}")
     by_leaf = leaves(source, case.system)
     return Pairs.of(read.matrix, by_leaf, found, simulated=bool(case.simulated))
-
-
-def _worst(pairs: Pairs) -> list[dict[str, Any]]:
-    """Return the worst pairs of each quantity, with how far they are off the median."""
-    rows = []
-    for quantity, values in pairs.matrix.values.items():
-        if not (values == values).any():
-            continue
-        median = pairs.median(quantity)
-        for pair in pairs.worst(quantity, WORST):
-            again = pairs.matrix.again.get(quantity, {}).get(pair)
-            value = float(values[pair])
-            rows.append({
-                "quantity": quantity, "sender": pairs.matrix.nodes[pair[0]],
-                "receiver": pairs.matrix.nodes[pair[1]], "value": value, "unit": UNITS[quantity],
-                "share": value / median, "again": again,
-            })  # fmt: skip
-    return rows

@@ -1,6 +1,5 @@
 """The protocol of an acceptance as a page to print and sign, made of its stored data alone."""
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,6 @@ from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Protocol, Source
 from acceptance.verdict import node_lines
-
-#: Who signs.
-PARTIES = ("vendor", "customer")
-#: Verdicts on a metric, in the order of their columns.
-_METRICS = ("pass", "fail", "recorded")
 
 
 def pages(source: Source) -> list[Page]:
@@ -36,28 +30,21 @@ def pages(source: Source) -> list[Page]:
 
 def _page(protocol: Protocol) -> Page:
     data = protocol.data
-    # What does not agree with itself is no protocol of anything: nobody is to sign it.
-    agrees = not protocol.differences
     simulated = bool(data.get(SIMULATED)) or is_simulated(data["system"])
-    findings = sorted(data["findings"], key=lambda each: _rank(each["severity"]))
+    bad = bool(protocol.differences)
     context = {
         "data": data,
         "protocol": protocol,
         "simulated": simulated,
-        "model": model_of(data["system"]),
         "no_evidence": NO_EVIDENCE.format(model_of(data["system"])),
-        "simulators": data.get(SIMULATED, ()),
-        "agrees": agrees,
-        "look": "bad" if not agrees else "open" if simulated else look(data),
-        "findings": [each for each in findings if each["severity"] != INFO],
-        "notes": [each for each in findings if each["severity"] == INFO],
+        # What does not agree with itself is no protocol of anything: nobody is to sign it.
+        "agrees": not bad,
+        "look": "bad" if bad else "open" if simulated else look(data),
+        "findings": sorted(data["findings"], key=lambda each: _rank(each["severity"])),
+        "info": INFO,
         "nodes": node_lines(data.get("node_results", {})),
         "claims": [claim for claim in data["claims"] if "claimed" in claim],
-        "cases": [_case(case) for case in data["measured"]],
-        "parties": PARTIES,
-        "metrics": _METRICS,
         "words": words,
-        "address": addresses,
     }
     title = f"Acceptance of {data['system']}"
     if simulated:
@@ -84,16 +71,6 @@ def look(data: Mapping[str, Any]) -> str:
     if severities & {*SEVERITIES[:2]}:
         return "bad"
     return "open" if severities or not data["counts"]["judged"] else "good"
-
-
-def _case(case: Mapping[str, Any]) -> dict[str, Any]:
-    counted = Counter(metric["verdict"] for metric in case["metrics"])
-    return {
-        "case": case,
-        "where": f"{case['system']}:{case['partition']}+{case['environment']}",
-        "counts": [counted[word] for word in _METRICS],
-        "failed": [metric for metric in case["metrics"] if metric["verdict"] == "fail"],
-    }
 
 
 def words(value: object) -> str:

@@ -68,25 +68,6 @@ def _recorded(source: Source, library: Library, system: str) -> tuple[Reference,
         return ()
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row that judged something, and how many metrics."""
-
-    reference: Reference
-    count: int
-
-    @property
-    def anchor(self) -> str:
-        """Return its place on the page."""
-        address = addresses.reference(self.reference.path.name, self.reference.line)
-        return address.partition("#")[2]
-
-    @property
-    def parameters(self) -> str:
-        """Return what it is said of."""
-        return write_parameters(self.reference.parameters)
-
-
 def pages(source: Source) -> list[Page]:
     """Return the page of all references that judged a number of a session with a page."""
     citations = Citations.of(source)
@@ -97,21 +78,16 @@ def pages(source: Source) -> list[Page]:
                 if metric.reference is not None and citations.find(case, metric) is None:
                     by = metric.judged_by or "a reference of the check"
                     others[by] = others.get(by, 0) + 1
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row, count in citations.used.values():
-        groups.setdefault((row.source, row.origin), []).append(Row(row, count))
-    papers = source.library.papers if source.library else {}
+    groups: dict[tuple[str, str], list[tuple[Reference, int]]] = {}
+    for entry in citations.used.values():
+        groups.setdefault((entry[0].source, entry[0].origin), []).append(entry)
     context: dict[str, Any] = {
-        "groups": [
-            {
-                "source": kind,
-                "origin": origin,
-                "title": papers.get(origin, "").replace("{", "").replace("}", ""),
-                "rows": sorted(rows, key=lambda row: row.reference.line),
-                "file": str(rows[0].reference.path),
-            }
-            for (kind, origin), rows in sorted(groups.items())
-        ],
+        "groups": {
+            kind: sorted(rows, key=lambda entry: entry[0].line)
+            for kind, rows in sorted(groups.items())
+        },
+        "papers": source.library.papers if source.library else {},
+        "parameters_text": write_parameters,
         "others": sorted(others.items()),
         "readable": source.library is not None,
         "folder": source.workspace.reference,

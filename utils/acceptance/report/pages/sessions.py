@@ -25,9 +25,6 @@ _FIELDS = (
     "case", "system", "partition", "environment", "suite", "benchmark", "keys", "nodes", "result",
     "metric", "value", "unit", "reference", "least", "most", "judged_by", "passed", "simulated",
 )  # fmt: skip
-#: Those that a case has, and those that a metric has.
-_OF_CASE = ("system", "partition", "environment", "suite", "benchmark", "result", "simulated")
-_OF_METRIC = ("value", "unit", "reference", "judged_by")
 
 
 @dataclass(frozen=True)
@@ -120,24 +117,8 @@ def pages(source: Source) -> list[Page]:
 
 
 def _index(source: Source) -> Page:
-    rows = [
-        {
-            "session": each,
-            "systems": sorted({case.system for case in each.cases}),
-            "simulated": any(case.simulated for case in each.cases),
-            "told": told(source.verdict_of(each)),
-            "campaign": source.campaign_of(each),
-            "counts": counts(_cases(each)),
-        }
-        for each in source.sessions
-    ]
-    context = {
-        "rows": rows,
-        "left_out": source.left_out,
-        "address": addresses,
-        "outcomes": tuple(Outcome),
-        "database": source.database,
-    }
+    rows = [(each, told(source.verdict_of(each)), counts(_cases(each))) for each in source.sessions]
+    context = {"rows": rows, "source": source}
     return Page(addresses.SESSIONS, "Sessions", "sessions.html.j2", "Sessions", context)
 
 
@@ -156,19 +137,16 @@ def _page(source: Source, session: Session, citations: Citations, outputs: _Outp
     csv_file = addresses.of_session(session.uuid, "csv")
     json_file = addresses.of_session(session.uuid, "json")
     verdict = source.verdict_of(session)
-    metrics = [each for case in cases for each in case.metrics]
+    metrics = [each.judged for case in cases for each in case.metrics]
     context = {
         "session": session,
         "cases": cases,
         "verdict": verdict,
         "told": told(verdict),
-        "campaign": source.campaign_of(session),
         "counts": counts(_cases(session)),
-        "judged": sum(each.judged for each in metrics),
-        "recorded": sum(not each.judged for each in metrics),
+        "judged": sum(metrics),
+        "recorded": len(metrics) - sum(metrics),
         "simulated": sorted({case.simulated for case in session.cases if case.simulated}),
-        "outcomes": tuple(Outcome),
-        "address": addresses,
         "csv": csv_file,
         "json": json_file,
         "database": source.database,
@@ -198,28 +176,21 @@ def _shown(
     return replace(shown, output=output, why_no_output=why)
 
 
-def _rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
-    for case in cases:
-        words = {
-            "case": case.name,
-            "keys": "; ".join(f"{key}={value}" for key, value in case.keys.items()),
-            "nodes": " ".join(case.nodes),
-        }
-        of_case = {name: getattr(case, name) for name in _OF_CASE}
-        for each in case.metrics:
-            least, most = bounds(each)
-            passed = None if each.reference is None else each.passed
-            of_metric = {name: getattr(each, name) for name in _OF_METRIC}
-            judged = {"metric": each.name, "least": least, "most": most, "passed": passed}
-            yield words | of_case | of_metric | judged
-
-
 def _csv(cases: Iterable[Case]) -> str:
     file = io.StringIO()
-    writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
-    writer.writeheader()
-    for row in _rows(cases):
-        writer.writerow({key: cell_text(value) for key, value in row.items()})
+    lines = csv.writer(file, lineterminator="\n")
+    lines.writerow(_FIELDS)
+    for case in cases:
+        keys = "; ".join(f"{key}={value}" for key, value in case.keys.items())
+        of_case = (
+            case.name, case.system, case.partition, case.environment, case.suite, case.benchmark,
+            keys, " ".join(case.nodes), case.result,
+        )  # fmt: skip
+        for each in case.metrics:
+            passed = None if each.reference is None else each.passed
+            of_metric = (each.name, each.value, each.unit, each.reference, *bounds(each),
+                         each.judged_by, passed, case.simulated)  # fmt: skip
+            lines.writerow(map(cell_text, (*of_case, *of_metric)))
     return file.getvalue()
 
 
