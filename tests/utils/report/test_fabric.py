@@ -7,7 +7,7 @@ import pytest
 
 from acceptance.fabric import view
 from acceptance.report import addresses
-from acceptance.report.fabric_drawing import Trouble, draw, marked, rows_of
+from acceptance.report.fabric_drawing import Drawing, Trouble, marked, rows_of
 from acceptance.report.pages import fabric
 from acceptance.report.rendering import Renderer
 from tests import report_data, report_fabrics
@@ -56,7 +56,7 @@ def test_each_trouble_marks_its_own_link():
     assert texts(drawn, Trouble.LOST) == ["leaf02[6] - spine02[2]", "node0002[1] - leaf01[2]"]
     assert texts(drawn, Trouble.NARROW) == ["leaf01[5] - spine01[1]"]
     assert texts(drawn, Trouble.SLOW) == ["leaf04[6] - spine02[4]"]
-    picture = draw(drawn)
+    picture = Drawing(drawn)
     assert sorted(line.mark.letters for line in picture.lines) == ["L", "N", "S"]
     assert [each.mark.letters for each in picture.squares if each.mark] == ["L"]
     assert len(picture.squares) == 16
@@ -75,7 +75,7 @@ def test_swapped_and_moved_cables_are_marked_where_they_are_now():
 
 def test_a_switch_that_is_gone_has_one_mark_and_no_letter_at_each_cable():
     drawn = judged(*report_fabrics.spoilt(64, 16, 4))
-    picture = draw(drawn)
+    picture = Drawing(drawn)
     (lost,) = [box for box in picture.boxes if box.lost]
     assert (lost.name, lost.mark.letters) == ("spine03", "L")
     assert picture.away.count("M") == 16

@@ -265,15 +265,11 @@ def published(
         groups.setdefault((*what, row.metric), {})[place] = row
     for (system, partition, benchmark, *keyed, _), rows in groups.items():
         name = f"{system} {partition}: {', '.join((benchmark, *keyed))}"
-        form, samples = (
-            Form.POINTS,
-            [
-                Sample(size, row.value, row.citation)
-                for size, row in sorted(rows.items(), key=lambda item: item[0] or 0)
-                if size is not None
-            ],
-        )
-        if peak := rows.get(None):
+        form, peak = Form.POINTS, rows.pop(None, None)
+        samples = [Sample(size, row.value, row.citation)
+                   for size, row in sorted(rows.items(), key=lambda item: item[0] or 0)
+                   if size is not None]  # fmt: skip
+        if peak:
             note = f"{peak.citation}: the largest over all sizes"
             name, form = f"{name}, peak", Form.LINE
             samples = [Sample(size, peak.value, note) for size in span]

@@ -7,7 +7,7 @@ What is wrong is a row of a table, and marks links and switches.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 
@@ -238,65 +238,45 @@ class _Square:
     mark: Mark | None = None
 
 
-@dataclass
-class Drawing:
-    """All that is drawn.
-
-    `good` is a path of the links that are as they should be, `away` one of those of a switch that
-    is gone, which has the mark.
-    """
-
-    width: float
-    height: float = 0.0
-    good: str = ""
-    away: str = ""
-    lines: list[Line] = field(default_factory=list)
-    boxes: list[_Box] = field(default_factory=list)
-    squares: list[_Square] = field(default_factory=list)
-    levels: list[tuple[str, float]] = field(default_factory=list)
-    named: bool = False
-
-
 def key_of(topology: Topology, guid: str) -> str:
     """Return the anchor of a switch on its page."""
     return f"switch-{topology.switches.index(guid) + 1}"
 
 
-def draw(marked: Marked) -> Drawing:
-    """Return the drawing of a fabric."""
-    return _Layout(marked).drawing()
+class Drawing:
+    """All that is drawn of a fabric.
 
+    `good` is a path of the links that are as they should be, `away` one of those of a switch that
+    is gone, which has the mark; `named`: there is room for the names of the nodes.
+    """
 
-class _Layout:
     def __init__(self, marked: Marked) -> None:
         self.marked, self.topology = marked, marked.topology
-        self.rows = _levels(self.topology)
+        self.lines: list[Line] = []
+        self.boxes: list[_Box] = []
+        self.squares: list[_Square] = []
+        self.levels: list[tuple[str, float]] = []
         self.nodes = {
             guid: _by_name(dict.fromkeys(self.topology.hosts_at(guid)), self.topology)
             for guid in self.topology.switches
         }
         self.centre: dict[str, tuple[float, float]] = {}
-        most = max((len(row) for _, row in self.rows), default=1)
-        share = (_WIDTH - _LEFT - _RIGHT) / max(most, 1)
-        self.share = min(max(share, _NARROWEST), _WIDEST)
-        self.inner = max(self.share * most, 520.0)
+        rows = _levels(self.topology)
+        most = max((len(row) for _, row in rows), default=0)
+        share = min(max((_WIDTH - _LEFT - _RIGHT) / max(most, 1), _NARROWEST), _WIDEST)
+        self.inner = max(share * max(most, 1), 520.0)
         names = [self.topology.device_name(guid) for hosts in self.nodes.values() for guid in hosts]
         longest = _LETTER * max(map(len, names), default=0) + _NAMED[1] + 4
         few = max(map(len, self.nodes.values()), default=0) <= _MOST_NAMED
-        self.named = few and longest <= self.share and self.share >= _NAMES_FROM
-        self.drawn = Drawing(_LEFT + self.inner + _RIGHT, named=self.named)
-
-    def drawing(self) -> Drawing:
+        self.named = few and longest <= share and share >= _NAMES_FROM
+        self.width, self.height = _LEFT + self.inner + _RIGHT, 0.0
         y = float(_TOP)
-        most = max((len(row) for _, row in self.rows), default=0)
-        gap = _GAP + min(_WIDER * most, _WIDER_MOST)
-        for level, guids in self.rows:
-            self.drawn.levels.append((level_name(level), y + _HEIGHT / 2))
+        for level, guids in rows:
+            self.levels.append((level_name(level), y + _HEIGHT / 2))
             bottom = self._row(guids, y)
-            y = bottom + gap
-            self.drawn.height = max(self.drawn.height, bottom + _BELOW)
-        self._links()
-        return self.drawn
+            y = bottom + _GAP + min(_WIDER * most, _WIDER_MOST)
+            self.height = max(self.height, bottom + _BELOW)
+        self.good, self.away = self._links()
 
     def _row(self, guids: Sequence[str], y: float) -> float:
         """Place the switches of a level, with their nodes; return where the lowest one ends."""
@@ -309,7 +289,7 @@ class _Layout:
             width = min(narrow * 0.86, max(longest + 14, 40.0)) if not upright else narrow * 0.78
             self.centre[guid] = middle, y
             box = self._box(guid, middle, y, width, upright)
-            self.drawn.boxes.append(box)
+            self.boxes.append(box)
             below = y + _HEIGHT + (_LETTER * len(box.name) + 8 if upright else 0)
             bottom = max(bottom, self._squares(guid, middle, below + 6, narrow))
         return bottom
@@ -343,11 +323,11 @@ class _Layout:
             rows = [row for link in links for row in self.marked.links.get(link, ())]
             name = self.topology.device_name(host)
             mark = _mark(rows, x + size / 2, at + size / 2, name) if rows else None
-            self.drawn.squares.append(_Square(x, at, size, name, mark))
+            self.squares.append(_Square(x, at, size, name, mark))
         return y + place * -(-len(hosts) // columns)
 
-    def _links(self) -> None:
-        """Draw the links between switches: good ones as one path, each other one by itself."""
+    def _links(self) -> tuple[str, str]:
+        """Draw the links between switches, each that deviates by itself; return the paths."""
         good, away, number = [], [], 0
         drawn: set[frozenset[str]] = set()
         for link in self.topology.links:
@@ -369,8 +349,8 @@ class _Layout:
             way = _SPREAD[0] + _SPREAD[1] * ((number * _GOLDEN) % 1)
             title = self.topology.link_text(link)
             mark = _mark(rows, x1 + (x2 - x1) * way, y1 + (y2 - y1) * way, title)
-            self.drawn.lines.append(Line(x1, y1, x2, y2, mark, link in self.marked.gone))
-        self.drawn.good, self.drawn.away = "".join(good), "".join(away)
+            self.lines.append(Line(x1, y1, x2, y2, mark, link in self.marked.gone))
+        return "".join(good), "".join(away)
 
 
 def _path(x1: float, y1: float, x2: float, y2: float) -> str:

@@ -108,23 +108,16 @@ def _page(source: Source, wanted: _Wanted) -> Page:
         nothing_else = {"nothing": nothing, "found": None}
         return Page(path, wanted.title, "compare.html.j2", GROUP, nothing_else)
     data, (look, said) = addresses.data(path, "all", "json"), _result(found)
-    listed = {word: (word, LOOKS[word], _groups(rows)) for word in Word if (rows := found.of(word))}
     context: dict[str, Any] = {
-        "nothing": "",
         "found": found,
-        "counts": [(word, LOOKS[word], found.counts[word]) for word in Word],
-        "told": [listed[word] for word in TOLD if word in listed],
-        "others": [entry for word, entry in listed.items() if word not in TOLD],
+        "listed": {word: _groups(rows) for word in Word if (rows := found.of(word))},
+        "looks": LOOKS,
+        "told": TOLD,
         "look": look,
         "said": said,
         "json": data,
         "most": MOST_ROWS,
-        "session": {
-            uuid: address
-            for side in (found.a, found.b)
-            for uuid in side.sessions
-            if (address := source.address(uuid))
-        },
+        "source": source,
     }
     files = {data: msgspec.json.encode(found).decode()}
     plots = tuple(_plots(found, source))

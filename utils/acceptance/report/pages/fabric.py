@@ -12,7 +12,6 @@ from acceptance.report.fabric_drawing import (
     Marked,
     Row,
     Trouble,
-    draw,
     key_of,
     marked,
     rows_of,
@@ -81,7 +80,7 @@ def _with(place: Place, read: Reading) -> dict[str, Any]:
     if read.topology is not None:
         before = read.accepted.topology if read.accepted else None
         drawn = marked(read.topology, before, rows)
-        context |= _drawn(drawn, draw(drawn), read.topology)
+        context |= _drawn(drawn, Drawing(drawn), read.topology)
     return context
 
 

@@ -304,12 +304,8 @@ def _page(
     }
     cases = [entry for partition in partitions for entry in partition.cases]
     made = files(cases if whole else [], most, lambda n: addresses.data(path, str(n), "js"))
-    file_of = {
-        one.anchor: addresses.relative(file.address, path)
-        for file in made
-        for _, known in file.cases
-        for one in known
-    }
+    file_of = {one.anchor: file.address for file in made for _, known in file.cases
+               for one in known}  # fmt: skip
     texts = {file.address: script(file, most, slow, shown) for file in made}
     changed = sorted(
         (one for _, known in cases for one in known if one.alarms or one.change is not None),
@@ -319,11 +315,7 @@ def _page(
         "file_of": file_of,
         "changed": changed[:CHANGED],
         "more_changed": max(len(changed) - CHANGED, 0),
-        "address": {
-            one.anchor: addresses.relative(f"{_path(partitions, one)}#{one.anchor}", path)
-            for one in changed[:CHANGED]
-        },
-        "top": addresses.relative("x", path)[:-1],
+        "paths": {each.name: each.path for each in partitions},
         "day": day,
     }
     simulated = bool(partitions) and all(each.simulated for each in partitions)
@@ -331,11 +323,6 @@ def _page(
         path, title, "history.html.j2", "History", context, files=texts, simulated=simulated,
         draws=bool(made),
     )  # fmt: skip
-
-
-def _path(partitions: Sequence[Partition], one: Known) -> str:
-    name = ":".join(_place(one.series.case))
-    return next(each.path for each in partitions if each.name == name)
 
 
 def _left_out(source: Source, every: Sequence[Known], most: int) -> str:
@@ -350,46 +337,26 @@ def _left_out(source: Source, every: Sequence[Known], most: int) -> str:
 
 def _known(source: Source) -> Cases:
     """Return all cases with what is known of their series, by partition and benchmark."""
-    alarms = _alarms(source)
+    scans: dict[int, Scan] = {}
+    alarms: dict[int, list[tuple[Alert, Change]]] = {}
+    for judgement in _judgements(source):
+        if judgement.progress is not None:
+            scans |= judgement.progress.scans(judgement.progress.all)
+        for incident in judgement.incidents:
+            for change in incident.changes:
+                alarms.setdefault(id(change.series), []).append((incident.alert, change))
     acks = _acks(source)
-    scans = _scans(source)
     found: Cases = []
     for case in source.history.cases:
-        members = [
-            _of(series, scans.get(id(series)), alarms.get(id(series), ()), acks)
-            for series in case.series
-            if series.count
-        ]
+        members = []
+        for series in filter(lambda one: one.count, case.series):
+            own = tuple(alarms.get(id(series), ()))
+            ids = {alert.id for alert, _ in own}
+            fits = tuple(ack for ack in acks if ack.what in ids or ack.fits(series.name))
+            members.append(Known(series, scans.get(id(series)), own, fits))
         if members:
             found.append((case, members))
     found.sort(key=lambda entry: (*_place(entry[0]), entry[0].subject, *map(str, entry[0].key)))
-    return found
-
-
-def _scans(source: Source) -> dict[int, Scan]:
-    """Return what each series shows by the judge of the gate, by its identity."""
-    found: dict[int, Scan] = {}
-    for judgement in _judgements(source):
-        if judgement.progress is not None:
-            found |= judgement.progress.scans(judgement.progress.all)
-    return found
-
-
-def _of(
-    series: Series, scan: Scan | None, alarms: Sequence[tuple[Alert, Change]], acks: Sequence[Ack]
-) -> Known:
-    ids = {alert.id for alert, _ in alarms}
-    own = tuple(ack for ack in acks if ack.what in ids or ack.fits(series.name))
-    return Known(series, scan, tuple(alarms), own)
-
-
-def _alarms(source: Source) -> dict[int, list[tuple[Alert, Change]]]:
-    """Return the open alerts of each series, by its identity."""
-    found: dict[int, list[tuple[Alert, Change]]] = {}
-    for judgement in _judgements(source):
-        for incident in judgement.incidents:
-            for change in incident.changes:
-                found.setdefault(id(change.series), []).append((incident.alert, change))
     return found
 
 
