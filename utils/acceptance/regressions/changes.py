@@ -30,7 +30,7 @@ from acceptance.ledger.session_schema import node_of_case
 from acceptance.references import Library, Reference
 from acceptance.regressions.history.series import History, Nights, PastSession, Series
 from acceptance.regressions.progress import Progress
-from acceptance.regressions.progress.progress import levels, partition_of
+from acceptance.regressions.progress.progress import partition_of
 from acceptance.suites import SUITES
 
 
@@ -91,8 +91,8 @@ def parameters_of(series: Series) -> dict[str, str]:
     return {**dict(series.case.key.keys), **environment, **read_metric(series.metric)[1]}
 
 
-def baseline_of(series: Series, library: Library) -> Reference | None:
-    """Return the site's baseline of a series; None where there is none, or none that fits."""
+def baseline_of(series: Series, library: Library, source: str = "baseline") -> Reference | None:
+    """Return the site's baseline of a series, or what was recorded; None where none fits."""
     key = series.case.key
     try:
         return library.look_up(
@@ -102,7 +102,7 @@ def baseline_of(series: Series, library: Library) -> Reference | None:
             read_metric(series.metric)[0],
             parameters_of(series),
             series.unit,
-            ("baseline",),
+            (source,),
         )
     except (LookupError, ValueError):  # ambiguous, or of another unit: the checks fail with it
         return None
@@ -320,7 +320,7 @@ def slow_nights(
     for partition, members in partitions.items():
         if partition not in progress.kept.nights:
             continue
-        for slow in outstanding(levels(progress.kept.nights[partition])):
+        for slow in outstanding(progress.kept.nights[partition].levels):
             session = nights.first(partition, slow.night)
             # Of the past nothing but the night counts: it may be where an incident began.
             newest = slow.night == nights.last(partition)

@@ -14,9 +14,9 @@ from pathlib import Path
 from acceptance import references
 from acceptance.alerts import Alert
 from acceptance.core.text import plural
-from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.constants import FEWEST, RECENT, SUSPICIOUS
 from acceptance.detection.spells import within
+from acceptance.detection.state import LevelChange
 from acceptance.ledger import Ledger, SessionFault
 from acceptance.references import Library, Reference
 from acceptance.regressions.changes import (

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.text import plural
-from acceptance.detection.changepoint import Floats, LevelChange
+from acceptance.detection.changepoint import Floats
 from acceptance.detection.constants import FAMILY_NEAR
-from acceptance.detection.node_sets import comparable_groups
+from acceptance.detection.node_sets import comparable
 from acceptance.detection.spells import Spell, spells, undone_by
+from acceptance.detection.state import LevelChange
 from acceptance.ledger import Samples
 from acceptance.regressions.history.series import Series
 from acceptance.regressions.progress import Progress, Shared
@@ -46,7 +47,7 @@ def on_same_nodes(samples: Samples) -> Floats:
         begins = np.array([[first for first, _ in members] for members in several])
         rows = np.arange(length)[:, None, None] + begins
         logs = np.log(values[rows])
-        same = comparable_groups(logs, samples.nodes[rows[:, :, 0]])
+        same = comparable(logs, samples.nodes[rows[:, :, 0]])
         values[rows] = np.where(same == logs, values[rows], np.exp(same))
     return np.asarray(values, np.float64)
 

@@ -48,17 +48,6 @@ class CaseKey(NamedTuple):
         return f"{self.system}:{self.partition}+{self.environment}"
 
 
-class _SeriesKey(NamedTuple):
-    """What a series is a series of."""
-
-    system: str
-    partition: str
-    environment: str
-    check: str
-    parameters: tuple[tuple[str, str], ...]
-    metric: str
-
-
 @dataclass(eq=False)
 class PastSession:
     """One run of ReFrame: times in s since the epoch, `number` in the order of storing.
@@ -149,30 +138,10 @@ class Series:
     source: "Source | None" = None
     stored: int = 0
 
-    @classmethod
-    def stored_in(
-        cls,
-        source: "Source",
-        case: CaseHistory,
-        metric: str,
-        unit: str | None,
-        direction: Direction | None,
-        count: int = 0,
-        impossible: int = 0,
-        last: PastSession | None = None,
-        number: int = -1,
-        id: int = 0,
-    ) -> "Series":
-        """Make a series whose values and samples are read when they are asked for."""
-        series = cls(case, metric, unit or "", direction, unit, number=number, id=id)
-        series.impossible, series.last = impossible, last
-        series.source, series.stored = source, count
-        del series.values, series.samples
-        return series
-
-    def set(self, values: "array[float]", samples: list[Sample]) -> None:
-        """Take what is stored."""
-        self.values, self.samples = values, samples
+    def __post_init__(self) -> None:
+        """Let values and samples be read from the source, if there is one, when they are asked."""
+        if self.source is not None:
+            del self.values, self.samples
 
     def __getattr__(self, name: str) -> Any:
         """Read values and samples."""
@@ -187,11 +156,6 @@ class Series:
         return len(self.values) if self.source is None else self.stored
 
     @property
-    def key(self) -> _SeriesKey:
-        """Return what this is a series of."""
-        return _SeriesKey(*self.case.key, self.metric)
-
-    @property
     def name(self) -> str:
         """Return `system:partition+environment check metric`."""
         return f"{self.case.key.where} {self.case.key.check} {self.metric}"
@@ -203,26 +167,6 @@ class Series:
     def index_of(self, number: int) -> int:
         """Return the number of the first sample of the session of this number, or of a later."""
         return bisect_left(self.samples, number, key=lambda sample: sample.session.number)
-
-    @property
-    def times(self) -> list[float]:
-        """Return the time of each sample, s since the epoch."""
-        return [sample.time for sample in self.samples]
-
-    @property
-    def sessions(self) -> list[str]:
-        """Return the UUID of the session of each sample."""
-        return [sample.session.uuid for sample in self.samples]
-
-    @property
-    def software(self) -> list[Software]:
-        """Return what was built, of each sample; empty where nothing tells."""
-        return [sample.software for sample in self.samples]
-
-    @property
-    def nodes(self) -> list[tuple[str, ...]]:
-        """Return the nodes of each sample."""
-        return [sample.nodes for sample in self.samples]
 
 
 @dataclass
@@ -424,7 +368,7 @@ class Source:
         """Give the series, and those of its block, their values and samples."""
         number = self.block_of.get(id(series.case))
         if number is None:
-            series.set(array("d"), [])
+            series.values, series.samples = array("d"), []
             return
         while len(self.loaded) >= READ_BLOCKS:
             old, _ = self.loaded.popitem(last=False)
@@ -479,7 +423,7 @@ class Source:
             # The metrics of a case were measured by the same runs, most of them.
             if own.tobytes() != before[0]:
                 before = own.tobytes(), [samples[place] for place in own.tolist()]
-            series.set(array("d", value[begin:end].tobytes()), before[1])
+            series.values, series.samples = array("d", value[begin:end].tobytes()), before[1]
 
     def _sample(
         self, session: int, time: float, software: str, nodes: str, findings: str
