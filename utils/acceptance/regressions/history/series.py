@@ -156,6 +156,11 @@ class Series:
         return len(self.values) if self.source is None else self.stored
 
     @property
+    def partition(self) -> "Partition":
+        """Return system and partition."""
+        return self.case.key.system, self.case.key.partition
+
+    @property
     def name(self) -> str:
         """Return `system:partition+environment check metric`."""
         return f"{self.case.key.where} {self.case.key.check} {self.metric}"

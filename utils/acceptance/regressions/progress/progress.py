@@ -11,7 +11,7 @@ with it, all begins again with the first session.
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -265,12 +265,12 @@ class Progress:
     def _nights(self, new: New) -> dict[Partition, NightLevels]:
         """Return the nights of all partitions with new samples, in the order of their sessions."""
         kept, nights = dict(self.kept.nights), Nights(self.history.sessions)
-        places = {name: number for number, name in enumerate(map(partition_of, self.all))}
+        places = {name: number for number, name in enumerate(one.partition for one in self.all)}
         place = np.full(len(self.series), -1)
         case = np.zeros(len(self.series), np.int64)
         for one in self.all:
             slot = self.slots[id(one)]
-            place[slot], case[slot] = places[partition_of(one)], one.case.id
+            place[slot], case[slot] = places[one.partition], one.case.id
         (counted,) = np.nonzero(new.counted)
         for name, number in places.items():
             those = counted[place[new.slot[counted]] == number]
@@ -311,16 +311,21 @@ class Progress:
 
     def scans(self, series: Iterable[Series]) -> dict[int, Scan]:
         """Return what each of some series shows, by their identity; each block is read once."""
-        found: dict[int, Scan] = {}
+        return {
+            id(one): changepoint.told(
+                record["state"], self.changes(one), higher_is_better=self._up(slot)
+            )
+            for slot, one, record in self._records_of(series)
+        }
+
+    def _records_of(self, series: Iterable[Series]) -> Iterator[tuple[int, Series, np.void]]:
+        """Yield some series with their records, block after block."""
         begin, records = -1, np.empty(0, RECORD)
         for slot, one in sorted(((self.slots[id(one)], one) for one in series), key=itemgetter(0)):
             if slot // BLOCK * BLOCK != begin:
                 begin = slot // BLOCK * BLOCK
                 records = self.kept.block(begin)
-            found[id(one)] = changepoint.told(
-                records["state"][slot - begin], self.changes(one), higher_is_better=self._up(slot)
-            )
-        return found
+            yield slot, one, records[slot - begin]
 
     def changes(self, series: Series) -> tuple[LevelChange, ...]:
         """Return the changes of a series that are of interest."""
@@ -335,17 +340,11 @@ class Progress:
 
     def recent(self, series: Iterable[Series]) -> dict[int, Recent]:
         """Return the newest samples of some series, by their identity."""
-        slots = sorted((self.slots[id(one)], id(one)) for one in series)
         found: dict[int, Recent] = {}
-        begin, records = -1, np.empty(0, RECORD)
-        for slot, name in slots:
-            if slot // BLOCK * BLOCK != begin:
-                begin = slot // BLOCK * BLOCK
-                records = self.kept.block(begin)
-            record = records[slot - begin]
+        for slot, one, record in self._records_of(series):
             count = min(int(record["state"]["count"]), HELD)
             logs = record["state"]["values"][HELD - count :] * (-1 if self._up(slot) else 1)
-            found[name] = Recent(record["sessions"][HELD - count :].copy(), logs)
+            found[id(one)] = Recent(record["sessions"][HELD - count :].copy(), logs)
         return found
 
 
@@ -357,11 +356,6 @@ def mark(session: PastSession) -> str:
 def is_old(usual: float, last: float, now: float) -> bool:
     """Tell whether what was last there at a time is no longer measured."""
     return now - last > max(STALE, STALE_TIMES * usual)
-
-
-def partition_of(series: Series) -> Partition:
-    """Return system and partition of a series."""
-    return series.case.key.system, series.case.key.partition
 
 
 def update(history: History, place: Path | None, notes: list[str]) -> Progress:
