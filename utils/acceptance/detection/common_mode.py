@@ -9,7 +9,7 @@ before it, which show how far all cases usually move together, and how heavy the
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -35,12 +35,10 @@ from acceptance.detection.constants import (
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Night:
+class Night(NamedTuple):
     """A night on which the machine was slow; `confidence` in 0..1."""
 
     night: int
-    relative: float
     confidence: float
 
 
@@ -131,7 +129,7 @@ def outstanding(levels: Floats) -> list[Night]:
         if chance > risk:
             calm.append(change)
             continue
-        found.append(Night(int(night), change, round(min(1 - chance, 0.9999), 4)))
+        found.append(Night(int(night), round(min(1 - chance, 0.9999), 4)))
         if goes_on:
             spells[-1] = (number, max(change, spells[-1][1]))
         else:

@@ -187,13 +187,9 @@ def judge(history: History, library: Library | None = None, kept: Path | None = 
     directed = [one for one in fresh if one.direction is not None]
     judgement.newest = now
     judgement.systems = history.systems
-    judged: list[Series] = []
-    for one in directed:
-        needed = FEWEST - int(rows["count"][slots[id(one)]])
-        if needed > 0:
-            judgement.waiting[needed] = judgement.waiting.get(needed, 0) + 1
-        else:
-            judged.append(one)
+    needed = [FEWEST - int(rows["count"][slots[id(one)]]) for one in directed]
+    judgement.waiting = dict(Counter(each for each in needed if each > 0))
+    judged = [one for one, each in zip(directed, needed, strict=True) if each <= 0]
     judgement.judged = len(judged)
     judgement.together = together(progress, judged)
     judgement.suspected = tuple(

@@ -25,7 +25,7 @@ import numpy as np
 
 from acceptance.core.words import SIMULATED, Direction, is_simulated
 from acceptance.detection.constants import READ_BLOCK, READ_BLOCKS, READ_FEW
-from acceptance.ledger import Ints, Ledger, Runs, Samples, SessionFault, reading
+from acceptance.ledger import Ledger, Runs, Samples, SessionFault, reading
 
 Software = tuple[tuple[str, str], ...]
 
@@ -325,8 +325,6 @@ class Source:
         """Serve sessions whose number in the ledger is below `end`."""
         self.ledger, self.end = ledger, end
         self.sessions = {session.place: session for session in sessions}
-        #: Of all series that are served, in the order of their ids: these, and their numbers.
-        self.ids, self.numbers = np.empty(0, np.int64), np.empty(0, np.int32)
         self.blocks: list[list[CaseHistory]] = []
         self.block_of: dict[int, int] = {}
         self.loaded: OrderedDict[int, None] = OrderedDict()
@@ -344,18 +342,6 @@ class Source:
             size += count
             self.block_of[id(case)] = len(self.blocks) - 1
             self.blocks[-1].append(case)
-        every = [series for case in cases for series in case.series]
-        ids = np.array([series.id for series in every], np.int64)
-        order = np.argsort(ids)
-        self.ids = ids[order]
-        self.numbers = np.array([series.number for series in every], np.int32)[order]
-
-    def numbers_of(self, ids: Ints) -> Ints:
-        """Return the numbers of series, -1 for those that are not served."""
-        if not len(self.ids):
-            return np.full(len(ids), -1, np.int32)
-        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
-        return np.where(self.ids[places] == ids, self.numbers[places], -1)
 
     def place_of(self, number: int) -> int:
         """Return where in the ledger the sessions from this number on begin."""
@@ -387,14 +373,17 @@ class Source:
         self, series: Sequence[Series], first: int | None = None, last: int | None = None
     ) -> Samples:
         """Return samples of some series as columns; with `first` and `last` of those sessions."""
+        asked = sorted((one.id, one.number) for one in series)
+        ids, numbers = np.array(asked, np.int64).reshape(-1, 2).T
         if first is None:
-            ids = np.array([one.id for one in series], np.int64)
             found = reading.samples(self.ledger, 0, self.end, ids)
         else:
             end = self.end if last is None else self.place_of(last + 1)
             found = reading.samples(self.ledger, self.place_of(first), end)
-        number = self.numbers_of(found.series)
-        number[~np.isin(number, np.array([one.number for one in series], np.int32))] = -1
+        at = np.searchsorted(ids, found.series)
+        known = np.isin(found.series, ids)
+        number = np.full(len(at), -1, np.int32)
+        number[known] = numbers[at[known]]
         order = np.argsort(number, kind="stable")
         order = order[np.searchsorted(number[order], 0) :]
         session_of = {place: one.number for place, one in self.sessions.items()}

@@ -145,7 +145,14 @@ def take(
     without an earlier sample; `named` has the nodes of each set. The states are written into the
     file of `target`.
     """
-    formed = [*_formed(kept, new, series, begun, named)]
+    slots, at = np.unique(new.slot, return_index=True)
+    first = dict(zip(slots.tolist(), new.session[at].tolist(), strict=True))
+    own = [slot for slot in begun.tolist() if slot in first and slot in series]
+    known = [node for block in kept.families for node in block.nodes if node is not None]
+    formed = [
+        *_of_metrics([(slot, series[slot], first[slot]) for slot in own]),
+        *of_nodes(new.slot, new.session, new.sets, named, series, known),
+    ]
     blocks = [(block, np.full(len(block.members), -1)) for block in kept.families]
     blocks += _blocks(formed)
     target.shared = list(kept.shared)
@@ -170,26 +177,6 @@ def take(
             target.shared += [Shared(tuple(who), change, node) for change in changes]
         target.add_states(block.members, block.nodes, states)
     target.shared.sort(key=lambda one: (one.change.detected, one.members, one.node or ()))
-
-
-def _formed(
-    kept: Kept,
-    new: New,
-    series: Mapping[int, Series],
-    begun: Ints,
-    named: Mapping[int, tuple[str, ...]],
-) -> Iterator[_Formed]:
-    slots, at = np.unique(new.slot, return_index=True)
-    first = dict(zip(slots.tolist(), new.session[at].tolist(), strict=True))
-    yield from _of_metrics(
-        [
-            (slot, series[slot], first[slot])
-            for slot in begun.tolist()
-            if slot in first and slot in series
-        ]
-    )
-    known = [node for block in kept.families for node in block.nodes if node is not None]
-    yield from of_nodes(new.slot, new.session, new.sets, named, series, known)
 
 
 def _blocks(formed: list[_Formed]) -> Iterator[tuple[FamilyBlock, Ints]]:
