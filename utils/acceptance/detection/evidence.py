@@ -1,4 +1,4 @@
-"""What the newest samples of many series say for a change, of every window at once.
+"""The noise of many series, and gross changes of those of which it is not known yet.
 
 The shape of the noise is learnt robustly from the history of a series. A link at half its rate
 needs no weeks of history to be seen, though.

@@ -147,19 +147,19 @@ def for_gate(
 def part_with_references(
     history: History, reference: Path, kept: Path | None, *, simulated: bool
 ) -> Judgement:
-    """Judge the part of a history that was measured, or simulated; `kept` is a folder."""
+    """Judge the part of a history that was measured, or simulated; `kept` is a folder.
+
+    Drifts are found by the baselines of a folder of references, as far as it can be read.
+    """
     place = kept and kept / ("simulated" if simulated else "measured")
-    return with_references(part(history, simulated=simulated), reference, place)
-
-
-def with_references(history: History, reference: Path, kept: Path | None = None) -> Judgement:
-    """Judge a history by the baselines of a folder of references, as far as it can be read."""
+    library, fault = None, ""
     try:
-        return judge(history, references.load(reference), kept)
+        library = references.load(reference)
     except references.ReferenceFault as err:
-        judgement = judge(history, None, kept)
-        judgement.fault = f"no drift can be found: {err}"
-        return judgement
+        fault = f"no drift can be found: {err}"
+    judgement = judge(part(history, simulated=simulated), library, place)
+    judgement.fault = fault
+    return judgement
 
 
 def judge(history: History, library: Library | None = None, kept: Path | None = None) -> Judgement:
