@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.text import table
-from acceptance.detection.changepoint import LevelChange
+from acceptance.detection.state import LevelChange
 from acceptance.regressions.judge import judge
 from tests.bench.detection import SHIFTS, Floats, delays, rate, shown
 from tests.made import FIRST, NIGHT, Case, Database

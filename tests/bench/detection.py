@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.text import table
-from acceptance.detection import changepoint, common_mode, constants, evidence, node_sets
+from acceptance.detection import changepoint, common_mode, constants
+from tests.scanned import comparable, scan
 
 Floats = NDArray[np.float64]
 NIGHTS = 365
@@ -126,7 +127,7 @@ def nights_of(flagged: NDArray[np.bool_]) -> list[list[int]]:
 
 
 def ours(values: Floats, threshold: float = constants.DEFAULT_THRESHOLD) -> list[list[int]]:
-    scans, _ = changepoint.scan(values, np.zeros(values.shape[1], np.bool_), threshold)
+    scans, _ = scan(values, np.zeros(values.shape[1], np.bool_), threshold)
     return [[change.detected for change in scan.changes if change.worse] for scan in scans]
 
 
@@ -277,10 +278,10 @@ def confirmed(count: int, shared: float, size: float, deviation: float) -> tuple
             samples = np.full((longest, len(waiting)), np.nan)
             for column, one in enumerate(waiting):
                 samples[: len(history[one]), column] = history[one]
-            scans, _ = changepoint.scan(samples, np.zeros(len(waiting), np.bool_))
+            scans, _ = scan(samples, np.zeros(len(waiting), np.bool_))
             suspects = []
-            for one, scan in zip(waiting, scans, strict=True):
-                if any(change.worse and change.detected >= 99 for change in scan.changes):
+            for one, shown in zip(waiting, scans, strict=True):
+                if any(change.worse and change.detected >= 99 for change in shown.changes):
                     found[one] = night
                 elif scan.suspicion > constants.SUSPICIOUS:
                     suspects.append(one)
@@ -357,8 +358,9 @@ def slow(common: Floats, rng: np.random.Generator, size: Floats | float = 0.0) -
     samples = np.maximum((1 + own + common) * (1 + size), 0.05)
     before = np.zeros((constants.NIGHT_WINDOW, samples.shape[1]))
     off = common_mode.deviations(np.log(samples), before, np.zeros(samples.shape[1], np.intp))
-    parts = (part.ravel() for part in (*np.indices(samples.shape), *off))
-    return [one.night for one in common_mode.outstanding(common_mode.levels(*parts))]
+    nights, cases = (part.ravel() for part in np.indices(samples.shape))
+    levels = common_mode.levels(nights, cases, np.column_stack([part.ravel() for part in off]))
+    return [one.night for one in common_mode.outstanding(levels)]
 
 
 #: Sets of nodes that take turns, and the standard deviation of what they differ by.
@@ -377,7 +379,7 @@ def in_turn(
 
 def alike(values: Floats, sets: NDArray[np.intp]) -> Floats:
     """Return series as they are judged: as if all nights were on the same nodes."""
-    return np.exp(node_sets.comparable(np.log(values), sets))
+    return np.exp(comparable(np.log(values), sets))
 
 
 def rotating(count: int) -> Iterator[list[object]]:
@@ -418,7 +420,7 @@ def calibrate(count: int = 3_000) -> None:
     """
     strengths = (6.0, 7.0, 8.0, 9.0, 9.2)
     rows = []
-    with mock.patch.multiple(evidence, SCORE_OFFSET=0.0, SCORE_SLOPE=1.0):
+    with mock.patch.multiple(changepoint, SCORE_OFFSET=0.0, SCORE_SLOPE=1.0):
         for family in FAMILIES:
             values, _ = series(family, NIGHTS, count, 11)
             lengths = []

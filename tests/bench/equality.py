@@ -27,7 +27,7 @@ class Killed(BaseException):
 
 def killed(made: Made, kept: Path, chance: random.Random) -> int:
     """Kill a judgement at one of its writes, most of them the last ones; return whether it was."""
-    name = chance.choice(["add", "finish"])
+    name = chance.choice(["add", "write"])
     with mock.patch.object(records.Kept, name, side_effect=Killed):
         try:
             judge(made.history, None, kept)

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from acceptance.detection.changepoint import scan
 from acceptance.detection.constants import FEWEST, SUSPICIOUS, YOUNG_PAST, YOUNG_UNTIL
 from acceptance.detection.evidence import scores
 from acceptance.regressions.progress.families import threshold
+from tests.scanned import scan
 
 
 def noisy(nights, count, seed, deviation=0.01):

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from acceptance.detection import changepoint
 from acceptance.detection.constants import SET_WINDOW, SUSPICIOUS
-from acceptance.detection.node_sets import HELD_OF_SETS, Before, comparable
+from acceptance.detection.node_sets import HELD_OF_SETS, Before
+from tests import scanned
+from tests.scanned import comparable
 
 NIGHTS, COUNT = 160, 40
 
@@ -19,7 +20,7 @@ def made(kinds, between, nights=NIGHTS, noise=0.01, seed=1):
 
 
 def scan(logs):
-    return changepoint.scan(np.exp(logs), np.zeros(logs.shape[1], np.bool_))[0]
+    return scanned.scan(np.exp(logs), np.zeros(logs.shape[1], np.bool_))[0]
 
 
 def alarms(logs):

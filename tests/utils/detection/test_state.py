@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from acceptance.detection.changepoint import scan
 from acceptance.detection.constants import DEFAULT_THRESHOLD
-from acceptance.detection.state import FOUND, HELD, RECORD, State
+from acceptance.detection.state import HELD, RECORD, LevelChange, State
 from tests.bench.detection import FAMILIES, series
+from tests.scanned import scan
 
 NIGHTS = HELD + 60
 
@@ -32,7 +32,7 @@ def same(state, other):
 def kept(state):
     """Return a state as it is when it was written and is read."""
     records = np.frombuffer(state.records.tobytes(), RECORD).copy()
-    return State.of(records, np.frombuffer(state.table().tobytes(), FOUND))
+    return State(records, [[LevelChange(*one) for one in found] for found in state.found])
 
 
 def test_night_by_night_is_as_at_once(made):
@@ -54,7 +54,7 @@ def test_a_state_does_not_change_when_one_goes_on_from_it(made):
     before = kept(state)
     _, on = scan(values[200:], higher, state=state)
     assert same(state, before)
-    assert on.table().size > before.table().size
+    assert sum(map(len, on.found)) > sum(map(len, before.found))
 
 
 def test_what_else_is_watched_does_not_matter(made):
@@ -75,9 +75,3 @@ def test_the_threshold_is_that_of_each_sample(made):
     assert any(found.changes for found in scans)
     for found, first in zip(scans, before.sum(axis=0), strict=True):
         assert all(change.detected >= first for change in found.changes)
-
-
-def test_a_state_of_other_series_is_refused(made):
-    values, higher, _ = made
-    with pytest.raises(ValueError, match="the state has 3"):
-        scan(values, higher, state=State.empty(3))

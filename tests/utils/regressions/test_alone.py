@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from acceptance.detection.changepoint import scan
 from acceptance.detection.constants import SMALLEST_SEEN
 from acceptance.regressions.progress.families import threshold
 from tests.bench import alone
+from tests.scanned import scan
 
 #: Nights, and the one from which on half of the partitions are slower.
 NIGHTS, BAD = 40, 30

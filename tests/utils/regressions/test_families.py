@@ -73,7 +73,8 @@ def test_the_metrics_of_a_node_are_a_family_that_names_it(tmp_path):
     ((incident,), (again,)) = first.incidents, second.incidents
     assert again.alert.id == incident.alert.id
     assert re.search(r"of \d+ metrics .* moved together by \+\d.* n2(,| and) n3", again.alert.cause)
-    assert {node for each in incident.changes for node in each.series.nodes[-1]} == {"n2", "n3"}
+    newest = [each.series.samples[-1] for each in incident.changes]
+    assert {node for sample in newest for node in sample.nodes} == {"n2", "n3"}
     series = [id(each.series) for each in again.changes]
     assert len(series) == len(set(series))
 

@@ -237,8 +237,9 @@ def lying_off(samples):
 
 def slow_nights(samples):
     """Return the nights that stand out, (nights, cases)."""
-    parts = (*np.indices(samples.shape), *lying_off(samples))
-    return [one.night for one in outstanding(levels(*(part.ravel() for part in parts)))]
+    nights, cases = (part.ravel() for part in np.indices(samples.shape))
+    off = np.column_stack([part.ravel() for part in lying_off(samples)])
+    return [one.night for one in outstanding(levels(nights, cases, off))]
 
 
 def test_nights_that_stand_out():

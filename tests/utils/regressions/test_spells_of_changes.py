@@ -19,10 +19,14 @@ def worse(history, place):
     ]
     found = module.followed(series, progress, others)
     return [
-        (one.told, one.undone, one.spells, one.sessions.tolist(), one.times.tolist(), each.count)
+        [
+            (one.session.number, one.decided.number, one.time, one.before, one.after,
+             one.confidence, one.over and one.over.number, one.text, one.within, one.node,
+             [sample.nodes for sample in each.samples][each.index(one.session)])
+            for one in found[id(each)]
+        ]
         for each in series
-        for one in found[id(each)]
-    ]
+    ]  # fmt: skip
 
 
 def test_night_by_night_is_as_from_the_beginning(tmp_path):
@@ -38,18 +42,20 @@ def test_night_by_night_is_as_from_the_beginning(tmp_path):
             found = worse(made.history, place)
             assert found == worse(made.history, None)
             kinds |= {
-                (undone is None, bool(told.text), len(spells) > 1)
-                for told, undone, spells, *_ in found
+                (over is None, bool(text))
+                for of_series in found
+                for _, _, _, _, _, _, over, text, *_ in of_series
             }
-    # Those that go on and those that are over, shared and not, that come back and that do not.
-    assert [{kind[place] for kind in kinds} for place in range(3)] == [{False, True}] * 3
+    # Those that go on and those that are over, shared and not.
+    assert [{kind[place] for kind in kinds} for place in range(2)] == [{False, True}] * 2
 
 
 def test_of_what_was_measured_on_a_node_only_that_counts(tmp_path):
     judged_nights(tmp_path, "node", 3 * BAD + 4, 5, turns=True)
     history = load(tmp_path / "results.db")
     found = worse(history, tmp_path / "kept")
-    assert {told.node for told, *_ in found} >= {"n2"}
+    of_nodes = [one for of_series in found for one in of_series if one[-2]]
+    assert {node for *_, node, _ in of_nodes} >= {"n2"}
     assert found == worse(history, None)
-    on_node = [(sessions, count) for told, *_, sessions, _, count in found if told.node]
-    assert all(len(sessions) < count for sessions, count in on_node)
+    # They begin with a sample on their node, though others had their turn between.
+    assert all(node in nodes for *_, node, nodes in of_nodes)

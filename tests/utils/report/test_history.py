@@ -119,7 +119,7 @@ def test_a_gap_has_no_sample_and_later_ones_keep_their_times(tmp_path):
     assert sorted(map(len, found.values())) == [5, 6]
     for series in source.history.series:
         assert [time for time, _, _ in found[history.anchor(series)]] == [
-            round(time) for time in series.times
+            round(time) for time in (one.time for one in series.samples)
         ]
 
 
@@ -172,7 +172,7 @@ def test_an_address_opens_its_series_and_offers_its_samples(source, site, page, 
         figure.get_by_role("button", name="CSV").click()
     download.value.save_as(tmp_path / "series.csv")
     lines = [*csv.DictReader((tmp_path / "series.csv").open())]
-    assert [line["session"] for line in lines] == series.sessions
+    assert [line["session"] for line in lines] == [one.session.uuid for one in series.samples]
     values = [float(line[f"{series.metric} ({series.unit})"]) for line in lines]
     assert values == pytest.approx([*series.values], rel=1e-4)
     with page.expect_download() as download:

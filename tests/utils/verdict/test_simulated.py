@@ -135,7 +135,7 @@ def test_a_newer_simulator_is_another_software(tmp_path):
     for by in (BY, "SimGrid 4.0"):
         database.add([made.one_night(0, 0, system=MODEL, provenance={"simulated": by})])
     (series, *_) = load(database.path).series
-    assert [dict(software)["simulated"] for software in series.software] == [BY, "SimGrid 4.0"]
+    assert [dict(one.software)["simulated"] for one in series.samples] == [BY, "SimGrid 4.0"]
 
 
 def test_messages_say_so():

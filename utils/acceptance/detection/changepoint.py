@@ -28,7 +28,6 @@ series depend on its own samples alone, to the last bit.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -39,26 +38,30 @@ from acceptance.detection.constants import (
     BLOCK,
     BRIEF,
     CENTRE_AFTER,
-    DEFAULT_THRESHOLD,
     DOUBTFUL_T,
     FEWEST,
     FIRST_DECIDING,
     LEARN_EACH,
     LEARN_FIFTH,
+    LEVEL_FEWEST,
     NOT_LEARNT,
+    OWN_VARIANCE_FROM,
     RELEARN_AFTER,
     REMEMBERED,
     SAME_LEVEL,
-    SMALLEST,
+    SCORE_OFFSET,
+    SCORE_SLOPE,
     STEADIEST,
+    TAUGHT_LEVEL_FEWEST,
     WATCHED_FROM,
+    WINDOW_PENALTIES,
     WINDOWS,
     YOUNG_PAST,
     YOUNG_UNTIL,
     YOUNG_WINDOWS,
 )
-from acceptance.detection.evidence import BUFFER, Evidence, Noise, begin, learn, may_be_outliers
-from acceptance.detection.state import HELD, Detected, State
+from acceptance.detection.evidence import BUFFER, Noise, begin, learn, may_be_outliers
+from acceptance.detection.state import HELD, LevelChange, State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -136,7 +139,7 @@ class _Watch:
         if due.any():
             due[-1] = True
             self._learn(slice(None) if due[:-1].all() else np.flatnonzero(due))
-        seen = Evidence(self)
+        seen = _Evidence(self)
         worse, better = seen.scores(1.0), seen.scores(-1.0)
         up, down = worse[_DECIDING].max(axis=0), better[_DECIDING].max(axis=0)
         rising = up >= down
@@ -202,7 +205,9 @@ class _Watch:
         self.window[series], self.noise.centre[series] = 0, after
         self.spread[series] = np.sqrt(self.variance[series] / (1 - self.noise.phi[series] ** 2))
         spread = float(self.spread[series])
-        self.found[series].append(Detected(start, count - 1, before, after, score, worse, spread))
+        self.found[series].append(
+            LevelChange(start, count - 1, before, after, score, worse, spread)
+        )
         self._begin(series, start - offset)
 
     def _learn(self, those: Ints | slice) -> None:
@@ -270,7 +275,9 @@ class _Watch:
         expected = noise.phi[those] * np.clip(before - centre, -half, half)
         return np.clip(np.clip(values - centre, -half, half) - expected, -bound, bound)
 
-    def _restart(self, series: int, slot: int, seen: Evidence, score: float, rising: bool) -> None:
+    def _restart(
+        self, series: int, slot: int, seen: "_Evidence", score: float, rising: bool
+    ) -> None:
         """Record a change of evidence in the window `slot`, and begin a new level at its start."""
         before = float(seen.before[slot, series] + self.noise.centre[series])
         spread, old = float(seen.deviation[slot, series]), int(self.first[series])
@@ -294,7 +301,7 @@ class _Watch:
         self.young[series] = False
         detected = start + len(values) - 1
         usual = float(self.spread[series])
-        self.found[series].append(Detected(start, detected, before, after, score, worse, usual))
+        self.found[series].append(LevelChange(start, detected, before, after, score, worse, usual))
         self.variance[series] = seen.variance[slot, series]
         self.known[series] = min(REMEMBERED, max(self.known[series], row - old))
         self.window[series], self.noise.centre[series] = 0, after
@@ -306,25 +313,52 @@ def _columns(values: Floats, those: Ints | slice) -> Floats:
     return values if isinstance(those, slice) else np.take(values, those, axis=1)
 
 
-@dataclass(frozen=True)
-class LevelChange:
-    """A lasting change of level, decided at sample `detected` from the samples up to it.
+class _Evidence:
+    """What the last samples of each series say for a change at the beginning of each window."""
 
-    Indices count the usable samples of the series from its first one. `start` is the estimated
-    first sample after the change, `start <= detected`. `before` and `after` are levels in the
-    metric's unit (geometric mean, and median), `spread` is what was known of that of one sample.
-    `score` is the natural logarithm of the average number of samples between false alarms at this
-    evidence. `worse` says that this is a regression: the change is in the bad direction, and not
-    merely the end of an improvement of fewer than `BRIEF` samples.
-    """
+    def __init__(self, watch: _Watch) -> None:
+        now, windows, noise = watch.now, WINDOWS[:, None], watch.noise
+        starts = np.maximum(now - WINDOWS, 0)
+        first = np.maximum(watch.first, now - BUFFER)
+        columns = np.arange(len(first))
+        one, based = 1 - noise.phi, watch.based
+        past = now - windows - first
+        count = np.maximum(past + based, 1.0)
+        sums = watch.sums[now] - watch.sums[starts]
+        mean = watch.sums[starts] - watch.sums[first, columns]
+        mean = (mean + based * one * (watch.base - noise.centre)) / count
+        # Generalized least squares: the first residual has all of the change, the next a part.
+        jump, later = watch.residual[starts], windows - 1
+        size = jump - mean + one * (sums - jump - later * mean)
+        weight = 1 + later * one**2
+        # Squares about both levels; what earlier ones taught counts less as these grow.
+        all_squares = watch.squares[now] - watch.squares[first, columns]
+        own = all_squares - np.maximum(past, 0) * mean**2
+        own += windows * mean**2 - 2 * mean * sums - size**2 / weight
+        own, free = np.maximum(own, 0.0), np.maximum(past - 1.0, 1.0) + later
+        known = np.maximum(watch.known - np.maximum(past, 0), 0.0)
+        pooled = (known * watch.variance + own) / (known + free)
+        self.variance = np.where(past >= OWN_VARIANCE_FROM, np.maximum(pooled, own / free), pooled)
+        self.variance = np.maximum(self.variance, (STEADIEST * one) ** 2)
+        self.t = size / np.sqrt(self.variance * (weight + (1 + later * one) ** 2 / count))
+        # Correlated samples are worth fewer.
+        self.dof = (known + free) * noise.dof * one
+        self.before = mean / one
+        self.skew = noise.skew / np.sqrt(windows)
+        enough = np.where(watch.known > 0, TAUGHT_LEVEL_FEWEST, LEVEL_FEWEST)
+        self.possible = (past >= 0) & (past + based >= np.maximum(enough, windows // 2))
+        # A bounded change would look too small; the size is that of the samples themselves.
+        after = (watch.totals[now] - watch.totals[starts]) / windows
+        self.possible &= np.abs(after - noise.centre - self.before) >= watch.smallest
+        self.deviation = np.sqrt(self.variance / (1 - noise.phi**2))
 
-    start: int
-    detected: int
-    before: float
-    after: float
-    score: float
-    worse: bool
-    spread: float
+    def scores(self, sign: float) -> Floats:
+        """Return the score of a change in the direction of `sign`, for each window and series."""
+        t = np.maximum(sign * self.t, 0.0)
+        t = np.sqrt(self.dof * np.log1p(t**2 / self.dof))
+        skew = np.maximum(sign * self.skew, 1e-3)
+        evidence = 4 / skew**2 * (skew * t / 2 - np.log1p(skew * t / 2)) - WINDOW_PENALTIES[:, None]
+        return np.where(self.possible, np.maximum(SCORE_OFFSET + SCORE_SLOPE * evidence, 0.0), 0.0)
 
 
 @dataclass(frozen=True)
@@ -332,8 +366,8 @@ class Scan:
     """What a series shows after its last sample.
 
     `level` is in the metric's unit, `spread` the relative standard deviation of one sample; NaN
-    where there is too little to tell. `enough` says that decisions are possible, else `needed` more
-    samples are. `suspicion` is the score of the strongest change for the worse that ends with the
+    where there is too little to tell. `needed` more samples are, until decisions are possible.
+    `suspicion` is the score of the strongest change for the worse that ends with the
     last sample and is not decided, 0 for none. Windows of 1 and 2 samples count for it, so that a
     caller may measure again in the same night when it exceeds `SUSPICIOUS`, and scan the series
     with the repeated samples appended: each is a sample like any other.
@@ -342,60 +376,8 @@ class Scan:
     changes: tuple[LevelChange, ...]
     level: float
     spread: float
-    enough: bool
     needed: int
     suspicion: float
-
-
-def scan(
-    samples: Floats,
-    higher_is_better: Flags,
-    threshold: float | Floats = DEFAULT_THRESHOLD,
-    smallest: float = SMALLEST,
-    state: State | None = None,
-) -> tuple[list[Scan], State]:
-    """Return what each of m series shows, given as the columns of `samples`, oldest row first.
-
-    `samples` is (n, m), `higher_is_better` (m,). NaN, infinity, zero and negative values are
-    missing samples: a series may start late, end early or have gaps, and its decisions are the same
-    as without them. Changes of a score of at least `threshold` and a size of at least `smallest`
-    are reported; for m series that together are as quiet as one is at `DEFAULT_THRESHOLD`, ask for
-    `DEFAULT_THRESHOLD + ln(m)`. It may be (m,) or (n, m): what was asked for at each sample.
-
-    With the state that an earlier scan of the same series returned, `samples` are those since, and
-    the results are those of a scan of all, to the last bit: a scan goes on from the state of no
-    samples, or from a later one, in the same way. Raises ValueError for other shapes.
-    """
-    higher = np.asarray(higher_is_better, dtype=np.bool_)
-    state = State.empty(len(higher)) if state is None else state.copy()
-    advance(state, samples, higher, threshold, smallest)
-    return [
-        told(state, series, higher_is_better=bool(up)) for series, up in enumerate(higher)
-    ], state
-
-
-def advance(
-    state: State,
-    samples: Floats,
-    higher_is_better: Flags,
-    threshold: float | Floats = DEFAULT_THRESHOLD,
-    smallest: float = SMALLEST,
-) -> None:
-    """Take new samples into a state, in place; see `scan`."""
-    samples = np.asarray(samples, dtype=np.float64)
-    higher = np.asarray(higher_is_better, dtype=np.bool_)
-    if samples.ndim != 2 or higher.shape != samples.shape[1:] or len(state) != len(higher):
-        shapes = f"samples are {samples.shape}, higher_is_better {higher.shape}"
-        raise ValueError(f"{shapes}, the state has {len(state)}; expected (n, m), (m,) and m")
-    thresholds = np.broadcast_to(threshold, samples.shape)
-    usable = np.isfinite(samples) & (samples > 0)
-    lengths = usable.sum(axis=0)
-    # A stable sort moves the usable samples of each series to its front, in their order.
-    rows = np.argsort(~usable, axis=0, kind="stable")[: lengths.max(initial=0)]
-    present = np.arange(len(rows))[:, None] < lengths
-    values = np.where(present, np.take_along_axis(samples, rows, axis=0), 1.0)
-    limits = np.take_along_axis(thresholds, rows, axis=0)
-    go_on(state, np.log(values) * np.where(higher, -1.0, 1.0), lengths, limits, smallest)
 
 
 def go_on(
@@ -421,33 +403,10 @@ def go_on(
             state.records[block] = part.records
 
 
-def told(state: State, series: int, *, higher_is_better: bool) -> Scan:
-    """Return what a series of a state shows after its last sample."""
-    record, bad = state.records[series], -1.0 if higher_is_better else 1.0
-    count = int(record["count"])
+def told(record: np.void, changes: tuple[LevelChange, ...], *, higher_is_better: bool) -> Scan:
+    """Return what a series shows after its last sample, by its record and its changes."""
+    bad, count = -1.0 if higher_is_better else 1.0, int(record["count"])
     recent = record["values"][-min(REMEMBERED, count - int(record["first"])) :]
-    return Scan(
-        changes=level_changes(state.found[series], higher_is_better=higher_is_better),
-        level=math.exp(bad * float(np.median(recent))) if count else math.nan,
-        spread=float(record["spread"]),
-        enough=count >= FEWEST,
-        needed=max(0, FEWEST - count),
-        suspicion=float(record["suspicion"]),
-    )
-
-
-def level_changes(found: Iterable[Detected], *, higher_is_better: bool) -> tuple[LevelChange, ...]:
-    """Return what was found in a series in its unit."""
-    bad = -1.0 if higher_is_better else 1.0
-    return tuple(
-        LevelChange(
-            start=one.start,
-            detected=one.detected,
-            before=math.exp(bad * one.before),
-            after=math.exp(bad * one.after),
-            score=one.score,
-            worse=one.worse,
-            spread=one.spread,
-        )
-        for one in found
-    )
+    level = math.exp(bad * float(np.median(recent))) if count else math.nan
+    needed, suspicion = max(0, FEWEST - count), float(record["suspicion"])
+    return Scan(changes, level, float(record["spread"]), needed, suspicion)

@@ -9,7 +9,7 @@ before it, which show how far all cases usually move together, and how heavy the
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -35,12 +35,10 @@ from acceptance.detection.constants import (
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Night:
+class Night(NamedTuple):
     """A night on which the machine was slow; `confidence` in 0..1."""
 
     night: int
-    relative: float
     confidence: float
 
 
@@ -69,41 +67,22 @@ def _median(values: Floats, counts: NDArray[np.intp]) -> Floats:
     return np.asarray((low + high)[:, :, 0] / 2, np.float64)
 
 
-@dataclass(frozen=True)
-class Levels:
-    """How far most cases of a partition moved on each night, in the order of the nights."""
+def levels(nights: NDArray[np.int64], cases: NDArray[np.int64], off: Floats) -> Floats:
+    """Return the nights on which enough cases were measured, and how far most of these moved.
 
-    nights: NDArray[np.int64]
-    out: Floats
-    moved: Floats
-
-
-def levels(
-    nights: NDArray[np.int64], cases: NDArray[np.int64], spreads: Floats, relative: Floats
-) -> Levels:
-    """Return the levels of the nights on which enough cases were measured.
-
-    The four arrays have an entry for each sample: the number of its night, that of its case, and
-    its deviations.
+    The arrays have an entry for each sample: the number of its night, its case, and its deviations
+    (n, 2). The result has a row for each night, in their order: its number, by how many spreads,
+    and by how much.
     """
-    valid = np.isfinite(spreads)
-    nights, cases = nights[valid], cases[valid]
-    spreads, relative = spreads[valid], relative[valid]
+    valid = np.isfinite(off[:, 0])
+    nights, off = nights[valid], off[valid]
     if not len(nights):
-        return Levels(nights, spreads, relative)
+        return np.empty((0, 3))
+    cases = np.unique(cases[valid], return_inverse=True)[1]
     both = _Groups(nights * (int(cases.max()) + 1) + cases)
     by_case = _Groups(nights[both.order[both.first]])
-    out, moved = (
-        by_case.quantiles(both.quantiles(values, 0.5), 1 - NIGHT_SHARE)
-        for values in (spreads, relative)
-    )
-    enough = by_case.count >= NIGHT_CASES
-    return Levels(by_case.names[enough], out[enough], moved[enough])
-
-
-def outstanding(found: Levels) -> list[Night]:
-    """Return the nights on which a partition was slow: only the nights before one decide on it."""
-    return list(_decide(found.nights, found.out, found.moved))
+    moved = [by_case.quantiles(both.quantiles(values, 0.5), 1 - NIGHT_SHARE) for values in off.T]
+    return np.column_stack([by_case.names, *moved])[by_case.count >= NIGHT_CASES]
 
 
 class _Groups:
@@ -130,14 +109,13 @@ class _Groups:
         return np.asarray(table[np.arange(len(table)), at], np.float64)
 
 
-def _decide(nights: NDArray[np.int64], out: Floats, moved: Floats) -> list[Night]:
+def outstanding(levels: Floats) -> list[Night]:
+    """Return the nights on which a partition was slow: only the nights before one decide on it."""
     found: list[Night] = []
     calm: list[float] = []
     # Each spell of nights that stood out: the number of its last one, and the worst change.
     spells: list[tuple[int, float]] = []
-    for number, (night, level, change) in enumerate(
-        zip(nights.tolist(), out.tolist(), moved.tolist(), strict=True)
-    ):
+    for number, (night, level, change) in enumerate(levels.tolist()):
         goes_on = bool(spells) and spells[-1][0] == number - 1
         before = spells[:-1] if goes_on else spells
         past = calm[-NIGHT_PAST:] + [
@@ -151,7 +129,7 @@ def _decide(nights: NDArray[np.int64], out: Floats, moved: Floats) -> list[Night
         if chance > risk:
             calm.append(change)
             continue
-        found.append(Night(night, change, round(min(1 - chance, 0.9999), 4)))
+        found.append(Night(int(night), round(min(1 - chance, 0.9999), 4)))
         if goes_on:
             spells[-1] = (number, max(change, spells[-1][1]))
         else:

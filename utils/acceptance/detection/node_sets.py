@@ -198,11 +198,11 @@ HELD_OF_SETS = SET_PAST + 9
 
 @dataclass(frozen=True)
 class Before:
-    """What was measured before: `count` samples of m series, of which the newest are held.
+    """What was measured before: `count` samples of series, of which the newest are held.
 
-    `logs` (up to `HELD_OF_SETS`, m) are as measured, of single precision, `sets` (as many,) name
-    their sets, `same` (up to `SET_WINDOW`, m) are the newest ones made comparable. Of g groups of
-    series they are (..., g, m), (..., g) and (..., g, m).
+    Of g groups of m series `logs` (up to `HELD_OF_SETS`, g, m) are as measured, of single
+    precision, `sets` (as many, g) name their sets, `same` (up to `SET_WINDOW`, g, m) are the newest
+    ones made comparable.
     """
 
     count: int
@@ -212,23 +212,12 @@ class Before:
 
 
 def comparable(logs: Floats, sets: Codes, before: Before | None = None) -> Floats:
-    """Return samples as if all were of one set of nodes; `logs` is (n, m), `sets` (n,) names.
+    """Return samples as if all were of one set of nodes, of g groups of as many series.
 
-    The m series were measured by the same n cases, the oldest first, after those of `before`. Where
-    the sets of a series show no differences, none repeats, or there is but one, its samples are
-    what they were. Each series counts alone, to the last bit.
-    """
-    if before is not None:
-        before = Before(
-            before.count, before.logs[:, None], before.sets[:, None], before.same[:, None]
-        )
-    return comparable_groups(logs[:, None], sets[:, None], before)[:, 0]
-
-
-def comparable_groups(logs: Floats, sets: Codes, before: Before | None = None) -> Floats:
-    """Return samples as `comparable` does, of g groups of as many series: (n, g, m) and (n, g).
-
-    The series of a group were measured by the same cases.
+    `logs` is (n, g, m), `sets` (n, g) names. The m series of a group were measured by the same n
+    cases, the oldest first, after those of `before`. Where the sets of a series show no
+    differences, none repeats, or there is but one, its samples are what they were. Each series
+    counts alone, to the last bit.
     """
     if before is None:
         none = np.empty((0, *logs.shape[1:]))

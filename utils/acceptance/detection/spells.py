@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.common_mode import Floats
 from acceptance.detection.constants import (
     EARLIER,
@@ -21,6 +20,7 @@ from acceptance.detection.constants import (
     START_FARTHEST,
     START_WITHIN,
 )
+from acceptance.detection.state import LevelChange
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ the state of no samples, and so does whoever goes on from a state that was kept:
 same, to the last bit.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,8 +57,17 @@ RECORD = np.dtype(
 )
 
 
-class Detected(NamedTuple):
-    """A change as it is found: samples of the series itself, levels as logarithms, up is worse."""
+class LevelChange(NamedTuple):
+    """A lasting change of level, decided at sample `detected` from the samples up to it.
+
+    Indices count the usable samples of the series from its first one. `start` is the estimated
+    first sample after the change, `start <= detected`. `before` and `after` are levels (geometric
+    mean, and median), in a state as logarithms of which up is worse, else in the metric's unit;
+    `spread` is what was known of that of one sample. `score` is the natural logarithm of the
+    average number of samples between false alarms at this evidence. `worse` says that this is a
+    regression: the change is in the bad direction, and not merely the end of an improvement of
+    fewer than `BRIEF` samples.
+    """
 
     start: int
     detected: int
@@ -67,12 +77,10 @@ class Detected(NamedTuple):
     worse: bool
     spread: float
 
-
-#: A change in a table of them: of which series (row of the records), and what it is.
-FOUND = np.dtype(
-    [("series", "i8"), ("start", "i8"), ("detected", "i8"), ("before", "f8"), ("after", "f8"),
-     ("score", "f8"), ("worse", "?"), ("spread", "f8")]
-)  # fmt: skip
+    def in_unit(self, *, higher_is_better: bool) -> "LevelChange":
+        """Return a change of a state in the unit of its metric."""
+        bad = -1.0 if higher_is_better else 1.0
+        return self._replace(before=math.exp(bad * self.before), after=math.exp(bad * self.after))
 
 
 @dataclass
@@ -80,7 +88,7 @@ class State:
     """The state of m series: `records` (m,) of `RECORD`, and the changes `found` of each."""
 
     records: Records
-    found: list[list[Detected]]
+    found: list[list[LevelChange]]
 
     @classmethod
     def empty(cls, count: int) -> "State":
@@ -91,27 +99,6 @@ class State:
             records[name] = 1
         return cls(records, [[] for _ in range(count)])
 
-    def __len__(self) -> int:
-        """Return the number of series."""
-        return len(self.records)
-
-    def copy(self) -> "State":
-        """Return a state that may go on by itself."""
-        return State(self.records.copy(), [found.copy() for found in self.found])
-
     def part(self, those: NDArray[np.intp]) -> "State":
         """Return the records of some series as copies, with the lists of their changes."""
         return State(self.records[those], [self.found[series] for series in those.tolist()])
-
-    def table(self) -> Records:
-        """Return the changes that were found as an array of `FOUND`, those of a series together."""
-        rows = [(series, *one) for series, found in enumerate(self.found) for one in found]
-        return np.array(rows, FOUND)
-
-    @classmethod
-    def of(cls, records: Records, table: Records) -> "State":
-        """Return a state that was kept as `records` and `table`."""
-        state = cls(records, [[] for _ in range(len(records))])
-        for series, *change in table.tolist():
-            state.found[series].append(Detected(*change))
-        return state

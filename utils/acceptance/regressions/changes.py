@@ -4,11 +4,12 @@ Besides changes of level these are drifts, away from the site's baseline however
 that are no longer measured, or in another unit, though the same was selected.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from acceptance.alerts import Alert
 from acceptance.core.robust import middle_and_spread
@@ -29,8 +30,7 @@ from acceptance.detection.constants import (
 from acceptance.ledger.session_schema import node_of_case
 from acceptance.references import Library, Reference
 from acceptance.regressions.history.series import History, Nights, PastSession, Series
-from acceptance.regressions.progress import Progress
-from acceptance.regressions.progress.progress import levels, partition_of
+from acceptance.regressions.progress import Progress, is_old
 from acceptance.suites import SUITES
 
 
@@ -61,7 +61,7 @@ class Change:
     @property
     def partition(self) -> tuple[str, str]:
         """Return system and partition."""
-        return self.series.case.key.system, self.series.case.key.partition
+        return self.series.partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +75,8 @@ class SlowNight:
     night: int
     session: PastSession
     changes: tuple[Change, ...]
+    kind: ClassVar = "regression"
+    within: ClassVar = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +93,8 @@ def parameters_of(series: Series) -> dict[str, str]:
     return {**dict(series.case.key.keys), **environment, **read_metric(series.metric)[1]}
 
 
-def baseline_of(series: Series, library: Library) -> Reference | None:
-    """Return the site's baseline of a series; None where there is none, or none that fits."""
+def baseline_of(series: Series, library: Library, source: str = "baseline") -> Reference | None:
+    """Return the site's baseline of a series, or what was recorded; None where none fits."""
     key = series.case.key
     try:
         return library.look_up(
@@ -102,7 +104,7 @@ def baseline_of(series: Series, library: Library) -> Reference | None:
             read_metric(series.metric)[0],
             parameters_of(series),
             series.unit,
-            ("baseline",),
+            (source,),
         )
     except (LookupError, ValueError):  # ambiguous, or of another unit: the checks fail with it
         return None
@@ -139,23 +141,28 @@ def drifted(
     drifts: dict[int, list[Change]] = {}
     for some in _portions(bounds):
         samples = progress.history.samples([bound.series for bound in some])
-        medians = _rolling(samples.value)
+        medians = np.median(sliding_window_view(samples.value, DRIFT_SAMPLES), axis=-1)
         for bound in some:
-            first, last = np.searchsorted(
-                samples.series, (bound.series.number, bound.series.number + 1)
-            ).tolist()
+            number = bound.series.number
+            first, last = np.searchsorted(samples.series, (number, number + 1)).tolist()
             own = medians[first : last - DRIFT_SAMPLES + 1]
-            spells = [*_spells(bound, own)]
-            when = [(sessions[int(samples.session[first + start])],
-                     float(samples.time[first + start]),
-                     None if end is None else sessions[int(samples.session[first + end])])
-                    for start, end in spells]  # fmt: skip
-            found = [
-                _drift(bound, *at, float(own[-1 if end is None else end - DRIFT_SAMPLES]))
-                for at, (_, end) in zip(when, spells, strict=True)
-            ]
-            if found:
-                drifts[id(bound.series)] = found
+            for start, end in _spells(bound, own):
+                session = sessions[int(samples.session[first + start])]
+                change = Change(
+                    bound.series,
+                    "drift",
+                    session,
+                    session,
+                    float(samples.time[first + start]),
+                    before=bound.found.value,
+                    after=float(own[-1 if end is None else end - DRIFT_SAMPLES]),
+                    # The median of five is more than five of its own spreads off, where one
+                    # sample's is three.
+                    confidence=0.9999,
+                    over=None if end is None else sessions[int(samples.session[first + end])],
+                    text=f"against the baseline, {bound.found.where}",
+                )
+                drifts.setdefault(id(bound.series), []).append(change)
     return drifts
 
 
@@ -213,41 +220,14 @@ def _spells(bound: _Bound, medians: Floats) -> Iterator[tuple[int, int | None]]:
         yield start, None
 
 
-def _rolling(values: Floats) -> Floats:
-    """Return the medians of `DRIFT_SAMPLES` samples in a row."""
-    windows = np.lib.stride_tricks.sliding_window_view(values, DRIFT_SAMPLES)
-    return np.median(windows, axis=-1)
-
-
-def _drift(
-    bound: _Bound, first: PastSession, time: float, over: PastSession | None, level: float
-) -> Change:
-    return Change(
-        bound.series,
-        "drift",
-        first,
-        first,
-        time,
-        before=bound.found.value,
-        after=level,
-        # The median of five is more than five of its own spreads off, where one sample's is three.
-        confidence=0.9999,
-        over=over,
-        text=f"against the baseline, {bound.found.where}",
-    )
-
-
-def vanished(
-    history: History, progress: Progress, is_old: Callable[[float, float], bool]
-) -> Iterator[Change]:
+def vanished(history: History, progress: Progress, now: float) -> Iterator[Change]:
     """Yield every series that the last sessions with the same command measured and these did not.
 
     Same command: apart from labels and folders (`PastSession.selection`). A case that failed, was
     skipped or repeated has not vanished, nor has anything in a session that was aborted, nor the
     link check of a node that was down, nor a case of more nodes than any of the session took, which
-    were not up: whoever knows the nodes reports it. `is_old`
-    tells of the usual time between sessions and of the last one's end (s) that nobody runs this
-    selection any more.
+    were not up: whoever knows the nodes reports it. What
+    nobody runs any more `now` (s since the epoch) has not vanished either.
     """
     selections: dict[tuple[str, ...], list[PastSession]] = {}
     for session in history.sessions:
@@ -258,7 +238,7 @@ def vanished(
             continue
         recent = sessions[-VANISHED_BEFORE - VANISHED_FORGOTTEN :]
         usual = (recent[-1].end - recent[0].end) / (len(recent) - 1)
-        if not is_old(usual, recent[-1].end):
+        if not is_old(usual, recent[-1].end, now):
             yield from _missing(history, recent, progress)
 
 
@@ -316,11 +296,11 @@ def slow_nights(
     """Find the nights on which a whole partition was slow, and what was slow in them."""
     partitions: dict[tuple[str, str], list[Series]] = {}
     for one in series:
-        partitions.setdefault(partition_of(one), []).append(one)
+        partitions.setdefault(one.partition, []).append(one)
     for partition, members in partitions.items():
         if partition not in progress.kept.nights:
             continue
-        for slow in outstanding(levels(progress.kept.nights[partition])):
+        for slow in outstanding(progress.kept.nights[partition].levels):
             session = nights.first(partition, slow.night)
             # Of the past nothing but the night counts: it may be where an incident began.
             newest = slow.night == nights.last(partition)

@@ -302,7 +302,7 @@ def group(
     taken = {id(one.series) for one in events if isinstance(one, Change) and one.over is None}
     still: list[OpenIncident] = []
     for incident in incidents:
-        free = [one for one in judged if _partition(one) == incident.partition]
+        free = [one for one in judged if one.partition == incident.partition]
         found = _open(incident, free, taken, nights, recent)
         still += [found] if found is not None else []
     return tuple(sorted(still, key=lambda one: (-len(one.alert.metrics), one.alert.id)))
@@ -314,21 +314,15 @@ def _order(event: Change | SlowNight) -> tuple[int, int, str]:
     return event.decided.number, event.session.number, event.series.name
 
 
-def _family(event: Change | SlowNight) -> str:
-    return "regression" if isinstance(event, SlowNight) else event.kind
-
-
 def _join(event: Change | SlowNight, incidents: list[_Incident], nights: Nights) -> None:
     night = nights.of(event.partition, event.session)
-    family = _family(event)
-    within = 0 if isinstance(event, SlowNight) else event.within
     for incident in incidents:
-        if (incident.partition, incident.family) == (event.partition, family) and _belongs(
-            event, night, max(INCIDENT_NEAR, within, incident.within), incident
-        ):
+        near = max(INCIDENT_NEAR, event.within, incident.within)
+        same = (incident.partition, incident.family) == (event.partition, event.kind)
+        if same and _belongs(event, night, near, incident):
             break
     else:
-        incident = _Incident(event.partition, family, event.session, night, within)
+        incident = _Incident(event.partition, event.kind, event.session, night, event.within)
         incidents.append(incident)
     if isinstance(event, SlowNight):
         incident.slow.append(event)
@@ -345,10 +339,6 @@ def _belongs(event: Change | SlowNight, night: int, near: int, incident: _Incide
     return event.kind == "drift" and any(
         one.over is None or one.over.number > event.decided.number for one in incident.changes
     )
-
-
-def _partition(series: Series) -> Partition:
-    return series.case.key.system, series.case.key.partition
 
 
 def _open(

@@ -5,25 +5,21 @@ decided again: so an incident keeps its identity. The samples of the past are re
 that became worse, that have a baseline, or that an open incident asks about.
 """
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance import references
 from acceptance.alerts import Alert
 from acceptance.core.text import plural
-from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.constants import FEWEST, RECENT, SUSPICIOUS
-from acceptance.detection.spells import within
 from acceptance.ledger import Ledger, SessionFault
 from acceptance.references import Library, Reference
 from acceptance.regressions.changes import (
     Change,
     OpenIncident,
     SlowNight,
-    baseline_of,
     drifted,
     slow_nights,
     unmet,
@@ -34,14 +30,13 @@ from acceptance.regressions.history.series import (
     CaseHistory,
     History,
     Nights,
-    PastSession,
     Series,
     day,
     part,
 )
 from acceptance.regressions.incidents import group
-from acceptance.regressions.progress import Progress, is_old, update
-from acceptance.regressions.spells_of_changes import Followed, Together, followed, shared, together
+from acceptance.regressions.progress import Progress, update
+from acceptance.regressions.spells_of_changes import Together, followed, more_runs, shared, together
 
 
 def impossible(cases: Iterable[CaseHistory]) -> Iterator[str]:
@@ -123,10 +118,8 @@ class Judgement:
         """Say of how many series nothing can be said yet, and when it can; empty if of none."""
         if not self.waiting:
             return ""
-        count, first, last = sum(self.waiting.values()), min(self.waiting), max(self.waiting)
-        when = f"{first}" if first == last else f"{first} to {last}"
-        runs = "run" if last == 1 else "runs"
-        return f"{plural(count, 'metric')}: cannot judge yet; can after {when} more {runs}"
+        count = plural(sum(self.waiting.values()), "metric")
+        return f"{count}: cannot judge yet; can after {more_runs(self.waiting)}"
 
 
 def for_gate(
@@ -154,19 +147,19 @@ def for_gate(
 def part_with_references(
     history: History, reference: Path, kept: Path | None, *, simulated: bool
 ) -> Judgement:
-    """Judge the part of a history that was measured, or simulated; `kept` is a folder."""
+    """Judge the part of a history that was measured, or simulated; `kept` is a folder.
+
+    Drifts are found by the baselines of a folder of references, as far as it can be read.
+    """
     place = kept and kept / ("simulated" if simulated else "measured")
-    return with_references(part(history, simulated=simulated), reference, place)
-
-
-def with_references(history: History, reference: Path, kept: Path | None = None) -> Judgement:
-    """Judge a history by the baselines of a folder of references, as far as it can be read."""
+    library, fault = None, ""
     try:
-        return judge(history, references.load(reference), kept)
+        library = references.load(reference)
     except references.ReferenceFault as err:
-        judgement = judge(history, None, kept)
-        judgement.fault = f"no drift can be found: {err}"
-        return judgement
+        fault = f"no drift can be found: {err}"
+    judgement = judge(part(history, simulated=simulated), library, place)
+    judgement.fault = fault
+    return judgement
 
 
 def judge(history: History, library: Library | None = None, kept: Path | None = None) -> Judgement:
@@ -194,13 +187,9 @@ def judge(history: History, library: Library | None = None, kept: Path | None = 
     directed = [one for one in fresh if one.direction is not None]
     judgement.newest = now
     judgement.systems = history.systems
-    judged: list[Series] = []
-    for one in directed:
-        needed = FEWEST - int(rows["count"][slots[id(one)]])
-        if needed > 0:
-            judgement.waiting[needed] = judgement.waiting.get(needed, 0) + 1
-        else:
-            judged.append(one)
+    needed = [FEWEST - int(rows["count"][slots[id(one)]]) for one in directed]
+    judgement.waiting = dict(Counter(each for each in needed if each > 0))
+    judged = [one for one, each in zip(directed, needed, strict=True) if each <= 0]
     judgement.judged = len(judged)
     judgement.together = together(progress, judged)
     judgement.suspected = tuple(
@@ -209,7 +198,7 @@ def judge(history: History, library: Library | None = None, kept: Path | None = 
     changes = _of_series(judged, progress, library)
     slow = list(slow_nights(directed, nights, progress))
     judgement.slow = tuple(slow)
-    changes += vanished(history, progress, lambda usual, last: is_old(usual, last, now))
+    changes += vanished(history, progress, now)
     judgement.incidents = group(changes, slow, judged, nights, progress.recent)
     judgement.notes += moved([one for one in fresh if one.direction is None], progress, now)
     return judgement
@@ -225,51 +214,11 @@ def _of_series(
         for one in judged
         if id(one) in others or any(each.worse for each in progress.changes(one))
     ]
-    own: dict[int, list[Change]] = {}
-    sessions = {session.number: session for session in progress.history.sessions}
-    known = followed(worse, progress, others)
-    for one in worse:
-        own[id(one)] = []
-        for each in known[id(one)]:
-            accepted = each.undone is None and _accepted(one, each.told.change, library)
-            own[id(one)] += _changes(one, each, progress, sessions, accepted=accepted)
+    own = followed(worse, progress, others, library)
     drifts = drifted(judged, library, progress) if library is not None else {}
     return [
         change for one in judged for change in _first(own.get(id(one), []), drifts.get(id(one), []))
     ]
-
-
-def _changes(
-    one: Series,
-    each: Followed,
-    progress: Progress,
-    sessions: Mapping[int, PastSession],
-    *,
-    accepted: bool,
-) -> Iterator[Change]:
-    """Yield a change once for each of its spells, and with which session they were over."""
-    change = each.told.change
-
-    def session_of(sample: int) -> PastSession:
-        return sessions[int(each.sessions[sample])]
-
-    count = progress.watched(session_of(change.detected))
-    for spell in each.spells:
-        over = session_of(spell.end) if spell.end is not None else None
-        yield Change(
-            one,
-            "regression",
-            session_of(spell.start),
-            session_of(spell.decided),
-            float(each.times[spell.start]),
-            before=float(change.before),
-            after=float(change.after),
-            confidence=confidence(change.score, count),
-            over=session_of(-1) if accepted and over is None else over,
-            text=each.told.text,
-            within=within(change, change.spread),
-            node=each.told.node,
-        )
 
 
 def _first(changes: list[Change], drifts: list[Change]) -> list[Change]:
@@ -285,17 +234,3 @@ def _first(changes: list[Change], drifts: list[Change]) -> list[Change]:
         else:
             drifts = [one for one in drifts if one not in drifting]
     return changes + drifts
-
-
-def _accepted(series: Series, change: LevelChange, library: Library | None) -> bool:
-    """Tell whether the site's baseline is the level after the change: a new one was recorded."""
-    found = baseline_of(series, library) if library is not None else None
-    if found is None:
-        return False
-    middle = math.sqrt(change.before * change.after)
-    return found.value > middle if change.after > change.before else found.value < middle
-
-
-def confidence(score: float, count: int) -> float:
-    """Return 1 less the false alarms a night that so much evidence gives among so many series."""
-    return round(min(max(1 - count * math.exp(-score), 0.0), 0.9999), 4)

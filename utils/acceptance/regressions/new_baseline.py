@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -24,6 +24,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import INSTALLED, ROOT
 from acceptance.core.robust import middle_and_spread
 from acceptance.core.words import UNITS, is_simulated, read_metric
+from acceptance.detection.common_mode import Floats
 from acceptance.detection.constants import (
     BASELINE_DIGITS,
     BASELINE_FEWEST,
@@ -52,7 +53,7 @@ from acceptance.regressions.history.series import (
     part,
     software_text,
 )
-from acceptance.regressions.progress import update
+from acceptance.regressions.progress import Progress, update
 from acceptance.simulation import recorded_with
 
 
@@ -64,49 +65,6 @@ def refuse_faults(ledger: Ledger, sessions: Iterable[PastSession]) -> None:
                 raise Fault(
                     f"session {session.uuid} ran with the fault {fault}: name others with --from"
                 )
-
-
-def row_of(series: Series, numbers: Collection[int], path: Path) -> Reference | str:
-    """Return the row of what a series was in these sessions, or why there is none."""
-    chosen = [
-        (sample, value)
-        for sample, value in zip(series.samples, series.values, strict=True)
-        if sample.session.number in numbers
-    ]
-    software = chosen[-1][0].software
-    values = [value for sample, value in chosen if sample.software == software]
-    if len(values) < RECORDING_FEWEST:
-        return f"fewer than {RECORDING_FEWEST} samples, so that nothing shows that it repeats"
-    if len(set(values)) > 1:
-        return f"not deterministic: {min(values):.6g} and {max(values):.6g} {series.unit}"
-    parameters = parameters_of(series)
-    return Reference(
-        source=RECORDED,
-        origin=series.case.key.system,
-        where=recorded_with(dict(software)),
-        system=series.case.key.system,
-        partition=series.case.key.partition,
-        benchmark=series.case.subject,
-        metric=read_metric(series.metric)[0],
-        parameters={key: parameters[key] for key in PARAMETERS if key in parameters},
-        relation="=",
-        value=values[0],
-        unit=series.unit,
-        printed=f"{values[0]!r}",
-        note=f"{len(values)} samples",
-        path=path,
-        line=0,
-    )
-
-
-def _recorded_of(series: Series, library: Library) -> Reference | None:
-    """Return what was recorded of a series; None where nothing was, or with another unit."""
-    key = series.case.key
-    place = key.system, key.partition, series.case.subject, read_metric(series.metric)[0]
-    try:
-        return library.look_up(*place, parameters_of(series), series.unit, (RECORDED,))
-    except (LookupError, ValueError):
-        return None
 
 
 class BaselineFault(Fault):
@@ -211,21 +169,17 @@ def propose(
     counts = Counter(keys)
     progress = update(part(history, simulated=simulated), None, proposal.notes)
     for one, key in zip(series, keys, strict=True):
-        starts = [one.samples[change.start].session.number for change in progress.changes(one)]
-        reason = _unfit(one) or (
-            "another series has the same parameters, too" if counts[key] > 1 else ""
-        )
-        row: Reference | str | None = None
-        if not reason and simulated:
-            row = row_of(one, numbers, path)
-        elif not reason:
-            row = _row(proposal, one, numbers, starts, library)
+        row: Reference | str = _unfit(one)
+        if not row and counts[key] > 1:
+            row = "another series has the same parameters, too"
+        if not row:
+            row = _row(proposal, one, numbers, progress, library)
         if isinstance(row, Reference):
-            old = (_recorded_of if simulated else baseline_of)(one, library)
+            old = baseline_of(one, library, RECORDED if simulated else "baseline")
             same = old is not None and old.key == row.key
             proposal.changes.append(_ChangedRow(row, old if same else None))
         else:
-            proposal.refused.setdefault(reason or row or "", []).append(one.name)
+            proposal.refused.setdefault(row, []).append(one.name)
     replaced = {change.new.key for change in proposal.changes}
     known = library.recorded(system) if simulated else library.baselines
     proposal.kept = [
@@ -261,73 +215,82 @@ def _unfit(series: Series) -> str:
 
 
 def _row(
-    proposal: Proposal,
-    series: Series,
-    numbers: set[int],
-    starts: Sequence[int],
-    library: Library,
+    proposal: Proposal, series: Series, numbers: set[int], progress: Progress, library: Library
 ) -> Reference | str:
-    """Return the row of a series, or why there is none."""
-    chosen = [
-        number for number, sample in enumerate(series.samples) if sample.session.number in numbers
+    """Return the row of what a series was in these sessions, or why there is none."""
+    key, unit = series.case.key, series.unit
+    measured = [
+        (sample, value)
+        for sample, value in zip(series.samples, series.values, strict=True)
+        if sample.session.number in numbers
     ]
-    samples = [series.samples[number] for number in chosen]
-    if len(chosen) < BASELINE_FEWEST:
-        return f"fewer than {BASELINE_FEWEST} samples"
-    inside = [sample for sample in samples[1:] if sample.session.number in starts]
-    if inside:
-        return f"changed on {day(inside[-1].session.start)}: take sessions from one side of that"
-    values = np.array([series.values[number] for number in chosen])
-    value, spread = map(float, middle_and_spread(values))
-    spread /= value
-    tolerance = library.tolerances_of(series.case.key.system).table.get(("baseline", series.unit))
-    if tolerance is None:
-        return f"tolerances.yaml has no tolerance of a baseline in {series.unit}"
-    if BASELINE_SPREADS * spread > tolerance.worse:
-        return (
-            f"unstable: {BASELINE_SPREADS:g} spreads are more than the {100 * tolerance.worse:g} % "
-            f"that a baseline in {series.unit} tolerates"
-        )
-    strays = int((np.abs(values / value - 1) > tolerance.worse).sum())
-    if strays > max(1, BASELINE_STRAYS * len(values)):
-        return (
-            f"unstable: {strays} of {len(values)} samples are further from their median than the "
-            f"{100 * tolerance.worse:g} % that a baseline in {series.unit} tolerates"
-        )
-    printed = f"{Decimal(f'{value:.{BASELINE_DIGITS}g}'):f}"
+    samples, values = [sample for sample, _ in measured], [value for _, value in measured]
+    software = samples[-1].software
+    spread: float | None = None
+    if is_simulated(key.system):
+        values = [value for sample, value in measured if sample.software == software]
+        if len(values) < RECORDING_FEWEST:
+            return f"fewer than {RECORDING_FEWEST} samples, so that nothing shows that it repeats"
+        if len(set(values)) > 1:
+            return f"not deterministic: {min(values):.6g} and {max(values):.6g} {unit}"
+        source, where, printed = RECORDED, recorded_with(dict(software)), f"{values[0]!r}"
+        note = f"{len(values)} samples"
+    else:
+        starts = {series.samples[one.start].session.number for one in progress.changes(series)}
+        reason = _unsteady(samples, np.array(values), starts, series, library)
+        if reason:
+            return reason
+        value, error = map(float, middle_and_spread(np.array(values)))
+        spread = float(f"{error / value:.2g}")
+        printed = f"{Decimal(f'{value:.{BASELINE_DIGITS}g}'):f}"
+        days = dict.fromkeys(day(sample.session.start) for sample in (samples[0], samples[-1]))
+        source, where = "baseline", f"sessions of {' to '.join(days)}"
+        words = (f"spread {100 * error / value:.2g} %", f"{len(samples)} samples")
+        note = ", ".join(filter(None, (*words, software_text(software))))
     parameters = parameters_of(series)
     return Reference(
-        source="baseline",
-        origin=proposal.system,
-        where=_where(samples),
-        system=proposal.system,
-        partition=series.case.key.partition,
+        source=source,
+        origin=key.system,
+        where=where,
+        system=key.system,
+        partition=key.partition,
         benchmark=series.case.subject,
         metric=read_metric(series.metric)[0],
         parameters={key: parameters[key] for key in PARAMETERS if key in parameters},
         relation="=",
         value=float(printed),
-        unit=series.unit,
+        unit=unit,
         printed=printed,
-        note=", ".join(
-            filter(
-                None,
-                (
-                    f"spread {100 * spread:.2g} %",
-                    f"{len(samples)} samples",
-                    software_text(samples[-1].software),
-                ),
-            )
-        ),
+        note=note,
         path=proposal.path,
         line=0,
-        spread=float(f"{spread:.2g}"),
+        spread=spread,
     )
 
 
-def _where(samples: Sequence[Sample]) -> str:
-    first, last = day(samples[0].session.start), day(samples[-1].session.start)
-    return f"sessions of {first}" if first == last else f"sessions of {first} to {last}"
+def _unsteady(
+    samples: Sequence[Sample], values: Floats, starts: set[int], series: Series, library: Library
+) -> str:
+    """Say why samples are no baseline; empty when they are. Changes begin in sessions `starts`."""
+    unit = series.unit
+    if len(samples) < BASELINE_FEWEST:
+        return f"fewer than {BASELINE_FEWEST} samples"
+    inside = [sample for sample in samples[1:] if sample.session.number in starts]
+    if inside:
+        return f"changed on {day(inside[-1].session.start)}: take sessions from one side of that"
+    value, spread = map(float, middle_and_spread(values))
+    tolerance = library.tolerances_of(series.case.key.system).table.get(("baseline", unit))
+    if tolerance is None:
+        return f"tolerances.yaml has no tolerance of a baseline in {unit}"
+    what = f"the {100 * tolerance.worse:g} % that a baseline in {unit} tolerates"
+    if BASELINE_SPREADS * (spread / value) > tolerance.worse:
+        return f"unstable: {BASELINE_SPREADS:g} spreads are more than {what}"
+    strays = int((np.abs(values / value - 1) > tolerance.worse).sum())
+    if strays > max(1, BASELINE_STRAYS * len(values)):
+        return (
+            f"unstable: {strays} of {len(values)} samples are further from their median than {what}"
+        )
+    return ""
 
 
 def write(proposal: Proposal, library: Library) -> None:

@@ -15,11 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.text import plural
-from acceptance.detection.changepoint import Floats, LevelChange
+from acceptance.detection.changepoint import Floats
 from acceptance.detection.constants import FAMILY_NEAR
-from acceptance.detection.node_sets import comparable_groups
-from acceptance.detection.spells import Spell, spells, undone_by
-from acceptance.ledger import Samples
+from acceptance.detection.node_sets import comparable
+from acceptance.detection.spells import spells, undone_by, within
+from acceptance.detection.state import LevelChange
+from acceptance.ledger import Ints, Samples
+from acceptance.references import Library
+from acceptance.regressions.changes import Change, baseline_of
 from acceptance.regressions.history.series import Series
 from acceptance.regressions.progress import Progress, Shared
 
@@ -46,7 +49,7 @@ def on_same_nodes(samples: Samples) -> Floats:
         begins = np.array([[first for first, _ in members] for members in several])
         rows = np.arange(length)[:, None, None] + begins
         logs = np.log(values[rows])
-        same = comparable_groups(logs, samples.nodes[rows[:, :, 0]])
+        same = comparable(logs, samples.nodes[rows[:, :, 0]])
         values[rows] = np.where(same == logs, values[rows], np.exp(same))
     return np.asarray(values, np.float64)
 
@@ -86,15 +89,18 @@ class Together:
             return ""
         said = [f"{self.judged} families of metrics judged together"]
         if self.waiting:
-            first, last = min(self.waiting), max(self.waiting)
-            when = f"{first}" if first == last else f"{first} to {last}"
-            said.append(
-                f"{sum(self.waiting.values())} not yet: they can be after {when} more "
-                f"{'run' if last == 1 else 'runs'}"
-            )
+            count = sum(self.waiting.values())
+            said.append(f"{count} not yet: they can be after {more_runs(self.waiting)}")
         if self.alone:
             said.append(f"{plural(self.alone, 'metric')} in none: too few began together")
         return "; ".join(said)
+
+
+def more_runs(waiting: Mapping[int, int]) -> str:
+    """Say how many more runs are needed, of the numbers of them."""
+    first, last = min(waiting), max(waiting)
+    when = f"{first}" if first == last else f"{first} to {last}"
+    return f"{when} more {'run' if last == 1 else 'runs'}"
 
 
 def together(progress: Progress, judged: Iterable[Series]) -> Together:
@@ -203,52 +209,85 @@ def _size(one: Shared, known: Sequence[Series], what: str) -> str:
     return f"{moved.sum()} of {len(moved)} {what} moved together by {100 * size:+.1f} %"
 
 
-@dataclass(frozen=True)
-class Followed:
-    """A change for the worse of a series, and its spells.
-
-    Samples are counted as the change counts them: all of the series, or those on its node; of these
-    are the numbers of the `sessions` and the `times`. At the sample `undone` the detector saw the
-    end of the change.
-    """
-
-    told: Told
-    undone: int | None
-    spells: list[Spell]
-    sessions: NDArray[np.int32]
-    times: Floats
-
-
 def followed(
-    series: Sequence[Series], progress: Progress, others: Mapping[int, Sequence[Shared]]
-) -> dict[int, list[Followed]]:
+    series: Sequence[Series],
+    progress: Progress,
+    others: Mapping[int, Sequence[Shared]],
+    library: Library | None = None,
+) -> dict[int, list[Change]]:
     """Return the changes for the worse of series, by their identity, in order of their decisions.
 
+    Each is there once for each of its spells. One that a baseline of the `library` accepts is over.
     `others` are those that they share with their families. All samples of these series are read.
     """
+    found: dict[int, list[Change]] = {id(one): [] for one in series}
     if not series:
-        return {}
+        return found
     samples = progress.history.samples(series)
     values = on_same_nodes(samples)
-    found: dict[int, list[Followed]] = {}
     for one in series:
         own = slice(*np.searchsorted(samples.series, (one.number, one.number + 1)).tolist())
-        sessions, times = samples.session[own], samples.time[own]
-        every = joined(
-            one, sessions, progress, others.get(id(one), ()),
-            partial(_on_node, samples, own),
-        )  # fmt: skip
-        found[id(one)] = []
+        on_node = partial(_on_node, samples, own)
+        every = joined(one, samples.session[own], progress, others.get(id(one), ()), on_node)
         for number, told in enumerate(every):
             if told.change.worse:
                 # What is told of a node counts what was measured on it.
-                on = _on_node(samples, own, told.node)
+                on = on_node(told.node)
                 later = [each.change for each in every[number + 1 :] if each.node == told.node]
-                back = undone_by(told.change, later)
-                undone = None if back is None else back.detected
-                lasted = spells(values[own][on], told.change, told.change.spread, undone)
-                found[id(one)].append(Followed(told, undone, lasted, sessions[on], times[on]))
+                measured = values[own][on], samples.session[own][on], samples.time[own][on]
+                found[id(one)] += _changes(one, told, later, measured, progress, library)
     return found
+
+
+def _changes(
+    one: Series,
+    told: Told,
+    later: Sequence[LevelChange],
+    measured: tuple[Floats, Ints, Floats],
+    progress: Progress,
+    library: Library | None,
+) -> Iterator[Change]:
+    """Yield a change once for each of its spells, and with which session they were over.
+
+    Samples are counted as the change counts them: all of the series, or those on its node. Of these
+    `measured` has values, sessions and times.
+    """
+    change, (values, numbers, times) = told.change, measured
+    sessions = [progress.history.sessions[progress.places[each]] for each in numbers.tolist()]
+    undone = undone_by(change, later)
+    accepted = undone is None and _accepted(one, change, library)
+    evidence = confidence(change.score, progress.watched(sessions[change.detected]))
+    last = None if undone is None else undone.detected
+    for spell in spells(values, change, change.spread, last):
+        over = sessions[spell.end] if spell.end is not None else None
+        yield Change(
+            one,
+            "regression",
+            sessions[spell.start],
+            sessions[spell.decided],
+            float(times[spell.start]),
+            before=float(change.before),
+            after=float(change.after),
+            confidence=evidence,
+            over=sessions[-1] if accepted and over is None else over,
+            text=told.text,
+            within=within(change, change.spread),
+            node=told.node,
+        )
+
+
+def _accepted(series: Series, change: LevelChange, library: Library | None) -> bool:
+    """Tell whether the site's baseline is the level after the change: a new one was recorded."""
+    found = baseline_of(series, library) if library is not None else None
+    if found is None:
+        return False
+    middle = math.sqrt(change.before * change.after)
+    return found.value > middle if change.after > change.before else found.value < middle
+
+
+def confidence(score: float, count: int) -> float:
+    """Return 1 less the false alarms a night that so much evidence gives among so many series."""
+    return round(min(max(1 - count * math.exp(-score), 0.0), 0.9999), 4)
 
 
 def _on_node(samples: Samples, own: slice, node: str) -> NDArray[np.intp]:

@@ -38,17 +38,18 @@ def test_a_series_has_a_value_for_each_night_and_says_what_ran(database):
     history = load(database.path)
     series = the_one(history)
     assert list(series.values) == [10.0, 11.0, 12.0]
-    assert series.sessions == uuids
-    assert series.times == [FIRST + NIGHT * night + 10 for night in range(3)]
-    assert (series.key.system, series.key.partition, series.key.metric) == (
+    assert [one.session.uuid for one in series.samples] == uuids
+    times = [FIRST + NIGHT * night + 10 for night in range(3)]
+    assert [one.time for one in series.samples] == times
+    assert (*series.case.key[:2], series.metric) == (
         "made",
         "compute",
         "bandwidth_8",
     )
-    assert dict(series.key.parameters) == {"np": "2", "nodes": "2", "placement": "inter-node"}
+    assert dict(series.case.key.keys) == {"np": "2", "nodes": "2", "placement": "inter-node"}
     assert (series.unit, series.direction) == ("MB/s", "higher")
-    assert dict(series.software[0]) == SOFTWARE
-    assert series.nodes[0] == ("node01", "node02")
+    assert dict(series.samples[0].software) == SOFTWARE
+    assert series.samples[0].nodes == ("node01", "node02")
     assert history.notes == []
     assert [session.number for session in history.sessions] == [0, 1, 2]
 
@@ -148,7 +149,8 @@ def test_a_database_of_plain_reframe(database):
         "walltime": "lower",
     }
     series = history.series[0]
-    assert (series.key.parameters, series.software, series.case.benchmark) == ((), [()], "")
+    (sample,) = series.samples
+    assert (series.case.key.keys, sample.software, series.case.benchmark) == ((), (), "")
 
 
 def test_modules_are_software_where_nothing_else_is_known(database):
@@ -156,7 +158,7 @@ def test_modules_are_software_where_nothing_else_is_known(database):
     data = case.data
     case.data = lambda *arguments: {**data(*arguments), "modules": ["gcc/13", "openmpi/4.1"]}
     database.add([case])
-    assert the_one(load(database.path)).software == [(("modules", "gcc/13 openmpi/4.1"),)]
+    assert the_one(load(database.path)).samples[-1].software == (("modules", "gcc/13 openmpi/4.1"),)
 
 
 def test_a_loggable_that_was_never_set(database):
@@ -166,7 +168,8 @@ def test_a_loggable_that_was_never_set(database):
     case.data = lambda *arguments: {**data(*arguments), **undefined}
     database.add([case])
     series = the_one(load(database.path))
-    assert (series.key.parameters, series.software, series.case.suite) == ((), [()], "")
+    (sample,) = series.samples
+    assert (series.case.key.keys, sample.software, series.case.suite) == ((), (), "")
 
 
 def test_a_clock_that_goes_backwards_is_told_and_the_order_of_storing_counts(database):
@@ -417,7 +420,7 @@ def test_what_is_made_here_has_the_form_that_reframe_writes(real, tmp_path):
 
 def test_a_real_database_has_its_cases(real):
     history = load(real.database)
-    assert sorted((series.key.check, list(series.values)) for series in history.series) == [
+    assert sorted((series.case.key.check, list(series.values)) for series in history.series) == [
         ("Real %size=16", [4.0]),
         ("Real %size=8", [2.0]),
     ]

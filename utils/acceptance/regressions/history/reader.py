@@ -127,9 +127,10 @@ def _add_series(history: History, source: Source, system: str | None) -> None:
             case = by_id[each.case]
             last = None if each.last is None else source.sessions[each.last]
             case.series.append(
-                Series.stored_in(
-                    source, case, each.metric, each.unit, each.direction, each.samples,
-                    each.impossible, last, number, each.id,
+                Series(
+                    case, each.metric, each.unit or "", each.direction, each.unit,
+                    impossible=each.impossible, last=last, number=number, id=each.id,
+                    source=source, stored=each.samples,
                 )
             )  # fmt: skip
     source.serve(history.cases)

@@ -25,7 +25,7 @@ import numpy as np
 
 from acceptance.core.words import SIMULATED, Direction, is_simulated
 from acceptance.detection.constants import READ_BLOCK, READ_BLOCKS, READ_FEW
-from acceptance.ledger import Ints, Ledger, Runs, Samples, SessionFault, reading
+from acceptance.ledger import Ledger, Runs, Samples, SessionFault, reading
 
 Software = tuple[tuple[str, str], ...]
 
@@ -46,17 +46,6 @@ class CaseKey(NamedTuple):
     def where(self) -> str:
         """Return `system:partition+environment`, as ReFrame writes it."""
         return f"{self.system}:{self.partition}+{self.environment}"
-
-
-class _SeriesKey(NamedTuple):
-    """What a series is a series of."""
-
-    system: str
-    partition: str
-    environment: str
-    check: str
-    parameters: tuple[tuple[str, str], ...]
-    metric: str
 
 
 @dataclass(eq=False)
@@ -149,30 +138,10 @@ class Series:
     source: "Source | None" = None
     stored: int = 0
 
-    @classmethod
-    def stored_in(
-        cls,
-        source: "Source",
-        case: CaseHistory,
-        metric: str,
-        unit: str | None,
-        direction: Direction | None,
-        count: int = 0,
-        impossible: int = 0,
-        last: PastSession | None = None,
-        number: int = -1,
-        id: int = 0,
-    ) -> "Series":
-        """Make a series whose values and samples are read when they are asked for."""
-        series = cls(case, metric, unit or "", direction, unit, number=number, id=id)
-        series.impossible, series.last = impossible, last
-        series.source, series.stored = source, count
-        del series.values, series.samples
-        return series
-
-    def set(self, values: "array[float]", samples: list[Sample]) -> None:
-        """Take what is stored."""
-        self.values, self.samples = values, samples
+    def __post_init__(self) -> None:
+        """Let values and samples be read from the source, if there is one, when they are asked."""
+        if self.source is not None:
+            del self.values, self.samples
 
     def __getattr__(self, name: str) -> Any:
         """Read values and samples."""
@@ -187,9 +156,9 @@ class Series:
         return len(self.values) if self.source is None else self.stored
 
     @property
-    def key(self) -> _SeriesKey:
-        """Return what this is a series of."""
-        return _SeriesKey(*self.case.key, self.metric)
+    def partition(self) -> "Partition":
+        """Return system and partition."""
+        return self.case.key.system, self.case.key.partition
 
     @property
     def name(self) -> str:
@@ -203,26 +172,6 @@ class Series:
     def index_of(self, number: int) -> int:
         """Return the number of the first sample of the session of this number, or of a later."""
         return bisect_left(self.samples, number, key=lambda sample: sample.session.number)
-
-    @property
-    def times(self) -> list[float]:
-        """Return the time of each sample, s since the epoch."""
-        return [sample.time for sample in self.samples]
-
-    @property
-    def sessions(self) -> list[str]:
-        """Return the UUID of the session of each sample."""
-        return [sample.session.uuid for sample in self.samples]
-
-    @property
-    def software(self) -> list[Software]:
-        """Return what was built, of each sample; empty where nothing tells."""
-        return [sample.software for sample in self.samples]
-
-    @property
-    def nodes(self) -> list[tuple[str, ...]]:
-        """Return the nodes of each sample."""
-        return [sample.nodes for sample in self.samples]
 
 
 @dataclass
@@ -376,8 +325,6 @@ class Source:
         """Serve sessions whose number in the ledger is below `end`."""
         self.ledger, self.end = ledger, end
         self.sessions = {session.place: session for session in sessions}
-        #: Of all series that are served, in the order of their ids: these, and their numbers.
-        self.ids, self.numbers = np.empty(0, np.int64), np.empty(0, np.int32)
         self.blocks: list[list[CaseHistory]] = []
         self.block_of: dict[int, int] = {}
         self.loaded: OrderedDict[int, None] = OrderedDict()
@@ -395,18 +342,6 @@ class Source:
             size += count
             self.block_of[id(case)] = len(self.blocks) - 1
             self.blocks[-1].append(case)
-        every = [series for case in cases for series in case.series]
-        ids = np.array([series.id for series in every], np.int64)
-        order = np.argsort(ids)
-        self.ids = ids[order]
-        self.numbers = np.array([series.number for series in every], np.int32)[order]
-
-    def numbers_of(self, ids: Ints) -> Ints:
-        """Return the numbers of series, -1 for those that are not served."""
-        if not len(self.ids):
-            return np.full(len(ids), -1, np.int32)
-        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
-        return np.where(self.ids[places] == ids, self.numbers[places], -1)
 
     def place_of(self, number: int) -> int:
         """Return where in the ledger the sessions from this number on begin."""
@@ -424,7 +359,7 @@ class Source:
         """Give the series, and those of its block, their values and samples."""
         number = self.block_of.get(id(series.case))
         if number is None:
-            series.set(array("d"), [])
+            series.values, series.samples = array("d"), []
             return
         while len(self.loaded) >= READ_BLOCKS:
             old, _ = self.loaded.popitem(last=False)
@@ -438,14 +373,17 @@ class Source:
         self, series: Sequence[Series], first: int | None = None, last: int | None = None
     ) -> Samples:
         """Return samples of some series as columns; with `first` and `last` of those sessions."""
+        asked = sorted((one.id, one.number) for one in series)
+        ids, numbers = np.array(asked, np.int64).reshape(-1, 2).T
         if first is None:
-            ids = np.array([one.id for one in series], np.int64)
             found = reading.samples(self.ledger, 0, self.end, ids)
         else:
             end = self.end if last is None else self.place_of(last + 1)
             found = reading.samples(self.ledger, self.place_of(first), end)
-        number = self.numbers_of(found.series)
-        number[~np.isin(number, np.array([one.number for one in series], np.int32))] = -1
+        at = np.searchsorted(ids, found.series)
+        known = np.isin(found.series, ids)
+        number = np.full(len(at), -1, np.int32)
+        number[known] = numbers[at[known]]
         order = np.argsort(number, kind="stable")
         order = order[np.searchsorted(number[order], 0) :]
         session_of = {place: one.number for place, one in self.sessions.items()}
@@ -477,7 +415,7 @@ class Source:
             # The metrics of a case were measured by the same runs, most of them.
             if own.tobytes() != before[0]:
                 before = own.tobytes(), [samples[place] for place in own.tolist()]
-            series.set(array("d", value[begin:end].tobytes()), before[1])
+            series.values, series.samples = array("d", value[begin:end].tobytes()), before[1]
 
     def _sample(
         self, session: int, time: float, software: str, nodes: str, findings: str

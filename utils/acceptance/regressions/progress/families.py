@@ -33,7 +33,7 @@ from acceptance.detection.constants import (
 )
 from acceptance.detection.families import advance, empty
 from acceptance.regressions.history.series import Series
-from acceptance.regressions.progress.records import FamilyBlock, Ints, Kept, Node, Shared
+from acceptance.regressions.progress.records import FamilyBlock, Ints, Kept, New, Node, Shared
 
 
 def threshold(count: int) -> float:
@@ -131,24 +131,10 @@ def _some(session: int, members: Sequence[int]) -> Iterator[_Formed]:
 Flags = NDArray[np.bool_]
 
 
-class Rows(NamedTuple):
-    """New samples, those of a series (`slot`) together: logarithms, up is worse.
-
-    `sets` stand for the nodes they were measured on; `renewed` are those with other software than
-    the one before them.
-    """
-
-    slot: Ints
-    session: Ints
-    value: NDArray[np.float64]
-    sets: NDArray[np.uint32]
-    renewed: Flags
-
-
 def take(
     kept: Kept,
     target: Kept,
-    new: Rows,
+    new: New,
     series: Mapping[int, Series],
     begun: Ints,
     named: Mapping[int, tuple[str, ...]],
@@ -159,7 +145,14 @@ def take(
     without an earlier sample; `named` has the nodes of each set. The states are written into the
     file of `target`.
     """
-    formed = [*_formed(kept, new, series, begun, named)]
+    slots, at = np.unique(new.slot, return_index=True)
+    first = dict(zip(slots.tolist(), new.session[at].tolist(), strict=True))
+    own = [slot for slot in begun.tolist() if slot in first and slot in series]
+    known = [node for block in kept.families for node in block.nodes if node is not None]
+    formed = [
+        *_of_metrics([(slot, series[slot], first[slot]) for slot in own]),
+        *of_nodes(new.slot, new.session, new.sets, named, series, known),
+    ]
     blocks = [(block, np.full(len(block.members), -1)) for block in kept.families]
     blocks += _blocks(formed)
     target.shared = list(kept.shared)
@@ -174,7 +167,7 @@ def take(
         values = np.full((len(sessions), families * members), np.nan)
         renewed = np.zeros(values.shape, np.bool_)
         sample, place = _places(block, since, new, named)
-        values[row[sample], place] = new.value[sample]
+        values[row[sample], place] = new.worse[sample]
         renewed[row[sample], place] = new.renewed[sample]
         values = values.reshape(len(sessions), families, members)
         share = renewed.reshape(values.shape).sum(axis=2)
@@ -184,26 +177,6 @@ def take(
             target.shared += [Shared(tuple(who), change, node) for change in changes]
         target.add_states(block.members, block.nodes, states)
     target.shared.sort(key=lambda one: (one.change.detected, one.members, one.node or ()))
-
-
-def _formed(
-    kept: Kept,
-    new: Rows,
-    series: Mapping[int, Series],
-    begun: Ints,
-    named: Mapping[int, tuple[str, ...]],
-) -> Iterator[_Formed]:
-    slots, at = np.unique(new.slot, return_index=True)
-    first = dict(zip(slots.tolist(), new.session[at].tolist(), strict=True))
-    yield from _of_metrics(
-        [
-            (slot, series[slot], first[slot])
-            for slot in begun.tolist()
-            if slot in first and slot in series
-        ]
-    )
-    known = [node for block in kept.families for node in block.nodes if node is not None]
-    yield from of_nodes(new.slot, new.session, new.sets, named, series, known)
 
 
 def _blocks(formed: list[_Formed]) -> Iterator[tuple[FamilyBlock, Ints]]:
@@ -220,7 +193,7 @@ def _blocks(formed: list[_Formed]) -> Iterator[tuple[FamilyBlock, Ints]]:
 
 
 def _places(
-    block: FamilyBlock, since: Ints, new: Rows, named: Mapping[int, tuple[str, ...]]
+    block: FamilyBlock, since: Ints, new: New, named: Mapping[int, tuple[str, ...]]
 ) -> tuple[Ints, Ints]:
     """Return which new samples are of families of a block, and of which member in all of them.
 
@@ -245,7 +218,7 @@ def _is_on(node: Node | None, nodes: tuple[str, ...]) -> bool:
     return node is None or (node[2] in nodes and len(set(nodes)) <= FAMILY_NODES)
 
 
-def _rows(new: Rows) -> tuple[Ints, Ints]:
+def _rows(new: New) -> tuple[Ints, Ints]:
     """Return the sessions of rows, one for each repetition, and the row of each sample."""
     change = (np.diff(new.slot, prepend=-1) != 0) | (np.diff(new.session, prepend=-1) != 0)
     begin = np.flatnonzero(change)

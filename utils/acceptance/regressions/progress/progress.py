@@ -11,15 +11,11 @@ with it, all begins again with the first session.
 import hashlib
 import math
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
-from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +36,8 @@ from acceptance.detection.constants import (
     STALE,
     STALE_TIMES,
 )
-from acceptance.detection.node_sets import HELD_OF_SETS, Before, comparable_groups
-from acceptance.detection.state import HELD, Detected, State
+from acceptance.detection.node_sets import HELD_OF_SETS, Before, comparable
+from acceptance.detection.state import HELD, LevelChange, State
 from acceptance.regressions.history.series import History, Nights, PastSession, Series
 from acceptance.regressions.progress import families
 from acceptance.regressions.progress.families import threshold
@@ -52,86 +48,15 @@ from acceptance.regressions.progress.records import (
     Floats,
     Ints,
     Kept,
+    New,
     NightLevels,
-    Off,
     Partition,
     Records,
 )
 
 
-def _with_nights(
-    kept: dict[Partition, NightLevels],
-    new: Iterable[tuple[Partition, Off, NDArray[np.int64]]],
-    nights: Nights,
-) -> dict[Partition, NightLevels]:
-    """Return the nights of all partitions with more samples, in the order of their sessions."""
-    all_nights = dict(kept)
-    for name, off, cases in new:
-        night_of = nights.by_session(name)
-        night = np.array([night_of[each] for each in off.session.tolist()], np.int64)
-        both = np.column_stack([off.spreads, off.relative])
-        all_nights[name] = _closed(kept.get(name, NightLevels()), night, cases, both)
-    return all_nights
-
-
-def _closed(
-    kept: NightLevels, night: NDArray[np.int64], cases: NDArray[np.int64], off: Floats
-) -> NightLevels:
-    """Close the nights that are over; what is stored of one of them later comes too late."""
-    night = np.concatenate([np.full(len(kept.cases), kept.night, np.int64), night])
-    cases, off = np.concatenate([kept.cases, cases]), np.vstack([kept.off, off])
-    late = night < np.maximum.accumulate(night)
-    night, cases, off = night[~late], cases[~late], off[~late]
-    last = night == night[-1]
-    over = _table(night[~last], cases[~last], off[~last])
-    return NightLevels(np.vstack([kept.table, over]), int(night[-1]), cases[last], off[last])
-
-
-def levels(kept: NightLevels) -> common_mode.Levels:
-    """Return the levels of all nights of a partition, the last one included."""
-    night = np.full(len(kept.cases), kept.night, np.int64)
-    table = np.vstack([kept.table, _table(night, kept.cases, kept.off)])
-    return common_mode.Levels(table[:, 0].astype(np.int64), table[:, 1], table[:, 2])
-
-
-def _table(night: NDArray[np.int64], cases: NDArray[np.int64], off: Floats) -> Floats:
-    """Return night, spreads and relative change of the nights on which there was enough."""
-    numbers = np.unique(cases, return_inverse=True)[1].astype(np.int64)
-    found = common_mode.levels(night, numbers, off[:, 0], off[:, 1])
-    return np.column_stack([found.nights.astype(np.float64), found.out, found.moved])
-
-
-class New(NamedTuple):
-    """New samples, those of a series (`slot`) together, in the order of their sessions.
-
-    `renewed` tells which have other software than the
-    one before, `limit` is the threshold of each, `counted` says which tell how slow a night was.
-    """
-
-    slot: Ints
-    session: Ints
-    time: Floats
-    value: Floats
-    sets: NDArray[np.uint32]
-    renewed: NDArray[np.bool_]
-    limit: Floats
-    counted: NDArray[np.bool_]
-
-    def part(self, begin: int, first: int, last: int) -> "New":
-        """Return some of them, of series that are counted from `begin` on."""
-        some = slice(first, last)
-        return New(
-            self.slot[some] - begin, self.session[some], self.time[some], self.value[some],
-            self.sets[some], self.renewed[some], self.limit[some], self.counted[some],
-        )  # fmt: skip
-
-
-def step(
-    records: Records, own: Records, found: list[list[Detected]], new: New
-) -> tuple[Off, Floats]:
-    """Take in new samples; return how far those that are counted lie off, and what all count as.
-
-    That is their logarithms as if on the same nodes, up is worse.
+def step(records: Records, own: Records, found: list[list[LevelChange]], new: New) -> None:
+    """Take in new samples, and find what they count as, and how far they lie off.
 
     `records` and `own` (of `SERIES`) are changed in place, and `found` gets what is found.
     """
@@ -162,8 +87,8 @@ def step(
     _shift(own["times"], packed(new.time, 0.0), lengths)
     own["suspicion"], own["spread"] = state.records["suspicion"], state.records["spread"]
     at = (row[new.counted], np.searchsorted(some, new.slot[new.counted]))
-    counted = Off(new.slot[new.counted], new.session[new.counted], off[0][at], off[1][at])
-    return counted, values[where]
+    new.worse[:] = values[where]
+    new.off[new.counted] = np.column_stack([off[0][at], off[1][at]])
 
 
 def _shift(held: Records, new: NDArray[np.generic], lengths: Ints) -> None:
@@ -197,9 +122,7 @@ def _comparable(
             count, np.moveaxis(raw, 2, 0), names[:, HELD_OF_SETS - held :].T,
             np.moveaxis(values, 2, 0),
         )  # fmt: skip
-        same[:length, columns] = comparable_groups(
-            logs[:length, columns], sets[:length, first], before
-        )
+        same[:length, columns] = comparable(logs[:length, columns], sets[:length, first], before)
     return np.asarray(same, np.float64)
 
 
@@ -224,8 +147,6 @@ class Progress:
     def __init__(self, history: History, kept: Kept) -> None:
         """Take up what is kept of the sessions with which a history begins."""
         self.history, self.kept = history, kept
-        #: The file that it was read from or written to, None where it is kept nowhere.
-        self.place: Path | None = None
         self.all = history.series
         slots = {name: slot for slot, name in enumerate(kept.series["name"].tolist())}
         names = [one.id for one in self.all]
@@ -261,24 +182,19 @@ class Progress:
         target.counts = [*self.kept.counts]
         begun = np.flatnonzero(self.series["count"] == 0)
         new = self._new(sessions, target.counts)
-        worse = np.empty(len(new.slot))
-        entries: list[Off] = []
         for begin in range(0, len(self.series), BLOCK):
             stop = min(begin + BLOCK, len(self.series))
             records = self._records(begin, stop)
             first, last = np.searchsorted(new.slot, (begin, stop))
             if first < last:
                 own, found = self.series[begin:stop], self.found[begin:stop]
-                off, worse[first:last] = step(records, own, found, new.part(begin, first, last))
-                entries.append(off._replace(slot=off.slot + begin))
+                part = New._make(column[first:last] for column in new)
+                step(records, own, found, part._replace(slot=part.slot - begin))
             target.add(begin, records)
-        rows = families.Rows(new.slot, new.session, worse, new.sets, new.renewed)
         directed = {slot: one for slot, one in self.by_slot.items() if one.direction is not None}
-        families.take(self.kept, target, rows, directed, begun, self.named)
+        families.take(self.kept, target, new, directed, begun, self.named)
         target.series, target.found = self.series, self.found
-        target.nights = _with_nights(
-            self.kept.nights, self._off(entries), Nights(self.history.sessions)
-        )
+        target.nights = self._nights(new)
         self.kept, self.known = target, len(self.series)
 
     def _records(self, begin: int, stop: int) -> Records:
@@ -320,6 +236,7 @@ class Progress:
         return New(
             slot, session, time, samples.value[order], samples.nodes[order].astype(np.uint32),
             self._renewed(slot, samples.software[order]), limit, self._some_of_each(slot, session),
+            np.empty(len(order)), np.empty((len(order), 2)),
         )  # fmt: skip
 
     def _renewed(self, slot: Ints, software: NDArray[np.uint32]) -> NDArray[np.bool_]:
@@ -345,21 +262,25 @@ class Progress:
         chosen[directed[order]] = rank % np.repeat(-(-sizes // CASE_METRICS), sizes) == 0
         return chosen
 
-    def _off(self, entries: Sequence[Off]) -> Iterator[tuple[Partition, Off, NDArray[np.int64]]]:
-        """Yield what lies off by its partition, in the order of the sessions, and of which case."""
-        places = {name: number for number, name in enumerate(map(partition_of, self.all))}
+    def _nights(self, new: New) -> dict[Partition, NightLevels]:
+        """Return the nights of all partitions with new samples, in the order of their sessions."""
+        kept, nights = dict(self.kept.nights), Nights(self.history.sessions)
+        places = {name: number for number, name in enumerate(one.partition for one in self.all)}
         place = np.full(len(self.series), -1)
         case = np.zeros(len(self.series), np.int64)
         for one in self.all:
             slot = self.slots[id(one)]
-            place[slot] = places[partition_of(one)]
-            case[slot] = one.case.id
-        off = Off.of(entries)
+            place[slot], case[slot] = places[one.partition], one.case.id
+        (counted,) = np.nonzero(new.counted)
         for name, number in places.items():
-            (those,) = np.nonzero(place[off.slot] == number)
-            those = those[np.argsort(off.session[those], kind="stable")]
+            those = counted[place[new.slot[counted]] == number]
+            those = those[np.argsort(new.session[those], kind="stable")]
             if len(those):
-                yield name, off.part(those), case[off.slot[those]]
+                night_of = nights.by_session(name)
+                night = np.array([night_of[each] for each in new.session[those].tolist()], np.int64)
+                before = kept.get(name, NightLevels())
+                kept[name] = before.later(night, case[new.slot[those]], new.off[those])
+        return kept
 
     def last(self, series: Series) -> int:
         """Return the number of the session of the newest sample of a series, -1 for none."""
@@ -390,26 +311,28 @@ class Progress:
 
     def scans(self, series: Iterable[Series]) -> dict[int, Scan]:
         """Return what each of some series shows, by their identity; each block is read once."""
-        found: dict[int, Scan] = {}
+        return {
+            id(one): changepoint.told(
+                record["state"], self.changes(one), higher_is_better=self._up(slot)
+            )
+            for slot, one, record in self._records_of(series)
+        }
+
+    def _records_of(self, series: Iterable[Series]) -> Iterator[tuple[int, Series, np.void]]:
+        """Yield some series with their records, block after block."""
         begin, records = -1, np.empty(0, RECORD)
         for slot, one in sorted(((self.slots[id(one)], one) for one in series), key=itemgetter(0)):
             if slot // BLOCK * BLOCK != begin:
                 begin = slot // BLOCK * BLOCK
                 records = self.kept.block(begin)
-            record = records[[slot - begin]]
-            scan = changepoint.told(
-                State(record["state"], [self.found[slot]]), 0, higher_is_better=self._up(slot)
-            )
-            found[id(one)] = replace(scan, changes=self.changes(one))
-        return found
+            yield slot, one, records[slot - begin]
 
-    def changes(self, series: Series) -> tuple[changepoint.LevelChange, ...]:
+    def changes(self, series: Series) -> tuple[LevelChange, ...]:
         """Return the changes of a series that are of interest."""
         slot = self.slots[id(series)]
+        changes = [each.in_unit(higher_is_better=self._up(slot)) for each in self.found[slot]]
         return tuple(
-            one
-            for one in changepoint.level_changes(self.found[slot], higher_is_better=self._up(slot))
-            if abs(math.log(one.after / one.before)) >= math.log1p(SMALLEST)
+            one for one in changes if abs(math.log(one.after / one.before)) >= math.log1p(SMALLEST)
         )
 
     def _up(self, slot: int) -> bool:
@@ -417,17 +340,11 @@ class Progress:
 
     def recent(self, series: Iterable[Series]) -> dict[int, Recent]:
         """Return the newest samples of some series, by their identity."""
-        slots = sorted((self.slots[id(one)], id(one)) for one in series)
         found: dict[int, Recent] = {}
-        begin, records = -1, np.empty(0, RECORD)
-        for slot, name in slots:
-            if slot // BLOCK * BLOCK != begin:
-                begin = slot // BLOCK * BLOCK
-                records = self.kept.block(begin)
-            record = records[slot - begin]
+        for slot, one, record in self._records_of(series):
             count = min(int(record["state"]["count"]), HELD)
             logs = record["state"]["values"][HELD - count :] * (-1 if self._up(slot) else 1)
-            found[name] = Recent(record["sessions"][HELD - count :].copy(), logs)
+            found[id(one)] = Recent(record["sessions"][HELD - count :].copy(), logs)
         return found
 
 
@@ -441,102 +358,55 @@ def is_old(usual: float, last: float, now: float) -> bool:
     return now - last > max(STALE, STALE_TIMES * usual)
 
 
-def partition_of(series: Series) -> Partition:
-    """Return system and partition of a series."""
-    return series.case.key.system, series.case.key.partition
-
-
 def update(history: History, place: Path | None, notes: list[str]) -> Progress:
     """Return what is known after the last session of a history, from the file of before if it can.
 
-    Without a `place` nothing is kept. `notes` are told why all began again, or nothing was kept.
+    Without a `place` nothing is kept, nor of a judgement as of an earlier session. `notes` are told
+    why all began again, or nothing was kept.
     """
-    seen = [mark(session) for session in history.sessions]
-    kept, why = _read(place, seen) if place is not None else (Kept(), "")
-    progress = Progress(history, kept)
-    if kept.seen and not progress.same_ways:
-        progress, why = Progress(history, Kept()), "it is known now which way is better of a series"
-    older = why == _OLDER
-    try:
-        progress = _go_on(progress, None if older else place, notes)
-    except DamagedError as err:
-        progress = _go_on(Progress(history, Kept()), place, notes)
-        why = f"cannot be used: {err}"
-    if why and not older:
+    seen, why, earlier = [mark(session) for session in history.sessions], "", False
+    progress = Progress(history, Kept())
+    if place is not None:
+        now = version()  # of the code that runs: that on the disk may be another one when it ends
+        try:
+            kept = Kept.read(place, now)
+            earlier = len(kept.seen) > len(seen) and kept.seen[: len(seen)] == seen
+            if kept.seen != seen[: len(kept.seen)]:
+                raise DamagedError("sessions that it has seen were deleted or changed")
+            progress = Progress(history, kept)
+            if not progress.same_ways:
+                progress = Progress(history, Kept())
+                raise DamagedError("it is known now which way is better of a series")
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except (OSError, DamagedError) as err:
+            why = f"{err}"
+    new = history.sessions[len(progress.kept.seen) :]
+    for some in progress.portions(new):
+        progress.take(some, Kept())
+    if place is not None and new and not earlier:
+        try:
+            _keep(progress.kept, place, now)
+        except (OSError, StoredFault) as err:
+            notes.append(f"what is known of series is not kept: {err}")
+    if why and not earlier:
         notes.append(f"{place}: {why}; what became worse was judged again from the first session")
     return progress
 
 
-#: A judgement as of an earlier session; what is kept stays.
-_OLDER = "it has seen more sessions"
-
-
-def _read(place: Path, seen: list[str]) -> tuple[Kept, str]:
-    """Return what is kept of the sessions with which these begin, or nothing, and why."""
-    now = version()  # of the code that runs: that on the disk may be another one when it ends
-    try:
-        kept = Kept.read(place, now)
-    except (FileNotFoundError, NotADirectoryError):
-        return Kept(), ""
-    except (OSError, DamagedError) as err:
-        return Kept(), f"cannot be used: {err}"
-    if kept is None:
-        return Kept(), "the code or the constants of detection changed"
-    if kept.seen == seen[: len(kept.seen)]:
-        return kept, ""
-    if kept.seen[: len(seen)] == seen:
-        return Kept(), _OLDER
-    return Kept(), "sessions that it has seen were deleted or changed"
-
-
-def _go_on(progress: Progress, place: Path | None, notes: list[str]) -> Progress:
-    """Take in the sessions that are new; keep what is known then where there is a place for it."""
-    history, kept = progress.history, progress.kept
-    new = history.sessions[len(kept.seen) :]
-    if not new:
-        for _ in kept.blocks():  # all of it is what was written
-            pass
-        progress.place = place
-        return progress
-    if place is not None:
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with state_files.locked(place.with_name(f"{place.name}.lock"), 0.0):
-                return _written(progress, new, place)
-        except (OSError, StoredFault) as err:
-            notes.append(f"what is known of series is not kept: {err}")
-            kept, _ = _read(place, [mark(session) for session in history.sessions])
-            progress = Progress(history, kept)
-    for some in progress.portions(history.sessions[len(kept.seen) :]):
-        progress.take(some, _temporary())
-    return progress
-
-
-def _temporary() -> Kept:
-    return Kept(file=ZipFile(tempfile.TemporaryFile(), "w"))
-
-
-def _written(progress: Progress, new: list[PastSession], place: Path) -> Progress:
-    """Take in the sessions that are new, and replace the file."""
-    *others, last = progress.portions(new)
-    for some in others:
-        progress.take(some, _temporary())
+def _keep(kept: Kept, place: Path, now: str) -> None:
+    """Replace the file: by all that is kept, or not at all."""
     part = place.with_name(f"{place.name}.part")
-    opened = part.open("w+b")
-    target = Kept(file=ZipFile(opened, "w"))
-    try:
-        progress.take(last, target)
-        target.finish(version())
-        os.fsync(opened.fileno())
-        part.replace(place)
-    except BaseException:
-        for each in (target.file, opened):
-            with suppress(OSError):
-                each.close()
-        part.unlink(missing_ok=True)  # a full disk needs the place
-        raise
-    progress.place = place
-    return progress
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with state_files.locked(place.with_name(f"{place.name}.lock"), 0.0):
+        try:
+            with part.open("wb") as copy:
+                kept.write(copy, now)
+                copy.flush()
+                os.fsync(copy.fileno())
+            part.replace(place)
+        finally:
+            part.unlink(missing_ok=True)  # a full disk needs the place
 
 
 @cache

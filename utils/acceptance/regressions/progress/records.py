@@ -1,21 +1,24 @@
-"""What is held of each series, and its file: arrays of numpy in a zip file, and a head in JSON."""
+"""What is held of each series, and its file: arrays of numpy in a zip file, and a head."""
 
 import io
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from zipfile import ZipFile
 
+import msgspec
 import numpy as np
+from msgspec import Struct, msgpack
 from numpy.typing import NDArray
 
-from acceptance.detection import families, state
+from acceptance.detection import common_mode, families, state
 from acceptance.detection.constants import BLOCK, TIMES_HELD
 from acceptance.detection.families import FamilyChange
 from acceptance.detection.node_sets import HELD_OF_SETS
-from acceptance.detection.state import HELD, Detected
+from acceptance.detection.state import HELD, LevelChange
 
 Records = NDArray[np.void]
 Floats = NDArray[np.float64]
@@ -55,42 +58,57 @@ SERIES = np.dtype(
 )
 
 
-class Off(NamedTuple):
-    """How far some samples lie off: of which series (slot) and session."""
+class New(NamedTuple):
+    """New samples, those of a series (`slot`) together, in the order of their sessions.
+
+    `sets` stand for the nodes they were measured on; `renewed` tells which have other software than
+    the one before, `limit` is the threshold of each, `counted` says which tell how slow a night
+    was. Of each is found what it counts as on the same nodes (`worse`: a logarithm, up is worse),
+    and of those that are counted how far they lie `off`: by how many spreads, and by how much.
+    """
 
     slot: Ints
     session: Ints
-    spreads: Floats
-    relative: Floats
-
-    @classmethod
-    def of(cls, parts: Sequence["Off"]) -> "Off":
-        """Return several of them as one."""
-        return cls(
-            np.concatenate([part.slot for part in parts] or [np.empty(0, np.intp)]),
-            np.concatenate([part.session for part in parts] or [np.empty(0, np.intp)]),
-            np.concatenate([part.spreads for part in parts] or [np.empty(0)]),
-            np.concatenate([part.relative for part in parts] or [np.empty(0)]),
-        )
-
-    def part(self, those: Ints) -> "Off":
-        """Return some of them."""
-        own = self.spreads[those], self.relative[those]
-        return Off(self.slot[those], self.session[those], *own)
+    time: Floats
+    value: Floats
+    sets: NDArray[np.uint32]
+    renewed: NDArray[np.bool_]
+    limit: Floats
+    counted: NDArray[np.bool_]
+    worse: Floats
+    off: Floats
 
 
 class DamagedError(Exception):
-    """A file that is not what was written."""
+    """A file that is not what was written, or was written by other code."""
 
 
 @dataclass
 class NightLevels:
     """The nights of a partition: the levels of those that are over, and the samples of the last."""
 
-    table: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+    table: Floats = field(default_factory=lambda: np.empty((0, 3)))
     night: int = -1
     cases: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    off: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2)))
+    off: Floats = field(default_factory=lambda: np.empty((0, 2)))
+
+    def later(
+        self, night: NDArray[np.int64], cases: NDArray[np.int64], off: Floats
+    ) -> "NightLevels":
+        """Close the nights that are over; what is stored of one of them later comes too late."""
+        night = np.concatenate([np.full(len(self.cases), self.night, np.int64), night])
+        cases, off = np.concatenate([self.cases, cases]), np.vstack([self.off, off])
+        late = night < np.maximum.accumulate(night)
+        night, cases, off = night[~late], cases[~late], off[~late]
+        last = night == night[-1]
+        over = common_mode.levels(night[~last], cases[~last], off[~last])
+        return NightLevels(np.vstack([self.table, over]), int(night[-1]), cases[last], off[last])
+
+    @property
+    def levels(self) -> Floats:
+        """Return the levels of all nights, the last one included."""
+        night = np.full(len(self.cases), self.night, np.int64)
+        return np.vstack([self.table, common_mode.levels(night, self.cases, self.off)])
 
 
 @dataclass
@@ -119,26 +137,33 @@ class Shared(NamedTuple):
     node: Node | None = None
 
 
-@dataclass
-class Kept:
+class Kept(Struct, dict=True):
     """All that is kept: of the sessions seen, of each series, of families, of partitions' nights.
 
     `counts` are the numbers of series that were watched as of each session. The records of the
-    series and the states of the families are in `file` alone.
+    series and the states of the families are in `file` alone, a zip file of arrays.
     """
 
-    seen: list[str] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
-    series: Records = field(default_factory=lambda: np.empty(0, SERIES))
-    found: list[list[Detected]] = field(default_factory=list)
-    nights: dict[Partition, NightLevels] = field(default_factory=dict)
-    families: list[FamilyBlock] = field(default_factory=list)
-    shared: list[Shared] = field(default_factory=list)
-    file: ZipFile = field(default_factory=lambda: ZipFile(io.BytesIO(), "w"))
+    seen: list[str] = []
+    counts: list[int] = []
+    series: Records = msgspec.field(default_factory=lambda: np.empty(0, SERIES))
+    found: list[list[LevelChange]] = []
+    nights: dict[Partition, NightLevels] = {}
+    families: list[FamilyBlock] = []
+    shared: list[Shared] = []
+
+    def __post_init__(self) -> None:
+        """Write arrays into a file that nobody sees, until another one takes its place."""
+        self.file = ZipFile(tempfile.TemporaryFile(), "w")  # noqa: SIM115
 
     def block(self, begin: int) -> Records:
         """Return the records of the series `begin` to `begin` + `BLOCK`, as far as there are."""
         return self._array(f"records{begin}")
+
+    def blocks(self) -> Iterator[tuple[int, Records]]:
+        """Yield all records, block after block, and where each block begins."""
+        for begin in range(0, len(self.series), BLOCK):
+            yield begin, self.block(begin)
 
     def add(self, begin: int, records: Records) -> None:
         """Write the records of the series from `begin` on."""
@@ -159,79 +184,43 @@ class Kept:
             np.lib.format.write_array(entry, array, allow_pickle=False)
 
     def _array(self, name: str) -> NDArray[Any]:
-        """Return an array of the file; raises DamagedError."""
-        try:
-            # All of it is read, and its CRC compared, before anything is made of it.
-            data = io.BytesIO(self.file.read(name))
-            return np.asarray(np.lib.format.read_array(data, allow_pickle=False))
-        except Exception as err:  # of a damaged entry zipfile raises whatever its bytes ask for
-            raise DamagedError(f"it is not what was written: {err}") from None
+        return _as_array(NDArray[Any], self.file.read(name))
 
-    def finish(self, version: str) -> None:
-        """Write all the rest, and the end of the file."""
-        found = [(slot, *one) for slot, each in enumerate(self.found) for one in each]
-        arrays: dict[str, NDArray[Any]] = {
-            "series": self.series,
-            "found": np.array(found, state.FOUND),
-            "counts": np.array(self.counts, np.int64),
-        }
-        for number, (_, levels) in enumerate(self.nights.items()):
-            for name in ("table", "cases", "off"):
-                arrays[f"{name}{number}"] = getattr(levels, name)
-        for name, array in arrays.items():
-            self._write(name, array)
-        head = {
-            "version": version,
-            "seen": self.seen,
-            "nights": [[*partition, levels.night] for partition, levels in self.nights.items()],
-            "families": [
-                (one.members.tolist(), one.nodes, one.number, one.missing) for one in self.families
-            ],
-            "shared": [(one.members, astuple(one.change), one.node) for one in self.shared],
-        }
-        self.file.writestr("head", json.dumps(head))
+    def write(self, target: IO[bytes], version: str) -> None:
+        """Write all of it; what it was until then in the file goes on in memory."""
+        self.file.writestr("head", msgpack.encode(self, enc_hook=_as_bytes))
+        self.file.comment = version.encode()
         written = self.file.fp
         assert written is not None
         self.file.close()
         self.file = ZipFile(written)
+        written.seek(0)
+        shutil.copyfileobj(written, target)
 
     @classmethod
-    def read(cls, path: Path, version: str) -> "Kept | None":
-        """Read what `finish` wrote; None for another version. Raises DamagedError, OSError."""
+    def read(cls, path: Path, version: str) -> "Kept":
+        """Read what `write` wrote; raises DamagedError, or OSError."""
         opened = path.open("rb")
         try:
-            kept = cls(file=ZipFile(opened))
-            head = json.loads(kept.file.read("head"))
-            if head["version"] != version:
-                return None
-            kept._take(head)
-        except Exception as err:
-            raise DamagedError(f"it cannot be read: {err!r}") from None
+            file = ZipFile(opened)
+            if file.comment == version.encode():
+                damaged = file.testzip()  # all of it is compared with its CRC at once
+                kept = msgpack.decode(file.read("head"), type=cls, dec_hook=_as_array)
+        except Exception as err:  # of a damaged entry zipfile raises whatever its bytes ask for
+            raise DamagedError(f"cannot be used: it is not what was written: {err!r}") from None
+        if file.comment != version.encode():
+            raise DamagedError("the code or the constants of detection changed")
+        if damaged:
+            raise DamagedError(f"cannot be used: {damaged} is not what was written")
+        kept.file = file
         return kept
 
-    def _take(self, head: dict[str, Any]) -> None:
-        self.seen, self.counts = head["seen"], self._array("counts").tolist()
-        self.series = self._array("series")
-        self.found = state.State.of(self.series, self._array("found")).found
-        self.families = [
-            FamilyBlock(np.array(members, np.intp), [*map(_plain, nodes)], *rest)
-            for members, nodes, *rest in head["families"]
-        ]
-        self.shared = [
-            Shared(tuple(members), FamilyChange(*map(_plain, change)), _plain(node))
-            for members, change, node in head["shared"]
-        ]
-        for number, (system, partition, night) in enumerate(head["nights"]):
-            table, cases, off = (
-                self._array(f"{name}{number}") for name in ("table", "cases", "off")
-            )
-            self.nights[system, partition] = NightLevels(table, night, cases, off)
 
-    def blocks(self) -> Iterator[tuple[int, Records]]:
-        """Yield all records, block after block, and where each block begins."""
-        for begin in range(0, len(self.series), BLOCK):
-            yield begin, self.block(begin)
+def _as_bytes(array: NDArray[Any]) -> bytes:
+    data = io.BytesIO()
+    np.lib.format.write_array(data, array, allow_pickle=False)
+    return data.getvalue()
 
 
-def _plain(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _as_array(_: Any, data: bytes) -> NDArray[Any]:
+    return np.asarray(np.lib.format.read_array(io.BytesIO(data), allow_pickle=False))

@@ -20,7 +20,7 @@ from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
-from acceptance.detection.changepoint import LevelChange
+from acceptance.detection.state import LevelChange
 from acceptance.regressions import Change, Judgement
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
 from acceptance.report import addresses, plot_model
