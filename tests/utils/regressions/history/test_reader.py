@@ -98,7 +98,7 @@ def test_cases_of_an_aborted_session_that_passed_are_samples(database):
 
 def test_a_build_is_no_series(database):
     database.add([measured(1.0, fixture=True), measured(10.0, name="Real")])
-    assert the_one(load(database.path)).key.check == "Real"
+    assert the_one(load(database.path)).case.key.check == "Real"
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, True, "fast"])

@@ -206,6 +206,9 @@ class Kept(Struct, dict=True):
             if file.comment == version.encode():
                 damaged = file.testzip()  # all of it is compared with its CRC at once
                 kept = msgpack.decode(file.read("head"), type=cls, dec_hook=_as_array)
+                blocks = [f"records{begin}" for begin in range(0, len(kept.series), BLOCK)]
+                for name in (*blocks, *(f"states{one.number}" for one in kept.families)):
+                    file.getinfo(name)
         except Exception as err:  # of a damaged entry zipfile raises whatever its bytes ask for
             raise DamagedError(f"cannot be used: it is not what was written: {err!r}") from None
         if file.comment != version.encode():
