@@ -53,7 +53,7 @@ def find(workspace: Workspace, wanted: Callable[[str], bool]) -> LastRun:
     if mark.killed or not mark.ended:
         lost = "" if run and run.stored else ", and nothing that it measured is stored"
         what = f"never ended: it was killed{lost}" if mark.number else "ended before it left a mark"
-        return LastRun(run, mark, killed=f"{mark}, {what}")
+        return LastRun(run, mark, killed=f"it {what}: {mark}")
     if run is None:
         fault = (
             f"{workspace.logs} has no line of {mark}: nobody knows what it selected; see its "
