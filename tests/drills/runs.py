@@ -27,7 +27,7 @@ from acceptance.simulation import DEFECTS, Injected, simulated
 from acceptance.simulation.defects import VARIABLE
 from acceptance.simulation.systems import BUILT, DERIVED
 from acceptance.suites.patterns import SOURCES
-from acceptance.verdict import Status, Verdict, by_hand, conclude
+from acceptance.verdict import Status, Verdict, conclude, find_run
 from tests.drills.outcome import Outcome, outcomes
 
 #: The check files that touch each fault, of few seconds: links, and all pairs of nodes.
@@ -178,7 +178,7 @@ class Drills:
         self.child.check()
         self.seconds[f"{name}, {text}"] = time.monotonic() - began
         verdict = conclude(
-            workspace, by_hand(workspace, label), config_files=workspace.config_files
+            workspace, find_run(workspace, label), config_files=workspace.config_files
         )
         if not verdict.session:
             problems = "; ".join(each.message for each in verdict.problems)

@@ -9,8 +9,11 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from acceptance import ledger
 from acceptance.campaigns import state as campaign
 from acceptance.core.paths import ROOT
+from acceptance.core.state_files import StoredFault
+from acceptance.ledger import ResultsFault
 from acceptance.verdict import Verdict
 from tests.campaigns import CASES, NAMES, Held
 from tests.conftest import Site
@@ -181,6 +184,35 @@ def test_a_state_that_cannot_be_read_is_no_older_verdict(night):
     assert (status, verdict["problems"][0]["kind"]) == (2, "campaign")
     assert "state.json: no state of a campaign" in verdict["problems"][0]["message"]
     assert exported(held) == (2, {"nightly": 2})
+
+
+def test_a_night_that_could_not_even_be_stored_is_no_older_verdict(night, monkeypatch):
+    held = night("pass")
+
+    def full(state):
+        raise StoredFault(f"{state.folder}: no space left")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(campaign.State, "save", full)
+        done = held.site.acceptance("nightly", "--new", "--", *CASES)
+    assert (done.status, "no space left" in done.errors) == (2, True)
+    status, verdict = held.site.gate()
+    assert (status, [problem["kind"] for problem in verdict["problems"]]) == (2, ["campaign"])
+    assert "there is no such file" in verdict["problems"][0]["message"]
+
+
+def test_a_night_whose_database_is_gone_has_a_verdict_and_cannot_judge(night, monkeypatch):
+    held = night("pass")
+
+    def unreadable(*_):
+        raise ResultsFault("results.db: file is not a database")
+
+    monkeypatch.setattr(ledger, "of", unreadable)
+    done = held.site.acceptance("nightly", "--new", "--", *CASES)
+    assert done.status == 2, done.errors
+    status, verdict = held.site.gate()
+    assert (status, verdict["campaign"]) == (2, held.states[-1]["id"])
+    assert "unreadable-database" in [problem["kind"] for problem in verdict["problems"]]
 
 
 def test_a_run_by_hand_after_a_red_night_hides_it_from_nobody_who_watches(night):

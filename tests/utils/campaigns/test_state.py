@@ -249,6 +249,7 @@ def test_a_partition_whose_nodes_slurm_does_not_tell_is_named(monkeypatch):
 def test_the_nodes_are_stored_and_older_states_have_none(folder):
     known = {"ten": [SlurmNode("node2", "drained", "bad cable", False)]}
     state = campaign.begin(folder, "nightly", {}, [], NOW, known)
+    state.save()
     path = folder / state.id / "state.json"
     assert campaign.load(path).nodes == known
     data = json.loads(path.read_text())
@@ -267,9 +268,10 @@ def folder(tmp_path):
 
 
 def begin(folder, now=NOW, **asked):
-    return campaign.begin(
-        folder, "nightly", asked, steps.plan("nightly", configuration("imb")), now
-    )
+    plan = steps.plan("nightly", configuration("imb"))
+    state = campaign.begin(folder, "nightly", asked, plan, now)
+    state.save()
+    return state
 
 
 def test_a_night_is_gone_on_with_for_20_hours(folder):

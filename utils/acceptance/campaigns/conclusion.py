@@ -75,7 +75,7 @@ def current(
     A campaign has given its own; a run by hand is judged by `again`, and its verdict kept, as
     `verdict.conclude` does it. Raises Fault for what is not possible for a campaign.
     """
-    run = verdict.by_hand(workspace, run_id)
+    run = verdict.find_run(workspace, run_id)
     mark = run.runs[0].mark
     key = campaign.id_of(run_id or (mark.label if mark else ""))
     if not key or run_id not in (None, key):
@@ -196,7 +196,7 @@ def _run_of(state: State, workspace: Workspace) -> Run:
     suites = [step for step in state.steps if step.name not in (LINKS, ALL_PAIRS, OWN)]
     of_pairs = [step for step in state.steps if step.name == ALL_PAIRS]
     return Run(
-        runs=[run for label in labels for run in verdict.by_hand(workspace, label).runs],
+        runs=[run for label in labels for run in verdict.find_run(workspace, label).runs],
         id=state.id,
         system=state.asked.get("system", ""),
         stopped=functools.partial(stopped, state),

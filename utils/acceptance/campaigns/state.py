@@ -193,7 +193,7 @@ def begin(
     nodes: Mapping[str, list[SlurmNode]] | None = None,
     notes: Sequence[str] = (),
 ) -> State:
-    """Make a new campaign and store it; `nodes` are those of its partitions."""
+    """Return a new campaign, which is not stored yet; `nodes` are those of its partitions."""
     name = base = f"{kind}-{now.astimezone().strftime('%Y-%m-%dT%H%M%S')}"
     number = 1
     while (campaigns / name).exists():
@@ -201,7 +201,6 @@ def begin(
         name = f"{base}.{number}"
     state = State(name, kind, dict(asked), stamp(now), [*steps], notes=[*notes])
     state.nodes, state.campaigns = dict(nodes or {}), campaigns
-    state.save()
     return state
 
 

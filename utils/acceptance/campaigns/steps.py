@@ -19,9 +19,10 @@ from acceptance.ledger import durations
 from acceptance.rfm import SelectedCase, check_files, select
 from acceptance.rfm import configuration as site
 from acceptance.site import why_no_case
+from acceptance.verdict import LINK_SUITE
 
 #: The name of the first step, and the suite of the check file that it takes the place of.
-LINKS, LINK_SUITE = "links", "fabric"
+LINKS = "links"
 LINK_CHECK = f"{LINK_SUITE}.py"
 #: The step that measures all nodes in pairs and inside, its check file and its test. What is slow
 #: it measures once more by itself.

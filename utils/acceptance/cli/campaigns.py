@@ -221,6 +221,9 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
             workspace.campaigns, kind, plan.asked, plan.steps, campaign.now(), plan.known,
             plan.notes,
         )  # fmt: skip
+        # Its mark comes first: if it cannot be stored, no older verdict counts either.
+        marked.enter_context(marks.of_campaign(workspace.var, state.id))
+        state.save()
         lock.name_holder(held, state)
         named = {who: getattr(options, who, None) for who in _PEOPLE}
         state.people |= {who: name for who, name in named.items() if name}
@@ -229,7 +232,6 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
             runner.say(f"=== {note}")
         if not started:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
-        marked.enter_context(marks.of_campaign(workspace.var, state.id))
         try:
             runner.run()
             given = conclusion.conclude(

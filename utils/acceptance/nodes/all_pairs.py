@@ -10,6 +10,8 @@ from acceptance.nodes.cables import QUANTITY, Ways
 from acceptance.nodes.culprits import FAILING, Culprit, Judgement, NodeValues, number_text
 from acceptance.nodes.culprits.model import CABLE, FAILED, NOT_JUDGED, ONE_WAY, WAY
 
+#: The benchmark of the cases that measure all pairs.
+ALL_PAIRS = "patterns.all-pairs"
 #: Links that a line names.
 _SHOWN = 3
 

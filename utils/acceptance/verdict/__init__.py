@@ -2,8 +2,8 @@
 
 from acceptance.verdict import prometheus, stored
 from acceptance.verdict.cases import judge_cases, of_culprits
-from acceptance.verdict.conclude import by_hand, conclude
-from acceptance.verdict.coverage import judge_nodes, looked_at
+from acceptance.verdict.conclude import conclude, find_run
+from acceptance.verdict.coverage import LINK_SUITE, judge_nodes
 from acceptance.verdict.evidence import Evidence, Run
 from acceptance.verdict.junit import junit
 from acceptance.verdict.model import (

@@ -46,8 +46,6 @@ RULES: tuple[Rule, ...] = (
     coverage.note_links,
     compare_with_history,
 )
-#: What gives the cases of the link check.
-_LINK_SUITE = "fabric"
 
 
 def conclude(
@@ -75,7 +73,7 @@ def conclude(
     `keep` it, the verdict on a run by hand.
     """
     if run is None:
-        run = by_hand(workspace) if session is None else Run()
+        run = find_run(workspace) if session is None else Run()
         if run.runs and database is not None and not _has_it(database, run, workspace):
             run = Run()
     verdict = Verdict(campaign=run.id, system=run.system)
@@ -85,20 +83,24 @@ def conclude(
     judged = bool(sessions) and verdict.status != Status.CANNOT_JUDGE
     if judged or run.id:
         newest = sessions[-1].uuid if judged else ""
-        past = ledger.of(workspace, Path(verdict.database) if verdict.database else None)
-        _add_stopped(verdict, run, past, sessions)
-        site, nodes = _site(config_files, verdict, sessions, run)
-        evidence = Evidence(
-            workspace, past, sessions, newest, site, nodes, verdict.system,
-            foreign=not (database is None or workspace.keeps(database)),
-            whole=database is not None and session is None,
-        )  # fmt: skip
-        if newest and database is None and session is None:
-            if again:
-                _measure_again(verdict, evidence, again)
-            evidence.newest = _judge_repetitions(verdict, evidence)
-        for rule in RULES:
-            rule(verdict, evidence)
+        try:
+            past = ledger.of(workspace, Path(verdict.database) if verdict.database else None)
+            _add_stopped(verdict, run, past, sessions)
+            site, nodes = _site(config_files, verdict, sessions, run)
+            evidence = Evidence(
+                workspace, past, sessions, newest, site, nodes, verdict.system,
+                foreign=not (database is None or workspace.keeps(database)),
+                whole=database is not None and session is None,
+            )  # fmt: skip
+            if newest and database is None and session is None:
+                if again:
+                    _measure_again(verdict, evidence, again)
+                evidence.newest = _judge_repetitions(verdict, evidence)
+            for rule in RULES:
+                rule(verdict, evidence)
+        except ResultsFault as err:
+            place = verdict.database or str(workspace.results)
+            verdict.cannot_judge("unreadable-database", str(err), place)
     judge_whole(verdict, run)
     now = now or datetime.now(timezone.utc)
     verdict.given = now.isoformat(timespec="seconds")
@@ -111,7 +113,7 @@ def conclude(
     return verdict
 
 
-def by_hand(workspace: Workspace, label: str | None = None) -> Run:
+def find_run(workspace: Workspace, label: str | None = None) -> Run:
     """Return the run that ended last, or the one labelled `--session-extras run=<label>`."""
     if label is None:
         return Run([last_run.find(workspace, lambda each: not remeasure.is_repetition(each))])
@@ -128,15 +130,10 @@ def _has_it(database: Path, run: Run, workspace: Workspace) -> bool:
 
 
 def _add_stopped(verdict: Verdict, run: Run, past: Ledger, sessions: list[Session]) -> None:
-    """Add what the steps left that were stopped, and what they could not run."""
-    try:
-        for session in run.stopped(past):
-            judge_cases(verdict, session)
-            sessions.append(session)
-    except ResultsFault as err:
-        verdict.cannot_judge("unreadable-database", str(err), str(past.results))
-    verdict.unprovided += [each for each in run.unprovided if each not in verdict.unprovided]
-    verdict.notes += run.notes
+    """Add what the steps left that were stopped; raises ResultsFault."""
+    for session in run.stopped(past):
+        judge_cases(verdict, session)
+        sessions.append(session)
 
 
 def _site(
@@ -173,7 +170,7 @@ def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:
     cases: set[str] = set()
     for run in runs:
         again = Verdict()
-        judge_run(again, workspace, *by_hand(workspace, run.label).runs)
+        judge_run(again, workspace, *find_run(workspace, run.label).runs)
         newest = again.session or newest
         cases.update(case.name for case in again.cases)
         verdict.cases += again.cases
@@ -188,11 +185,13 @@ def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:
 
 
 def judge_whole(verdict: Verdict, run: Run) -> None:
-    """Take back, and add, what only all steps together show."""
+    """Take back, and add, what only all steps together show, and what they could not run."""
+    verdict.unprovided += [each for each in run.unprovided if each not in verdict.unprovided]
+    verdict.notes += run.notes
     measured = {case.suite for case in verdict.cases if case.measured}
     # The extra options of a campaign left out all of one suite, not of every one; and what one step
     # measured nothing of may be measured by another one.
-    beside_links = any(use.suite != _LINK_SUITE for use in verdict.suites)
+    beside_links = any(use.suite != coverage.LINK_SUITE for use in verdict.suites)
     verdict.problems = [
         problem
         for problem in verdict.problems

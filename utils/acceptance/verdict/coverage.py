@@ -14,6 +14,7 @@ from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case
 from acceptance.ledger.session_schema import node_of_case
 from acceptance.machine import NONE_UP, RESUME, NoCase, configured_size, no_cases_line
+from acceptance.nodes import ALL_PAIRS
 from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
 from acceptance.site import everywhere, unmet_rows, without_case
 from acceptance.suites import SUITES, suite_of
@@ -22,9 +23,7 @@ from acceptance.verdict.model import Unselected, Verdict
 from acceptance.verdict.nodes import SHOWN, Nodes, Paired, PartitionNodes, place_of
 
 #: What gives the cases of the link check.
-_LINKS = "fabric"
-#: The benchmark of the cases that measure all pairs.
-_ALL_PAIRS = "patterns.all-pairs"
+LINK_SUITE = "fabric"
 #: Why nodes of a partition were not compared where nobody knows more, and what to do.
 _NO_CASE = (
     "no case measured all of its pairs (checks/all_pairs.py): that takes an environment with the "
@@ -197,8 +196,8 @@ def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
         origin=stated if slurm is None else "Slurm",
         not_up={node.name: node.text.removeprefix(f"{node.name} is ") for node in away},
         limited=limited,
-        benchmarked=_names(case for case in cases if case.suite != _LINKS),
-        looked_at=_names(c for c in cases if c.suite == _LINKS and c.benchmark != VIEW),
+        benchmarked=_names(case for case in cases if case.suite != LINK_SUITE),
+        looked_at=_names(c for c in cases if c.suite == LINK_SUITE and c.benchmark != VIEW),
     )
 
 
@@ -214,7 +213,7 @@ def _judge_pairs(
     Each partition of several nodes should have such a case: a note says so where that was asked.
     """
     reason = known.unpaired or _NO_CASE
-    for case in (case for case in cases if case.benchmark == _ALL_PAIRS):
+    for case in (case for case in cases if case.benchmark == ALL_PAIRS):
         if not case.all_pairs:
             reason = "its case measured none"
             continue
@@ -281,7 +280,7 @@ def _judge_distribution(verdict: Verdict, evidence: Evidence) -> None:
         return
     for place, count in evidence.nodes.stated.items():
         here = (case for case in evidence.cases if place_of(case) == place)
-        links = (case for case in here if case.suite == _LINKS)
+        links = (case for case in here if case.suite == LINK_SUITE)
         seen = {node for case in links if (node := node_of_case(case.name))}
         if place not in evidence.nodes.known and seen and len(seen) < count:
             partition = place.partition(":")[2]
@@ -309,7 +308,7 @@ def looked_at(cases: Iterable[Case]) -> set[str]:
     return {
         node
         for case in cases
-        if case.suite == _LINKS and case.benchmark != VIEW
+        if case.suite == LINK_SUITE and case.benchmark != VIEW
         if case.metrics or any(finding.node for finding in case.findings)
         for node in (*case.nodes, node_of_case(case.name))
     }

@@ -22,14 +22,13 @@ from acceptance.campaigns.protocol.findings import (
     of_nodes,
     of_verdict,
 )
-from acceptance.campaigns.steps import LINK_SUITE
 from acceptance.core.extras import node_count
 from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Metric
 from acceptance.relations import claims
-from acceptance.verdict import Nodes, PartitionNodes, Verdict, judge_nodes
+from acceptance.verdict import LINK_SUITE, Nodes, PartitionNodes, Verdict, judge_nodes
 
 FORMAT = "interconnect acceptance protocol"
 VERSION = 2

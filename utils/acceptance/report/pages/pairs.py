@@ -9,7 +9,7 @@ import msgspec
 from acceptance.core.errors import ParseError
 from acceptance.core.pairs import UNITS
 from acceptance.core.text import plural, read_bounded, shortened
-from acceptance.nodes import AllPairs
+from acceptance.nodes import ALL_PAIRS, AllPairs
 from acceptance.nodes.culprits import Culprit
 from acceptance.report import addresses
 from acceptance.report.fabric_reading import Newest, leaves, newest
@@ -19,7 +19,7 @@ from acceptance.report.source import Place, Source
 from acceptance.suites.all_pairs import read_so_far
 
 #: The check's class, its benchmark, and the file that it leaves with each value.
-CHECK, BENCHMARK, FILE = "AllPairs", "patterns.all-pairs", "all-pairs.txt"
+CHECK, FILE = "AllPairs", "all-pairs.txt"
 #: Bytes of that file that are read: 2,048 nodes write some 100 MB.
 MOST_BYTES = 256 * 2**20
 #: Pairs that are listed: the worst of each quantity, and those that failed.
@@ -59,7 +59,7 @@ class Section:
 
 def pages(source: Source) -> list[Page]:
     """Return an index of partitions, and a page of each session with the newest case of one."""
-    cases = newest(source, CHECK, BENCHMARK)
+    cases = newest(source, CHECK, ALL_PAIRS)
     by_session: dict[str, list[tuple[tuple[str, str], Newest]]] = {}
     for place, case in sorted(cases.items()):
         by_session.setdefault(case.session.uuid, []).append((place, case))
