@@ -77,7 +77,7 @@ def current(
     """
     run = verdict.find_run(workspace, run_id)
     mark = run.runs[0].mark
-    key = campaign.id_of(run_id or (mark.label if mark else ""))
+    key = ledger.campaign_of(run_id or (mark.label if mark else ""))
     if not key or run_id not in (None, key):
         given = verdict.conclude(
             workspace, run, config_files=config_files, send=send, again=again, keep=keep, now=now
@@ -99,7 +99,7 @@ def current(
 
 def _unfinished_before(workspace: Workspace) -> list[str]:
     """Note of the newest campaign beside a later run by hand that it did not come to its end."""
-    keys = [campaign.id_of(mark.label) for mark in marks.read(workspace.var)]
+    keys = [ledger.campaign_of(mark.label) for mark in marks.read(workspace.var)]
     for key in [key for key in reversed(keys) if key][:1]:
         with contextlib.suppress(CampaignFault):
             state = campaign.load(workspace.campaigns / key / "state.json")
@@ -130,7 +130,7 @@ def last_measured(
         session = past.session(uuid)
         if all(case.simulated for case in session.cases):
             continue
-        if key := campaign.id_of(session.label):
+        if key := ledger.campaign_of(session.label):
             return _asked(workspace, key, now)
         if given := stored.read(workspace, uuid):
             stored.reconsider(given, workspace, now)

@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from acceptance import ledger
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.machine import SlurmNode
@@ -30,9 +29,6 @@ PENDING, RUNNING, INTERRUPTED, DONE, NOT_PROVIDED = (
 
 #: Hours after which an unfinished night is no longer gone on with.
 SAME_NIGHT = 20.0
-
-#: What returns the id of the campaign that a label begins with.
-id_of = ledger.campaign_of
 
 
 class CampaignFault(Fault):

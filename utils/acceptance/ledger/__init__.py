@@ -5,6 +5,6 @@ from acceptance.ledger.ledger import GONE, Entry, Ledger, last_first, of, of_fil
 from acceptance.ledger.records import Case, Metric, Session
 from acceptance.ledger.results_db import ResultsFault, SessionFault
 from acceptance.ledger.rows import REPEATED, SHARED_MACHINE, UNFIT, software_of
-from acceptance.ledger.runs import campaign_of, runs_of, step_of
+from acceptance.ledger.runs import campaign_of, repeated, runs_of, step_of
 from acceptance.ledger.samples import Ints, Runs, Samples
 from acceptance.ledger.session_schema import node_of_case

@@ -22,13 +22,19 @@ def campaign_of(label: str) -> str:
 def step_of(label: str) -> str:
     """Return the step of a campaign that a label names, `again` for a repetition, else nothing."""
     found = _STEP.match(label)
-    return (found["step"] or "") if found else "again" if _AGAIN.search(label) else ""
+    return (found["step"] or "") if found else "again" if repeated(label) else ""
+
+
+def repeated(label: str) -> str:
+    """Return the session that a label of a repetition names; empty where it is of none."""
+    session = _AGAIN.sub("", label)
+    return session if session != label else ""
 
 
 def runs_of(entries: Iterable[Entry]) -> dict[str, str]:
     """Return the run of each session (UUID): the id of its campaign, else of its first session."""
     found: dict[str, str] = {}
     for entry in entries:
-        repeated = found.get(_AGAIN.sub("", entry.label), entry.uuid)
-        found[entry.uuid] = campaign_of(entry.label) or repeated
+        of_session = found.get(repeated(entry.label), entry.uuid)
+        found[entry.uuid] = campaign_of(entry.label) or of_session
     return found

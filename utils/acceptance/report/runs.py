@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cached_property
 
 from acceptance.core.words import SIMULATED
-from acceptance.ledger import Case, Metric, Session
+from acceptance.ledger import Case, Metric, Session, campaign_of
 from acceptance.report.source import Source
 from acceptance.verdict import WORDS, Status, Verdict
 
@@ -127,7 +127,7 @@ def runs(source: Source) -> list[Run]:
     """Return the runs whose sessions have a page, that which ended last first."""
     sessions: dict[str, list[Session]] = {}
     for each in source.sessions:
-        sessions.setdefault(source.campaign_of(each) or each.uuid, []).append(each)
+        sessions.setdefault(campaign_of(each.label) or each.uuid, []).append(each)
     return [Run(key, tuple(listed), _verdict(source, key)) for key, listed in sessions.items()]
 
 

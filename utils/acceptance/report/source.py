@@ -14,7 +14,7 @@ from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, Facts, facts_of, limit
-from acceptance.ledger import Ledger, Session
+from acceptance.ledger import Ledger, Session, campaign_of
 from acceptance.references import Library, ReferenceFault
 from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
@@ -254,14 +254,7 @@ class Source:
 
     def verdict_of(self, session: Session) -> Verdict | None:
         """Return the verdict on a session, or on the campaign that it is of; None: not judged."""
-        return self.verdicts.get(session.uuid) or self.verdicts.get(self.campaign_of(session))
-
-    def campaign_of(self, session: Session) -> str:
-        """Return the id of the campaign that a session is of; empty where no verdict is on one."""
-        campaigns = {given.campaign for given in self.verdicts.values() if given.campaign}
-        label = session.label
-        ids = (name for name in campaigns if label == name or label.startswith(f"{name}."))
-        return max(ids, key=len, default="")
+        return self.verdicts.get(session.uuid) or self.verdicts.get(campaign_of(session.label))
 
     @cached_property
     def alerts(self) -> Listing | None:

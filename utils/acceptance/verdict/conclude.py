@@ -116,7 +116,7 @@ def conclude(
 def find_run(workspace: Workspace, label: str | None = None) -> Run:
     """Return the run that ended last, or the one labelled `--session-extras run=<label>`."""
     if label is None:
-        return Run([last_run.find(workspace, lambda each: not remeasure.is_repetition(each))])
+        return Run([last_run.find(workspace, lambda each: not ledger.repeated(each))])
     last = last_run.find(workspace, lambda each: each == label)
     return Run([replace(last, label=label)])
 

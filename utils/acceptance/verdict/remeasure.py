@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TextIO
 
 from acceptance.core.paths import Workspace
+from acceptance.ledger import repeated
 from acceptance.regressions.history import Series
 from acceptance.rfm import LoggedRun, ReframeProcess, reframe_environment, reframe_program, run_log
 
 #: Seconds before the newest session in which the other ones of the same night end.
 NIGHT = 12 * 3600.0
 
-#: What the label of a repetition has after the session.
-_AGAIN = re.compile(r"\.again\d+$")
 #: Options that a repetition has of its own, with a value.
 _OWN = ("-n", "--name", "--session-extras", "--timestamp")
 
@@ -55,12 +54,7 @@ def suspects(series: Iterable[Series], newest: float) -> dict[str, list[str]]:
 def repetitions(logs: Path, session: str) -> list[LoggedRun]:
     """Return the runs that measured again what a session had measured, the first first."""
     later = itertools.takewhile(lambda run: run.stored != session, run_log.runs(logs))
-    return [run for run in later if _AGAIN.fullmatch(run.label.removeprefix(session))][::-1]
-
-
-def is_repetition(label: str) -> bool:
-    """Tell whether a run of this label measured again what another one had measured."""
-    return bool(_AGAIN.search(label))
+    return [run for run in later if repeated(run.label) == session][::-1]
 
 
 def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.text import read_bounded
-from acceptance.ledger import Case, Metric, Session
+from acceptance.ledger import Case, Metric, Session, campaign_of
 from acceptance.references import Reference
 from acceptance.report import addresses
 from acceptance.report.pages.references import Citations
@@ -118,7 +118,7 @@ def pages(source: Source) -> list[Page]:
 
 def _index(source: Source) -> Page:
     rows = [(each, told(source.verdict_of(each)), counts(_cases(each))) for each in source.sessions]
-    context = {"rows": rows, "source": source}
+    context = {"rows": rows, "source": source, "campaign_of": campaign_of}
     return Page(addresses.SESSIONS, "Sessions", "sessions.html.j2", "Sessions", context)
 
 
