@@ -1,4 +1,4 @@
-"""`claims/evaluate.py`: what cannot be compared, what is left out, and how that is said."""
+"""`relations/claims.py`: what cannot be compared, what is left out, and how that is said."""
 
 import pytest
 

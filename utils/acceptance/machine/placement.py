@@ -21,8 +21,6 @@ from acceptance.core.errors import Fault, ParseError
 PLACEMENTS = ("inter-node", "intra-node", "intra-socket", "inter-socket")
 #: How consecutive ranks are laid over the nodes.
 MAPPINGS = ("block", "cyclic")
-#: Which way messages inside a node take: the MPI's shared memory, or the network.
-PATHS = ("shared", "loopback")
 
 #: MPI -> launcher of its own.
 _LAUNCHERS = {

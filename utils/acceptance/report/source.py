@@ -82,7 +82,6 @@ class Protocol:
     path: Path
     data: Mapping[str, Any]
     differences: Sequence[str] = ()
-    unchecked: str = ""
 
 
 @dataclass(eq=False)
