@@ -199,6 +199,12 @@ def test_what_nodes_measured_inside_is_apart_from_their_pairs():
     assert not [name for name in all_pairs.metrics(matrix, inside=False) if "inside" in name]
 
 
+def test_a_file_that_lost_what_was_measured_inside_gives_no_metrics():
+    measured = all_pairs.read(TEXT)
+    with pytest.raises(ValueError, match="nothing was measured inside of the nodes: latency ins"):
+        all_pairs.metrics(measured.matrix)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [

@@ -119,7 +119,9 @@ def metrics(
     for quantity, stems in (STEMS | (STEMS_INSIDE if inside else {})).items():
         values: tuple[float | None, ...] = (None, None)
         if matrix is not None:
-            all_values = {**matrix.values, **matrix.inside.values}[quantity]
+            all_values = {**matrix.values, **matrix.inside.values}.get(quantity)
+            if all_values is None:
+                raise ValueError(f"nothing was measured inside of the nodes: {quantity}")
             of_nodes = medians(all_values) if quantity in STEMS else all_values
             worst = np.nanmax if ALL_UNITS[quantity] == "us" else np.nanmin
             if not np.isfinite(of_nodes).any():
