@@ -1,4 +1,4 @@
-"""`relations/claim_comparisons.py`: what is said of one side, of quotients, gaps and several machines."""
+"""`relations/claim_comparisons.py`: what is said of one side, of quotients, gaps and machines."""
 
 import pytest
 
