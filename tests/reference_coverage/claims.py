@@ -10,6 +10,7 @@ from acceptance.core.extras import MODES
 from acceptance.ledger.reading import Run
 from acceptance.references import Claim, Library
 from acceptance.relations.claims import NOT_MEASURED, evaluate
+from acceptance.relations.results import asked_by
 from acceptance.simulation import beyond
 from acceptance.suites import check_of, has_check
 from tests.reference_coverage.listing import ListedCase
@@ -40,7 +41,8 @@ def cover_claims(
 
     `models` are the systems that have a simulated one, which runs the same cases.
     """
-    passed = [(case.modes, _passed(case)) for case in cases]
+    asked = asked_by(claims)
+    passed = [(case.modes, _passed(case)) for case in cases if asked(*_place(case))]
     results = {mode: evaluate(claims, [_runs(mode, passed)], library.tolerances) for mode in MODES}
     covered = []
     for number, claim in enumerate(claims):
@@ -67,6 +69,11 @@ def _reason(claim: Claim, detail: str) -> tuple[Why, str]:
 def _runs(mode: str, passed: Sequence[tuple[tuple[str, ...], Run]]) -> list[Run]:
     """Return the runs of a session in which all cases of a mode have passed."""
     return [run for modes, run in passed if mode in modes]
+
+
+def _place(case: ListedCase) -> tuple[str, str, str, str]:
+    suite = case.benchmark.partition(".")[0]
+    return case.system, case.partition, suite, case.benchmark
 
 
 def _passed(case: ListedCase) -> Run:

@@ -1,6 +1,6 @@
 """The papers' rows on the listings of their own systems: each judges only what was measured."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
 
@@ -25,11 +25,8 @@ def cases(library):
 
 
 def of_result(row, case, name):
-    """Tell whether nothing that the paper says of a number contradicts the keys of a result."""
-    stem, size = split_metric(name)
-    place = (case.system, case.partition, case.benchmark, stem)
-    if (row.system, row.partition, row.benchmark, row.metric) != place:
-        return False
+    """Tell whether nothing that a paper says of a number contradicts the keys of a result of it."""
+    _, size = split_metric(name)
     keys = {**with_derived(case.keys), "environment": case.environment}
     keys |= {} if size is None else {"message_size": str(size)}
     if ("message_size" in row.parameters) != (size is not None):
@@ -40,11 +37,15 @@ def of_result(row, case, name):
 def fed_back(library, cases):
     """Yield each result that a paper has printed and that is judged: case, metric, row, verdict."""
     rows = {(str(row.path), row.line): row for row in library.values}
+    of_place = defaultdict(list)
+    for row in library.values:
+        of_place[row.system, row.partition, row.benchmark, row.metric].append(row)
     for case in cases:
         for name, place in case.judged.items():
             judge = rows[place]
             thresholds = library.tolerances.thresholds(judge.source, judge.relation, judge.unit)
-            for row in library.values:
+            stem, _ = split_metric(name)
+            for row in of_place[case.system, case.partition, case.benchmark, stem]:
                 if of_result(row, case, name):
                     yield case, name, row, outside(row.value, judge.value, *thresholds)
 
