@@ -128,7 +128,7 @@ def _guidelines(options: argparse.Namespace) -> int:
         options,
         found.findings,
         {
-            "guideline": "guideline",
+            "finding": "guideline",
             "suite": "suite",
             "ranks": "placed",
             "where": "where",

@@ -101,11 +101,12 @@ class _Term:
 class Violation:
     """A guideline that is violated at a range of adjacent sizes, with the worst one of them.
 
-    `sizes` are bytes: n, or the suite's message size where one benchmark is compared with itself.
-    `factor` is left over right, `tolerance` what it had to exceed at the worst size. `id` is the
-    same whenever this guideline is violated in this place, at whatever sizes; that of a second
-    range of sizes ends in `#2`. `session` is the UUID of the session that the values come from.
-    Of `sessions` earlier ones that compared the worst size, `seen` found it violated, too.
+    `guideline` says what is violated. `sizes` are bytes: n, or the suite's message size where one
+    benchmark is compared with itself. `factor` is left over right, `tolerance` what it had to
+    exceed at the worst size. `id` is the same whenever this guideline is violated in this place, at
+    whatever sizes; that of a second range of sizes ends in `#2`. `session` is the UUID of the
+    session that the values come from. Of `sessions` earlier ones that compared the worst size,
+    `seen` found it violated, too.
     """
 
     id: str
@@ -243,9 +244,9 @@ class _Judgement:
             return
         for sweep in sweeps:
             program = sweep.key.benchmark.partition(".")[2]
-            text = f"{program}: a larger message is not faster"
+            text = f"{program}: a message costs more than a larger one"
             self._conclude(text, f"{program}:monotony", [sweep], self._padded(sweep), sweeps)
-            text = f"{program}: 2n cost at most two of n"
+            text = f"{program}: 2n bytes cost more than two messages of n bytes"
             self._conclude(text, f"{program}:split", [sweep], self._halved(sweep, int(np)), sweeps)
         # Benchmarks with keys of their own are no collectives.
         by_name = {sweep.key.benchmark: sweep for sweep in sweeps if not sweep.key.own}
@@ -254,7 +255,8 @@ class _Judgement:
             missing = [name for name in names if name not in by_name]
             if not missing:
                 own = [by_name[name] for name in names]
-                self._conclude(rule, rule, own, self._composed(rule, own, int(np)), sweeps)
+                text = rule.replace("<=", "costs more than")
+                self._conclude(text, rule, own, self._composed(rule, own, int(np)), sweeps)
             elif len(missing) < len(names):
                 known = self.missing.get((suite, where), {})
                 self.skipped[known.get(missing[0], f"{missing[0]} was not measured")] += 1
