@@ -13,7 +13,7 @@ class SmpirunLauncher(JobLauncher):
     """SimGrid's `smpirun`: all ranks in one process on this machine, in simulated time.
 
     A check adds the files of the platform and of the ranks' hosts to its options. What runs so is
-    told in `config/README.md`, "Simulated systems".
+    told in `config/simulated.md`.
     """
 
     def command(self, job):

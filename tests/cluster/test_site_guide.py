@@ -1,4 +1,4 @@
-"""The guide of config/README.md for a new site, followed word for word on the cluster."""
+"""The guide of config/site.md for a new site, followed word for word on the cluster."""
 
 import ast
 import re
@@ -18,8 +18,8 @@ MADE = ("git clone", "cd ", "make setup", ". ./env.sh")
 
 def commands():
     """Return the commands of the guide, without their comments."""
-    text = (ROOT / "config/README.md").read_text()
-    assert TITLE in text, "config/README.md has no such section"
+    text = (ROOT / "config/site.md").read_text()
+    assert TITLE in text, "config/site.md has no such section"
     section = text.split(TITLE, 1)[1].split("\n## ", 1)[0]
     lines = re.findall(r"^ {4}(\S.*)$", section, re.MULTILINE)
     return [line.partition("  #")[0].strip() for line in lines]

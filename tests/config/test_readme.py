@@ -1,4 +1,4 @@
-"""The worked examples of config/README.md and spack-envs/README.md, word for word."""
+"""The worked examples of config/site.md and spack-envs/README.md, word for word."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def section(path, title):
     return (ROOT / path).read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
 
 
-SYSTEM = section("config/README.md", "A system, step by step")
+SYSTEM = section("config/site.md", "A system, step by step")
 SUITE = section("spack-envs/README.md", "A suite, step by step")
 
 

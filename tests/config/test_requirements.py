@@ -1,4 +1,4 @@
-"""The table of what the checks require, in config/README.md, against what reads these keys."""
+"""The table of what the checks require, in config/site.md, against what reads these keys."""
 
 import re
 
@@ -20,7 +20,7 @@ NONE_SUCH = {
 
 def table():
     """Return where -> key -> the other columns."""
-    text = (ROOT / "config/README.md").read_text()
+    text = (ROOT / "config/site.md").read_text()
     section = text.partition("### What the checks require")[2].partition("\nKeys that begin")[0]
     found, where = {}, ""
     for line in section.splitlines():

@@ -112,7 +112,7 @@ def test_a_reframe_that_is_too_old_is_refused_before_any_case(monkeypatch):
 
 def test_the_page_for_sites_names_the_range():
     oldest, first = machine.supported_reframe()
-    page = (ROOT / "config/README.md").read_text()
+    page = (ROOT / "config/reframe.md").read_text()
     assert f"It takes ReFrame {oldest} and newer, before {first}" in page
 
 

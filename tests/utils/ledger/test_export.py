@@ -53,7 +53,7 @@ def test_where_it_cannot_be_written(site, tmp_path):
 
 
 def test_the_columns_are_documented():
-    text = (ROOT / "config/README.md").read_text()
+    text = (ROOT / "config/storage.md").read_text()
     table = text[text.index("| column | type |") :].split("\n\n")[0]
     first = [row.split("|")[1] for row in table.splitlines()[2:]]
     named = [name for cell in first for name in re.findall(r"`(\w+)`", cell)]

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the last results for Prometheus, or all samples as Parquet.
 
     To Prometheus go metrics, verdict and alerts; samples have their keys, units, software and
-    sessions (config/README.md).
+    sessions (config/storage.md).
     """
     if options.form == "parquet":
         return _samples(options)

@@ -227,7 +227,7 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
         raise Fault(
             f"no run has looked at the whole fabric of {main} yet: reframe --mode=maintenance "
             "does, where a partition states `view` (InfiniBand), or lldpd runs on its nodes "
-            "(Ethernet; config/README.md)"
+            "(Ethernet; config/fabric.md)"
         )
 
 

@@ -11,7 +11,7 @@ from acceptance.ledger.ledger import Ledger
 from acceptance.ledger.reading import ALL
 from acceptance.ledger.rows import CASE, NO_SERIES, SAMPLE, SESSION
 
-#: Column -> type of DuckDB, and what it is of the ledger; documented in `config/README.md`.
+#: Column -> type of DuckDB, and what it is of the ledger; documented in `config/storage.md`.
 COLUMNS = {
     "time": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(c.time))"),
     "session": ("VARCHAR", "s.session"),

@@ -33,7 +33,7 @@ echo '== end'
 _DRIVERS = {"hfi1": "omni-path", "cxi_core": "slingshot", "cxi_ss1": "slingshot"}
 #: Linux, linux/if_arp.h: bridges and tunnels have the number of Ethernet, or others.
 _SOFTWARE = re.compile(r"(br|virbr|docker|veth|vnet|tap|tun|lo|cni|flannel|cali|dummy)[-\d]*\Z")
-_NEED = "technology, rate, lanes, pcie, pcie_lanes, device (config/README.md)"
+_NEED = "technology, rate, lanes, pcie, pcie_lanes, device (config/site.md)"
 
 
 @dataclass

@@ -23,7 +23,7 @@ from acceptance.report.source import Place, Source
 #: What is said where nobody looked, and what to do.
 NEVER = (
     "Nobody has looked at the whole fabric of this partition. With InfiniBand, state `view` in its "
-    "facts (config/README.md); then `reframe -c checks/fabric.py -r` reads it, and every night "
+    "facts (config/fabric.md); then `reframe -c checks/fabric.py -r` reads it, and every night "
     "does. `acceptance fabric` shows it from this machine at once."
 )
 #: What is said of a fabric without deviations that nobody has accepted.

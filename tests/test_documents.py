@@ -1,4 +1,4 @@
-"""Documents and messages: links lead somewhere, and the command takes what they show."""
+"""Documents and messages: what they link to, name and show is there, and the programs take it."""
 
 import re
 import shlex
@@ -10,30 +10,43 @@ from acceptance.cli.main import parse
 from acceptance.core.paths import ROOT
 from tests.utils.cli.test_main import parsers
 
-READMES = [ROOT / "README.md", *sorted(ROOT.glob("*/README.md"))]
+PAGES = sorted(path for folder in ("", "*/") for path in ROOT.glob(f"{folder}*.md"))
+#: Each test with one page after the other.
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 #: A line of a block of code that begins with the command, up to a comment.
 COMMAND = re.compile(r"^(?: {4})?acceptance ([a-z][^#\n]*)", re.MULTILINE)
 
 
-def anchors(path):
+def read(page):
+    return page.read_text(encoding="utf-8")
+
+
+def without_code(text):
+    """Return a page without its blocks of code, inside of which nothing is a link or a heading."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page):
     """Return the anchors of a page: its headings, as a forge writes them."""
-    titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    titles = re.findall(r"^#+ (.+)$", without_code(read(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("path", READMES, ids=lambda path: path.parent.name)
-def test_every_link_leads_to_a_file_and_a_heading(path):
-    for link in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
+@each_page
+def test_every_link_leads_to_a_file_and_a_heading(page):
+    text = without_code(read(page))
+    for link in re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", text):
+        link = "".join(link)
         if not link.startswith("http"):
             name, _, anchor = link.partition("#")
-            target = (path.parent / name).resolve() if name else path
+            target = (page.parent / name).resolve() if name else page
             assert target.exists(), link
             assert not anchor or anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("path", READMES, ids=lambda path: path.parent.name)
-def test_the_command_takes_what_a_page_shows(path):
-    for line in COMMAND.findall(path.read_text(encoding="utf-8")):
+@each_page
+def test_the_command_takes_what_a_page_shows(page):
+    for line in COMMAND.findall(read(page)):
         parse(shlex.split(line))
 
 
