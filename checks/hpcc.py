@@ -194,14 +194,7 @@ class Hpcc(PlacedCheck):
         if not path.is_file():
             raise ValueError(f"hpcc wrote no {OUTPUT}")
         output = hpcc_output.parse(self.read_file(OUTPUT), OUTPUT)
-        hpcc_output.check(
-            output,
-            order=self.order,
-            block=self.block,
-            grid=hpcc.grid(self.np),
-            processes=self.np,
-            source=OUTPUT,
-        )
+        output.check(order=self.order, block=self.block, grid=hpcc.grid(self.np), processes=self.np)
         self.provenance["suite"] = f"HPCC {output.version}"
         self.provenance["order"] = str(self.order)
         self.provenance["filled"] = f"{self.filled:.2f}"

@@ -81,7 +81,7 @@ def hpcc_reader(text: str) -> Reader:
 
     def read(text: str) -> Values:
         output = hpcc_output.parse(text)
-        hpcc_output.check(output, **asked)
+        output.check(**asked)
         return hpcc.values(
             output.summary, asked["processes"], ep_in_cache=False, single_in_cache=False
         )

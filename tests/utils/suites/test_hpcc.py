@@ -43,7 +43,7 @@ def judge(text, **run):
     """Parse and, if the run is given, check."""
     output = hpcc.parse(text, "out")
     if run:
-        hpcc.check(output, **run, source="out")
+        output.check(**run)
 
 
 def fault_of(text, **run):
@@ -100,7 +100,7 @@ def test_a_recorded_output_is_read_completely(read, name):
     for key, _, value in printed:
         found = output.summary[key]
         assert value == found if isinstance(found, str) else float(value) == found
-        assert lines[output.lines[key].number - 1] == output.lines[key].text == f"{key}={value}"
+        assert lines[output.printed[key].number - 1] == output.printed[key].text == f"{key}={value}"
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -135,7 +135,7 @@ def test_values_have_the_type_that_hpcc_prints(read, key, value):
 
 @pytest.mark.parametrize("name", CORRECT)
 def test_a_correct_run_passes(read, name):
-    hpcc.check(hpcc.parse(read(name)), **wanted(name))
+    hpcc.parse(read(name)).check(**wanted(name))
 
 
 @pytest.mark.parametrize("name", [NO_INPUT, GRID])
@@ -440,7 +440,7 @@ def test_the_number_of_failed_processes_must_be_there(read, test):
 def test_wrong_words_are_bounded(read, test):
     for value in ("0", "1e-05", "0.01"):
         text, _ = set_key(read(SAMPLE), f"{test}_ErrorsFraction", value)
-        hpcc.check(hpcc.parse(text), **wanted(SAMPLE))
+        hpcc.parse(text).check(**wanted(SAMPLE))
     for value in ("0.0100001", "1", "-1"):
         text, line = set_key(read(SAMPLE), f"{test}_ErrorsFraction", value)
         refused(text, test, line, "not within 0 and 0.01", **wanted(SAMPLE))
@@ -452,7 +452,7 @@ def test_the_error_of_the_fft_is_bounded(read):
         section = f"max(|x-x0|): {float(value):.3e}"
         text, _ = set_key(read(SAMPLE), "MPIFFT_maxErr", value)
         text = in_section(text, "MPIFFT", "max(|x-x0|): 1.248e-15", section)
-        hpcc.check(hpcc.parse(text), **wanted(SAMPLE))
+        hpcc.parse(text).check(**wanted(SAMPLE))
     for value in ("1.98e-14", "1", "9.0072e+15", "-1"):
         text, line = set_key(read(SAMPLE), "MPIFFT_maxErr", value)
         refused(text, "MPIFFT", line, "not within 0 and 1.97e-14", **wanted(SAMPLE))

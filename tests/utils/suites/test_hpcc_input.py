@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from acceptance.core.errors import ParseError
 from acceptance.suites import hpcc as hpl
 from acceptance.suites import hpcc_output as hpcc
 from tests.needs import find, requires
@@ -229,7 +230,7 @@ def test_hpcc_accepts_the_file_and_each_test_gives_a_number(tmp_path, processes)
     wanted = {"order": order, "block": 80, "grid": grid, "processes": processes}
     if processes == 1:
         # Nobody to talk to: HPCC leaves out the one test that is only communication.
-        with pytest.raises(hpcc.ParseError, match="LatencyBandwidth: no result"):
-            hpcc.check(output, **wanted)
+        with pytest.raises(ParseError, match="LatencyBandwidth: no result"):
+            output.check(**wanted)
     else:
-        hpcc.check(output, **wanted)
+        output.check(**wanted)

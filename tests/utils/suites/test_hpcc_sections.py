@@ -26,14 +26,7 @@ RESULTS = [(test, key) for test, keys in hpcc.TESTS.items() for key in keys]
 def contradicted(text, tests=hpcc.TESTS):
     """Return the keys that sections contradict, in their order."""
     output = hpcc.parse(text)
-    numbers = {key: line.text.partition("=")[2] for key, line in output.lines.items()}
-    return [
-        key
-        for test in tests
-        for key, _ in hpcc.contradictions(
-            test, [line.text for line in output.sections[test]], numbers.__getitem__
-        )
-    ]
+    return [key for test in tests for key, _ in output.contradictions(test)]
 
 
 def value(text, key):

@@ -13,8 +13,9 @@ The form, in which every test has a section of its own::
     End of HPC Challenge tests.
 
 HPCC exits with 0 whatever happened, and runs its defaults when it cannot use `hpccinf.txt`, so
-that `check` compares the output with what was asked for. Numbers are C's `%g`; -1 is a test that
-did not run. Source of the form and of the bounds: HPCC 1.5.0, src/io.c and the source of each test.
+that `Output.check` compares the output with what was asked for. Numbers are C's `%g`; -1 is a test
+that did not run. Source of the form and of the bounds: HPCC 1.5.0, src/io.c and the source of each
+test.
 
 Results of the summary stand in their sections, too. A section and the summary print one variable
 with two formats, or a result and the work and the time of which it is made. A figure stands for all
@@ -28,36 +29,18 @@ formats are the same from 1.4.0 on.
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from acceptance.core.errors import ParseError
+from acceptance.suites.hpcc import KERNELS, METRICS
 from acceptance.suites.output import LineReader
 
-_STREAM = ("Copy", "Scale", "Add", "Triad")
 #: Section -> keys of the summary that are its results.
-TESTS: dict[str, tuple[str, ...]] = {
-    "MPIRandomAccess": ("MPIRandomAccess_GUPs",),
-    "StarRandomAccess": ("StarRandomAccess_GUPs",),
-    "SingleRandomAccess": ("SingleRandomAccess_GUPs",),
-    "MPIRandomAccess_LCG": ("MPIRandomAccess_LCG_GUPs",),
-    "StarRandomAccess_LCG": ("StarRandomAccess_LCG_GUPs",),
-    "SingleRandomAccess_LCG": ("SingleRandomAccess_LCG_GUPs",),
-    "PTRANS": ("PTRANS_GBs",),
-    "StarDGEMM": ("StarDGEMM_Gflops",),
-    "SingleDGEMM": ("SingleDGEMM_Gflops",),
-    "StarSTREAM": tuple(f"StarSTREAM_{kernel}" for kernel in _STREAM),
-    "SingleSTREAM": tuple(f"SingleSTREAM_{kernel}" for kernel in _STREAM),
-    "MPIFFT": ("MPIFFT_Gflops",),
-    "StarFFT": ("StarFFT_Gflops",),
-    "SingleFFT": ("SingleFFT_Gflops",),
-    "LatencyBandwidth": (
-        *(f"{bound}PingPongLatency_usec" for bound in ("Min", "Avg", "Max")),
-        *(f"{bound}PingPongBandwidth_GBytes" for bound in ("Min", "Avg", "Max")),
-        *(f"{order}OrderedRingLatency_usec" for order in ("Naturally", "Randomly")),
-        *(f"{order}OrderedRingBandwidth_GBytes" for order in ("Naturally", "Randomly")),
-    ),
-    "HPL": ("HPL_Tflops",),
+TESTS = {
+    test: tuple(metric.key for metric in METRICS.values() if metric.test == test)
+    for test in dict.fromkeys(metric.test for metric in METRICS.values())
 }
 #: HPCC passes a residual below this, in units of the error that rounding explains.
 THRESHOLD = 16.0
@@ -97,213 +80,227 @@ _COMPLAINT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line of the output and its number, counted from 1."""
 
     number: int
     text: str
 
 
-@dataclass
-class Output:
-    """A whole run: HPCC's version, its summary, and the lines of each section.
-
-    `lines` has the line of each key of the summary.
-    """
-
-    version: str = ""
-    summary: dict[str, str | float] = field(default_factory=dict)
-    lines: dict[str, Line] = field(default_factory=dict)
-    sections: dict[str, list[Line]] = field(default_factory=dict)
-
-    def residuals(self, test: str = "HPL") -> list[Line]:
-        """Return the lines with the residuals of HPL or PTRANS."""
-        return [line for line in self.sections[test] if _RESIDUALS[test][0].match(line.text)]
-
-
-def parse(text: str, source: str = "hpccoutf.txt") -> Output:
+def parse(text: str, source: str = "hpccoutf.txt") -> "Output":
     """Read the output of one complete run of HPCC.
 
     Raises ParseError, with the line, for anything but one whole output in which each test has its
-    section. Whether the run is the one that was asked for, and correct, is for `check` to tell.
+    section. Whether the run is the one that was asked for, and correct, `Output.check` tells.
     """
-    reader = _Reader(text, source)
-    for line in reader.lines():
-        reader.read_line(line)
-    return reader.whole()
+    output = Output(text, source)
+    for line in output.lines():
+        output.read_line(line)
+    output.check_whole()
+    return output
 
 
-def check(
-    output: Output,
-    *,
-    order: int,
-    block: int,
-    grid: tuple[int, int],
-    processes: int,
-    source: str = "hpccoutf.txt",
-) -> None:
-    """Make sure that HPCC ran what it was asked for, all of it, with correct results.
+class Output(LineReader):
+    """A whole run: HPCC's version, its summary, and the lines of each section.
 
-    Raises ParseError with the line and the test: another order, block, grid (P, Q) or number of
-    processes; HPL or PTRANS without a residual that passed; more than 1 % of wrong words in the
-    table of RandomAccess; MPIFFT off by more than rounding explains (16 eps ln N, HPCC's bound); a
-    process that failed; data that arrived wrong; a result that is missing, zero or negative, which
-    is a test that did not run; HPCC's own verdict; and a summary that a section contradicts.
+    `printed` has the line of each key of the summary; `benchmark` is the section that is read.
     """
-    _Check(output, source).run(
-        CommWorldProcs=processes, HPL_N=order, HPL_NB=block, HPL_nprow=grid[0], HPL_npcol=grid[1]
-    )
-
-
-class _Reader(LineReader):
-    """One reading of an output of HPCC; `benchmark` is the section in which it stands."""
 
     suite = "HPCC"
     decimal = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?\Z", re.ASCII | re.IGNORECASE)
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
-        self.output = Output()
+        self.version = ""
+        self.summary: dict[str, str | float] = {}
+        self.printed: dict[str, Line] = {}
+        self.sections: dict[str, list[Line]] = {}
 
-    def whole(self) -> Output:
-        """Return the output; raises ParseError where a part of it is missing."""
-        if not self.output.version:
-            self.stand()
-            raise self.error("this is no output of HPCC, or not its beginning")
+    def _fault(self, test: str, message: str, line: Line | None = None) -> ParseError:
+        """Return the fault of a test, and of a line."""
+        self.benchmark = test
+        self.stand(*(line or ()))
+        return self.error(message)
+
+    def check_whole(self) -> None:
+        """Raise ParseError where a part of the output is missing."""
+        if not self.version:
+            raise self._fault("", "this is no output of HPCC, or not its beginning")
         self.require_last_line()
         if not _ENDING.search(self.text):
             raise self.error(f"the output does not end as HPCC does, with {_END!r} and a rule")
-        self.stand()
-        for self.benchmark in (*TESTS, _SUMMARY):
-            if self.benchmark not in self.output.sections:
-                raise self.error("the section is missing")
-        return self.output
+        for test in (*TESTS, _SUMMARY):
+            if test not in self.sections:
+                raise self._fault(test, "the section is missing")
 
     def read_line(self, text: str) -> None:
+        """Read a line of any kind."""
         if found := _TITLE.match(text):
-            if self.output.version:
+            if self.version:
                 raise self.error("the output of a second run; HPCC appends to its file")
-            self.output.version = found["version"]
+            self.version = found["version"]
         elif found := _SECTION.match(text):
-            self.read_edge(found["edge"], found["name"])
+            self._read_edge(found["edge"], found["name"])
         elif text == _END and self.benchmark:
             raise self.error("the section has no end")
         elif self.benchmark == _SUMMARY:
-            self.read_value(text)
+            self._read_value(text)
         elif self.benchmark:
-            self.output.sections[self.benchmark].append(Line(self.number, text))
+            self.sections[self.benchmark].append(Line(self.number, text))
 
-    def read_edge(self, edge: str, name: str) -> None:
+    def _read_edge(self, edge: str, name: str) -> None:
         if edge == "End":
             if name != self.benchmark:
                 raise self.error(f"the section {name} ends and did not begin")
             self.benchmark = ""
         elif self.benchmark:
             raise self.error("the section has no end")
-        elif name in self.output.sections:
+        elif name in self.sections:
             raise self.error(f"the section {name} stands twice")
         else:
             self.benchmark = name
-            self.output.sections[name] = []
+            self.sections[name] = []
 
-    def read_value(self, text: str) -> None:
+    def _read_value(self, text: str) -> None:
         found = _VALUE.match(text)
         if not found:
             raise self.error("this is no key=value")
         key, value = found["key"], found["value"]
-        if key in self.output.summary:
+        if key in self.summary:
             raise self.error(f"{key} stands twice")
-        self.output.summary[key] = value if key in _TEXTS else self.value(value)
-        self.output.lines[key] = Line(self.number, self.line)
+        self.summary[key] = value if key in _TEXTS else self._number_of(value)
+        self.printed[key] = Line(self.number, self.line)
 
-    def value(self, text: str) -> float:
+    def _number_of(self, text: str) -> float:
         value = int(text) if _INTEGER.match(text) else self.real(text, negative=True)
         if not is_printed(text):
             raise self.error(f"{text!r} is no number as HPCC prints it")
         return value
 
+    def residuals(self, test: str = "HPL") -> list[Line]:
+        """Return the lines with the residuals of HPL or PTRANS."""
+        return [line for line in self.sections[test] if _RESIDUALS[test][0].match(line.text)]
 
-class _Check:
-    """The checks of one output, from the run as a whole to each result."""
+    def check(self, *, order: int, block: int, grid: tuple[int, int], processes: int) -> None:
+        """Make sure that HPCC ran what it was asked for, all of it, with correct results.
 
-    def __init__(self, output: Output, source: str) -> None:
-        self.output = output
-        self.source = source
-
-    def error(self, test: str, message: str, line: Line | None = None) -> ParseError:
-        line = line or Line(0, "")
-        return ParseError(self.source, message, benchmark=test, number=line.number, line=line.text)
-
-    def value(self, test: str, key: str) -> float:
-        value = self.output.summary.get(key)
-        if not isinstance(value, int | float):
-            raise self.error(test, f"{key} is missing in the summary")
-        return value
-
-    def run(self, **wanted: int) -> None:
-        for key, number in wanted.items():
+        Raises ParseError with the line and the test: another order, block, grid (P, Q) or number of
+        processes; HPL or PTRANS without a residual that passed; more than 1 % of wrong words in the
+        table of RandomAccess; MPIFFT off by more than rounding explains (16 eps ln N, HPCC's
+        bound); a process that failed; data that arrived wrong; a result that is missing, zero or
+        negative, which is a test that did not run; HPCC's own verdict; and a summary that a section
+        contradicts.
+        """
+        asked = {"CommWorldProcs": processes, "HPL_N": order, "HPL_NB": block}
+        for key, number in {**asked, "HPL_nprow": grid[0], "HPL_npcol": grid[1]}.items():
             if self.value(_SUMMARY, key) != number:
                 message = f"{key} is not {number}"
                 if key.startswith("HPL_"):
                     message += "; HPCC takes defaults for an hpccinf.txt that it cannot use"
-                raise self.error(_SUMMARY, message, self.output.lines[key])
+                raise self._fault(_SUMMARY, message, self.printed[key])
         for test, keys in TESTS.items():
-            self.check_section(test)
+            self._check_section(test)
             for key in keys:
                 if self.value(test, key) <= 0:
-                    raise self.error(test, "no result", self.output.lines[key])
+                    raise self._fault(test, "no result", self.printed[key])
         for test in ("MPIRandomAccess", "MPIRandomAccess_LCG"):
-            self.check_error(test, f"{test}_ErrorsFraction", WRONG_WORDS)
+            self._check_error(test, f"{test}_ErrorsFraction", WRONG_WORDS)
         points = max(1.0, self.value("MPIFFT", "MPIFFT_N"))
-        self.check_error("MPIFFT", "MPIFFT_maxErr", THRESHOLD * _EPSILON * math.log(points))
+        self._check_error("MPIFFT", "MPIFFT_maxErr", THRESHOLD * _EPSILON * math.log(points))
         if self.value(_SUMMARY, "Success") != 1:
-            raise self.error(_SUMMARY, "a test failed", self.output.lines["Success"])
+            raise self._fault(_SUMMARY, "a test failed", self.printed["Success"])
         for test in TESTS:
-            self.check_figures(test)
+            for key, words in self.contradictions(test):
+                raise self._fault(test, words, self.printed[key])
 
-    def check_figures(self, test: str) -> None:
-        """Make sure that the summary states what the section does."""
-        section = [line.text for line in self.output.sections[test]]
+    def value(self, test: str, key: str) -> float:
+        """Return a number of the summary."""
+        value = self.summary.get(key)
+        if not isinstance(value, int | float):
+            raise self._fault(test, f"{key} is missing in the summary")
+        return value
 
-        def printed(key: str) -> str:
-            self.value(test, key)
-            return self.output.lines[key].text.partition("=")[2]
-
-        for key, words in contradictions(test, section, printed):
-            raise self.error(test, words, self.output.lines[key])
-
-    def check_section(self, test: str) -> None:
-        for line in self.output.sections[test]:
+    def _check_section(self, test: str) -> None:
+        for line in self.sections[test]:
             if _COMPLAINT.match(line.text):
-                raise self.error(test, "HPCC found an error", line)
+                raise self._fault(test, "HPCC found an error", line)
         if test in _RESIDUALS:
-            self.check_residuals(test)
-            self.check_counts(test, *_TESTS_LOST)
+            self._check_residuals(test)
+            self._check_counts(test, *_TESTS_LOST)
         elif test.startswith(("Star", "Single")):
-            self.check_counts(test, *_NODES_LOST)
+            self._check_counts(test, *_NODES_LOST)
 
-    def check_residuals(self, test: str) -> None:
-        lines = self.output.residuals(test)
+    def _check_residuals(self, test: str) -> None:
+        lines = self.residuals(test)
         if not lines:
-            raise self.error(test, "no residual")
+            raise self._fault(test, "no residual")
         for line in lines:
             passed = _RESIDUALS[test][1].match(line.text)
             if not passed or float(passed["residual"]) > THRESHOLD:
-                raise self.error(test, "the residual did not pass", line)
+                raise self._fault(test, "the residual did not pass", line)
 
-    def check_counts(self, test: str, pattern: re.Pattern[str], wanted: int) -> None:
+    def _check_counts(self, test: str, pattern: re.Pattern[str], wanted: int) -> None:
         """Make sure that a section has so many lines of a pattern, and that each counts zero."""
-        found = [line for line in self.output.sections[test] if pattern.match(line.text)]
+        lines = self.sections[test]
+        found = {line: match for line in lines if (match := pattern.match(line.text))}
         if len(found) != wanted:
-            raise self.error(test, f"{len(found)} counts of failures instead of {wanted}")
-        for line in found:
-            if (match := pattern.match(line.text)) and int(match["n"]):
-                raise self.error(test, "not all of it was done", line)
+            raise self._fault(test, f"{len(found)} counts of failures instead of {wanted}")
+        for line, match in found.items():
+            if int(match["n"]):
+                raise self._fault(test, "not all of it was done", line)
 
-    def check_error(self, test: str, key: str, bound: float) -> None:
+    def _check_error(self, test: str, key: str, bound: float) -> None:
         if not 0 <= self.value(test, key) <= bound:
-            raise self.error(test, f"not within 0 and {bound:.3g}", self.output.lines[key])
+            raise self._fault(test, f"not within 0 and {bound:.3g}", self.printed[key])
+
+    def contradictions(self, test: str) -> Iterator[tuple[str, str]]:
+        """Yield each key of the summary that the section of its test contradicts, and how.
+
+        A section that does not state a result, or not as HPCC prints it, contradicts it, too.
+        """
+        lines = [line.text for line in self.sections[test]]
+        templates = _SAID.get(test, [])
+        if test == "MPIFFT":
+            points = self.value(test, "MPIFFT_N")
+            operations = 5e-9 * points * math.log2(max(1.0, points))
+            templates = [*templates, f"Computing: <MPIFFT_Gflops:3:{operations!r}/>"]
+        for template in templates:
+            figures = stated(template, "\n".join(lines))
+            for key, scale in _keys(template).items():
+                if key not in figures:
+                    yield key, "the section does not state it as HPCC does"
+                elif not self._figure(test, key).agrees(figures[key][1], same=not scale):
+                    said = lines[figures[key][0]].strip()
+                    yield key, f"the section states something else: {said!r}"
+        for key in TESTS[test]:
+            if key in _WORK:
+                yield from self._made(test, key)
+        if test == "LatencyBandwidth":
+            for what in ("Latency_usec", "Bandwidth_GBytes"):
+                yield from self._ordered(
+                    test, *(f"{b}PingPong{what}" for b in ("Min", "Avg", "Max"))
+                )
+
+    def _figure(self, test: str, key: str) -> "Figure":
+        """Return a number of the summary, as it is printed."""
+        self.value(test, key)
+        return general(self.printed[key].text.partition("=")[2])
+
+    def _made(self, test: str, key: str) -> Iterator[tuple[str, str]]:
+        """Yield a result that is not the work over the time, which the summary has, too."""
+        time, of, work = _WORK[key]
+        seconds, result = self._figure(test, time), self._figure(test, key)
+        rate = seconds.under(work(float(self._figure(test, of).text)))
+        # PTRANS keeps the rate of its slowest run and the time of its last one.
+        if not rate.agrees(result) and (test != "PTRANS" or result.low > rate.high):
+            yield key, f"{time}={seconds.text} makes it {rate.low:.6g}"
+
+    def _ordered(self, test: str, *bounds: str) -> Iterator[tuple[str, str]]:
+        """Yield an average of ping-pong that is not between the minimum and the maximum."""
+        low, average, high = (self._figure(test, key) for key in bounds)
+        if low.low > average.high or average.low > high.high:
+            words = f"{bounds[0]}={low.text} and {bounds[2]}={high.text}"
+            yield bounds[1], f"not between {words}"
 
 
 _SLACK = 1e-9  # of floating point
@@ -314,7 +311,7 @@ _FORMS = {digits: rf"(?:0|[1-9]\d*)\.\d{{{digits}}}" for digits in "2369"} | {
     "e": r"\d\.\d{3}e[+-]\d\d",
     "s": r"\S+",
 }
-_FIELD = re.compile(r"<(?P<key>\w*):(?P<form>\w)>")
+_FIELD = re.compile(r"<(?P<key>\w*):(?P<form>\w)(?::(?P<scale>[^>]+))?>")
 
 
 @dataclass(frozen=True)
@@ -325,8 +322,11 @@ class Figure:
     low: float
     high: float
 
-    def times(self, factor: float) -> "Figure":
-        """Return this in another unit."""
+    def scaled(self, scale: str) -> "Figure":
+        """Return this as the field of a template says: `1e3` times it, or `8/`, eight over it."""
+        if scale.endswith("/"):
+            return self.under(float(scale[:-1]))
+        factor = float(scale or 1)
         return Figure(self.text, self.low * factor, self.high * factor)
 
     def under(self, work: float) -> "Figure":
@@ -346,38 +346,22 @@ class Figure:
         return share >= -_SLACK * min(abs(self.low), abs(other.low))
 
 
-@dataclass(frozen=True)
-class Statement:
-    """Lines of a section; `<key:form>` in them is a number that the summary has under a key.
+def stated(template: str, text: str) -> dict[str, tuple[int, Figure]]:
+    """Return key -> the line, from 0 on, on which a template stands last, and its figure."""
+    matches = list(_pattern(template).finditer(text))
+    if not matches:
+        return {}
+    found = matches[-1]
+    return {
+        key: (text.count("\n", 0, found.start(key)), fixed(found[key]).scaled(scale))
+        for key, scale in _keys(template).items()
+    }
 
-    It is to be multiplied with `factor` or, where `inverse` is set, to divide it.
-    """
 
-    template: str
-    factor: float = 1.0
-    inverse: bool = False
-
-    @property
-    def same(self) -> bool:
-        """Tell whether the summary prints the very same number."""
-        return self.factor == 1 and not self.inverse
-
-    @property
-    def keys(self) -> list[str]:
-        """Return the keys of the summary that this states."""
-        return [place["key"] for place in _FIELD.finditer(self.template) if place["key"]]
-
-    def figures(self, text: str) -> dict[str, tuple[int, Figure]]:
-        """Return key -> the line, from 0 on, on which it stands last, and its figure."""
-        matches = list(_pattern(self.template).finditer(text))
-        if not matches:
-            return {}
-        found = matches[-1]
-        scale = Figure.under if self.inverse else Figure.times
-        return {
-            key: (text.count("\n", 0, found.start(key)), scale(fixed(value), self.factor))
-            for key, value in found.groupdict().items()
-        }
+def _keys(template: str) -> dict[str, str]:
+    """Return the keys of the summary that a template states, and how its numbers are scaled."""
+    fields = _FIELD.finditer(template)
+    return {field["key"]: field["scale"] or "" for field in fields if field["key"]}
 
 
 @functools.cache
@@ -413,150 +397,75 @@ def is_printed(text: str) -> bool:
     return text in (f"{value:g}", f"{value:e}") or bool(re.fullmatch(r"-?[1-9]\d*", text, re.ASCII))
 
 
-def _local() -> Iterator[tuple[str, Statement]]:
-    """Yield what the tests say that a process runs for itself; of EP, the average counts."""
-    tests = [("RandomAccess", "", "GUP"), ("RandomAccess_LCG", "", "GUP")]
-    tests += [("DGEMM", "DGEMM ", "Gflop"), ("FFT", "FFT ", "Gflop")]
-    for test, name, unit in tests:
-        key = f"{test}_{unit}s"
-        yield f"Star{test}", Statement(f"Average {unit}/s <Star{key}:6>")
-        yield f"Single{test}", Statement(f"Single {name}{unit}/s <Single{key}:6>")
-    for kernel in ("Copy", "Scale", "Add", "Triad"):
-        yield "StarSTREAM", Statement(f"Average {kernel} GB/s <StarSTREAM_{kernel}:6>")
-        yield "SingleSTREAM", Statement(f"Single STREAM {kernel} GB/s <SingleSTREAM_{kernel}:6>")
-
-
-def _random_access(test: str) -> Iterator[tuple[str, Statement]]:
-    for template in (
-        f"Real time used = <{test}_time:6> seconds",
-        f"<{test}_GUPs:9> Billion(10^9) Updates    per second [GUP/s]",
-    ):
-        yield test, Statement(template)
-
-
-#: Latencies in the section are in ms, bandwidths in MB/s. A size over the bandwidth of a message
-#: of it is its latency, with more digits: 8 bytes over MB/s is in us, that of the slowest pair
-#: the lowest bandwidth's.
-_LATENCY_BANDWIDTH = (
-    Statement(
-        "Ping Pong:\nLatency   min / avg / max: <MinPingPongLatency_usec:6> / "
-        "<AvgPingPongLatency_usec:6> / <MaxPingPongLatency_usec:6> msecs",
-        1e3,
-    ),
-    Statement(
-        "Ping Pong:\nLatency   min / avg / max: <:6> / <:6> / <:6> msecs\n"
-        "Bandwidth min / avg / max: <MinPingPongBandwidth_GBytes:3> / "
-        "<AvgPingPongBandwidth_GBytes:3> / <MaxPingPongBandwidth_GBytes:3> MByte/s",
-        1e-3,
-    ),
-    Statement(
-        "Message Length: 8\nLatency   min / avg / max: <:6> / <:6> / <:6> msecs\n"
-        "Bandwidth min / avg / max: <MaxPingPongLatency_usec:3> / <:3> / "
-        "<MinPingPongLatency_usec:3> MByte/s",
-        8,
-        inverse=True,
-    ),
-    Statement("Max Ping Pong Latency: <MaxPingPongLatency_usec:6> msecs", 1e3),
-    Statement("Randomly Ordered Ring Latency: <RandomlyOrderedRingLatency_usec:6> msecs", 1e3),
-    Statement("Min Ping Pong Bandwidth: <MinPingPongBandwidth_GBytes:6> MB/s", 1e-3),
-    *(
-        Statement(
-            f"{words} Ordered Ring Bandwidth: <{order}OrderedRingBandwidth_GBytes:6> MB/s", 1e-3
-        )
-        for order, words in (("Naturally", "Naturally"), ("Randomly", "Randomly "))
-    ),
-    *(
-        Statement(
-            f"On {words} ordered ring: latency= <{order}OrderedRingLatency_usec:6> msec, "
-            "bandwidth= <:6> MB/s",
-            1e3,
-        )
-        for order, words in (("Naturally", "naturally"), ("Randomly", "randomly "))
-    ),
-    Statement(
-        "Message Size: <:d> Byte\nNatural Order Latency: <:6> msec\n"
-        "Natural Order Bandwidth: <NaturallyOrderedRingLatency_usec:6> MB/s\n"
-        "Avg Random Order Latency: <:6> msec\n"
-        "Avg Random Order Bandwidth: <RandomlyOrderedRingLatency_usec:6> MB/s\n\n"
-        "Message Size: <:d> Byte",
-        8,
-        inverse=True,
-    ),
-)
-
-_SAID: tuple[tuple[str, Statement], ...] = (
-    *_local(),
-    *_random_access("MPIRandomAccess"),
-    *_random_access("MPIRandomAccess_LCG"),
+#: Section -> what it says: lines in which `<key:form>` is a number that the summary has under a
+#: key, `<key:form:1e3>` one that is to be multiplied, `<key:form:8/>` one that is to divide 8.
+#:
+#: Latencies in the section are in ms, bandwidths in MB/s. A size over the bandwidth of a message of
+#: it is its latency, with more digits: 8 bytes over MB/s is in us, that of the slowest pair the
+#: lowest bandwidth's.
+_SAID = {
     # The rate of the slowest run so far; the CPU lines have another one.
-    (
-        "PTRANS",
-        Statement(
-            "WALL <:d> <PTRANS_n:d> <:d> <PTRANS_nb:d> <PTRANS_nprow:d> <PTRANS_npcol:d> <:2> "
-            "PASSED <PTRANS_GBs:3> <:2>"
-        ),
-    ),
-    ("MPIFFT", Statement("Vector size: <MPIFFT_N:d>")),
-    ("MPIFFT", Statement("max(|x-x0|): <MPIFFT_maxErr:e>")),
-    ("MPIFFT", Statement("Gflop/s: <MPIFFT_Gflops:3>")),
-    *(("LatencyBandwidth", statement) for statement in _LATENCY_BANDWIDTH),
-    (
-        "HPL",
-        Statement("W<:s> <HPL_N:d> <HPL_NB:d> <HPL_nprow:d> <HPL_npcol:d> <HPL_time:2> <:e>"),
-    ),
-    ("HPL", Statement("W<:s> <:d> <:d> <:d> <:d> <:2> <HPL_Tflops:e>", 1e-3)),
-)
+    "PTRANS": [
+        "WALL <:d> <PTRANS_n:d> <:d> <PTRANS_nb:d> <PTRANS_nprow:d> <PTRANS_npcol:d> <:2> PASSED "
+        "<PTRANS_GBs:3> <:2>"
+    ],
+    "MPIFFT": [
+        "Vector size: <MPIFFT_N:d>",
+        "max(|x-x0|): <MPIFFT_maxErr:e>",
+        "Gflop/s: <MPIFFT_Gflops:3>",
+    ],
+    "HPL": [
+        "W<:s> <HPL_N:d> <HPL_NB:d> <HPL_nprow:d> <HPL_npcol:d> <HPL_time:2> <HPL_Tflops:e:1e-3>"
+    ],
+    "LatencyBandwidth": [
+        "Ping Pong:\nLatency   min / avg / max: <MinPingPongLatency_usec:6:1e3> / "
+        "<AvgPingPongLatency_usec:6:1e3> / <MaxPingPongLatency_usec:6:1e3> msecs\n"
+        "Bandwidth min / avg / max: <MinPingPongBandwidth_GBytes:3:1e-3> / "
+        "<AvgPingPongBandwidth_GBytes:3:1e-3> / <MaxPingPongBandwidth_GBytes:3:1e-3> MByte/s",
+        "Message Length: 8\nLatency   min / avg / max: <:6> / <:6> / <:6> msecs\n"
+        "Bandwidth min / avg / max: <MaxPingPongLatency_usec:3:8/> / <:3> / "
+        "<MinPingPongLatency_usec:3:8/> MByte/s",
+        "Max Ping Pong Latency: <MaxPingPongLatency_usec:6:1e3> msecs",
+        "Randomly Ordered Ring Latency: <RandomlyOrderedRingLatency_usec:6:1e3> msecs",
+        "Min Ping Pong Bandwidth: <MinPingPongBandwidth_GBytes:6:1e-3> MB/s",
+        "Naturally Ordered Ring Bandwidth: <NaturallyOrderedRingBandwidth_GBytes:6:1e-3> MB/s",
+        "Randomly  Ordered Ring Bandwidth: <RandomlyOrderedRingBandwidth_GBytes:6:1e-3> MB/s",
+        "On naturally ordered ring: latency= <NaturallyOrderedRingLatency_usec:6:1e3> msec, "
+        "bandwidth= <:6> MB/s",
+        "On randomly  ordered ring: latency= <RandomlyOrderedRingLatency_usec:6:1e3> msec, "
+        "bandwidth= <:6> MB/s",
+        "Message Size: <:d> Byte\nNatural Order Latency: <:6> msec\n"
+        "Natural Order Bandwidth: <NaturallyOrderedRingLatency_usec:6:8/> MB/s\n"
+        "Avg Random Order Latency: <:6> msec\n"
+        "Avg Random Order Bandwidth: <RandomlyOrderedRingLatency_usec:6:8/> MB/s\n\n"
+        "Message Size: <:d> Byte",
+    ],
+    # What each process runs for itself: of all of them the average counts.
+    "StarSTREAM": [f"Average {kernel} GB/s <StarSTREAM_{kernel}:6>" for kernel in KERNELS],
+    "SingleSTREAM": [f"Single STREAM {name} GB/s <SingleSTREAM_{name}:6>" for name in KERNELS],
+}
+for _test, _name, _unit in (
+    ("RandomAccess", "", "GUP"),
+    ("RandomAccess_LCG", "", "GUP"),
+    ("DGEMM", "DGEMM ", "Gflop"),
+    ("FFT", "FFT ", "Gflop"),
+):
+    _key = f"{_test}_{_unit}s"
+    _SAID[f"Star{_test}"] = [f"Average {_unit}/s <Star{_key}:6>"]
+    _SAID[f"Single{_test}"] = [f"Single {_name}{_unit}/s <Single{_key}:6>"]
+for _test in ("MPIRandomAccess", "MPIRandomAccess_LCG"):
+    _SAID[_test] = [
+        f"Real time used = <{_test}_time:6> seconds",
+        f"<{_test}_GUPs:9> Billion(10^9) Updates    per second [GUP/s]",
+    ]
 
-
-def contradictions(
-    test: str, lines: Sequence[str], printed: Callable[[str], str]
-) -> Iterator[tuple[str, str]]:
-    """Yield each key of the summary that the section of its test contradicts, and how.
-
-    `lines` are those of the section, `printed` returns the number of a key of the summary. A
-    section that does not state a result, or not as HPCC prints it, contradicts it, too.
-    """
-    text = "\n".join(lines)
-    statements = [statement for name, statement in _SAID if name == test]
-    if test == "MPIFFT":
-        points = float(printed("MPIFFT_N"))
-        operations = 5e-9 * points * math.log2(max(1.0, points))
-        statements.append(Statement("Computing: <MPIFFT_Gflops:3>", operations, inverse=True))
-    for statement in statements:
-        figures = statement.figures(text)
-        for key in statement.keys:
-            if key not in figures:
-                yield key, "the section does not state it as HPCC does"
-            elif not general(printed(key)).agrees(figures[key][1], same=statement.same):
-                yield key, f"the section states something else: {lines[figures[key][0]].strip()!r}"
-    yield from _made(test, printed)
-    if test == "LatencyBandwidth":
-        for what in ("Latency_usec", "Bandwidth_GBytes"):
-            yield from _ordered(what, printed)
-
-
-def _made(test: str, printed: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """Yield a result that is not the work over the time, which the summary has, too."""
-    if test == "HPL":
-        order = float(printed("HPL_N"))
-        # HPL_pdtest.c: 2/3 N^3 - 1/2 N^2 to factorise, 2 N^2 to solve.
-        key, time, work = "HPL_Tflops", "HPL_time", 1e-12 * order**2 * (2 / 3 * order + 3 / 2)
-    elif test.startswith("MPIRandomAccess"):
-        key, time = f"{test}_GUPs", f"{test}_time"
-        work = 1e-9 * float(printed(f"{test}_ExeUpdates"))
-    elif test == "PTRANS":
-        key, time, work = "PTRANS_GBs", "PTRANS_time", 8e-9 * float(printed("PTRANS_n")) ** 2
-    else:
-        return
-    made, result = general(printed(time)).under(work), general(printed(key))
-    # PTRANS keeps the rate of its slowest run and the time of its last one.
-    if not made.agrees(result) and (test != "PTRANS" or result.low > made.high):
-        yield key, f"{time}={printed(time)} makes it {made.low:.6g}"
-
-
-def _ordered(what: str, printed: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """Yield an average of ping-pong that is not between the minimum and the maximum."""
-    low, middle, high = (f"{bound}PingPong{what}" for bound in ("Min", "Avg", "Max"))
-    average = general(printed(middle))
-    if general(printed(low)).low > average.high or average.low > general(printed(high)).high:
-        yield middle, f"not between {low}={printed(low)} and {high}={printed(high)}"
+#: Result -> the keys of its time, and of what its work (in the result's unit) is made of.
+_WORK: dict[str, tuple[str, str, Callable[[float], float]]] = {
+    # HPL_pdtest.c: 2/3 N^3 - 1/2 N^2 to factorise, 2 N^2 to solve.
+    "HPL_Tflops": ("HPL_time", "HPL_N", lambda n: 1e-12 * n**2 * (2 / 3 * n + 3 / 2)),
+    "PTRANS_GBs": ("PTRANS_time", "PTRANS_n", lambda n: 8e-9 * n**2),
+    **{
+        f"{test}_GUPs": (f"{test}_time", f"{test}_ExeUpdates", lambda n: 1e-9 * n)
+        for test in ("MPIRandomAccess", "MPIRandomAccess_LCG")
+    },
+}
