@@ -1,5 +1,7 @@
 """Documents and messages: what they link to, name and show is there, and the programs take it."""
 
+import importlib
+import math
 import re
 import shlex
 import subprocess
@@ -94,3 +96,41 @@ def test_each_command_that_is_named_anywhere_is_one_with_its_second_word_and_opt
                 assert option.partition("=")[0] in taken, (name, words)
     # Each is named somewhere: this passes for no lack of what it looks at.
     assert named >= known.keys() - {("spack",)}
+
+
+#: The head of a table of constants names their module, and each row a constant or several.
+_TABLE = re.compile(r"^\| `([\w/]+)\.py` \| value \|.*\n.*\n((?:\|.*\n)+)", re.MULTILINE)
+METHOD = read(ROOT / "reference/METHOD.md")
+
+
+def constants():
+    """Yield module, name and value of each constant that the method states."""
+    for module, rows in _TABLE.findall(METHOD):
+        for row in rows.splitlines():
+            names, values = row.split("|")[1:3]
+            names = re.findall(r"`(\w+)`", names)
+            values = eval(f"({values},)", {"math": math})
+            assert len(names) == len(values), row
+            for name, value in zip(names, values, strict=True):
+                yield f"acceptance.{module.replace('/', '.')}", name, value
+
+
+@pytest.mark.parametrize(("module", "name", "value"), list(constants()))
+def test_the_method_states_the_constants_of_the_code(module, name, value):
+    assert getattr(importlib.import_module(module), name) == pytest.approx(value, rel=1e-12)
+
+
+def test_the_formulas_of_the_method_name_constants_of_its_tables():
+    stated = {name for _, name, _ in constants()}
+    assert len(stated) > 50
+    formulas = "\n".join(re.findall(r"^ {4}(.*)$", METHOD, re.MULTILINE))
+    used = set(re.findall(r"\b[A-Z]{3,}(?:_[A-Z]+)*\b", formulas)) - {"SMALLEST_OF_NODE"}
+    assert used
+    assert used <= stated
+
+
+def test_each_source_of_the_method_is_listed_and_used():
+    text, _, listed = METHOD.partition("## Sources")
+    listed = set(re.findall(r"^\| \[(.+?)\] \|", listed, re.MULTILINE))
+    cited = {" ".join(found) for found in re.findall(r"\b([A-Z]\w+) \[?(\d{4})\]", text)}
+    assert cited | {"fatoohi2006"} == listed
