@@ -5,12 +5,16 @@ import math
 import re
 import shlex
 import subprocess
+import sys
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from acceptance.cli.main import parse
 from acceptance.core.paths import ROOT
 from tests.utils.cli.test_main import parsers
+from tests.utils.test_house import FLOORS
 
 PAGES = sorted(path for folder in ("", "*/") for path in ROOT.glob(f"{folder}*.md"))
 #: Each test with one page after the other.
@@ -134,3 +138,51 @@ def test_each_source_of_the_method_is_listed_and_used():
     listed = set(re.findall(r"^\| \[(.+?)\] \|", listed, re.MULTILINE))
     cited = {" ".join(found) for found in re.findall(r"\b([A-Z]\w+) \[?(\d{4})\]", text)}
     assert cited | {"fatoohi2006"} == listed
+
+
+def test_the_floors_that_are_written_are_those_that_are_kept():
+    rows = re.findall(r"^\| (\d+) \| `(\w+)/` \|", read(ROOT / "utils/README.md"), re.MULTILINE)
+    assert {package: int(floor) for floor, package in rows} == FLOORS
+
+
+def test_the_hooks_of_a_commit_do_what_make_check_does():
+    hooks = yaml.safe_load(read(ROOT / ".pre-commit-config.yaml"))["repos"][0]["hooks"]
+    recipe = re.search(r"^check:.*\n((?:\t.*\n)+)", read(ROOT / "Makefile"), re.MULTILINE)[1]
+    wanted = [line.strip().replace("$(VENV)", ".venv") for line in recipe.splitlines()]
+    assert [hook["entry"] for hook in hooks] == wanted
+    assert {hook["language"] for hook in hooks} == {"system"}
+
+
+def test_the_citation_is_one_of_its_format():
+    pytest.importorskip("check_jsonschema")
+    command = [sys.executable, "-m", "check_jsonschema", ROOT / "CITATION.cff"]
+    schema = ["--builtin-schema", "vendor.citation-file-format", "--force-filetype", "yaml"]
+    done = subprocess.run([*command, *schema], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    stated = yaml.safe_load(read(ROOT / "CITATION.cff"))
+    project = (ROOT / "pyproject.toml").read_text()
+    assert f'version = "{stated["version"]}"' in project
+    assert f'license = "{stated["license"]}"' in project
+
+
+def test_the_picture_is_read_by_everybody():
+    picture = ElementTree.parse(ROOT / "utils/data-flow.svg")
+    text = read(ROOT / "utils/data-flow.svg")
+    assert "prefers-color-scheme: dark" in text
+    of = "{http://www.w3.org/2000/svg}"
+    assert all(picture.findtext(f"{of}{name}") for name in ("title", "desc"))
+    boxes = [
+        {name: float(box.get(name)) for name in ("x", "y", "width", "height")}
+        for box in picture.iter(f"{of}rect")
+        if box.get("x")
+    ]
+    for line in picture.iter(f"{of}text"):
+        # The widest of the usual fonts takes less for a letter.
+        wide = len(line.text) * (8.6 if line.get("class") == "name" else 6.4)
+        x, y = float(line.get("x")), float(line.get("y"))
+        assert any(
+            box["x"] < x
+            and x + wide <= box["x"] + box["width"]
+            and box["y"] < y < box["y"] + box["height"]
+            for box in boxes
+        ), line.text
