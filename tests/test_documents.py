@@ -1,14 +1,20 @@
 """Documents and messages: what they link to, name and show is there, and the programs take it."""
 
+import importlib
+import math
 import re
 import shlex
 import subprocess
+import sys
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from acceptance.cli.main import parse
 from acceptance.core.paths import ROOT
 from tests.utils.cli.test_main import parsers
+from tests.utils.test_house import FLOORS
 
 PAGES = sorted(path for folder in ("", "*/") for path in ROOT.glob(f"{folder}*.md"))
 #: Each test with one page after the other.
@@ -94,3 +100,89 @@ def test_each_command_that_is_named_anywhere_is_one_with_its_second_word_and_opt
                 assert option.partition("=")[0] in taken, (name, words)
     # Each is named somewhere: this passes for no lack of what it looks at.
     assert named >= known.keys() - {("spack",)}
+
+
+#: The head of a table of constants names their module, and each row a constant or several.
+_TABLE = re.compile(r"^\| `([\w/]+)\.py` \| value \|.*\n.*\n((?:\|.*\n)+)", re.MULTILINE)
+METHOD = read(ROOT / "reference/METHOD.md")
+
+
+def constants():
+    """Yield module, name and value of each constant that the method states."""
+    for module, rows in _TABLE.findall(METHOD):
+        for row in rows.splitlines():
+            names, values = row.split("|")[1:3]
+            names = re.findall(r"`(\w+)`", names)
+            values = eval(f"({values},)", {"math": math})
+            assert len(names) == len(values), row
+            for name, value in zip(names, values, strict=True):
+                yield f"acceptance.{module.replace('/', '.')}", name, value
+
+
+@pytest.mark.parametrize(("module", "name", "value"), list(constants()))
+def test_the_method_states_the_constants_of_the_code(module, name, value):
+    assert getattr(importlib.import_module(module), name) == pytest.approx(value, rel=1e-12)
+
+
+def test_the_formulas_of_the_method_name_constants_of_its_tables():
+    stated = {name for _, name, _ in constants()}
+    assert len(stated) > 50
+    formulas = "\n".join(re.findall(r"^ {4}(.*)$", METHOD, re.MULTILINE))
+    used = set(re.findall(r"\b[A-Z]{3,}(?:_[A-Z]+)*\b", formulas)) - {"SMALLEST_OF_NODE"}
+    assert used
+    assert used <= stated
+
+
+def test_each_source_of_the_method_is_listed_and_used():
+    text, _, listed = METHOD.partition("## Sources")
+    listed = set(re.findall(r"^\| \[(.+?)\] \|", listed, re.MULTILINE))
+    cited = {" ".join(found) for found in re.findall(r"\b([A-Z]\w+) \[?(\d{4})\]", text)}
+    assert cited | {"fatoohi2006"} == listed
+
+
+def test_the_floors_that_are_written_are_those_that_are_kept():
+    rows = re.findall(r"^\| (\d+) \| `(\w+)/` \|", read(ROOT / "utils/README.md"), re.MULTILINE)
+    assert {package: int(floor) for floor, package in rows} == FLOORS
+
+
+def test_the_hooks_of_a_commit_do_what_make_check_does():
+    hooks = yaml.safe_load(read(ROOT / ".pre-commit-config.yaml"))["repos"][0]["hooks"]
+    recipe = re.search(r"^check:.*\n((?:\t.*\n)+)", read(ROOT / "Makefile"), re.MULTILINE)[1]
+    wanted = [line.strip().replace("$(VENV)", ".venv") for line in recipe.splitlines()]
+    assert [hook["entry"] for hook in hooks] == wanted
+    assert {hook["language"] for hook in hooks} == {"system"}
+
+
+def test_the_citation_is_one_of_its_format():
+    pytest.importorskip("check_jsonschema")
+    command = [sys.executable, "-m", "check_jsonschema", ROOT / "CITATION.cff"]
+    schema = ["--builtin-schema", "vendor.citation-file-format", "--force-filetype", "yaml"]
+    done = subprocess.run([*command, *schema], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    stated = yaml.safe_load(read(ROOT / "CITATION.cff"))
+    project = (ROOT / "pyproject.toml").read_text()
+    assert f'version = "{stated["version"]}"' in project
+    assert f'license = "{stated["license"]}"' in project
+
+
+def test_the_picture_is_read_by_everybody():
+    picture = ElementTree.parse(ROOT / "utils/data-flow.svg")
+    text = read(ROOT / "utils/data-flow.svg")
+    assert "prefers-color-scheme: dark" in text
+    of = "{http://www.w3.org/2000/svg}"
+    assert all(picture.findtext(f"{of}{name}") for name in ("title", "desc"))
+    boxes = [
+        {name: float(box.get(name)) for name in ("x", "y", "width", "height")}
+        for box in picture.iter(f"{of}rect")
+        if box.get("x")
+    ]
+    for line in picture.iter(f"{of}text"):
+        # The widest of the usual fonts takes less for a letter.
+        wide = len(line.text) * (8.6 if line.get("class") == "name" else 6.4)
+        x, y = float(line.get("x")), float(line.get("y"))
+        assert any(
+            box["x"] < x
+            and x + wide <= box["x"] + box["width"]
+            and box["y"] < y < box["y"] + box["height"]
+            for box in boxes
+        ), line.text
