@@ -244,9 +244,9 @@ REFUSED = {
     ),
     "3.4_inactive_cg.S.3.openmpi.txt": (
         "cg.S.x",
-        r"rfm_job\.out:\d+: cg: processes is 3 instead of 2",
+        r"rfm_job\.out:\d+: cg: Total processes is 3 instead of 2",
     ),
-    "3.4_cg.S.2.openmpi.txt": ("ep.S.x", r"rfm_job\.out:\d+: ep: name is cg instead of ep"),
+    "3.4_cg.S.2.openmpi.txt": ("ep.S.x", r"rfm_job\.out:\d+: ep: this is cg instead of ep"),
 }
 
 

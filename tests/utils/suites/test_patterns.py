@@ -75,7 +75,7 @@ FAULTS = {
     "two outputs": (read(PAIRS) * 2, "a second output begins"),
     "another version": (edited('"version":"1.0"', '"version":"2.0"'), "version 2.0; 1.0 is read"),
     "another pattern": (read(AAPC), "ran the pattern aapc instead of simple-pairwise"),
-    "other ranks": (edited('"ranks":5', '"ranks":6'), "are not those of 6 ranks"),
+    "other ranks": (edited('"ranks":5', '"ranks":6'), "ran with 6 ranks instead of 5"),
     "no ranks": (edited('"ranks":5,', ""), "missing required field `ranks`"),
     "options twice": (edited('({"type":"options".*\n)', r"\1\1"), "options stands twice"),
     "no options": (edited('{"type":"options".*\n', ""), "a row before the options"),

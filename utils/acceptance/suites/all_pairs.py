@@ -27,8 +27,9 @@ Numpy is imported where there is a matrix, not by each start of ReFrame.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_T = TypeVar("_T")
 #: The version of the outputs of `patterns` that are read.
 VERSION = "1.0"
 #: Bytes of the message whose time is the latency, and of that whose bandwidth is told.
@@ -112,29 +114,29 @@ def metrics(
     `large` are the bytes of the message whose bandwidth is told; `inside`: whether nodes are
     measured inside. Raises ValueError where a quantity was measured of no pair, or no node.
     """
-    if matrix is not None:
-        import numpy as np
-
     found: dict[str, tuple[float | None, str]] = {}
     for quantity, stems in (STEMS | (STEMS_INSIDE if inside else {})).items():
-        values: tuple[float | None, ...] = (None, None)
-        if matrix is not None:
-            all_values = {**matrix.values, **matrix.inside.values}.get(quantity)
-            if all_values is None:
-                raise ValueError(f"nothing was measured inside of the nodes: {quantity}")
-            of_nodes = medians(all_values) if quantity in STEMS else all_values
-            worst = np.nanmax if ALL_UNITS[quantity] == "us" else np.nanmin
-            if not np.isfinite(of_nodes).any():
-                raise ValueError(f"no pair has a value: {quantity}")
-            values = float(np.nanmedian(all_values)), float(worst(of_nodes))
         size = SMALL if ALL_UNITS[quantity] == "us" else large
+        values = (None, None) if matrix is None else _median_and_worst(matrix, quantity)
         for stem, value in zip(stems, values, strict=True):
             found[sized(stem, size)] = value, ALL_UNITS[quantity]
-    counts: tuple[float | None, ...] = (None, None)
-    if matrix is not None:
-        measured = matrix.measured
-        counts = float(measured.sum()), float(np.unique(matrix.rounds[measured]).size)
+    rounds = None if matrix is None else matrix.rounds[matrix.measured].tolist()
+    counts = (None, None) if rounds is None else (float(len(rounds)), float(len({*rounds})))
     return found | {name: (count, "1") for name, count in zip(COUNTS, counts, strict=True)}
+
+
+def _median_and_worst(matrix: PairMatrix, quantity: str) -> tuple[float, float]:
+    """Return the median of all pairs, or nodes, and that of the worst node."""
+    import numpy as np
+
+    values = {**matrix.values, **matrix.inside.values}.get(quantity)
+    if values is None:
+        raise ValueError(f"nothing was measured inside of the nodes: {quantity}")
+    of_nodes = medians(values) if quantity in STEMS else values
+    if not np.isfinite(of_nodes).any():
+        raise ValueError(f"no pair has a value: {quantity}")
+    worst = np.nanmax if ALL_UNITS[quantity] == "us" else np.nanmin
+    return float(np.nanmedian(values)), float(worst(of_nodes))
 
 
 def medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -276,7 +278,8 @@ class _Reader(RecordReader):
         self.failing: dict[Pair, str] = {}
         self.again: dict[str, dict[Pair, float]] = {quantity: {} for quantity in UNITS}
         self.controls: set[Pair] = set()
-        self.inside: dict[str, NDArray[np.float64]] = {}
+        #: Whether nodes were measured inside: what is on the diagonals.
+        self.inside = False
         self.end: End | None = None
 
     def check_job(self, ranks: int) -> None:
@@ -295,10 +298,8 @@ class _Reader(RecordReader):
             match self.record(_LINE):
                 case Failed() as failed:
                     self.failing[self.pair(failed.sender, failed.receiver)] = failed.why
-                case Round() as row:
-                    self.read_round(row)
                 case InsideRound() as row:
-                    self.read_inside(row)
+                    self.read_round(row)
                 case Suspect() as again:
                     self.read_again(again)
                 case End() as end:
@@ -314,9 +315,11 @@ class _Reader(RecordReader):
             raise self.error(f"{sender} and {receiver} are no two of {self.job.ranks} ranks")
         return sender, receiver
 
-    def receivers(self, row: Round) -> dict[int, int]:
-        """Return sender -> receiver of a round."""
+    def receivers(self, row: InsideRound) -> dict[int, int]:
+        """Return sender -> receiver of a round; inside of the nodes each is its own."""
         count = self.job.ranks
+        if not isinstance(row, Round):
+            return {rank: rank for rank in range(count)}
         if (row.to is None) != (self.job.schedule == "shifts"):
             raise self.error("chosen pairs among shifts, or a shift among chosen pairs")
         if row.to is None:
@@ -332,41 +335,30 @@ class _Reader(RecordReader):
             raise self.error("a rank receives twice in this round, or there is no such rank")
         return found
 
-    def check_round(self, row: InsideRound, receivers: dict[int, int]) -> None:
-        """Check that just the pairs of a round have values, or are among those that failed."""
+    def read_round(self, row: InsideRound) -> None:
+        """Take the values of a round, all of it or what failed, and why others are missing."""
+        receivers = self.receivers(row)
         if _EXPONENT.search(self.line):
             raise self.error("a number with an exponent, which patterns prints in no round")
         if any(receivers.get(sender) != receiver for sender, receiver in self.failing):
             raise self.error("a pair failed that is not of this round")
         for quantity, name in _FIELDS.items():
             self.check_values(quantity, getattr(row, name), receivers)
-
-    def read_inside(self, row: InsideRound) -> None:
-        """Take what each node measured inside, and why others are missing."""
-        import numpy as np
-
-        if self.inside or self.seen:
-            raise self.error("what was measured inside stands twice, or after a round")
-        self.check_round(row, {rank: rank for rank in range(self.job.ranks)})
-        for quantity, name in _FIELDS.items():
-            self.inside[INSIDE[quantity]] = np.array(getattr(row, name), dtype=float)
-        self.failed |= self.failing
-        self.failing = {}
-
-    def read_round(self, row: Round) -> None:
-        """Take the values of a round, and why others are missing."""
-        receivers = self.receivers(row)
-        if row.number in self.seen:
-            raise self.error(f"a second round {row.number}")
-        self.check_round(row, receivers)
         senders, to = [*receivers], [*receivers.values()]
-        if self.rounds[senders, to].any():
+        if not isinstance(row, Round):
+            if self.inside or self.seen:
+                raise self.error("what was measured inside stands twice, or after a round")
+            self.inside = True
+        elif row.number in self.seen:
+            raise self.error(f"a second round {row.number}")
+        elif self.rounds[senders, to].any():
             raise self.error("a pair is in two rounds")
-        self.rounds[senders, to] = row.number
+        else:
+            self.rounds[senders, to] = row.number
+            self.seen.add(row.number)
         for quantity, name in _FIELDS.items():
             values = getattr(row, name)
             self.values[quantity][senders, to] = [values[sender] for sender in senders]
-        self.seen.add(row.number)
         self.failed |= self.failing
         self.failing = {}
 
@@ -403,26 +395,33 @@ class _Reader(RecordReader):
             self.controls.add(pair)
 
     def measured(self, fault: ParseError | None) -> Measured:
+        """Return what was read, with that of the nodes inside apart from that of their pairs."""
         inside = Inside(
-            self.inside,
-            {
-                INSIDE[quantity]: {i: value for (i, j), value in again.items() if i == j}
-                for quantity, again in self.again.items()
-            },
-            {i: why for (i, j), why in self.failed.items() if i == j},
+            {INSIDE[name]: values.diagonal().copy() for name, values in self.values.items()}
+            if self.inside
+            else {},
+            {INSIDE[quantity]: _inside(again) for quantity, again in self.again.items()},
+            _inside(self.failed),
         )
-        again = {
-            quantity: {pair: value for pair, value in again.items() if pair[0] != pair[1]}
-            for quantity, again in self.again.items()
-        }
+        for values in self.values.values():
+            values[range(self.job.ranks), range(self.job.ranks)] = float("nan")
+        again = {quantity: _between(again) for quantity, again in self.again.items()}
         matrix = PairMatrix(
             self.job.nodes,
             self.values,
             self.rounds,
             {quantity: values for quantity, values in again.items() if values},
             frozenset(self.controls),
-            {pair: why for pair, why in self.failed.items() if pair[0] != pair[1]},
+            _between(self.failed),
             self.end.not_again if self.end else 0,
             inside,
         )
         return Measured(self.job, matrix, self.job.rounds - len(self.seen), fault)
+
+
+def _inside(pairs: Mapping[Pair, _T]) -> dict[int, _T]:
+    return {i: value for (i, j), value in pairs.items() if i == j}
+
+
+def _between(pairs: Mapping[Pair, _T]) -> dict[Pair, _T]:
+    return {(i, j): value for (i, j), value in pairs.items() if i != j}

@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from acceptance.core.errors import ParseError
-from acceptance.suites.output import HALF, INTEGER, SLACK, LineReader
+from acceptance.suites.output import HALF, SLACK, LineReader
 from acceptance.suites.records import Benchmark, Column, Suite
 
 NAMES = ("is", "ep", "cg", "mg", "ft", "bt", "sp", "lu")
@@ -255,10 +255,6 @@ def _cg(size: Size, iterations: int) -> float:
     return 2.0 * iterations * size[0] * (3 + elements + 25 * (5 + elements) + 3)
 
 
-def _mg(size: Size, iterations: int) -> float:
-    return 58.0 * iterations * math.prod(size)
-
-
 def _ft(size: Size, iterations: int) -> float:
     points = float(math.prod(size))
     log = math.log(points)
@@ -266,7 +262,7 @@ def _ft(size: Size, iterations: int) -> float:
 
 
 def _polynomial(*coefficients: float) -> Callable[[Size, int], float]:
-    """Return those of bt, sp and lu: by the points, and by the square and mean of an edge."""
+    """Return those of mg, bt, sp and lu: by the points, by the square and the mean of an edge."""
     cubic, square, linear, constant = coefficients
 
     def operations(size: Size, iterations: int) -> float:
@@ -280,7 +276,7 @@ _OPERATIONS: dict[str, Callable[[Size, int], float]] = {
     "is": lambda size, iterations: float(size[0]) * iterations,
     "ep": lambda size, _: float(size[0]),
     "cg": _cg,
-    "mg": _mg,
+    "mg": _polynomial(58, 0, 0, 0),
     "ft": _ft,
     "bt": _polynomial(3478.8, -17655.7, 28023.7, 0),
     "sp": _polynomial(881.174, -4683.91, 11484.5, -19272.4),
@@ -311,33 +307,56 @@ def contradiction(name: str, problem_class: str, seconds: float, mops: float) ->
     )
 
 
-#: Label in the block -> field of `Result`, in their order.
-LABELS = {
+#: Release -> the label of the processes at work, and how the last line of the block ends.
+AT_WORK = {"3.3": "Compiled procs", "3.4": "Active processes"}
+LAST = {"3.3": "Fax: 650-604-3957", "3.4": "npb@nas.nasa.gov"}
+#: Label -> the field of `Result`, of what may be asked for.
+_ASKED = {
     "Class": "problem_class",
     "Size": "size",
     "Iterations": "iterations",
-    "Time in seconds": "seconds",
     "Total processes": "processes",
-    "Compiled procs": "compiled",
-    "Active processes": "active",
-    "Mop/s total": "mops_total",
-    "Mop/s/process": "of_each",
-    "Operation type": "operation",
-    "Verification": "verified",
-    "Version": "version",
-    "Compile date": "compile_date",
+    **dict.fromkeys(AT_WORK.values(), "at_work"),
 }
-#: The one of these two that the other release prints.
-OTHERS = {"3.3": "Active processes", "3.4": "Compiled procs"}
-#: How the last line of the block ends.
-LAST = {"3.3": "Fax: 650-604-3957", "3.4": "npb@nas.nasa.gov"}
 OPERATIONS = {"is": "keys ranked", "ep": "Random numbers generated"}  # others: floating point
-_OPTION = re.compile(
-    r"(?P<name>MPI(F77|FC|CC)|[FC]LINK(FLAGS)?|[FC]MPI_(LIB|INC)|[FC]FLAGS|RAND|MULTICPUS)\s*="
-)
-_ADDRESS = re.compile(
-    r"Please send |NPB Development Team\Z|(Internet: )?npb@nas\.nasa\.gov\Z|If email is not "
-    r"|MS T27A-1\Z|NASA Ames |Moffett Field|Fax: "
+#: The forms of numbers, and what is wrong with another text. Fortran may drop a zero before the
+#: point.
+_COUNT = r"[1-9]\d*", "{!r} is no integer above zero as NPB prints it"
+_COUNT_OR_ZERO = r"0|[1-9]\d*", "{!r} is no integer from zero on as NPB prints it"
+_NUMBER = r"(0|[1-9]\d*)?\.\d\d"
+_TIME = _NUMBER, "{!r} is no finite number from zero on as NPB prints it"
+_RATE = rf"(?!0?\.00){_NUMBER}", "{!r} is no finite number above zero as NPB prints it"
+
+
+def _fields(name: str, version: str) -> dict[str, tuple[str, str]]:
+    """Return the labels of the block in their order, with the form of what stands behind each."""
+    operation = OPERATIONS.get(name, "floating point")
+    return {
+        "Class": (f"[{CLASSES}]", "it is no class; U is a size that none has"),
+        "Size": (r"\d+( *x *\d+ *x *\d+)?", "it is no size"),
+        "Iterations": _COUNT_OR_ZERO if name == "ep" else _COUNT,
+        "Time in seconds": _TIME,
+        "Total processes": _COUNT,
+        AT_WORK[version]: _COUNT,
+        "Mop/s total": _RATE,
+        "Mop/s/process": _RATE,
+        "Operation type": (operation, f"{name} counts {operation!r}"),
+        "Verification": ("SUCCESSFUL", "the results are wrong or not verified"),
+        "Version": (rf"{re.escape(version)}(\..*)?", f"version {{}} under a title of {version}"),
+        "Compile date": (".*", ""),
+    }
+
+
+#: What follows the fields, in this order: a title, the options, where to send the results.
+_REST = (
+    re.compile(r"Compile options:\Z"),
+    re.compile(
+        r"(MPI(F77|FC|CC)|[FC]LINK(FLAGS)?|[FC]MPI_(LIB|INC)|[FC]FLAGS|RAND|MULTICPUS)(?=\s*=)"
+    ),
+    re.compile(
+        r"Please send |NPB Development Team\Z|(Internet: )?npb@nas\.nasa\.gov\Z|If email is not "
+        r"|MS T27A-1\Z|NASA Ames |Moffett Field|Fax: "
+    ),
 )
 _TITLE = re.compile(r"NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>[A-Z]{2}) Benchmark\Z")
 _COMPLETED = re.compile(r"(?P<name>[A-Z]{2}) Benchmark Completed\.?\Z")
@@ -347,17 +366,14 @@ _REASON = re.compile(
     r"(\*{3} )?ERROR\b|Error ?:|Error encountered|Too many nodes|PROBLEM SIZE IS TOO|SUBDOMAIN SIZE"
     r"|Problem size too big|Space for matrix elements"
 )
-# Fortran may drop a zero before the point.
-_NUMBER = re.compile(r"(?:0|[1-9]\d*)?\.\d\d\Z", re.ASCII)
-_SIZE = re.compile(r"(\d+)(?: *x *(\d+) *x *(\d+))?\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Result:
-    """The final block of one run; `number` is its first line, `numbers` are those of the fields.
+    """The final block of one run; `number` is its first line, `numbers` has that of each label.
 
-    `size` is as in `sizes`. `compiled` is None in 3.4, `active` in 3.3. `seconds` and Mop/s mean
-    nothing for a run shorter than `TIMING_FLOOR`.
+    `size` is as in `sizes`. `at_work` are the active processes, or in 3.3 those that the program
+    was compiled for. `seconds` and Mop/s mean nothing for a run shorter than `TIMING_FLOOR`.
     """
 
     name: str
@@ -366,11 +382,8 @@ class Result:
     iterations: int
     seconds: float
     processes: int
-    compiled: int | None
-    active: int | None
+    at_work: int
     mops_total: float
-    operation: str
-    verified: bool
     version: str
     number: int
     numbers: dict[str, int]
@@ -391,9 +404,7 @@ def parse(text: str, source: str = "stdout") -> Result:
     Raises ParseError, with the line, for anything but one whole, consistent and verified result;
     with the program's own words if it says why it stopped.
     """
-    reader = _Reader(text, source)
-    reader.read()
-    return reader.result()
+    return _Reader(text, source).read()
 
 
 def only_result(
@@ -406,19 +417,20 @@ def only_result(
     and rate are not those of its operations.
     """
     result = parse(text, source)
-    size, iterations = sizes(name, problem_class)
-    asked = {"name": name, "problem_class": problem_class, "size": size, "iterations": iterations}
-    asked |= dict.fromkeys(("processes", "compiled", "active"), processes)
-    for label, wanted in asked.items():
-        found = getattr(result, label)
-        if found not in (wanted, None):
-            message = f"{label.replace('_', ' ')} is {found} instead of {wanted}"
-            number = result.numbers.get(label, result.number)
-            raise ParseError(source, message, benchmark=name, number=number)
-    figures = name, problem_class, result.seconds, result.mops_total
-    if message := contradiction(*figures):
-        number = result.numbers["mops_total"]
-        raise ParseError(source, message, benchmark=name, number=number)
+
+    def fault(message: str, label: str) -> ParseError:
+        number = result.numbers.get(label, result.number)
+        return ParseError(source, message, benchmark=name, number=number)
+
+    if result.name != name:
+        raise fault(f"this is {result.name} instead of {name}", "")
+    asked = (problem_class, *sizes(name, problem_class), *[processes] * 3)
+    for (label, field), wanted in zip(_ASKED.items(), asked, strict=True):
+        found = getattr(result, field)
+        if label in result.numbers and found != wanted:
+            raise fault(f"{label} is {found} instead of {wanted}", label)
+    if message := contradiction(name, problem_class, result.seconds, result.mops_total):
+        raise fault(message, "Mop/s total")
     return result
 
 
@@ -429,17 +441,16 @@ class _Reader(LineReader):
         super().__init__(text, source)
         self.release = ""
         self.block = 0
-        #: Label -> what stands behind it, and where.
-        self.entries: dict[str, tuple[str, int, str]] = {}
-        #: Names of the compile options; None before them.
-        self.options: list[str] | None = None
-        self.address, self.whole = False, False
+        self.fields: dict[str, tuple[str, str]] = {}
+        #: Label -> what stands behind it, and on which line.
+        self.values: dict[str, str] = {}
+        self.numbers: dict[str, int] = {}
+        #: How far the rest is read, of `_REST`, and what of it there was.
+        self.stage = -1
+        self.rest: set[str] = set()
+        self.whole = False
 
-    def error_in(self, label: str, message: str) -> ParseError:
-        self.stand(*self.entries[label][1:])
-        return self.error(message)
-
-    def read(self) -> None:
+    def read(self) -> Result:
         """Read the whole text."""
         # Not splitlines(), which splits at more than newlines.
         *lines, rest = self.text.split("\n")
@@ -459,6 +470,20 @@ class _Reader(LineReader):
             raise self.error("this is no output of NPB: its title is missing")
         if not self.block:
             raise self.error("no final block: the program did not end")
+        value = self.values
+        return Result(
+            name=self.benchmark,
+            problem_class=value["Class"],
+            size=tuple(map(int, value["Size"].split("x"))),
+            iterations=int(value["Iterations"]),
+            seconds=float(value["Time in seconds"]),
+            processes=int(value["Total processes"]),
+            at_work=int(value[AT_WORK[self.release]]),
+            mops_total=float(value["Mop/s total"]),
+            version=value["Version"],
+            number=self.block,
+            numbers=self.numbers,
+        )
 
     def stopped(self, lines: list[str]) -> None:
         """Raise ParseError with the program's own words, up to five lines, if it has some."""
@@ -479,7 +504,10 @@ class _Reader(LineReader):
         elif match := _COMPLETED.match(line):
             self.read_completed(match["name"].lower())
         elif self.block and line and not self.whole:
-            self.read_in_block(line)
+            if len(self.values) < len(self.fields):
+                self.read_field(line)
+            else:
+                self.read_rest(line)
 
     def read_title(self, name: str, version: str) -> None:
         if self.benchmark:
@@ -490,7 +518,7 @@ class _Reader(LineReader):
             self.release = release(version)
         except ValueError as error:
             raise self.error(str(error)) from None
-        self.benchmark = name
+        self.benchmark, self.fields = name, _fields(name, self.release)
 
     def read_completed(self, name: str) -> None:
         if self.block:
@@ -499,88 +527,39 @@ class _Reader(LineReader):
             raise self.error(f"the final block of {name} under {self.benchmark or 'no'} title")
         self.block = self.number
 
-    def read_in_block(self, line: str) -> None:
-        expected = [label for label in LABELS if label != OTHERS[self.release]]
-        if len(self.entries) < len(expected):
-            self.read_field(line, expected[len(self.entries)])
-        elif self.options is None and line == "Compile options:":
-            self.options = []
-        elif self.options is not None and not self.address and (found := _OPTION.match(line)):
-            if found["name"] in self.options:
-                raise self.error(f"{found['name']} stands twice in the final block")
-            self.options.append(found["name"])
-        elif self.options and _ADDRESS.match(line):
-            self.address = True
-            self.whole = line.endswith(LAST[self.release])
-        else:
+    def read_field(self, line: str) -> None:
+        found, expected = _FIELD.match(line), [*self.fields][len(self.values)]
+        label = found["label"] if found else ""
+        if not found or label not in {*self.fields, *AT_WORK.values()}:
             raise self.error("an unknown line in the final block")
-
-    def read_field(self, line: str, expected: str) -> None:
-        found = _FIELD.match(line)
-        if not found or found["label"] not in LABELS:
-            raise self.error("an unknown line in the final block")
-        label = found["label"]
-        if label in self.entries:
+        if label in self.values:
             raise self.error(f"{label!r} stands twice in the final block")
         if label != expected:
             raise self.error(f"{label!r} where the final block of {self.release} has {expected!r}")
-        self.entries[label] = found["value"] or "", self.number, self.line
+        value = (found["value"] or "").strip()
+        form, wrong = self.fields[label]
+        if not re.fullmatch(form, value, re.ASCII):
+            too_large = "the number is too large for its field" if "*" in value else ""
+            raise self.error(too_large or (wrong.format(value) if value else "no value"))
+        self.values[label], self.numbers[label] = value, self.number
+        if label == "Mop/s/process":
+            self.check_share(float(value))
 
-    def result(self) -> Result:
-        """Return the final block, whose values agree with each other."""
-        problem_class = self.value("Class")
-        if problem_class not in tuple(CLASSES):
-            raise self.error_in("Class", "it is no class; U is a size that none has")
-        if self.value("Verification") != "SUCCESSFUL":
-            raise self.error_in("Verification", "the results are wrong or not verified")
-        size = _SIZE.match(self.value("Size"))
-        if not size:
-            raise self.error_in("Size", "it is no size")
-        version = self.value("Version")
-        if not f"{version}.".startswith(f"{self.release}."):
-            raise self.error_in("Version", f"version {version} under a title of {self.release}")
-        operation = OPERATIONS.get(self.benchmark, "floating point")
-        if self.value("Operation type") != operation:
-            raise self.error_in("Operation type", f"{self.benchmark} counts {operation!r}")
-        processes = self.count("Total processes")
-        total = self.number_of("Mop/s total", _NUMBER)
-        each = self.number_of("Mop/s/process", _NUMBER)
-        # Both are rounded to two decimals; 1e-9: the slack of floating point.
+    def check_share(self, each: float) -> None:
+        """Compare the rate of each process with that of all; both are rounded to two decimals."""
+        total, processes = float(self.values["Mop/s total"]), int(self.values["Total processes"])
+        # 1e-9: the slack of floating point.
         if abs(total / processes - each) > HALF * (1 + 1 / processes) + 1e-9 * each:
-            raise self.error_in("Mop/s/process", "it is not Mop/s total over the processes")
-        old = self.release == "3.3"
-        return Result(
-            name=self.benchmark,
-            problem_class=problem_class,
-            size=tuple(int(points) for points in size.groups() if points),
-            iterations=self.count("Iterations", zero=self.benchmark == "ep"),
-            seconds=self.number_of("Time in seconds", _NUMBER, zero=True),
-            processes=processes,
-            compiled=self.count("Compiled procs") if old else None,
-            active=None if old else self.count("Active processes"),
-            mops_total=total,
-            operation=operation,
-            verified=True,
-            version=version,
-            number=self.block,
-            numbers={LABELS[label]: number for label, (_, number, _) in self.entries.items()},
-        )
+            raise self.error("it is not Mop/s total over the processes")
 
-    def value(self, label: str) -> str:
-        value = self.entries[label][0].strip()
-        if not value:
-            raise self.error_in(label, "no value")
-        if "*" in value:
-            raise self.error_in(label, "the number is too large for its field")
-        return value
-
-    def number_of(self, label: str, form: re.Pattern[str], *, zero: bool = False) -> float:
-        text = self.value(label)
-        if not form.match(text) or (float(text) == 0 and not zero):
-            kind = "finite number" if form is _NUMBER else "integer"
-            bound = "from zero on" if zero else "above zero"
-            raise self.error_in(label, f"{text!r} is no {kind} {bound} as NPB prints it")
-        return float(text)
-
-    def count(self, label: str, *, zero: bool = False) -> int:
-        return int(self.number_of(label, INTEGER, zero=zero))
+    def read_rest(self, line: str) -> None:
+        """Read what stands behind the fields."""
+        for stage, form in enumerate(_REST):
+            if stage in (self.stage, self.stage + 1) and (found := form.match(line)):
+                break
+        else:
+            raise self.error("an unknown line in the final block")
+        if found[0] in self.rest:
+            raise self.error(f"{found[0]} stands twice in the final block")
+        self.rest.add(found[0])
+        self.stage, self.whole = stage, line.endswith(LAST[self.release])

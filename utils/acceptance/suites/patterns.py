@@ -18,7 +18,7 @@ What stands before the run and after the end is not of the program. MB are 10^6 
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -127,7 +127,18 @@ SUITE = Suite(
 )
 
 
-class Run(Record, tag="run", frozen=True):
+class _Keyed(Record, frozen=True):
+    """A line, and the fields that tell it from others of its kind; without any there is one."""
+
+    KEYS: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Return the values of these fields."""
+        return tuple(getattr(self, name) for name in self.KEYS)
+
+
+class Run(_Keyed, tag="run", frozen=True):
     """The first line."""
 
     version: Text
@@ -137,7 +148,7 @@ class Run(Record, tag="run", frozen=True):
     mpi_standard: str
 
 
-class Options(Record, tag="options", frozen=True):
+class Options(_Keyed, tag="options", frozen=True):
     """The options in force, as the program calls them; None: the pattern has no such option."""
 
     time: Positive
@@ -150,17 +161,17 @@ class Options(Record, tag="options", frozen=True):
     random: AboveZero | None = None
 
 
-class Plan(Record, tag="plan", frozen=True):
+class Plan(_Keyed, tag="plan", frozen=True):
     """What a rank takes of the memory, and how long the loops take."""
 
     memory_B: Count
     expected_s: Positive
 
 
-class Phase(Record, tag="phase", frozen=True):
+class Phase(_Keyed, tag="phase", frozen=True):
     """The rates of the streams of a phase of a dense pattern."""
 
-    KEYS: ClassVar[tuple[str, ...]] = ("size_B", "phase")
+    KEYS = ("size_B", "phase")
 
     size_B: AboveZero
     phase: AboveZero
@@ -176,10 +187,10 @@ class Phase(Record, tag="phase", frozen=True):
     slowest_to: Count
 
 
-class Distance(Record, tag="distance", frozen=True):
+class Distance(_Keyed, tag="distance", frozen=True):
     """The ping-pong of rank 0 with the rank at a distance."""
 
-    KEYS: ClassVar[tuple[str, ...]] = ("size_B", "distance")
+    KEYS = ("size_B", "distance")
 
     size_B: AboveZero
     distance: AboveZero
@@ -189,10 +200,10 @@ class Distance(Record, tag="distance", frozen=True):
     bandwidth_MBps: Positive
 
 
-class Rate(Record, tag="rate", frozen=True):
+class Rate(_Keyed, tag="rate", frozen=True):
     """What b_eff measured of all ranks together, by one method."""
 
-    KEYS: ClassVar[tuple[str, ...]] = ("pattern", "size_B", "method")
+    KEYS = ("pattern", "size_B", "method")
 
     pattern: Count
     size_B: AboveZero
@@ -202,10 +213,10 @@ class Rate(Record, tag="rate", frozen=True):
     rate_MBps: Positive
 
 
-class Summary(Record, tag="summary", frozen=True):
+class Summary(_Keyed, tag="summary", frozen=True):
     """The averages of b_eff over its rates, and the ping-pong of ranks 0 and 1."""
 
-    KEYS: ClassVar[tuple[str, ...]] = ("processes",)
+    KEYS = ("processes",)
 
     processes: AboveZero
     b_eff_MBps: Positive
@@ -218,7 +229,7 @@ class Summary(Record, tag="summary", frozen=True):
     latency_us: Positive
 
 
-class End(Record, tag="end", frozen=True):
+class End(_Keyed, tag="end", frozen=True):
     """The last line."""
 
 
@@ -252,16 +263,10 @@ def parse(
     Raises ParseError, with the line, for anything but a complete and consistent output.
     """
     reader = _Reader(text, source)
-    reader.benchmark = pattern or ""
+    reader.benchmark, reader.ranks = pattern or "", ranks
     for line in reader.lines():
         reader.read_line(line)
-    output = reader.output()
-    reader.stand(reader.first)
-    if output.run.pattern != (pattern or output.run.pattern):
-        raise reader.error(f"ran the pattern {output.run.pattern} instead of {pattern}")
-    if ranks not in (None, output.run.ranks):
-        raise reader.error(f"ran with {output.run.ranks} ranks instead of {ranks}")
-    return output
+    return reader.output()
 
 
 class _Reader(RecordReader):
@@ -271,40 +276,42 @@ class _Reader(RecordReader):
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
-        self.first = 0
+        self.ranks: int | None = None
         self.head: dict[type, Any] = {}
-        self.rows: dict[tuple[object, ...], Row] = {}
-        self.ended = False
+        #: Kind and key -> row.
+        self.rows: dict[tuple[Any, ...], Row] = {}
 
     def read_line(self, line: str) -> None:
         """Read a line, if it is one of the program."""
         if line.startswith(_BEGIN):
             if self.head:
                 raise self.error("a second output begins")
-            self.first = self.number
-        elif self.ended or not self.head:
+        elif End in self.head or not self.head:
             return
         record = self.record(_DECODER)
         self.check_numbers()
-        if isinstance(record, End):
-            self.ended = True
-        elif isinstance(record, Run | Options | Plan):
-            self.read_head(record)
-        else:
-            self.read_row(record)
-
-    def read_head(self, record: Run | Options | Plan) -> None:
         kind = type(record)
-        if kind in self.head or self.rows:
+        if record.KEYS:
+            self.read_row(record)
+        elif kind in self.head or (self.rows and kind is not End):
             raise self.error(f"{kind.__name__.lower()} stands twice, or after a row")
-        if isinstance(record, Run) and record.version != all_pairs.VERSION:
-            raise self.error(f"version {record.version}; {all_pairs.VERSION} is read")
-        self.head[kind] = record
+        else:
+            self.head[kind] = record
+            if kind is Run:
+                self.check_run(record)
+
+    def check_run(self, run: Run) -> None:
+        if run.version != all_pairs.VERSION:
+            raise self.error(f"version {run.version}; {all_pairs.VERSION} is read")
+        if run.pattern != (self.benchmark or run.pattern):
+            raise self.error(f"ran the pattern {run.pattern} instead of {self.benchmark}")
+        if self.ranks not in (None, run.ranks):
+            raise self.error(f"ran with {run.ranks} ranks instead of {self.ranks}")
 
     def read_row(self, row: Row) -> None:
         if Options not in self.head:
             raise self.error("a row before the options")
-        key = type(row), *_key(row)
+        key = type(row), *row.key
         if key in self.rows:
             raise self.error(f"a second row of {_text(key)}")
         if isinstance(row, Summary):
@@ -353,12 +360,8 @@ class _Reader(RecordReader):
         means = [math.fsum(best[k].values()) / len(best[k]) for k in sorted(best)]
         largest = [best[k][max(best[k])] for k in sorted(best)]
         for name, value in {
-            "b_eff_MBps": math.sqrt(
-                _average(means[:_RING_PATTERNS]) * _average(means[_RING_PATTERNS:])
-            ),
-            "at_lmax_MBps": math.sqrt(
-                _average(largest[:_RING_PATTERNS]) * _average(largest[_RING_PATTERNS:])
-            ),
+            "b_eff_MBps": _of_both(means),
+            "at_lmax_MBps": _of_both(largest),
             "at_lmax_rings_MBps": _average(largest[:_RING_PATTERNS]),
         }.items():
             each = name.removeprefix("b_eff_").replace("MBps", "per_process_MBps")
@@ -371,7 +374,7 @@ class _Reader(RecordReader):
         self.stand()
         if not self.head:
             raise self.error('this is no output of patterns: no line {"type":"run"...')
-        if not self.ended:
+        if End not in self.head:
             raise self.error("the output ends without its end: the program did not finish")
         if not self.rows:
             raise self.error("the output has no rows")
@@ -382,11 +385,6 @@ class _Reader(RecordReader):
                     raise self.error(f"no row of {_text((kind, *rest))}")
         head = self.head
         return Output(head[Run], head[Options], head.get(Plan), tuple(self.rows.values()))
-
-
-def _key(row: Row) -> tuple[Any, ...]:
-    """Return what tells a row from others of its kind."""
-    return tuple(getattr(row, name) for name in row.KEYS)
 
 
 def _text(key: tuple[Any, ...]) -> str:
@@ -400,6 +398,11 @@ def _average(rates: list[float]) -> float:
     return math.exp(math.fsum(map(math.log, rates)) / len(rates))
 
 
+def _of_both(rates: list[float]) -> float:
+    """Return the average of rings and of random patterns, which count alike."""
+    return _average([_average(rates[:_RING_PATTERNS]), _average(rates[_RING_PATTERNS:])])
+
+
 def metrics(
     row: Pattern, processes: int, output: Output | None = None, source: str = "stdout"
 ) -> Metrics:
@@ -408,61 +411,44 @@ def metrics(
     Without an output the values are None: what a run will measure. Raises ParseError where a row
     is missing.
     """
-    rows: Rows | None = None
-    if output:
-        kinds: dict[str, type[Row]] = {"b_eff": Summary, "distance": Distance}
-        kind = kinds.get(row.name, Phase)
-        rows = {_key(each): each for each in output.rows if isinstance(each, kind)}
-    try:
-        if row.name == "b_eff":
-            return _of_table_1(processes, rows)
-        if row.name == "distance":
-            return _of_distances(row, processes, rows)
-        return _of_phases(row, processes, rows)
-    except KeyError as err:
-        what = f"the output has no row of {err.args[0]}"
-        raise ParseError(source, what, benchmark=row.program) from None
-
-
-Rows = Mapping[tuple[int, ...], Row]
-
-
-def _of(rows: Rows | None, column: Column, *keys: tuple[int, ...]) -> list[float]:
-    """Return the values of a column; none where there is no output yet."""
-    return [] if rows is None else [getattr(rows[key], column.name) for key in keys]
-
-
-def _of_table_1(processes: int, rows: Rows | None) -> Metrics:
-    return {
-        keyed(column.stem, keys): (max(_of(rows, column, (processes,)), default=None), column.unit)
-        for column, keys in TABLE_1
-    }
-
-
-def _of_phases(row: Pattern, processes: int, rows: Rows | None) -> Metrics:
+    kind = {"b_eff": Summary, "distance": Distance}.get(row.name, Phase)
+    rows = {each.key: each for each in output.rows if isinstance(each, kind)} if output else {}
     found: Metrics = {}
-    for keys, phases in groups(row, processes):
-        for column in row.columns:
-            # The first one is the figure of the case: of the largest messages.
-            for size in reversed(row.sizes):
-                values = _of(rows, column, *((size, phase) for phase in phases))
-                value = _OVER_PHASES[column.name](values) if values else None
-                found[sized(keyed(column.stem, keys), size)] = value, column.unit
+    for name, column, keys, one_of in _asked(row, processes):
+        try:
+            value = one_of([getattr(rows[key], column.name) for key in keys]) if output else None
+        except KeyError as err:
+            what = f"the output has no row of {err.args[0]}"
+            raise ParseError(source, what, benchmark=row.program) from None
+        found[name] = value, column.unit
     return found
 
 
-def _of_distances(row: Pattern, processes: int, rows: Rows | None) -> Metrics:
-    found: Metrics = {}
-    for distance in distances(processes):
-        keys = {"distance": distance}
-        for column in row.columns:
-            for size in row.sizes:
-                values = _of(rows, column, (size, distance))
-                name = sized(keyed(column.stem, keys), size)
-                found[name] = values[0] if values else None, column.unit
-        rates = [rate for size in row.sizes for rate in _of(rows, BANDWIDTH, (size, distance))]
-        found[keyed("bandwidth_peak", keys)] = max(rates, default=None), BANDWIDTH.unit
-    return found
+#: A metric, its column, the keys of the rows that it is of, and how their values become one.
+_Asked = tuple[str, Column, Sequence[tuple[int, ...]], Callable[[list[float]], float]]
+
+
+def _asked(row: Pattern, processes: int) -> Iterator[_Asked]:
+    """Yield the metrics of a run; the first one is the figure of the case."""
+    if row.name == "b_eff":
+        for column, keys in TABLE_1:
+            yield keyed(column.stem, keys), column, [(processes,)], max
+    elif row.name == "distance":
+        for distance in distances(processes):
+            places: dict[int, tuple[int, ...]] = {size: (size, distance) for size in row.sizes}
+            for column in row.columns:
+                for size, place in places.items():
+                    name = keyed(column.stem, {"distance": distance})
+                    yield sized(name, size), column, [place], max
+            peak = keyed("bandwidth_peak", {"distance": distance})
+            yield peak, BANDWIDTH, [*places.values()], max
+    else:
+        for group, phases in groups(row, processes):
+            for column in row.columns:
+                for size in reversed(row.sizes):
+                    name = sized(keyed(column.stem, group), size)
+                    keys_of = [(size, phase) for phase in phases]
+                    yield name, column, keys_of, _OVER_PHASES[column.name]
 
 
 def distances(processes: int) -> list[int]:
