@@ -240,8 +240,8 @@ class _Folder:
             self._fault("names", "", text)
         return topology
 
-    def _with_states(self, topology: Topology, ports: list[PortState]) -> Topology:
-        states = {end: state for state in ports if (end := _end(topology, state))}
+    def _with_states(self, topology: Topology, ports: dict[End, PortState]) -> Topology:
+        states = {end: ports[port] for port in ports if (end := _end(topology, port))}
         down = {end: state.physical for end, state in states.items() if state.state == "Down"}
         self._told("half", "iblinkinfo", [
             f"{topology.name(end)} has a link, but its other end was not discovered"
@@ -346,12 +346,12 @@ def _is_lost(line: str) -> bool:
     return "timeout" in line or "timed out" in line or "Query remote" in line
 
 
-def _end(topology: Topology, state: PortState) -> End | None:
+def _end(topology: Topology, port: End) -> End | None:
     """Return the port that a line of iblinkinfo speaks of; hosts are named by the port's GUID."""
-    end = topology.by_port_guid.get(state.guid)
-    if end and end.port == state.port:
+    end = topology.by_port_guid.get(port.guid)
+    if end and end.port == port.port:
         return end
-    return End(state.guid, state.port) if state.guid in topology.devices else None
+    return port if port.guid in topology.devices else None
 
 
 def _worse(states: Mapping[End, PortState], ends: tuple[End, End]) -> str:
