@@ -192,8 +192,10 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
         growth, links = error_growth(before, after), serving(before, facts)
         result.deviations += [*deviations(before, facts), *growth]
         # The fabric is not to blame for what another network of the node does.
-        result.faults += [_failure(change) for change in growth if change.device in links and
-                          change.what in FATAL and change.expected == GROWN]  # fmt: skip
+        for change in growth:
+            if change.device in links and change.what in FATAL and change.expected == GROWN:
+                text = f"the link failed while it was measured: {change.text}"
+                result.faults.append(replace(change, kind="link-failed", text=text))
         try:
             result.bytes[name] = bytes_moved(before, after, facts, min_bytes)
         except ValueError as err:
@@ -207,8 +209,3 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
                 )
                 result.faults.append(Observation("no-bytes", text, node=name))
     return result
-
-
-def _failure(change: Observation) -> Observation:
-    text = f"the link failed while it was measured: {change.text}"
-    return replace(change, kind="link-failed", text=text)
