@@ -233,12 +233,12 @@ class FabricView(JudgedCheck):
     def judged(self):
         """Return what this reading shows; raises Fault for a file of the past that is malformed."""
         name, workspace = whole_fabric.name_of(self.current_partition), Workspace.of()
-        site = seen.FabricSite(name, (), *whole_fabric.hosts())
+        site = seen.FabricSite(name, (), whole_fabric.hosts())
         kept, last = view.errors.state_paths(workspace.var, name)
         with view.errors.state_locked(workspace.var, name):
             found = seen.judge_readings(self.readings, site, workspace)
             fabric = view.accepted.Kept.of(found.joined.topology)
-            view.errors.write_state(kept, found.state)
+            state_files.write(kept, found.state)
             state_files.write(last, fabric)
         failing = len(found.failing)
         switches, hosts, links = self.counts.values()

@@ -48,7 +48,7 @@ def adapters(facts):
 
 
 def hosts():
-    """Return which facts judge which host, and node -> why it is away, as Slurm knows them."""
+    """Return which facts judge which host, and which nodes are away, as Slurm knows them."""
     stated = ((part, facts_or_none(part)) for part in partitions())
     return seen.hosts_of(
         (facts, uses_slurm(part), part.access)

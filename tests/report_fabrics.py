@@ -110,7 +110,7 @@ def fabric_case(workspace, before, now, name="made", **fields):
     )  # fmt: skip
     fabric = view.accepted.Kept.of(now)
     kept, last = view.errors.state_paths(workspace.var, name)
-    view.errors.write_state(kept, state)
+    state_files.write(kept, state)
     state_files.write(last, fabric)
     if before is not None:
         path = view.accepted.path_of(workspace.reference, name)

@@ -234,7 +234,7 @@ def test_the_command_as_data_is_not_cut(capsys):
     (row,) = json.loads(capsys.readouterr().out)
     assert row["partition"] == "koop2008:qdr-pcie2"
     assert (row["facts"]["technology"], row["facts"]["rate"]) == ("infiniband", "QDR")
-    assert row["bandwidth"] == row["limit"]["pcie"] == pytest.approx(4000 * 512 / 532)
+    assert row["bandwidth"] == row["limit"]["pcie"]["value"] == pytest.approx(4000 * 512 / 532)
     assert row["bidirectional"] == 2 * row["bandwidth"]
     assert (row["binds"], row["latency_floor"] > 0) == ("pcie", True)
     assert row["peak"]["benchmark"] == "osu.bw"

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from acceptance.ledger import results_db
-from acceptance.ledger.session_schema import decode
+from acceptance.ledger.records import decode
 from tests import made
 from tests.conftest import Site
 from tests.utils.relations.made import NEW, OLD, copy_of_references, result, write

@@ -38,7 +38,12 @@ def judged(before, now):
         {datetime(2026, 1, 1, tzinfo=timezone.utc): "first"}, view.accepted.Kept.of(before)
     )
     seen, state = view.judge(
-        now, None, hosts=view.Hosts({}), accepted=accepted, before=view.State(), now=1.79e9
+        now,
+        None,
+        hosts=view.Hosts({}),
+        accepted=accepted,
+        before=view.State(0.0, None),
+        now=1.79e9,
     )
     return marked(now, before, rows_of(seen, state.since))
 

@@ -7,9 +7,10 @@ what a stopped step left, and on what is missing.
 import contextlib
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from acceptance import ledger, verdict
 from acceptance.campaigns import lock

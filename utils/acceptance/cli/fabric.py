@@ -124,9 +124,7 @@ def _data(found: Seen) -> dict[str, Any]:
             {
                 **{name: getattr(each, name) for name in told},
                 "looked": each.topology is not None,
-                "counters": {
-                    f"{end.guid}[{end.port}]": all_of for end, all_of in each.errors.items()
-                },
+                "counters": {str(end): all_of for end, all_of in each.errors.items()},
             }
             for each in found.readings
         ],

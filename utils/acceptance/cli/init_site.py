@@ -88,9 +88,9 @@ def _summary(written: Written) -> list[str]:
         rows.append(("no Slurm", plan.alone))
     for kind in plan.kinds:
         text = f"{kind.name}: {plural(len(kind.nodes), 'node')} of {plural(kind.cores, 'core')}, "
-        text += _text(kind.looked.fabric)
-        if kind.looked.fault:
-            text += f", as this machine has it, for no job looked ({kind.looked.fault})"
+        text += _text(kind.fabric)
+        if kind.fabric.fault:
+            text += f", as this machine has it, for no job looked ({kind.fabric.fault})"
         rows.append(("partition", text))
     rows += [("left out", reason) for reason in plan.left_out]
     if plan.search.module_system:

@@ -93,11 +93,10 @@ def _limits(options: argparse.Namespace) -> int:
     if any(row.inferred for row in found):
         lines.append(f"{INFERRED} has a fact that its source does not print")
     lines += _details(found[0]) if len(found) == 1 else ()
-    following = ("binds", "bandwidth", "bidirectional")
-    data = [
-        {**msgspec.to_builtins(row), **{name: getattr(row.limit, name) for name in following}}
-        for row in found
-    ]
+    data = []
+    for row in found:
+        following = {"binds": row.limit.binds, "bandwidth": (least := row.limit.bandwidth)}
+        data.append(msgspec.to_builtins(row) | following | {"bidirectional": least and 2 * least})
     emit(options, found, _LIMITS, lines, data)
     return Status.PASSED
 
@@ -118,8 +117,8 @@ _LIMITS: Columns = {
     "partition": "partition",
     "fabric": lambda row: row.facts.text + _mark(row, "technology", "rate", "lanes", "ports"),
     "PCIe": _slot,
-    "link MB/s": lambda row: _mbs(row.limit.link),
-    "PCIe MB/s": lambda row: _mbs(row.limit.pcie),
+    "link MB/s": lambda row: _mbs(row.limit.link and row.limit.link.value),
+    "PCIe MB/s": lambda row: _mbs(row.limit.pcie and row.limit.pcie.value),
     "binds": lambda row: row.limit.binds,
     "peak MB/s": lambda row: row.peak and _mbs(row.peak.value),
     "by": lambda row: row.peak and f"{row.peak.benchmark}, {row.peak.where}",
@@ -132,11 +131,11 @@ def _details(row: PartitionLimit) -> Iterator[str]:
     lines: list[tuple[str, Any]] = [
         ("inferred", ", ".join(row.inferred)),
         ("note", bound.note),
-        ("link", bound.link_formula),
-        ("PCIe", bound.pcie_formula),
+        ("link", bound.link and bound.link.formula),
+        ("PCIe", bound.pcie and bound.pcie.formula),
     ]
-    if bound.bidirectional is not None:
-        lines.append(("both", f"{bound.bidirectional:.1f} MB/s in both directions together"))
+    if bound.least:
+        lines.append(("both", f"{2 * bound.least.value:.1f} MB/s in both directions together"))
     if row.latency_floor:
         lines.append(("latency", f"no 8 bytes take less than {row.latency_floor:.4f} us"))
     yield ""

@@ -48,25 +48,27 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     view: Literal["here", "node"] | None = None
 
     @classmethod
-    def read(cls, mapping: Mapping[str, object]) -> "Facts":
+    def read(cls, mapping: object, where: str = "") -> "Facts":
         """Check facts and take them; numbers may be text.
 
         Where several devices are named and no ports, each device is a port. Raises FabricFault for
         an unknown key, technology, rate or generation, and for a number that cannot be.
         """
-        given = {key: value for key, value in mapping.items() if value is not None}
-        words = {key: str(given[key]) for key in _WORDS if key in given}
         try:
+            if not isinstance(mapping, Mapping):
+                raise ValueError(f"fabric is {mapping!r}; it has to be a dictionary")
+            given = {key: value for key, value in mapping.items() if value is not None}
+            words = {key: str(given[key]) for key in _WORDS if key in given}
             facts = records.read(cls, {**given, **words}, "a fabric", strict=False)
+            for key, known in facts._known().items():
+                facts._check(key, known)
+            devices = facts.devices
+            if facts.view and facts.technology != "infiniband":
+                raise ValueError(f"view is of infiniband: nobody sees all of {facts.technology}")
+            if devices and facts.ports > len(devices):
+                raise ValueError(f"ports is {facts.ports}, but device names {len(devices)}")
         except ValueError as err:
-            raise FabricFault(str(err)) from None
-        for key, known in facts._known().items():
-            facts._check(key, known)
-        devices = facts.devices
-        if facts.view and facts.technology != "infiniband":
-            raise FabricFault(f"view is of infiniband: nobody sees all of {facts.technology}")
-        if devices and facts.ports > len(devices):
-            raise FabricFault(f"ports is {facts.ports}, but device names {len(devices)}")
+            raise FabricFault(str(err), where=where) from None
         ports = facts.ports if "ports" in given else max(1, len(devices))
         return replace(facts, device=",".join(devices) or None, ports=ports)
 
@@ -92,15 +94,15 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
         if value is None or known is None or value in known:
             return
         if not known:
-            raise FabricFault(f"{self.technology} has no {key}: its rate is that of a whole port")
+            raise ValueError(f"{self.technology} has no {key}: its rate is that of a whole port")
         ends = f"{known[0]} to {known[-1]}"
         text = ends if isinstance(known, range) else ", ".join(map(str, known))
         if value == "":
-            raise FabricFault(f"no {key} is stated; known: {text}")
+            raise ValueError(f"no {key} is stated; known: {text}")
         if isinstance(value, str):
             of = f" of {self.technology}" if key == "rate" else ""
-            raise FabricFault(f"unknown {key}{of}: {value!r}; known: {text}")
-        raise FabricFault(f"{key} is {value!r}; it can be {text}")
+            raise ValueError(f"unknown {key}{of}: {value!r}; known: {text}")
+        raise ValueError(f"{key} is {value!r}; it can be {text}")
 
     @property
     def devices(self) -> list[str]:
@@ -174,14 +176,7 @@ def facts_of(extras: Mapping[str, object], where: str) -> Facts | None:
     Raises FabricFault, with `where`: the partition, and its file where that is known.
     """
     fabric = extras.get("fabric")
-    if fabric is None or fabric == {}:
-        return None
-    if not isinstance(fabric, Mapping):
-        raise FabricFault(f"fabric is {fabric!r}; it has to be a dictionary", where=where)
-    try:
-        return Facts.read(fabric)
-    except FabricFault as fault:
-        raise FabricFault(fault.message, where=where) from None
+    return None if fabric is None or fabric == {} else Facts.read(fabric, where)
 
 
 def facts_or_none(extras: Mapping[str, object]) -> Facts | None:

@@ -30,47 +30,40 @@ SLACK = 0.02
 
 
 @dataclass(frozen=True)
-class Limit:
-    """Upper bounds of what a node sends, or receives, in MB/s; None: unknown.
+class Bound:
+    """A bandwidth (MB/s) that cannot be exceeded, and the formula that it comes from.
 
-    `note` says what is missing.
+    The formula reads like `4 lanes x 10 Gb/s x 8/10 x 4096/4122`.
     """
 
-    link: float | None
-    pcie: float | None
-    link_formula: str
-    pcie_formula: str
+    value: float
+    formula: str
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Upper bounds of what a node sends, or receives; None: unknown, and `note` says why."""
+
+    link: Bound | None
+    pcie: Bound | None
     note: str
 
     @property
     def binds(self) -> Literal["link", "pcie"] | None:
         """Tell which bound is the smaller one, or the only one that is known."""
-        if self.link is None:
-            return None if self.pcie is None else "pcie"
-        return "pcie" if self.pcie is not None and self.pcie < self.link else "link"
+        if self.pcie and (self.link is None or self.pcie.value < self.link.value):
+            return "pcie"
+        return "link" if self.link else None
 
     @property
-    def bandwidth(self) -> float | None:
-        """Return the smaller bound, MB/s in one direction."""
+    def least(self) -> Bound | None:
+        """Return the smaller bound, that of one direction."""
         return self.pcie if self.binds == "pcie" else self.link
 
     @property
-    def bidirectional(self) -> float | None:
-        """Return twice the bandwidth (MB/s): links and slots have full duplex."""
-        return None if self.bandwidth is None else 2 * self.bandwidth
-
-    @property
-    def formula(self) -> str:
-        """Return the formula of the bandwidth: `4 lanes x 10 Gb/s x 8/10 x 4096/4122`."""
-        return self.pcie_formula if self.binds == "pcie" else self.link_formula
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A bandwidth (MB/s) that cannot be exceeded, and the formula that it comes from."""
-
-    value: float
-    formula: str
+    def bandwidth(self) -> float | None:
+        """Return the smaller bound, MB/s in one direction: both have full duplex."""
+        return self.least.value if self.least else None
 
 
 def _bound(
@@ -152,13 +145,7 @@ def slot(facts: Facts) -> Bound | None:
 def limit(facts: Facts) -> Limit:
     """Return the bounds that facts set."""
     of_link, of_slot = link(facts), slot(facts)
-    return Limit(
-        link=of_link.value if of_link else None,
-        pcie=of_slot.value if of_slot else None,
-        link_formula=of_link.formula if of_link else "",
-        pcie_formula=of_slot.formula if of_slot else "",
-        note="; ".join(_missing(facts, of_link is None, of_slot is None)),
-    )
+    return Limit(of_link, of_slot, "; ".join(_missing(facts, of_link is None, of_slot is None)))
 
 
 def latency_floor(facts: Facts, size: int = 8) -> float:

@@ -200,16 +200,12 @@ class _Comparison:
         slot = self.node.slots.get(owner.pci, Slot(owner.pci))
         speed = self.facts.slot_speed or (slot.max_speed if slot.speed else None)
         width = self.facts.pcie_lanes or (slot.max_width if slot.width else None)
-        slow = speed not in (None, slot.speed) and not self.blind(
-            f"{slot.address}/current_link_speed"
-        )
-        narrow = width not in (None, slot.width) and not self.blind(
-            f"{slot.address}/current_link_width"
-        )
-        if owner.device != "unreadable" and (slow or narrow):
-            kind = "pcie-speed" if slow else "pcie-width"
-            expected = slot_text(speed, width)
-            yield self.deviation(kind, owner.name, str(slot), expected, "PCIe")
+        for what, wanted, runs in (("speed", speed, slot.speed), ("width", width, slot.width)):
+            right = wanted in (None, runs) or self.blind(f"{slot.address}/current_link_{what}")
+            if not right and owner.device != "unreadable":
+                expected = slot_text(speed, width)
+                yield self.deviation(f"pcie-{what}", owner.name, str(slot), expected, "PCIe")
+                return
 
     def unreadable(self) -> Iterator[Observation]:
         for path in self.node.unreadable:

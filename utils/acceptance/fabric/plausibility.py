@@ -32,10 +32,10 @@ def limit_of(
 
     None where a fraction of the limit says nothing about the metric, or facts set none.
     """
-    bound = limit(facts)
-    if not benchmark.one_way or metric != "bandwidth_peak" or bound.bandwidth is None:
+    bound = limit(facts).least
+    if not benchmark.one_way or metric != "bandwidth_peak" or bound is None:
         return None
-    return round(bound.bandwidth / UNITS[unit], 1), f"limit of {facts.text}, {bound.formula}"
+    return round(bound.value / UNITS[unit], 1), f"limit of {facts.text}, {bound.formula}"
 
 
 def not_compared(facts: Facts | None) -> str:
@@ -43,7 +43,7 @@ def not_compared(facts: Facts | None) -> str:
     if facts is None:
         return "not compared: the partition states no fabric"
     bound, said = limit(facts), []
-    if bound.bandwidth is None:
+    if bound.least is None:
         said.append(f"bandwidths not compared: {bound.note}")
     if not latency_floor(facts):
         said.append(f"latencies not compared: no least time of {facts.technology} is known")
@@ -79,8 +79,8 @@ def _too_fast(
     facts: Facts,
     layout: Layout,
 ) -> str:
-    bound, pairs = limit(facts), layout.processes // 2
-    if bound.bandwidth is None:
+    bound, pairs = limit(facts).least, layout.processes // 2
+    if bound is None:
         return ""
     of_all = factor(benchmark, layout.nodes, layout.mapping, pairs)
     over = []
@@ -89,7 +89,7 @@ def _too_fast(
         if _of_pairs(name, benchmark.pair_bandwidth, layout):
             links = 1
         if links is not None and unit in UNITS:
-            most = links * bound.bandwidth / UNITS[unit]
+            most = links * bound.value / UNITS[unit]
             if exceeds(value, most):
                 over.append((value / most, name, value, most, unit, links))
     if not over:
@@ -192,8 +192,10 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
         growth, links = error_growth(before, after), serving(before, facts)
         result.deviations += [*deviations(before, facts), *growth]
         # The fabric is not to blame for what another network of the node does.
-        result.faults += [_failure(change) for change in growth if change.device in links and
-                          change.what in FATAL and change.expected == GROWN]  # fmt: skip
+        for change in growth:
+            if change.device in links and change.what in FATAL and change.expected == GROWN:
+                text = f"the link failed while it was measured: {change.text}"
+                result.faults.append(replace(change, kind="link-failed", text=text))
         try:
             result.bytes[name] = bytes_moved(before, after, facts, min_bytes)
         except ValueError as err:
@@ -207,8 +209,3 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
                 )
                 result.faults.append(Observation("no-bytes", text, node=name))
     return result
-
-
-def _failure(change: Observation) -> Observation:
-    text = f"the link failed while it was measured: {change.text}"
-    return replace(change, kind="link-failed", text=text)

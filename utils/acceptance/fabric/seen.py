@@ -32,13 +32,12 @@ _ROUTES, _COUNTERS = "dump_lfts", "ibqueryerrors"
 class FabricSite:
     """A fabric of a system: the name of its files, adapters to look from, and its nodes.
 
-    An adapter without a name is the first one. `away` are nodes that are not up, and why.
+    An adapter without a name is the first one.
     """
 
     name: str
     adapters: tuple[str, ...] = ("",)
     hosts: view.Hosts = field(default_factory=lambda: view.Hosts({}))
-    away: Mapping[str, str] = field(default_factory=dict)
 
 
 def fabric_of(
@@ -60,7 +59,7 @@ def fabric_of(
     if only is None and len(viewers) > 1:
         raise Fault(f"{name} has several fabrics: name one with --partition: {', '.join(viewers)}")
     chosen = only or next(iter(viewers), None) or next(iter(facts), None)
-    hosts, away = hosts_of(
+    hosts = hosts_of(
         (
             (facts[part["name"]], part["scheduler"] in SLURM, part.get("access", ()))
             for part in system["partitions"]
@@ -69,15 +68,13 @@ def fabric_of(
         facts[only] if only else None,
     )
     adapters = tuple(dict.fromkeys(facts[chosen].devices)) if chosen else ()
-    return FabricSite(
-        f"{name}-{only}" if len(viewers) > 1 else name, adapters or ("",), hosts, away
-    )
+    return FabricSite(f"{name}-{only}" if len(viewers) > 1 else name, adapters or ("",), hosts)
 
 
 def hosts_of(
     partitions: Iterable[tuple[Facts, bool, Sequence[str]]], only: Facts | None = None
-) -> tuple[view.Hosts, dict[str, str]]:
-    """Return which facts judge which host, and node -> why it is away, as Slurm knows the nodes.
+) -> view.Hosts:
+    """Return which facts judge which host, and which nodes are away, as Slurm knows them.
 
     Partitions have facts of InfiniBand, whether Slurm has them, and its options. Where none of them
     has nodes of Slurm, `only`, or the facts of the one partition there is, judge all hosts.
@@ -94,7 +91,7 @@ def hosts_of(
                 by_node[node.name] = facts
                 away |= {} if node.up else {node.name: node.text}
     others = only or (alone[0] if len(alone) == 1 else None)
-    return view.Hosts(by_node, None if by_node else others), away
+    return view.Hosts(by_node, None if by_node else others, away)
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ class Seen:
     joined: Joined | None = None
     deviations: Sequence[Observation] = ()
     accepted: str = ""
-    state: view.State = field(default_factory=view.State)
+    state: view.State = field(default_factory=lambda: view.State(0.0, None))
 
     @property
     def unread(self) -> list[str]:
@@ -196,7 +193,6 @@ def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Wor
         accepted=accepted,
         before=view.errors.read_state(view.errors.state_paths(workspace.var, site.name)[0]),
         now=max(each.end or 0 for each in readings) or time.time(),
-        away=site.away,
     )
     told = accepted.text_of_history if accepted else ""
     return Seen(readings, joined, deviations, told, state)

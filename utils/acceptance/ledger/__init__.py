@@ -1,10 +1,9 @@
 """What was measured: all that ReFrame ever stored, and the only code that reads its database."""
 
-from acceptance.ledger import durations, export, prune, reading, session_schema
+from acceptance.ledger import durations, export, prune, reading
 from acceptance.ledger.ledger import GONE, Entry, Ledger, last_first, of, of_file
-from acceptance.ledger.records import Case, Metric, Session
+from acceptance.ledger.records import Case, Metric, Session, node_of_case
 from acceptance.ledger.results_db import ResultsFault, SessionFault
 from acceptance.ledger.rows import REPEATED, SHARED_MACHINE, UNFIT, software_of
 from acceptance.ledger.runs import campaign_of, repeated, runs_of, step_of
 from acceptance.ledger.samples import Ints, Runs, Samples
-from acceptance.ledger.session_schema import node_of_case

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from acceptance.core.text import time_text
 from acceptance.ledger import results_db
 from acceptance.ledger.ledger import Ledger
-from acceptance.ledger.session_schema import StoredCase, as_text, decode
+from acceptance.ledger.records import StoredCase, as_text, decode
 
 #: A case: its name, its `system:partition+environment`, and the mode of its run.
 CaseInMode: TypeAlias = tuple[str, str, str]
@@ -60,7 +60,7 @@ def _shares(blob: str, wanted: Collection[CaseInMode]) -> dict[CaseInMode, float
     except ValueError:  # malformed: reported where results are judged
         return {}
     total = sum(times.values())
-    elapsed = info.time_end_unix - info.time_start_unix
+    elapsed = info.end - info.start
     if elapsed <= 0:
         return {}
     return {key: elapsed * times[key] / total for key in times.keys() & {*wanted} if times[key]}

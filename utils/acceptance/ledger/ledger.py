@@ -24,10 +24,9 @@ from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
 from acceptance.ledger import files, results_db
 from acceptance.ledger.files import File
-from acceptance.ledger.records import Session, session_of
+from acceptance.ledger.records import Session, StoredCase, decode, session_of
 from acceptance.ledger.results_db import ResultsFault, Row, SessionFault
 from acceptance.ledger.rows import CASE, SAMPLE, SESSION, Batch
-from acceptance.ledger.session_schema import SessionInfo, StoredCase, decode
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -71,7 +70,7 @@ class Ledger:
         self.notes: list[str] = []
         self.faults: list[SessionFault] = []
         #: The session that was taken in last, which is mostly the one that is asked for.
-        self._newest: tuple[str, SessionInfo, list[StoredCase]] | None = None
+        self._newest: tuple[str, Session, list[StoredCase]] | None = None
         #: Where what could not be written into the folder is, and what stays there damaged.
         self._aside: Path | None = None
         self._damaged: set[Path] = set()

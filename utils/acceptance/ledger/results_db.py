@@ -1,7 +1,7 @@
 """ReFrame's results database, read-only: which sessions stand in it, and the JSON of each.
 
 Form: SQLite, tables `sessions`, `testcases`, `metadata`; a session's `json_blob` holds all
-(`session_schema.py`). Source: ReFrame 4.10, `frontend/reporting`.
+(`records.py`). Source: ReFrame 4.10, `frontend/reporting`.
 """
 
 import sqlite3

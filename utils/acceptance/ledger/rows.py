@@ -15,9 +15,9 @@ from acceptance.core.findings import SHARED, observations
 from acceptance.core.words import SIMULATED, better, is_measured
 from acceptance.ledger import files
 from acceptance.ledger.files import COLUMNS, TABLES, File
-from acceptance.ledger.session_schema import (
+from acceptance.ledger.records import (
     PerfValue,
-    SessionInfo,
+    Session,
     StoredCase,
     as_table,
     as_text,
@@ -146,13 +146,13 @@ class Batch:
         return sum(len(numbers.run) for numbers in self.numbers)
 
     def add(
-        self, number: int, uuid: str, info: SessionInfo, cases: Iterable[StoredCase], blob: bytes
+        self, number: int, uuid: str, info: Session, cases: Iterable[StoredCase], blob: bytes
     ) -> None:
         """Add a session; raises what msgspec and Python do for one that is malformed.
 
         Nothing of such a session is added.
         """
-        f"{uuid} {info.hostname} {info.cmdline} {info.run}".encode()  # what is no text is malformed
+        f"{uuid} {info.host} {info.command} {info.label}".encode()  # what is no text is malformed
         numbers, times = _Numbers(number), {*self.times}
         taken = _Session(self, info, numbers, times).take([*cases])
         self.times = times
@@ -162,8 +162,8 @@ class Batch:
         self.blobs.append((number, blob))
         self.sessions.append(
             (
-                *(number, uuid, info.time_start_unix, info.time_end_unix, info.hostname),
-                *(info.cmdline, info.run, bool(info.num_aborted)),
+                *(number, uuid, info.start, info.end, info.host),
+                *(info.command, info.label, bool(info.aborted)),
                 hashlib.sha256(blob).hexdigest(),
             )
         )
@@ -202,7 +202,7 @@ class _Session:
     """Makes the rows of one session."""
 
     batch: Batch
-    info: SessionInfo
+    info: Session
     numbers: _Numbers
     times: set[tuple[int, float]]
     unfit: set[tuple[str, str, str, str]] = field(default_factory=set)
@@ -236,7 +236,7 @@ class _Session:
         keys = _text(sorted(as_table(data.keys).items()))
         case_id = hash_of(*name, keys)
         logged = data.job_completion_time_unix
-        time = self.info.time_end_unix if logged is None else logged
+        time = self.info.end if logged is None else logged
         found = observations(data.findings)
         kind = SAMPLE
         if data.result != "pass" or name in self.unfit:

@@ -307,7 +307,7 @@ def software_of(environment: Environment, suite: str, program: Path) -> dict[str
 
     Nothing of an environment whose PATH nobody looks at: it states the folder, and no modules.
     """
-    if not _is_prepared(environment, suite):
+    if folder_of(environment, suite) and not loads_modules(environment):
         return {}
     ready, stated = prepared(environment), mpi_of(environment)
     if stated == "simgrid":
@@ -319,11 +319,6 @@ def software_of(environment: Environment, suite: str, program: Path) -> dict[str
         "mpi": f"{ready.mpi.name}@{ready.mpi.version}" if ready.mpi else unknown,
     }
     return {key: text for key, text in found.items() if text}
-
-
-def _is_prepared(environment: Environment, suite: str) -> bool:
-    """Tell whether a suite is what it is by the modules and the PATH of an environment."""
-    return loads_modules(environment) or not folder_of(environment, suite)
 
 
 def _other_mpi(environment: Environment) -> str:

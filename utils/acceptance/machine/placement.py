@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.core.errors import Fault, ParseError
+from acceptance.core.text import shortened
 
 #: Where the partners of a pair stand.
 PLACEMENTS = ("inter-node", "intra-node", "intra-socket", "inter-socket")
@@ -278,15 +279,8 @@ def read_ranks(text: str, source: str = "stderr") -> list[Rank]:
         match = _LINE.match(line.strip())
         if not match:
             raise ParseError(source, "no rank's place can be read", number=number, line=line)
-        ranks.append(
-            Rank(
-                int(match["rank"]),
-                match["node"],
-                match["cpus"],
-                frozenset(match["sockets"].split(",")),
-                frozenset(match["cores"].split(",")),
-            )
-        )
+        place = frozenset(match["sockets"].split(",")), frozenset(match["cores"].split(","))
+        ranks.append(Rank(int(match["rank"]), match["node"], match["cpus"], *place))
     return sorted(ranks, key=lambda rank: rank.rank)
 
 
@@ -294,8 +288,8 @@ def misplaced(ranks: list[Rank], layout: Layout) -> list[str]:
     """Return what is wrong with where ranks stood, a line each; empty when all is as asked."""
     numbers = [rank.rank for rank in ranks]
     if numbers != list(range(layout.processes)):
-        return [f"{len(ranks)} ranks reported where they stood ({_short(numbers)}), not "
-                f"{layout.processes}"]  # fmt: skip
+        told = shortened(map(str, numbers), 8) or "none"
+        return [f"{len(ranks)} ranks reported where they stood ({told}), not {layout.processes}"]
     count = Counter(rank.node for rank in ranks)
     full = set(count.values()) == {layout.per_node}
     crowded = max(count.values()) > layout.per_node
@@ -344,8 +338,3 @@ def _sharing(ranks: list[Rank]) -> Iterator[str]:
         if len(rank.cores) == 1 and first != rank.rank:
             core = f"{min(rank.cores)} of {rank.node}"
             yield f"ranks {first} and {rank.rank} shared the core {core}"
-
-
-def _short(numbers: list[int]) -> str:
-    text = ", ".join(map(str, numbers[:8])) or "none"
-    return f"{text}, ..." if len(numbers) > 8 else text

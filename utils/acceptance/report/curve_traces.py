@@ -308,16 +308,16 @@ def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trac
 
 
 def _limit(sweep: Sweep, facts: Facts, group: str) -> tuple[Trace, str] | None:
-    row, bound = suites.find(sweep.benchmark), limit(facts)
+    row, bound = suites.find(sweep.benchmark), limit(facts).least
     sizes = [size for size in sweep.sizes if size]
     name = f"limit of {sweep.place.partition}"
     if sweep.stem in bandwidth_shares.METRICS and sweep.unit in bandwidth_shares.UNITS:
         nodes, np = (count_of(sweep.keys, key, 2) for key in ("nodes", "np"))
         mapping = sweep.keys.get("mapping", "block")
         share = bandwidth_shares.factor(row, nodes, mapping, np // 2)
-        if share is None or bound.bandwidth is None:
+        if share is None or bound is None:
             return None
-        value = share * bound.bandwidth / bandwidth_shares.UNITS[sweep.unit]
+        value = share * bound.value / bandwidth_shares.UNITS[sweep.unit]
         values = [value] * len(sizes)
         times = "" if share == 1 else f"{share:g} x "
         formula = f"{times}{bound.formula} = {value:,.1f} {sweep.unit}, {facts.text}"

@@ -112,7 +112,7 @@ def reading(source: Source, case: Newest) -> Reading:
     )
     state_file, kept_file = view.errors.state_paths(var, name)
     topology = accepted = None
-    state = view.State()
+    state = view.State(0.0, None)
     try:
         if (kept := view.accepted.last_read(kept_file)) is not None:
             topology = kept.topology

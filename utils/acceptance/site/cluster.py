@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from acceptance.core import machine
 from acceptance.core.errors import ParseError
@@ -189,27 +189,17 @@ def _groups() -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a look at a node gave; `fault` is why there was none: then its fabric has no node."""
-
-    node: SlurmNode
-    fabric: Fabric = field(default_factory=Fabric)
-    fault: str = ""
-    refused: bool = False
-
-
-@dataclass(frozen=True)
 class Kind:
     """Nodes that are alike: `access` are the options that select them within their partition.
 
-    `looked` is the node that was looked at; `taken` are nodes whose facts are those of `looked`
+    `fabric` is that of the node that was looked at; `taken` are nodes that are taken to have it
     because they have the same processors.
     """
 
     name: str
     partition: str
     nodes: tuple[SlurmNode, ...]
-    looked: Look
+    fabric: Fabric
     access: tuple[str, ...]
     taken: tuple[str, ...] = ()
     #: The largest number of nodes of a job; None without a limit.
@@ -227,8 +217,8 @@ class Kind:
 
 
 Hardware = tuple[str, int, int, int, int]
-#: Nodes that Slurm does not tell apart, and the look at one of them.
-Alike = tuple[list[SlurmNode], Look]
+#: Nodes that Slurm does not tell apart, and what one of them was seen to have.
+Alike = tuple[list[SlurmNode], Fabric]
 
 
 def _hardware(node: SlurmNode) -> Hardware:
@@ -248,35 +238,35 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
     ordered = sorted(classes.values(), key=len, reverse=True)
     looks = [look_at_one(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
     refusals = [look.fault for look in looks if look.refused]
-    if refusals and not any(look.fabric.node for look in looks):
+    if refusals and not any(look.node for look in looks):
         raise Refused(refusals[0])
-    looks += [Look(alike[0], fault="not looked at") for alike in ordered[MAX_LOOKS:]]
+    looks += [Fabric(asked=alike[0].name, fault="not looked at") for alike in ordered[MAX_LOOKS:]]
     groups: dict[object, list[Alike]] = {}
     known: dict[Hardware, object] = {}
     # Those that were looked at come first: the others are taken to be like one of them.
     pairs = zip(ordered, looks, strict=True)
-    for alike, look in sorted(pairs, key=lambda pair: not pair[1].fabric.node):
+    for alike, look in sorted(pairs, key=lambda pair: not pair[1].node):
         same = _hardware(alike[0])
         key = known.get(same, same)
-        if look.fabric.node:
+        if look.node:
             # Two that say different things are two kinds, even where neither is a fact.
-            key = same, tuple(sorted(look.fabric.facts.items())), look.fabric.link
+            key = same, tuple(sorted(look.facts.items())), look.link
             known.setdefault(same, key)
         groups.setdefault(key, []).append((alike, look))
     return list(_named(partition, [*groups.values()], nodes))
 
 
-def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Look:
+def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Fabric:
     """Look at a node of a partition, of these alike, through a short job."""
     ready = [n for n in alike if n.idle] or [n for n in alike if n.shared]
     if not ready:
-        return Look(alike[0], fault="all such nodes were busy")
+        return Fabric(asked=alike[0].name, fault="all such nodes were busy")
     node = ready[0]
     try:
         output = run_on(node.name, partition, fabric_of_node.script(), paths)
-        return Look(node, fabric_of_node.read(output, node.address, node.name))
+        return fabric_of_node.read(output, node.address, node.name)
     except (SlurmFault, ParseError) as err:
-        return Look(node, fault=str(err), refused=isinstance(err, Refused))
+        return Fabric(asked=node.name, fault=str(err), refused=isinstance(err, Refused))
 
 
 def _named(
@@ -286,17 +276,17 @@ def _named(
     plain = re.sub(r"^(?![A-Za-z_])", "part-", legal_name(partition.name))
     for number, group in enumerate(groups, 1):
         nodes = sorted((node for alike, _ in group for node in alike), key=lambda node: node.name)
-        looked = group[0][1]
+        fabric = group[0][1]
         name, taken = plain, []
         access: tuple[str, ...] = ()
         if len(groups) > 1:
             others = [node for node in everyone if node not in nodes]
             suffix, access = _selection(nodes, others, number)
             name = f"{plain}-{suffix}"
-        if looked.fabric.node:
-            taken = [node.name for alike, look in group if not look.fabric.node for node in alike]
+        if fabric.node:
+            taken = [node.name for alike, look in group if not look.node for node in alike]
         most = partition.most_nodes
-        yield Kind(name, partition.name, tuple(nodes), looked, access, tuple(taken), most)
+        yield Kind(name, partition.name, tuple(nodes), fabric, access, tuple(taken), most)
 
 
 def _selection(

@@ -41,7 +41,8 @@ class Fabric:
     """The facts of a fabric for `extras["fabric"]`, and what makes MPIs take it.
 
     `notes` say where the facts come from, `todo` what a human must fill in, `link` what the link
-    says of itself. `node` was looked at, and has `seen` these paths.
+    says of itself. `node` was looked at, and has `seen` these paths. `fault` says why no job has
+    looked at the node that was `asked`; `refused`: Slurm takes none.
     """
 
     facts: dict[str, str | int] = field(default_factory=dict)
@@ -51,6 +52,9 @@ class Fabric:
     link: str = ""
     node: str = ""
     seen: frozenset[str] = frozenset()
+    asked: str = ""
+    fault: str = ""
+    refused: bool = False
 
 
 def script() -> str:

@@ -22,7 +22,8 @@ from acceptance.core.paths import INSTALLED, ROOT, Workspace
 from acceptance.fabric import FabricFault, Facts
 from acceptance.machine import InstalledMpi, MpiSearch, SlurmFault, Spack, externals, find_mpis
 from acceptance.site import cluster, fabric_of_node, system_file
-from acceptance.site.cluster import Kind, Look
+from acceptance.site.cluster import Kind
+from acceptance.site.fabric_of_node import Fabric
 from acceptance.site.system_file import Plan, Request
 
 #: A comment that asks for something, to the end of its sentence or of the comment.
@@ -168,7 +169,7 @@ def _of_cluster(request: Request, search: MpiSearch) -> Plan:
     if not kinds:
         raise SlurmFault("no partition can be used: " + "; ".join(left))
     kinds = _with_names([_or_here(kind, paths) for kind in kinds])
-    looks = [kind.looked for kind in kinds if kind.looked.fabric.node and not kind.looked.fault]
+    looks = [each.fabric for each in kinds if each.fabric.node and not each.fabric.fault]
     shared, search = _all_see(looks, clone[0]), _on_nodes(search, looks)
     return Plan(request, search, asked, tuple(kinds), tuple(left), shared)
 
@@ -180,17 +181,18 @@ def _clone(workspace: Workspace) -> tuple[Path, ...]:
     return there, workspace.wheels
 
 
-def _all_see(looks: list[Look], path: Path) -> bool | None:
+def _all_see(looks: list[Fabric], path: Path) -> bool | None:
     if not looks:
         return None
-    return all(os.fspath(path) in look.fabric.seen for look in looks)
+    return all(os.fspath(path) in look.seen for look in looks)
 
 
 def _or_here(kind: Kind, paths: list[str]) -> Kind:
     """Take the links of this machine for a kind of node that could not be looked at."""
-    if not kind.looked.fabric.node:
+    if not kind.fabric.node:
         with contextlib.suppress(ParseError, OSError):
-            return replace(kind, looked=replace(kind.looked, fabric=fabric_of_node.here(paths)))
+            here = fabric_of_node.here(paths)
+            return replace(kind, fabric=replace(here, fault=kind.fabric.fault))
     return kind
 
 
@@ -207,7 +209,7 @@ def _with_names(kinds: list[Kind]) -> list[Kind]:
     return renamed
 
 
-def _on_nodes(search: MpiSearch, looks: list[Look]) -> MpiSearch:
+def _on_nodes(search: MpiSearch, looks: list[Fabric]) -> MpiSearch:
     """Leave out MPIs that the nodes do not have."""
     kept, others = [], list(search.others)
     for mpi in search.mpis:

@@ -208,7 +208,7 @@ def access_notes(cluster: Cluster, kind: Kind) -> list[str]:
     if cluster.counts_memory:
         notes.append("Jobs get no more memory than they ask for here; 0 is all of it.")
     enforced = cluster.config.get("AccountingStorageEnforce", "")
-    if enforced and kind.looked.fault and not account():
+    if enforced and kind.fabric.fault and not account():
         notes.append(
             f'fill in: "--account=...", where jobs require one: Slurm enforces {enforced}.'
         )
@@ -226,16 +226,16 @@ def nodes_note(plan: Plan, kind: Kind) -> str:
 
 def fabric_notes(plan: Plan, kind: Kind) -> list[str]:
     """Return where the facts of a fabric come from, and what of them is to fill in."""
-    looked, fabric = kind.looked, kind.looked.fabric
+    fabric = kind.fabric
     if fabric.node:
         source = f"{plan.date}, link.sh on {fabric.node}: "
-        if looked.fault:
+        if fabric.fault:
             source = (
                 f"fill in: these are of {fabric.node}, where the command ran; no job "
-                f"looked at the nodes ({looked.fault}). "
+                f"looked at the nodes ({fabric.fault}). "
             )
     else:
-        source = f"fill in: {looked.node.name} was not looked at: {looked.fault}."
+        source = f"fill in: {fabric.asked} was not looked at: {fabric.fault}."
     notes = [source + "; ".join(fabric.notes) + "." * bool(fabric.notes)]
     if kind.taken:
         names = shortened(kind.taken, _NAMES)

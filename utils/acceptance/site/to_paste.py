@@ -144,8 +144,8 @@ def _look(partition: dict[str, Any], scheduler: str, ask_nodes: bool) -> Fabric:
         if scheduler not in SLURM or not ask_nodes:
             return Fabric(todo=[_NODE if scheduler in SLURM else "config/site.md has the keys"])
         access = partition.get("access", ())
-        look = cluster.look_at_one(partition_option(access), partition_nodes(access), [])
-        return look.fabric if look.fabric.node else Fabric(todo=[f"no node looked: {look.fault}"])
+        found = cluster.look_at_one(partition_option(access), partition_nodes(access), [])
+        return found if found.node else Fabric(todo=[f"no node looked: {found.fault}"])
     except (ParseError, OSError, SlurmFault) as err:
         return Fabric(todo=[str(err)])
 

@@ -11,8 +11,7 @@ from acceptance import references
 from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.ledger import Case
-from acceptance.ledger.session_schema import node_of_case
+from acceptance.ledger import Case, node_of_case
 from acceptance.machine import NONE_UP, RESUME, NoCase, configured_size, no_cases_line
 from acceptance.nodes import ALL_PAIRS
 from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration

@@ -213,11 +213,13 @@ LINE = (
     ],
 )
 def test_lines_of_ports(what, read):
-    (port,) = outputs.parse_linkinfo(LINE.format(port=5, what=what))
-    assert (port.port, port.state, port.physical) == (5, *read)
+    ((end, state),) = outputs.parse_linkinfo(LINE.format(port=5, what=what)).items()
+    assert (end.port, *state) == (5, *read)
 
 
 def test_ports_of_a_chassis_and_a_port_without_its_other_end():
     text = LINE.format(port=5, what="4X  53.125 Gbps Active/  LinkUp").replace("[  ]", "[12]")
-    text += text[: text.index("==>")] + '==>      "Port not available"\n'
-    assert [port.state for port in outputs.parse_linkinfo(text)] == ["Active", "Active"]
+    other = text[: text.index("==>")].replace(" 5[12]", " 6[12]")
+    text += other + '==>      "Port not available"\n'
+    states = [state.state for state in outputs.parse_linkinfo(text).values()]
+    assert states == ["Active", "Active"]

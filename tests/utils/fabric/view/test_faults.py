@@ -23,7 +23,7 @@ def run(tree, console, folder):
 def healthy(tmp_path_factory):
     """What was accepted, and the state after ten readings, of which none shows a fault."""
     with ibsim.Fabric(those.small().net) as fabric:
-        state, known = view.State(), None
+        state, known = view.State(0.0, None), None
         for number in range(10):
             found, errors = those.look(fabric, tmp_path_factory.mktemp("r") / "reading")
             known = known or those.accepted(found)

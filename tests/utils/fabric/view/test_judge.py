@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from acceptance.core import state_files
 from acceptance.fabric import Facts, view
 from acceptance.fabric.view.errors import limit
 from tests.utils.fabric.view import faults as those
@@ -15,11 +16,12 @@ END = LINK.ends[0]
 HOUR = 3600.0
 
 
-def seen(errors, before=None, *, hours=1.0, found=FOUND, known=KNOWN, **others):
-    state = view.State() if before is None else view.State(1e9, before)
+def seen(errors, before=None, *, hours=1.0, found=FOUND, known=KNOWN, away=None):
+    kept = None if before is None else view.errors.kept_of(before)
+    state = view.State(0.0 if before is None else 1e9, kept)
     told, kept = view.judge(
-        found, errors, hosts=view.Hosts({}, those.HDR), accepted=known, before=state,
-        now=1e9 + hours * HOUR, **others,
+        found, errors, hosts=view.Hosts({}, those.HDR, away or {}), accepted=known, before=state,
+        now=1e9 + hours * HOUR,
     )  # fmt: skip
     return told, kept
 
@@ -82,16 +84,16 @@ def test_the_limit_is_the_bit_error_rate_at_the_rate_of_the_link():
 
 def test_without_counters_those_of_the_last_reading_stay():
     _, kept = seen(None, {END: {"LinkDownedCounter": 7}})
-    assert (kept.time, kept.counters) == (1e9, {END: {"LinkDownedCounter": 7}})
+    assert (kept.time, kept.counters) == (1e9, {str(END): {"LinkDownedCounter": 7}})
 
 
 def test_a_state_is_kept_and_read_back(tmp_path):
     var, errors = tmp_path, {END: {"LinkDownedCounter": 7, "PortRcvSwitchRelayErrors": 3}}
     _, kept = seen(errors, {}, known=None)
     path, _ = view.errors.state_paths(var, "made")
-    view.errors.write_state(path, kept)
+    state_files.write(path, kept)
     again = view.errors.read_state(path)
-    assert again.counters == {END: {"LinkDownedCounter": 7}}
+    assert again.counters == {str(END): {"LinkDownedCounter": 7}}
     assert (again.time, again.since) == (kept.time, kept.since)
     assert view.errors.read_state(tmp_path / "none").counters is None
 

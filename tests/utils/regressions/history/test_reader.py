@@ -9,7 +9,7 @@ import time
 import pytest
 
 from acceptance.ledger import ResultsFault, results_db
-from acceptance.ledger.session_schema import PerfValue, decode
+from acceptance.ledger.records import PerfValue, decode
 from acceptance.regressions.history.series import selection
 from tests import stored as results
 from tests.conftest import Site

@@ -6,6 +6,7 @@ from acceptance.fabric.topology.model import (
     End,
     Link,
     Topology,
+    kind_of,
     level_name,
     parts,
     union,

@@ -58,35 +58,10 @@ def level_name(level: int | None) -> str:
     return _WORDS[level] if level < len(_WORDS) else f"level {level}"
 
 
-class DeviceKind(NamedTuple):
-    """What devices have in common that are built alike: level, ports, vendor and device number."""
-
-    level: int
-    ports: int
-    model: str
-
-
-class LinkKind(NamedTuple):
-    """The kinds of both ends, the lower level first: links of one kind train alike."""
-
-    low: DeviceKind
-    high: DeviceKind
-
-    def __str__(self) -> str:
-        """Write it for people: `leaf-spine`."""
-        return f"{level_name(self.low.level)}-{level_name(self.high.level)}"
-
-
-def device_kind(topology: "Topology", guid: str) -> DeviceKind:
-    """Return the kind of a device; one without a level has -1."""
-    device, level = topology.devices[guid], topology.level(guid)
-    return DeviceKind(-1 if level is None else level, device.ports, device.model)
-
-
-def kind_of(topology: "Topology", link: "Link") -> LinkKind:
-    """Return the kind of a link."""
-    low, high = sorted(device_kind(topology, end.guid) for end in link.ends)
-    return LinkKind(low, high)
+def kind_of(topology: "Topology", link: "Link") -> str:
+    """Return the kind of a link, the lower level first: `leaf-spine`. Those of one train alike."""
+    levels = sorted(topology.levels.get(end.guid, -1) for end in link.ends)
+    return "-".join(level_name(None if level < 0 else level) for level in levels)
 
 
 Kind = Literal["switch", "host"]
@@ -97,6 +72,10 @@ class End(NamedTuple):
 
     guid: str
     port: int
+
+    def __str__(self) -> str:
+        """Write it for files: `0x98039b0300500000[1]`."""
+        return f"{self.guid}[{self.port}]"
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ Example (infiniband-diags); the GUID is that of the node, the port ALL a switch'
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from acceptance.core.errors import ParseError
 from acceptance.fabric.node import NO_GUID, guid_text
@@ -170,18 +171,17 @@ class _Reader:
         unlike: list[str] = []
         for end, (far, width, speed) in sorted(self.seen.items()):
             back = self.seen.get(far)
-            where, there = f"{end.guid}[{end.port}]", f"{far.guid}[{far.port}]"
             if {end.guid, far.guid} & inside:
                 continue
             if far.guid not in devices:
-                half.append(f"{where} leads to {far.guid}, which was not discovered")
+                half.append(f"{end} leads to {far.guid}, which was not discovered")
             elif back is None or back[0] != end:
-                unlike.append(f"{where} leads to {there}, which does not lead back")
+                unlike.append(f"{end} leads to {far}, which does not lead back")
             elif end <= far:
                 both = (Link((end, far), width, speed), Link((end, far), *back[1:]))
                 links.append(min(both, key=lambda link: link.gbps))
                 if both[0] != both[1]:
-                    unlike.append(f"{where} is {both[0].trained}, but {both[1].trained} at {there}")
+                    unlike.append(f"{end} is {both[0].trained}, but {both[1].trained} at {far}")
         return _Discovered(Topology(devices, tuple(links)), half, unlike)
 
     def is_inside(self, guid: str) -> bool:
@@ -206,33 +206,27 @@ _INNER = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class PortState:
-    """A port: the GUID that the line begins with, its number, and its logical and physical state.
+class PortState(NamedTuple):
+    """The logical and the physical state of a port; ibnetdiscover tells its width and speed."""
 
-    Width and speed are those that ibnetdiscover tells.
-    """
-
-    guid: str
-    port: int
     state: str
     physical: str
 
 
-def parse_linkinfo(text: str, source: str = "iblinkinfo") -> list[PortState]:
-    """Return the ports in the order of their lines.
+def parse_linkinfo(text: str, source: str = "iblinkinfo") -> dict[End, PortState]:
+    """Return the ports, by the GUID that their lines begin with.
 
     Raises ParseError, with the line, for a line of a form that is not known.
     """
-    ports = []
+    ports = {}
 
     def read(line: str) -> None:
         match = _LINE.match(line)
         inner = _INNER.match(match["inner"]) if match else None
         if not match or not inner:
             raise ValueError(_UNKNOWN)
-        guid, port = match["guid"], int(match["port"])
-        ports.append(PortState(guid, port, inner["state"], inner["physical"]))
+        end = End(match["guid"], int(match["port"]))
+        ports[end] = PortState(inner["state"], inner["physical"])
 
     read_lines(text, source, read)
     return ports

@@ -6,7 +6,7 @@ Hosts get the names of the scheduler's nodes by the GUIDs that sysfs of these ha
 """
 
 import gzip
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,43 +22,10 @@ from acceptance.fabric.topology.outputs import Counters, PortState
 
 @dataclass(frozen=True)
 class Joined:
-    """A topology whose `hosts` are filled, and what did not fit.
-
-    `by_name` are nodes that only the NodeDescription of an adapter names, as nothing knows their
-    GUIDs. `absent` are nodes with InfiniBand of which no adapter is in this fabric -> those
-    adapters; `strangers` are the GUIDs of hosts that are none of the nodes, `misnamed` those of a
-    node whose NodeDescription is the name of another one.
-    """
+    """A topology whose `hosts` are filled, and what did not fit, a line each."""
 
     topology: Topology
-    by_name: tuple[str, ...] = ()
-    absent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    strangers: tuple[str, ...] = ()
-    misnamed: tuple[str, ...] = ()
-
-    @property
-    def notes(self) -> list[str]:
-        """Return what did not fit, a line each."""
-        name = self.topology.device_name
-        lines = [
-            f"{node}: no adapter of it is in the fabric ({', '.join(adapters)})"
-            for node, adapters in sorted(self.absent.items())
-        ]
-        for guid in self.misnamed:
-            node, described = self.topology.node_of[guid], self.topology.devices[guid].name
-            lines.append(f"{node}: its adapter {guid} calls itself {one_line(described)}")
-        if self.by_name:
-            lines.append(f"{_many(self.by_name, 'node')} known by the adapters' descriptions only, "
-                         "as sysfs was not read: a description may be wrong")  # fmt: skip
-        if self.strangers:
-            names = [name(guid) for guid in self.strangers]
-            lines.append(f"{_many(names, 'host')} of the fabric, but none of these nodes")
-        return lines
-
-
-def _many(names: Iterable[str], noun: str) -> str:
-    listed = sorted(names)
-    return f"{plural(len(listed), noun)} ({shortened(listed, 3)})"
+    notes: tuple[str, ...] = ()
 
 
 def join(
@@ -79,7 +46,8 @@ def join(
             name for guid, name in called_so.items() if len(topology.devices[guid].name.split()) > 1
         )
     hosts: dict[str, tuple[str, ...]] = {}
-    absent: dict[str, tuple[str, ...]] = {}
+    #: Nodes with InfiniBand of which no adapter is in this fabric -> what was looked for.
+    absent: dict[str, str] = {}
     unknown = set(names)
     for node in nodes:
         guids = node.guids
@@ -89,21 +57,38 @@ def join(
         elif guids and not any(guids.values()):
             unknown.add(node.name)
         elif guids:
-            absent[node.name] = tuple(f"{name} {guid}" for name, guid in guids.items())
+            absent[node.name] = ", ".join(f"{name} {guid}" for name, guid in guids.items())
     taken = {guid for guids in hosts.values() for guid in guids}
     described: dict[str, list[str]] = {}
     for guid, name in called_so.items():
         if guid not in taken:
             described.setdefault(name, []).append(guid)
-    by_name = {node: tuple(described[node]) for node in sorted(unknown) if node in described}
-    absent |= {node: ("by its name",) for node in sorted(unknown) if node not in described}
-    hosts |= by_name
+    by_name = [node for node in sorted(unknown) if node in described]
+    absent |= dict.fromkeys(unknown.difference(by_name), "by its name")
+    hosts |= {node: tuple(described[node]) for node in by_name}
     joined = replace(topology, hosts=dict(sorted(hosts.items())))
-    node_of, known = joined.node_of, {*hosts, *absent}
-    strangers = (guid for guid in called_so if guid not in node_of)
-    wrong = {guid: called_so[guid] for guid, node in node_of.items() if called_so[guid] != node}
-    misnamed = (guid for guid, name in wrong.items() if name in known)
-    return Joined(joined, tuple(by_name), absent, tuple(sorted(strangers)), tuple(sorted(misnamed)))
+    return Joined(joined, tuple(_unfit(joined, called_so, by_name, absent)))
+
+
+def _unfit(
+    topology: Topology, called_so: Mapping[str, str], by_name: list[str], absent: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield what does not fit, of hosts by GUID and what their descriptions call them."""
+    for node, adapters in sorted(absent.items()):
+        yield f"{node}: no adapter of it is in the fabric ({adapters})"
+    for guid, node in sorted(topology.node_of.items()):
+        if (name := called_so[guid]) != node and (name in topology.hosts or name in absent):
+            described = one_line(topology.devices[guid].name)
+            yield f"{node}: its adapter {guid} calls itself {described}"
+    if by_name:
+        yield (
+            f"{plural(len(by_name), 'node')} ({shortened(by_name, 3)}) known by the adapters' "
+            "descriptions only, as sysfs was not read: a description may be wrong"
+        )
+    others = [guid for guid in called_so if guid not in topology.node_of]
+    if strangers := sorted(map(topology.device_name, others)):
+        count = f"{plural(len(strangers), 'host')} ({shortened(strangers, 3)})"
+        yield f"{count} of the fabric, but none of these nodes"
 
 
 def called(description: str) -> str:
@@ -240,8 +225,8 @@ class _Folder:
             self._fault("names", "", text)
         return topology
 
-    def _with_states(self, topology: Topology, ports: list[PortState]) -> Topology:
-        states = {end: state for state in ports if (end := _end(topology, state))}
+    def _with_states(self, topology: Topology, ports: dict[End, PortState]) -> Topology:
+        states = {end: ports[port] for port in ports if (end := _end(topology, port))}
         down = {end: state.physical for end, state in states.items() if state.state == "Down"}
         self._told("half", "iblinkinfo", [
             f"{topology.name(end)} has a link, but its other end was not discovered"
@@ -346,12 +331,12 @@ def _is_lost(line: str) -> bool:
     return "timeout" in line or "timed out" in line or "Query remote" in line
 
 
-def _end(topology: Topology, state: PortState) -> End | None:
+def _end(topology: Topology, port: End) -> End | None:
     """Return the port that a line of iblinkinfo speaks of; hosts are named by the port's GUID."""
-    end = topology.by_port_guid.get(state.guid)
-    if end and end.port == state.port:
+    end = topology.by_port_guid.get(port.guid)
+    if end and end.port == port.port:
         return end
-    return End(state.guid, state.port) if state.guid in topology.devices else None
+    return port if port.guid in topology.devices else None
 
 
 def _worse(states: Mapping[End, PortState], ends: tuple[End, End]) -> str:

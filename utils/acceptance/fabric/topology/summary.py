@@ -10,10 +10,8 @@ from typing import Any
 
 from acceptance.core.text import plural, shortened
 from acceptance.fabric.topology.model import (
-    DeviceKind,
     Link,
     Topology,
-    device_kind,
     kind_of,
     level_name,
 )
@@ -164,7 +162,7 @@ def structure(topology: Topology) -> Structure:
     return Structure(
         tuple(
             Leaf(guid, len(down[guid]), len(up[guid]), sum(down[guid]), sum(up[guid]),
-                 usual[device_kind(topology, guid)])
+                 usual[_build(topology, guid)])
             for guid in leaves
         ),
         tuple(gbps[level] for level in range(max(gbps, default=-1) + 1)),
@@ -176,13 +174,18 @@ def structure(topology: Topology) -> Structure:
     )  # fmt: skip
 
 
-def _usual(topology: Topology, uplinks: dict[str, int]) -> dict[DeviceKind, int]:
-    """Return kind of a leaf -> the number of uplinks that most of them have, of two the higher."""
-    counts: dict[DeviceKind, Counter[int]] = defaultdict(Counter)
+def _usual(topology: Topology, uplinks: dict[str, int]) -> dict[tuple[int, str], int]:
+    """Return build of leaves -> the number of uplinks that most of them have, of two the higher."""
+    counts: dict[tuple[int, str], Counter[int]] = defaultdict(Counter)
     for guid, number in uplinks.items():
-        counts[device_kind(topology, guid)][number] += 1
-    return {kind: max(count, key=lambda number: (count[number], number))
-            for kind, count in counts.items()}  # fmt: skip
+        counts[_build(topology, guid)][number] += 1
+    return {build: max(count, key=lambda number: (count[number], number))
+            for build, count in counts.items()}  # fmt: skip
+
+
+def _build(topology: Topology, guid: str) -> tuple[int, str]:
+    """Return what leaves have in common that are built alike: ports, vendor and device number."""
+    return topology.devices[guid].ports, topology.devices[guid].model
 
 
 def _single_points(topology: Topology) -> tuple[tuple[str, ...], tuple[Link, ...]]:
@@ -213,7 +216,7 @@ def _link_count(topology: Topology) -> dict[str, Counter[str]]:
     """Return kind of a link (`leaf-spine`) -> what they trained at -> how many did."""
     count: dict[str, Counter[str]] = defaultdict(Counter)
     for link in topology.links:
-        count[str(kind_of(topology, link))][link.trained] += 1
+        count[kind_of(topology, link)][link.trained] += 1
     return dict(sorted(count.items()))
 
 
@@ -274,7 +277,7 @@ def as_data(topology: Topology) -> dict[str, Any]:
         "links": [
             {"ends": [{"guid": end.guid, "port": end.port, "name": topology.name(end)}
                       for end in link.ends],
-             "kind": str(kind_of(topology, link)),
+             "kind": kind_of(topology, link),
              "width": link.width, "speed": link.speed, "state": link.state}
             for link in topology.links
         ],

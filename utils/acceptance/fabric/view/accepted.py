@@ -78,8 +78,8 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
         }
         links = {}
         for link in sorted(topology.links, key=lambda link: link.ends):
-            ends = " ".join(f"{end.guid}[{end.port}]" for end in link.ends)
-            links[ends] = f"{link.width} {link.speed} # {one_line(topology.link_text(link))}"
+            trained = f"{link.width} {link.speed} # {one_line(topology.link_text(link))}"
+            links[" ".join(map(str, link.ends))] = trained
         return cls(
             {guid: name for guid, (switch, name) in devices.items() if switch},
             {guid: name for guid, (switch, name) in devices.items() if not switch},

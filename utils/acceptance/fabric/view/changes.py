@@ -10,13 +10,13 @@ where the switches stand on the same levels, those of hosts where no facts are k
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from acceptance.core.findings import Observation
 from acceptance.core.text import plural, shortened
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.rates import INFINIBAND, Rate
-from acceptance.fabric.topology import End, Link, Topology
+from acceptance.fabric.topology import End, Link, Topology, kind_of
 from acceptance.fabric.view import kinds
 from acceptance.fabric.view.kinds import observation, of_link
 
@@ -231,10 +231,12 @@ class Hosts:
     """Which facts judge the link of a host: those of the partition that its node belongs to.
 
     `others` are those of all other nodes, None where these may be of any kind (storage, login).
+    `away` are nodes that are not up, and why.
     """
 
     by_node: Mapping[str, Facts]
     others: Facts | None = None
+    away: Mapping[str, str] = field(default_factory=dict)
 
     def rate(self, node: str, name: str) -> Rate | None:
         """Return what the facts demand of an adapter, by its node and its name, if any do.
@@ -268,10 +270,7 @@ def trained(topology: Topology, hosts: Hosts) -> list[Observation]:
         elif adapters and hosts.by_node:  # a storage server, of no partition, may be of any kind
             unjudged += 1
         else:
-            levels = [
-                -1 if each in adapters else topology.level(each) or 0 for each in _guids(link)
-            ]
-            alike[tuple(sorted(levels))].append(link)
+            alike[kind_of(topology, link)].append(link)
     if unjudged:
         text = f"{plural(unjudged, 'link')} of hosts that belong to no partition are compared with "
         found.append(observation(kinds.NOT_JUDGED, "hosts", text + "what was accepted only"))

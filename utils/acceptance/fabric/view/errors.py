@@ -3,7 +3,7 @@
 Nothing is reset here. Counters stop at their highest value; whoever has the right resets them.
 
 Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: time of
-the last reading (s since the epoch), counters above 0 by GUID and port, and of each deviation since
+the last reading (s since the epoch), counters above 0 by port, and of each deviation since
 when it has been seen (ISO 8601). `<name>.fabric`: the fabric as it was read last (`accepted.Kept`),
 which `acceptance fabric accept` takes over. `nodes/<node>.json`: the GUIDs of a node's adapters and
 the other ends of its cables of Ethernet, as the link check found them.
@@ -12,7 +12,7 @@ the other ends of its cables of Ethernet, as the link check found them.
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -59,8 +59,9 @@ COUNTERS = (*_HIGHEST, WAITED)
 #: Ports that are named one by one, of those whose counters only stand.
 _SHOWN = 10
 
-#: The counters of each port; one that is missing is 0.
+#: The counters of each port; one that is missing is 0. As they are kept the ports are texts.
 Counters = Mapping[End, Mapping[str, int]]
+KeptCounters = dict[str, dict[str, int]]
 #: Interface of Ethernet -> name and port of the switch at the other end of its cable.
 Cables = dict[str, tuple[str, str]]
 
@@ -111,22 +112,33 @@ def limit(name: str, link: Link, hours: float, *, of_host: bool) -> tuple[float,
     return most, f"at most {hourly:.0f} an hour (a bit error rate of {BIT_ERROR_RATE:g})"
 
 
+def kept_of(counters: Counters) -> KeptCounters:
+    """Return what is kept of counters: those that are judged, above 0."""
+    judged = (
+        (end, {name: values[name] for name in COUNTERS if values.get(name)})
+        for end, values in sorted(counters.items())
+    )
+    return {str(end): values for end, values in judged if values}
+
+
 def errors(
-    topology: Topology, now: Counters, before: Counters | None, hours: float
+    topology: Topology, now: Counters, before: KeptCounters | None, hours: float
 ) -> Iterator[Observation]:
     """Compare counters with those of the last reading, `hours` ago; None: there was none."""
     # Without an earlier reading nothing has grown.
-    before = now if (first := before is None) else before
+    before = kept_of(now) if (first := before is None) else before
     if first:
         text = "the first reading: how fast errors rise is judged from the next one on"
         yield kinds.observation(kinds.NOT_JUDGED, "counters", found=text)
     standing: list[tuple[End, list[_Growth]]] = []
     resets: list[str] = []
     waits: dict[End, int] = {}
-    for end in sorted((now.keys() | before.keys()) & topology.by_end.keys()):
-        link, at = topology.by_end[end], f"at {topology.name(end)}"
+    for end, link in sorted(topology.by_end.items()):
+        was, value = before.get(str(end), {}), now.get(end, {})
+        if not (was or value):
+            continue
+        at = f"at {topology.name(end)}"
         of_host = not all(topology.is_switch(each.guid) for each in link.ends)
-        was, value = before.get(end, {}), now.get(end, {})
         waited = _Growth(WAITED, was.get(WAITED, 0), value.get(WAITED, 0)).grown
         waits |= {end: waited} if waited else {}
         growths = [_Growth(name, was.get(name, 0), value.get(name, 0)) for name in _HIGHEST]
@@ -173,13 +185,12 @@ _FOLDER, _NODES = "fabric", "nodes"
 _PATIENCE = 60.0
 
 
-@dataclass
-class State:
+class State(Struct, forbid_unknown_fields=True):
     """The last reading: `time` is 0, and `counters` None, where there was none."""
 
-    time: float = 0.0
-    counters: Counters | None = None
-    since: dict[str, str] = field(default_factory=dict)
+    time: float
+    counters: KeptCounters | None
+    since: dict[str, str] = {}
 
     def hours(self, now: float) -> float:
         """Return how long ago the last reading was; a clock that was set back counts as nothing."""
@@ -199,36 +210,13 @@ def state_locked(var: Path, name: str) -> Iterator[None]:
         yield
 
 
-class _Stored(Struct, forbid_unknown_fields=True):
-    time: float
-    since: dict[str, str]
-    counters: dict[str, dict[int, dict[str, int]]] | None
-
-
 def read_state(path: Path) -> State:
     """Return what is kept; raises Fault for a file that is no such state."""
     try:
-        kept: _Stored | None = state_files.read(path, _Stored)
-        if kept is None:
-            return State()
-        named = None if kept.counters is None else kept.counters.items()
-        counters = None if named is None else {
-            End(guid, port): values for guid, ports in named for port, values in ports.items()
-        }  # fmt: skip
-        return State(kept.time, counters, kept.since)
+        return state_files.read(path, State) or State(0.0, None)
     except ValueError as err:
         remedy = "take it away: the next reading is a first one then"
         raise Fault(f"no state of a fabric ({err}); {remedy}", where=str(path)) from None
-
-
-def write_state(path: Path, state: State) -> None:
-    """Keep a state, of its counters those that are judged; raises StoredFault."""
-    counters: dict[str, dict[int, dict[str, int]]] = {}
-    for end, values in sorted((state.counters or {}).items()):
-        if kept := {name: values[name] for name in COUNTERS if values.get(name)}:
-            counters.setdefault(end.guid, {})[end.port] = kept
-    read = None if state.counters is None else counters
-    state_files.write(path, _Stored(state.time, state.since, read))
 
 
 def stamp(time: float) -> str:

@@ -1,6 +1,5 @@
 """The judgement of one reading: trained as it should be, as it was accepted, errors, structure."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from acceptance.core.findings import Observation
@@ -8,7 +7,7 @@ from acceptance.fabric.topology import Topology
 from acceptance.fabric.view import kinds
 from acceptance.fabric.view.accepted import AcceptedFabric, single_points, uplinks
 from acceptance.fabric.view.changes import Hosts, changes, trained
-from acceptance.fabric.view.errors import Counters, State, errors, stamp
+from acceptance.fabric.view.errors import Counters, State, errors, kept_of, stamp
 
 
 def judge(
@@ -19,19 +18,18 @@ def judge(
     accepted: AcceptedFabric | None,
     before: State,
     now: float,
-    away: Mapping[str, str] | None = None,
 ) -> tuple[list[Observation], State]:
     """Return what one reading shows, each thing once, and the state to keep for the next one.
 
     `counters` are None where they were not read. `before` is the state of the last reading, `now`
-    the time of this one (s since the epoch), `away` the nodes that are known not to be up, and why.
+    the time of this one (s since the epoch).
     """
     found = trained(topology, hosts)
     if accepted is None:
         text = "nothing accepted yet: a lost cable cannot be told from a free port"
         found.append(kinds.observation(kinds.NOT_JUDGED, "cables", found=text))
     else:
-        found += changes(accepted.topology, topology, away)
+        found += changes(accepted.topology, topology, hosts.away)
     found += uplinks(topology, accepted, found)
     if counters is not None:
         found += errors(topology, counters, before.counters, before.hours(now))
@@ -42,7 +40,7 @@ def judge(
     told = [_with_since(each, before.since.get(key_of(each), "")) for each in kept]
     if counters is None:  # of those of the last reading it is known when they were read
         return told, State(before.time, before.counters, since)
-    return told, State(now, counters, since)
+    return told, State(now, kept_of(counters), since)
 
 
 def key_of(seen: Observation) -> str:

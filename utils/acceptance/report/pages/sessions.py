@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from acceptance.core.text import read_bounded
 from acceptance.ledger import Case, Metric, Session, campaign_of
 from acceptance.references import Reference
@@ -228,5 +230,5 @@ def _data(session: Session, verdict: Verdict | None) -> dict[str, Any]:
         data["metrics"] = [_short(metric) for metric in case.metrics]
         data["findings"] = [asdict(finding) for finding in case.findings]
         cases.append({**data, "simulated": case.simulated})
-    own = {key: value for key, value in vars(session).items() if key != "cases"}
+    own = {key: value for key, value in structs.asdict(session).items() if key != "cases"}
     return {**own, "verdict": told(verdict).word, "cases": cases}
