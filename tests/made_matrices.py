@@ -16,6 +16,8 @@ LEAF = 16
 RATE, TIME = 10_000.0, 2.0
 #: What the program measures again: of each sender and receiver so many suspects, and controls.
 WORST, CONTROLS, SUSPICIOUS = 4, 12, 1.08
+#: A latency is suspect from so many deviations that are usual in its round, and always from LATE.
+DEVIATIONS, LATE = 4, 1.3
 #: Of fewer pairs the upper quartile stands for their median.
 FEW = 8
 
@@ -167,12 +169,17 @@ def made(
 def chosen(values, rounds, chance):
     """Return the pairs that the program measures again: suspects, and controls."""
     badness = np.zeros(rounds.shape)
-    for value in values.values():
+    for quantity, value in values.items():
+        good = 1 / value if quantity == "latency" else value
         for number in np.unique(rounds[rounds > 0]):
             where = rounds == number
-            of_round = np.sort(value[where])[::-1]
+            of_round = np.sort(good[where])[::-1]
             middle = of_round[(len(of_round) - 1) // (4 if len(of_round) < FEW else 2)]
-            worse = middle / value[where]
+            limit = SUSPICIOUS
+            if quantity == "latency":
+                off = np.sort(abs(of_round / middle - 1))[(len(of_round) - 1) // 2]
+                limit = LATE if len(of_round) < FEW else np.clip(1 + DEVIATIONS * off, limit, LATE)
+            worse = middle / good[where] * SUSPICIOUS / limit
             badness[where] = np.maximum(badness[where], worse)
     rows = np.argsort(-badness, axis=1)[:, :WORST]
     worst = sorted((-badness[i, j], i, int(j)) for i in range(len(rows)) for j in rows[i])

@@ -91,8 +91,10 @@ HEALTHY_LATENCY = {
     "stragglers": {"family": "stragglers"},
     "leaves of 16, 30 % farther": {"far": 0.3},
     "leaves of 14, 50 % farther": {"far": 0.5, "leaf": 14},
+    "leaves of 8, 20 % farther, again": {"far": 0.2, "leaf": 8, "repeats": True},
     "6 shifts, leaves of 14": {"far": 0.5, "leaf": 14, "kept": SIX},
 }
+FAMILIES = ("normal", "student", "bursts", "round", "stragglers")
 
 
 def ours(matrix, routes=False):
@@ -197,6 +199,18 @@ def false_rates(runs, name, **made_of):
     return row
 
 
+def three(runs, family):
+    """Return a row: in how many healthy runs three nodes, measured again, are named, by noise."""
+    wrong = [
+        sum(
+            bool(ours(made(3, s, family=family, spread=spread, repeats=True)[0])[0])
+            for s in range(runs)
+        )
+        for spread in (0.05, 0.1, 0.2)
+    ]
+    return [family, *(f"{number}/{runs}" for number in wrong)]
+
+
 def cost(count):
     """Return a row: seconds and bytes that a matrix of so many nodes takes, against its own."""
     matrix, _ = made(count, 1, what="node")
@@ -233,6 +247,8 @@ def main():
         false_rates(options.healthy, name, **LATENCY, **of) for name, of in HEALTHY_LATENCY.items()
     ]
     print(f"{table(columns, rows)}\n")
+    columns = ("healthy, 3 nodes, again: named", "5 % noise", "10 %", "20 %")
+    print(f"{table(columns, [three(options.healthy, family) for family in FAMILIES])}\n")
     columns = ("nodes", "seconds", "MB", "times its matrices")
     print(table(columns, [cost(count) for count in (64, 256, 1024)]))
 

@@ -1,7 +1,7 @@
 /* Pairs that were slow in their round, and some that were not, measured once more alone.
  *
  * In a round all nodes are busy, and a pair may be slow because others took its links. A suspect is
- * well below the median of its round; of each sender the worst few are kept, and of each receiver
+ * well below the median of its round, a latency by what values of that round differ by; of each sender the worst few are kept, and of each receiver
  * as many are measured: a slow node of 1,024 has 2,046 slow pairs, and ten of them tell enough. The
  * controls are drawn among all the others, as evenly as if all had been kept (Vitter 1985). */
 #include "all_pairs.h"
@@ -9,8 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A healthy tree's shifts spread by 5 % in the simulator, latencies of near and far pairs by more. */
-static const double SLOW = 1.08, LATE = 1.3;
+/* A healthy tree's shifts spread by 5 % in the simulator. A latency is suspect from 4 times what half
+ * of its round is off the median, which 1 in 300 of normal noise is; where near and far pairs are in
+ * a round that is more, and from LATE on a latency is suspect in any case. */
+static const double SLOW = 1.08, LATE = 1.3, DEVIATIONS = 4;
 /* Below so many values one slow node spoils the median: the upper quartile stands for it. */
 enum { FEW = 8 };
 
@@ -34,16 +36,29 @@ static double goodness(const struct leader *l, enum quantity quantity, int rank)
     return quantity == LATENCY && value > 0 ? 1 / value : value;
 }
 
-static double center(const struct leader *l, enum quantity quantity, double *sorted)
+/* What is good in a round, and how many times worse a suspect is. */
+struct usual {
+    double center, limit;
+};
+
+static struct usual usual(const struct leader *l, enum quantity quantity, double *sorted)
 {
     int count = 0;
     for (int rank = 0; rank < nodes; rank++)
         if (goodness(l, quantity, rank) > 0)
             sorted[count++] = goodness(l, quantity, rank);
     if (!count)
-        return 0;
+        return (struct usual){0, SLOW};
     qsort(sorted, (size_t)count, sizeof *sorted, larger_first);
-    return sorted[(count - 1) / (count < FEW ? 4 : 2)];
+    struct usual usual = {sorted[(count - 1) / (count < FEW ? 4 : 2)], SLOW};
+    if (quantity != LATENCY)
+        return usual;
+    for (int i = 0; i < count; i++)
+        sorted[i] = fabs(sorted[i] / usual.center - 1);
+    qsort(sorted, (size_t)count, sizeof *sorted, larger_first);
+    double seen = 1 + DEVIATIONS * sorted[count / 2];
+    usual.limit = count < FEW ? LATE : fmin(LATE, fmax(SLOW, seen));
+    return usual;
 }
 
 static void suspect(struct again *again, struct suspect new)
@@ -67,34 +82,34 @@ static void maybe_control(struct again *again, int sender, int receiver)
 }
 
 /* How many times worse than its round the value of a rank is; 0: it is not. */
-static double badness_of(const struct leader *l, const double *centers, int rank)
+static double badness_of(const struct leader *l, const struct usual *of, int rank)
 {
     double badness = 0;
     for (enum quantity q = LATENCY; q < QUANTITIES; q++) {
-        double worse = centers[q] / goodness(l, q, rank);
+        double worse = of[q].center / goodness(l, q, rank);
         /* A latency counts as far as it is as unusual as a rate. */
-        if (worse > (q == LATENCY ? LATE : SLOW))
-            badness = fmax(badness, q == LATENCY ? worse * SLOW / LATE : worse);
+        if (worse > of[q].limit)
+            badness = fmax(badness, worse * SLOW / of[q].limit);
     }
     return badness;
 }
 
-static void find_centers(const struct leader *l, double *centers)
+static void find_usual(const struct leader *l, struct usual *of)
 {
     double *sorted = allocate((size_t)nodes, sizeof *sorted);
     for (enum quantity q = LATENCY; q < QUANTITIES; q++)
-        centers[q] = center(l, q, sorted);
+        of[q] = usual(l, q, sorted);
     free(sorted);
 }
 
 void again_note(struct again *again, const struct leader *l, const int *to)
 {
-    double centers[QUANTITIES];
-    find_centers(l, centers);
+    struct usual of[QUANTITIES];
+    find_usual(l, of);
     for (int rank = 0; rank < nodes; rank++) {
         if (to[rank] < 0 || l->why[rank])
             continue;
-        double badness = badness_of(l, centers, rank);
+        double badness = badness_of(l, of, rank);
         if (badness > 0)
             suspect(again, (struct suspect){rank, to[rank], badness});
         else
@@ -105,14 +120,14 @@ void again_note(struct again *again, const struct leader *l, const int *to)
 /* Inside no node disturbs another one: all are measured at once, and those that were slow again. */
 void again_inside(struct again *again, struct leader *l)
 {
-    double centers[QUANTITIES];
+    struct usual of[QUANTITIES];
     again->inside = allocate((size_t)nodes, sizeof *again->inside);
     shift_receivers(again->inside, nodes, 0);
     leader_measure_inside(l, again->inside);
     file_inside(l, again->inside);
-    find_centers(l, centers);
+    find_usual(l, of);
     for (int rank = 0; rank < nodes; rank++)
-        if (l->why[rank] || badness_of(l, centers, rank) == 0)
+        if (l->why[rank] || badness_of(l, of, rank) == 0)
             again->inside[rank] = NOBODY;
 }
 

@@ -8,6 +8,7 @@ import pytest
 
 from acceptance.core.pairs import Inside, PairMatrix
 from acceptance.nodes.culprits import Culprit, find, judge
+from acceptance.nodes.culprits.fit import distances, log_loss
 from tests.made_matrices import LEAF, made
 
 ONE_WAY = [("node", "node-slow"), ("sends", "node-sends-slow"), ("receives", "node-receives-slow")]
@@ -174,13 +175,33 @@ def test_a_node_whose_latency_is_15_percent_above_all_others_is_named(count):
         assert 1.1 < culprit.ratio < 1.2
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_where_routes_are_known_a_latency_is_compared_within_the_distance(seed):
-    matrix, truth = made(64, seed, far=0.3, **LATE)
-    (culprit,) = failing(matrix, groups=np.arange(64) // LEAF)
-    assert (culprit.kind, culprit.nodes) == ("node-slow", truth.nodes)
-    # Without routes it may stand farther from the others than they from each other.
+@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize(("count", "far", "leaf"), [(64, 0.3, LEAF), (64, 0.5, 14), (36, 0.3, 8)])
+def test_a_latency_is_compared_within_the_distance_with_and_without_routes(
+    count, far, leaf, repeats
+):
+    for seed in range(4):
+        matrix, truth = made(count, seed, far=far, leaf=leaf, repeats=repeats, **LATE)
+        for known in ({}, {"groups": np.arange(count) // leaf}):
+            (culprit,) = failing(matrix, **known)
+            assert (culprit.kind, culprit.nodes) == ("node-slow", truth.nodes)
+
+
+def test_where_distances_do_not_show_a_node_may_stand_farther_and_is_not_named():
+    matrix, _ = made(64, 1, far=0.3, kept=(1, 2, 5, 29, 31), **LATE)
     assert not failing(matrix)
+
+
+def test_a_latency_shows_two_distances_only_where_each_node_has_its_group():
+    same = np.arange(64) // LEAF
+    logs = log_loss(made(64, 1, far=0.3, **LATE)[0].values["latency"], "us")
+    np.testing.assert_array_equal(distances(logs), same[:, None] != same)
+    assert distances(log_loss(made(64, 1, **LATE)[0].values["latency"], "us")) is None
+    for late in (slice(1), slice(2), slice(32)):  # with whomever: of other nodes no group
+        values = made(64, 1, quantities=("latency",))[0].values["latency"].copy()
+        values[late] *= 1.3
+        values[:, late] *= 1.3
+        assert distances(log_loss(values, "us")) is None
 
 
 @pytest.mark.parametrize(("count", "leaf"), [(16, 14), (20, 16), (36, 16), (64, 14), (200, 48)])
@@ -202,7 +223,8 @@ def test_a_quarter_of_older_nodes_is_told_as_a_kind_and_hides_no_fault(count, re
         assert kind.kind == "nodes-differ"
         assert {*kind.nodes} | {*truth.nodes} == {*truth.older} | {*truth.nodes}
         assert 0.75 < kind.ratio < 0.85
-        assert f"{len(kind.nodes)} nodes alike, slower than the others" in kind.text
+        assert f"{len(kind.nodes)} nodes alike, {1 - kind.ratio:.0%} slower than the" in kind.text
+        assert kind.severity == "major"
         assert [(each.kind, each.nodes, each.others) for each in faults] == (
             [(truth.kind, truth.nodes, truth.others)] if what else []
         )
@@ -277,9 +299,21 @@ def test_of_three_nodes_the_one_with_two_slow_partners_is_named_and_a_path_of_go
     assert "not measured again alone: with three nodes it may be noise" in unproven.text
 
 
-@pytest.mark.parametrize("family", ["normal", "student", "round"])
+@pytest.mark.parametrize("family", ["normal", "student", "bursts", "round", "stragglers"])
 def test_three_healthy_nodes_raise_nothing(family):
-    assert not [s for s in range(40) if failing(made(3, s, family=family, repeats=True)[0])]
+    assert not [s for s in range(60) if failing(made(3, s, family=family, repeats=True)[0])]
+
+
+def test_what_one_quantity_alone_shows_again_or_noise_may_be_cannot_be_told_of_three_nodes():
+    matrix, truth = made(3, 1, what="node", repeats=True)
+    once = {**matrix.again, "both": dict.fromkeys(matrix.again["both"], 1e4)}
+    (untold,) = find(replace(matrix, again=once))
+    assert (untold.kind, untold.nodes) == ("not-judged", truth.nodes)
+    assert "measured again alone in one quantity only" in untold.text
+    wide, truth = made(3, 3, what="sends", share=0.3, spread=0.12, repeats=True)
+    (untold,) = find(wide)
+    assert (untold.kind, untold.nodes) == ("not-judged", truth.nodes)
+    assert "the other pairs of three nodes differ too much" in untold.text
 
 
 def inside(count, *slow, share=0.7, again=None, unit="MB/s", seed=1):

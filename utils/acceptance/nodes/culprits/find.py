@@ -44,8 +44,10 @@ from acceptance.nodes.culprits.fit import (
     FEWEST_NODES,
     FEWEST_VALUES,
     LEFT_SCORE,
+    MEDIAN_ERROR,
     NAMED_FAILED,
     NOISIEST,
+    NOISIEST_OF_THREE,
     ROUNDS_FROM,
     SLOW_FROM,
     SMALLEST,
@@ -56,6 +58,7 @@ from acceptance.nodes.culprits.fit import (
     Floats,
     Ints,
     count_both_ways,
+    distances,
     fit,
     log_loss,
     spread,
@@ -138,7 +141,7 @@ class _Again:
     """
 
     def __init__(self, matrix: PairMatrix, quantity: str, fitted: Fit) -> None:
-        self.smallest = SMALLEST_OF_NODE[quantity]
+        self.smallest, self.noise = SMALLEST_OF_NODE[quantity], fitted.noise
         repeated = matrix.again.get(quantity, {})
         logs = {
             pair: float(log_loss(np.float64(value), UNITS[quantity]))
@@ -154,10 +157,14 @@ class _Again:
             pair: value - middle for pair, value in logs.items() if pair not in matrix.controls
         }
 
-    def of(self, pairs: Bools) -> float | None:
-        """Return the median loss of these pairs; None where none of them was measured again."""
+    def of(self, pairs: Bools) -> tuple[float, float] | None:
+        """Return the median loss of these pairs, and its standard error.
+
+        None: none of them was measured again.
+        """
         losses = [loss for pair, loss in self.losses.items() if pairs[pair]]
-        return float(np.median(losses)) if losses else None
+        error = MEDIAN_ERROR * self.noise / math.sqrt(len(losses) or 1)
+        return (float(np.median(losses)), error) if losses else None
 
     def confirms(self, again: float, before: float) -> bool:
         """Tell whether a loss is still there when nothing else is busy."""
@@ -275,6 +282,8 @@ def judge(
     of_nodes: list[NodeValues] = []
     for family in FAMILIES:
         present = [quantity for quantity in family if quantity in matrix.values]
+        if hops is None and present == ["latency"]:
+            hops = distances(log_loss(matrix.values["latency"], "us"))
         alike = _slower_kind(matrix, present, hops)
         searches = [
             search
@@ -336,13 +345,18 @@ def _of_three(searches: list["_Search"]) -> list[Culprit]:
     shape = slow_of_three([search.logs for search in searches], searches[0].quantity)
     if shape is None:
         return []
+    found = []
     for search in searches:
         search.compare_with(~shape.slow)
-    culprit = searches[0].culprit(shape.kind, shape.nodes, shape.others, shape.slow)
-    if culprit.again is None:
+        found.append(search.culprit(shape.kind, shape.nodes, shape.others, shape.slow))
+    why = ""
+    if any(each.again is None for each in found):
         why = "slow, and not measured again alone: with three nodes it may be noise"
-        culprit = replace(culprit, kind=NOT_JUDGED, why=why)
-    return [culprit]
+    elif any(each.kind != found[0].kind for each in found):
+        why = "slow, and measured again alone in one quantity only: of three nodes it may be noise"
+    elif max(search.noise for search in searches) > NOISIEST_OF_THREE:
+        why = "slow, and the other pairs of three nodes differ too much to tell it from noise"
+    return [replace(found[0], kind=NOT_JUDGED, why=why) if why else found[0]]
 
 
 def _family(searches: list["_Search"]) -> list[Culprit]:
@@ -559,7 +573,7 @@ class _Search:
         ratio = float(np.median(loss[slow]))
         level = float(np.median(fitted.level[slow]))
         sign = 1 if self.unit == "us" else -1
-        again = self.again.of(slow)
+        repeated, error = self.again.of(slow) or (None, 0.0)
         number, of = int(slow.sum()), int(np.isfinite(loss).sum())
         if kind in (NODE, WAY):
             number, of = count_both_ways(loss, SLOW_FROM * effect)
@@ -574,8 +588,9 @@ class _Search:
             ratio=ratio_of_loss(ratio, self.unit),
             pairs=number,
             of=of,
-            again=None if again is None else ratio_of_loss(again, self.unit),
+            again=None if repeated is None else ratio_of_loss(repeated, self.unit),
         )
-        if again is not None and not self.again.confirms(again, ratio):
+        # What all of its pairs say goes before what a few of them say alone, within their noise.
+        if repeated is not None and not self.again.confirms(repeated + error, ratio):
             return replace(culprit, kind=UNSTEADY)
         return culprit

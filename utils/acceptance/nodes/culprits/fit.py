@@ -40,6 +40,9 @@ SMALLEST_OF_NODE = {**SMALLEST, "latency": math.log(1.1)}
 #: The quantile of good pairs that is as far as they are from each other. [tuned] latencies of trees
 #: with leaves of 2 to 16: of fewer pairs in a hundred it says nothing of distance.
 FAR_QUANTILE = 0.95
+#: Turns in which nodes go to the group that they are nearest to. [tuned] trees with two distances:
+#: the second one moves nobody.
+GROUP_TURNS = 3
 #: Pairs with both directions from which it is known. [derived] below, no pair is beyond it.
 FAR_FEWEST = 20
 #: Nodes from which those that are slower alike are a kind, and their share of all from which they
@@ -67,6 +70,9 @@ PRIOR_NOISE, PRIOR_WORTH = 0.03, 8
 #: The spread of good pairs above which no quantity is called judged. [chosen] a slow pair, of which
 #: a third is lost, is no farther from the others than these are from each other.
 NOISIEST = 0.2
+#: The same of the pairs of three nodes that are not the slow ones. [chosen] of two to five values a
+#: spread is known to half of itself.
+NOISIEST_OF_THREE = NOISIEST / 2
 #: The standard error of a median of normal values over that of their mean.
 #: [derived] sqrt(pi / 2).
 MEDIAN_ERROR = 1.2533
@@ -206,6 +212,45 @@ class Fit:
     noise: float
     freedom: float
     scale: Floats
+
+
+def distances(logs: Floats) -> Ints | None:
+    """Return how far pairs are, 0 or 1, by their latencies alone; None: two distances do not show.
+
+    The values of pairs are cut in two where that leaves least in both parts (Otsu), nodes are
+    grouped by who is near to whom, and each goes to the group that it is nearest to: as late as it
+    may be itself, that is as much with any. Each node must then be nearer to its own group than to
+    all others by half of what lies between the two parts.
+    """
+    mean = mean_both_ways(logs)
+    has = np.isfinite(mean)
+    values = np.sort(mean[np.triu(has)])
+    if 2 * values.size < len(mean) * (len(mean) - 1) / 2:
+        return None
+    number = np.arange(1, values.size)
+    below = np.cumsum(values)[:-1]
+    gap = (values.sum() - below) / (values.size - number) - below / number
+    cut = int((number * (values.size - number) * gap**2).argmax())
+    if gap[cut] < SMALLEST_OF_NODE["latency"]:
+        return None
+    near = has & (mean <= values[cut])
+    group = np.full(len(mean), -1)
+    for name, node in enumerate(np.argsort(-near.sum(axis=1), kind="stable")):
+        if group[node] < 0:
+            group[near[node] & (group < 0)] = group[node] = name
+    places = np.arange(len(mean))
+    for _ in range(GROUP_TURNS):
+        members = (group[:, None] == np.unique(group)).astype(np.float64)
+        count = has @ members
+        to = np.where(count > 0, np.nan_to_num(mean) @ members / np.maximum(count, 1), np.inf)
+        group = to.argmin(axis=1)
+    own = to[places, group].copy()
+    to[places, group] = np.inf
+    sizes = np.bincount(group)
+    if (sizes > 1).sum() < 2 or (to.min(axis=1) - own)[sizes[group] > 1].min() < gap[cut] / 2:
+        return None
+    apart: Ints = (group[:, None] != group).astype(np.intp)
+    return apart
 
 
 def fit(logs: Floats, classes: Classes, bad_senders: Bools, bad_receivers: Bools) -> Fit:

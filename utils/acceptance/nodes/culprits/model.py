@@ -20,7 +20,9 @@ WAY, ONE_WAY, UPLINK, CABLE, FAILED, UNSTEADY, NOT_JUDGED = (
     *("way-slow", "way-slow-one-way", "uplink-slow", "cable-slow", "pair-failed"),
     *("node-unsteady", "not-judged"),
 )
-#: Those of which a verdict is red; the others are reservations.
+#: Those of which a verdict is red; the others are reservations. Nodes that are alike and slower are
+#: red as one: whether they are older or all of them have lost a memory channel no matrix tells, and
+#: a partition of two kinds is not one that a number can be promised of.
 FAILING = (NODE, SENDS, RECEIVES, WITHIN, WAY, ONE_WAY, UPLINK, CABLE, GROUP, FAILED)
 #: The fraction that is lost from which a node or an uplink is critical.
 #: [chosen] half of a link's width or rate is lost with certainty, a third may be anything else.
@@ -160,8 +162,8 @@ class Culprit(Struct, frozen=True):
             "them",
             UPLINK: "are slow with each other and good otherwise: an uplink or a switch between "
             "them",
-            GROUP: f"are {plural(len(self.nodes), 'node')} alike, slower than the others: another "
-            "generation, or one fault of all of them",
+            GROUP: f"are {plural(len(self.nodes), 'node')} alike, {self.loss:.0%} slower than the "
+            "others: another generation, or one fault of all of them",
             UNSTEADY: "was slow while all nodes were busy and good when measured again alone: "
             "contention, or a passing disturbance",
         }[self.kind]
