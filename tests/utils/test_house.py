@@ -26,8 +26,8 @@ FLOORS = {
     "site": 5,
     "verdict": 7,
     "campaigns": 8,
-    "report": 8,
-    "cli": 9,
+    "report": 9,
+    "cli": 10,
 }
 #: Outside of the package: what each folder may import of it.
 OUTSIDE = {

@@ -66,7 +66,7 @@ def test_results_are_those_of_the_newest_session_and_can_be_followed(qdr):
 
 
 def test_what_judged_a_number_is_said(made):
-    metric = made.session(UUID).cases[1].metrics[-1]
+    metric = made.ledger.session(UUID).cases[1].metrics[-1]
     sweep = next(
         sweep
         for each in results(made)
@@ -100,12 +100,12 @@ def test_papers_stand_beside_with_their_place(qdr):
 
 
 def test_limits_are_those_of_the_judges(made, qdr):
-    facts = made.place("koop2008", "qdr-pcie2").facts
+    (facts,) = (each.facts for each in made.places if each.name == "koop2008:qdr-pcie2")
     (one_way,) = of(qdr["bandwidth"], Origin.LIMIT)
     assert {*one_way.y} == {limit(facts).bandwidth}
     (both,) = of(qdr["bandwidth-both"], Origin.LIMIT)
     assert both.y[0] == 2 * one_way.y[0]
-    assert limit(facts).formula in qdr["bandwidth"].caption
+    assert limit(facts).least.formula in qdr["bandwidth"].caption
     (floor,) = of(qdr["latency"], Origin.LIMIT)
     assert floor.y == tuple(latency_floor(facts, int(size)) for size in floor.x)
     assert "no limit is known of this quantity" in qdr["collective-allreduce"].caption

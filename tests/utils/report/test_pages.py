@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from acceptance.alerts import Alert, acknowledgements, notify
 from acceptance.report import addresses
+from acceptance.report.pages.sessions import Outputs
 from acceptance.report.rendering import NONE
 from acceptance.report.runs import Outcome, outcome, told
 from acceptance.report.source import Source
@@ -93,11 +94,10 @@ def test_the_overview_counts_each_case_as_the_verdict_does(site):
 
 def test_alerts_have_their_cause_and_who_acknowledged_them(site, page):  # noqa: F811
     open_page(page, site)
-    first, second = page.locator("#alerts ~ ul li").all_inner_texts()
+    first, second = page.locator("#alerts + ul li").all_inner_texts()
     assert "cause: a cable" in first
     assert "nobody has acknowledged it" in first
     assert "known <b>" in second
-    assert row(page, "made:compute")[7] == "1"
 
 
 def test_names_stay_text(site, page, newest):  # noqa: F811
@@ -239,17 +239,15 @@ def test_a_pass_that_nothing_judged_is_not_green():
 
 
 def test_an_output_elsewhere_is_not_copied(tmp_path):
-    from acceptance.report.pages.sessions import ShownCase, _Outputs
-
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
     (tmp_path / "var").mkdir()
     (tmp_path / "var/link").symlink_to(tmp_path)
-    outputs = _Outputs(tmp_path / "var")
+    outputs = Outputs(tmp_path / "var")
     (case,) = _one_case(tmp_path)
     for folder in (tmp_path, tmp_path / "var/..", tmp_path / "var/link"):
         other = type(case)(**{**vars(case), "folder": str(folder), "output": "secret.txt"})
-        address, why = outputs.copied("uuid", ShownCase(0, other, ()))
+        address, why = outputs.copied("uuid", 0, other)
         assert (address, why) == ("", "it is not in var/ of this report")
     assert outputs.files == {}
 

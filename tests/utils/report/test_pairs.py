@@ -107,7 +107,7 @@ def test_many_nodes_are_grouped_with_the_worst_of_each_two(tmp_path):
     assert len(matrix.nodes) > MOST
     leaves = {name: f"leaf{number // 16:02}" for number, name in enumerate(matrix.nodes)}
     source, uuid = made(tmp_path, report_fabrics.pairs_case(tmp_path / "out", matrix))
-    drawn = Pairs.of(matrix, leaves, source.session(uuid).cases[0].all_pairs and ())
+    drawn = Pairs.of(matrix, leaves, source.ledger.session(uuid).cases[0].all_pairs and ())
     plot = next(drawn.plots())
     (trace,) = plot.traces
     assert len(trace.rows) == len(trace.x) == 16

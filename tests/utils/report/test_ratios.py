@@ -41,7 +41,7 @@ def test_balance_has_a_line_at_1_and_partitions_over_each_other(made):
     assert [trace.group for trace in plot.traces] == [
         "sdr-pcie1", "ddr-pcie1", "ddr-pcie2", "qdr-pcie2",
     ]  # fmt: skip
-    stored = made.session("00000002-0000-4000-8000-000000000000")
+    stored = made.ledger.session("00000002-0000-4000-8000-000000000000")
     case = next(
         case for case in stored.cases
         if (case.partition, case.benchmark) == ("sdr-pcie1", "cbr.bw")

@@ -13,7 +13,6 @@ INDEX = "index.html"
 HISTORY = "history/index.html"
 SESSIONS = "sessions/index.html"
 REFERENCES = "references/index.html"
-DOWNLOADS = "downloads/index.html"
 
 #: Names that are taken as they are; others, and those that capitals alone tell apart, get a hash.
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_]*([.-][a-z0-9_]+)*\Z")

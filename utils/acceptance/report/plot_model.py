@@ -185,7 +185,8 @@ class Page:
 
     `group` is the entry of the navigation that it stands under, `plots` are written beside it, and
     so are `files`: other things to download, by their addresses in the folder. `simulated` marks
-    the page as a whole. A page that `draws` has plots that its own script makes of its files.
+    the page as a whole. A page that `draws` has plots that its own script makes of its files; one
+    that is `empty` says only what would fill it.
     """
 
     path: str
@@ -197,6 +198,7 @@ class Page:
     files: Mapping[str, str] = field(default_factory=dict)
     simulated: bool = False
     draws: bool = False
+    empty: bool = False
 
     def __post_init__(self) -> None:
         """Refuse two plots of one name, of which one would overwrite the other's files."""

@@ -55,7 +55,8 @@ class Kind:
             links = [(self.title.format(each.place.name), self._address(each)) for each in listed]
             made.append(self._page(listed, self.draw(source, listed), links))
         empty = Page(f"{self.folder}/index.html", self.group, TEMPLATE, self.group,
-                     {"text": self.empty, "sections": (), "failures": (), "links": ()})  # fmt: skip
+                     {"text": self.empty, "sections": (), "failures": (), "links": ()},
+                     empty=True)  # fmt: skip
         return made or [empty]
 
     def _address(self, found: Results) -> str:
@@ -84,6 +85,7 @@ class Kind:
             context,
             tuple(plot for _, plots in sections for plot in plots),
             simulated=place.simulated,
+            empty=not (failures or any(plots for _, plots in sections)),
         )
 
 

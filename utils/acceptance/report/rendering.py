@@ -42,18 +42,10 @@ POLICY = "; ".join(
 
 
 @dataclass(frozen=True)
-class Entry:
-    """An entry of the navigation: the first page of a group."""
-
-    group: str
-    path: str
-
-
-@dataclass(frozen=True)
 class Renderer:
     """Renders the pages of one site; `made` is the line at the end of each page."""
 
-    navigation: Sequence[Entry]
+    navigation: Sequence[Page]
     made: str
 
     @cached_property

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 from acceptance.core.words import SIMULATED
 from acceptance.ledger import Case, Metric, Session, campaign_of
-from acceptance.report.source import Source
+from acceptance.regressions import history
 from acceptance.verdict import WORDS, Status, Verdict
 
 
@@ -71,23 +72,20 @@ class Ran:
 class Run:
     """Sessions that have one verdict, the newest first; `verdict` is None where nobody judged."""
 
-    key: str
     sessions: tuple[Session, ...]
-    verdict: Verdict | None
+    verdict: Verdict | None = None
 
     @property
     def end(self) -> float:
         """Return when it ended, s since the epoch."""
         return max(each.end for each in self.sessions)
 
-    @property
-    def start(self) -> float:
-        """Return when it began, s since the epoch."""
-        return min(each.start for each in self.sessions)
-
     @cached_property
     def cases(self) -> tuple[Ran, ...]:
-        """Return all cases, builds too; what a later session of it measured again counts."""
+        """Return its cases; what a later session of it measured again counts.
+
+        Builds count only where they failed.
+        """
         found: dict[tuple[str, str], Ran] = {}
         for session in sorted(self.sessions, key=lambda each: each.start):
             executions: dict[tuple[str, str], list[tuple[int, Case]]] = {}
@@ -95,12 +93,9 @@ class Run:
                 executions.setdefault((case.where, case.name), []).append((number, case))
             for key, listed in executions.items():
                 found[key] = Ran(session, listed[-1][0], tuple(case for _, case in listed))
-        return tuple(found.values())
-
-    @property
-    def systems(self) -> list[str]:
-        """Return the systems that it has cases of."""
-        return sorted({case.system for each in self.sessions for case in each.cases})
+        return tuple(
+            ran for ran in found.values() if not ran.case.fixture or ran.outcome is Outcome.RED
+        )
 
     @property
     def places(self) -> set[tuple[str, str]]:
@@ -108,34 +103,17 @@ class Run:
         return {(case.system, case.partition) for each in self.sessions for case in each.cases}
 
     @property
-    def simulated(self) -> bool:
-        """Tell whether some of it was simulated."""
-        return any(case.simulated for each in self.sessions for case in each.cases)
+    def selection(self) -> tuple[str, ...]:
+        """Return what is the same in runs of the same things: a campaign's kind, or its words."""
+        newest = self.sessions[0]
+        kind = campaign_of(newest.label).partition("-")[0]
+        systems = sorted({system for system, _ in self.places})
+        return (*systems, *((kind,) if kind else history.selection(newest.command)))
 
     def of(self, system: str, partition: str) -> list[Ran]:
-        """Return its cases on a partition; builds count only where they failed."""
+        """Return its cases on a partition."""
         place = system, partition
-        return [
-            ran
-            for ran in self.cases
-            if (ran.case.system, ran.case.partition) == place
-            and (not ran.case.fixture or ran.outcome is Outcome.RED)
-        ]
-
-
-def runs(source: Source) -> list[Run]:
-    """Return the runs whose sessions have a page, that which ended last first."""
-    sessions: dict[str, list[Session]] = {}
-    for each in source.sessions:
-        sessions.setdefault(campaign_of(each.label) or each.uuid, []).append(each)
-    return [Run(key, tuple(listed), _verdict(source, key)) for key, listed in sessions.items()]
-
-
-def _verdict(source: Source, key: str) -> Verdict | None:
-    current = source.current
-    if current is not None and key in (current.campaign, *current.session.split()):
-        return current
-    return source.verdicts.get(key)
+        return [ran for ran in self.cases if (ran.case.system, ran.case.partition) == place]
 
 
 def counts(cases: Iterable[Ran]) -> dict[Outcome, int]:
@@ -144,8 +122,7 @@ def counts(cases: Iterable[Ran]) -> dict[Outcome, int]:
     return {each: counted[each] for each in Outcome}
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """A verdict in a word, with the class of its style."""
 
     word: str
@@ -194,22 +171,24 @@ def _software(case: Case) -> str:
     return f"{case.environment}: {built}" if built else ""
 
 
-def since(older: Run | None, newer: Run) -> dict[str, list[Ran]]:
-    """Return what became of cases since an older run, by a word; nothing where none did."""
-    if older is None:
-        return {}
-    before = {ran.key: ran.outcome for ran in older.cases}
-    now = {ran.key: ran.outcome for ran in newer.cases}
-    red, absent = Outcome.RED, Outcome.NOT_MEASURED
-    measured_before = [ran for ran in older.cases if ran.outcome is not absent]
-    measured_now = [ran for ran in newer.cases if ran.outcome is not absent]
-    is_red = [ran for ran in newer.cases if ran.outcome is red]
-    is_not = [ran for ran in newer.cases if ran.outcome is not red]
-    return {
-        "red now, not before": [r for r in is_red if before.get(r.key, red) is not red],
-        "no longer red": [r for r in is_not if before.get(r.key) is red],
-        "no longer measured": [r for r in measured_before if now.get(r.key, absent) is absent],
-        "measured now, not before": [
-            r for r in measured_now if before.get(r.key, absent) is absent
-        ],
-    }
+def since(older: Run, newer: Run) -> dict[str, list[Ran]]:
+    """Return what became of cases since an older run, by a word, each case under one at most."""
+    before, now = ({ran.key: ran for ran in run.cases} for run in (older, newer))
+    found: dict[str, list[Ran]] = {}
+    for key in dict.fromkeys((*now, *before)):
+        was, is_ = (known[key].outcome if key in known else Outcome.NOT_MEASURED
+                    for known in (before, now))  # fmt: skip
+        if was is not is_ and (word := _changed(was, is_)):
+            found.setdefault(word, []).append(now[key] if key in now else before[key])
+    return found
+
+
+def _changed(was: Outcome, now: Outcome) -> str:
+    """Return the word for a case of two outcomes that differ; empty where it is not told."""
+    if now is Outcome.RED:
+        return "red now, not before"
+    if now is Outcome.NOT_MEASURED:
+        return "no longer measured"
+    if was is Outcome.RED:
+        return "no longer red"
+    return "measured now, not before" if was is Outcome.NOT_MEASURED else ""

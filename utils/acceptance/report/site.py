@@ -1,9 +1,7 @@
 """The site as a whole: pages are collected, written beside the folder, and put in its place."""
 
 import glob
-import importlib
 import json
-import pkgutil
 import posixpath
 import shutil
 import tempfile
@@ -11,21 +9,31 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.report import figures
-from acceptance.report import pages as modules
-from acceptance.report.pages import downloads, overview
+from acceptance.report.pages import (
+    balance,
+    compare,
+    curves,
+    fabric,
+    history,
+    hpcc,
+    npb,
+    overview,
+    pairs,
+    protocol,
+    references,
+    sessions,
+)
 from acceptance.report.plot_model import Page
-from acceptance.report.rendering import STATIC, Entry, Renderer, time_text
+from acceptance.report.rendering import STATIC, Renderer, time_text
 from acceptance.report.source import Source
 
-#: Entries of the navigation, in their order; other groups follow.
-GROUPS = (
-    "Overview", "Sessions", "History", "Curves", "Pairs", "Fabric", "Balance", "NPB", "HPCC",
-    "Compare", "Protocols", "References", "Downloads",
+#: What makes the pages, in the order of the navigation.
+MODULES = (
+    sessions, history, curves, pairs, fabric, balance, npb, hpcc, compare, protocol, references,
 )  # fmt: skip
 #: The file by which a folder is known as a report of ours: it lists what stands in the folder.
 MARKER = "report.json"
@@ -79,59 +87,38 @@ def write(source: Source, folder: Path) -> Written:
 
 
 def collect(source: Source) -> list[Page]:
-    """Return all pages, those of a group together; one that a fault prevents says so."""
-    made: list[Page] = []
-    for module in _modules():
+    """Return all pages, the first one first; one that a fault prevents says so."""
+    groups: dict[str, list[Page]] = {}
+    for module in MODULES:
         try:
-            made += module.pages(source)
+            for page in module.pages(source):
+                groups.setdefault(page.group, []).append(page)
         except Fault as err:
             name = module.__name__.rpartition(".")[2]
             source.note(f"no page of {name}: {err}")
-    made += downloads.pages(source, made)
-    # It tells what the others could not read.
-    made += overview.pages(source)
-    made += _indexes(made)
-    return sorted(made, key=lambda page: _rank(page.group))
+    made = [page for group, listed in groups.items() for page in _indexed(group, listed)]
+    # The first one tells what the others could not read.
+    return [overview.page(source, [page for page in made if page.empty]), *made]
 
 
-def _modules() -> Iterator[ModuleType]:
-    """Yield the modules of pages, but for those that are about the others."""
-    last = (downloads.__name__, overview.__name__)
-    for found in pkgutil.iter_modules(modules.__path__, f"{modules.__name__}."):
-        if found.name not in last:
-            yield importlib.import_module(found.name)
-
-
-def _rank(group: str) -> int:
-    return GROUPS.index(group) if group in GROUPS else len(GROUPS)
-
-
-def _indexes(made: Iterable[Page]) -> list[Page]:
-    """Return a page that lists those of a group which has several, and no index of its own."""
-    groups: dict[str, list[Page]] = {}
-    for page in made:
-        groups.setdefault(page.group, []).append(page)
-    new = []
-    for group, listed in groups.items():
+def _indexed(group: str, listed: list[Page]) -> list[Page]:
+    """Return the pages of a group, its index first; one that lists them if they have none."""
+    index = [page for page in listed if posixpath.basename(page.path) == "index.html"]
+    if not index and len(listed) > 1:
         path = f"{posixpath.dirname(listed[0].path)}/index.html"
-        if group and len(listed) > 1 and not any(_is_index(page) for page in listed):
-            new.append(Page(path, group, "listing.html.j2", group, {"listed": listed}))
-    return new
+        empty = all(page.empty for page in listed)
+        named = path, group, "listing.html.j2", group
+        index = [Page(*named, {"listed": listed}, empty=empty)]
+    return [*index, *(page for page in listed if page not in index)]
 
 
-def _is_index(page: Page) -> bool:
-    """Tell whether a page is the first of its group."""
-    return posixpath.basename(page.path) == "index.html"
-
-
-def navigation(made: Iterable[Page]) -> list[Entry]:
-    """Return the entries of the navigation: of each group its index, or its only page."""
+def navigation(made: Iterable[Page]) -> list[Page]:
+    """Return the first page of each group that has something to show."""
     first: dict[str, Page] = {}
     for page in made:
-        if page.group and (page.group not in first or _is_index(page)):
-            first[page.group] = page
-    order = sorted(first, key=lambda group: (_rank(group), group))
-    return [Entry(group, first[group].path) for group in order]
+        if not page.empty:
+            first.setdefault(page.group, page)
+    return [*first.values()]
 
 
 def _fill(folder: Path, made: list[Page], source: Source) -> int:

@@ -14,15 +14,16 @@ from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, Facts, facts_of, limit
-from acceptance.ledger import Ledger, Session, campaign_of
+from acceptance.ledger import Ledger, Session
 from acceptance.references import Library, ReferenceFault
 from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
 from acceptance.report import addresses
+from acceptance.report.runs import Run
 from acceptance.rfm import configuration
 from acceptance.verdict import Verdict, VerdictFault, stored
 
-#: Sessions that have a page each, where nobody says since when: a week of nights.
+#: Runs whose sessions have a page each, where nobody says since when: a week of nights.
 SHOWN = 7
 
 
@@ -37,26 +38,16 @@ class Selection:
     since: float | None = None
     sessions: tuple[str, ...] = ()
 
-    def takes(self, session: Session) -> bool:
-        """Tell whether a session has a page, where it is new enough."""
-        if self.sessions and session.uuid not in self.sessions:
-            return False
-        return self.system is None or any(case.system == self.system for case in session.cases)
-
 
 @dataclass(frozen=True)
 class Place:
-    """A partition: its facts (None: it states none), or the fault that they have.
-
-    `configured`: the configuration states it; else only results have its name.
-    """
+    """A partition: its facts (None: it states none), or the fault that they have."""
 
     system: str
     partition: str
     extras: Mapping[str, Any] = field(default_factory=dict)
     facts: Facts | None = None
     fault: str = ""
-    configured: bool = True
 
     @property
     def name(self) -> str:
@@ -110,11 +101,6 @@ class Source:
         """Tell whether the database is that of the configuration in force."""
         return self.workspace.keeps(self.database)
 
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """Return the UUIDs of all sessions that nobody has forgotten, in the order of storing."""
-        return tuple(self.ledger.ids())
-
     @property
     def ledger(self) -> Ledger:
         """Return all that was measured."""
@@ -126,42 +112,52 @@ class Source:
         return tuple(self._selected())
 
     def _selected(self) -> Iterator[Session]:
-        chosen, count = self.selection, 0
+        chosen, shown = self.selection, set[str]()
+        most = SHOWN if chosen.since is None and not chosen.sessions else None
         faults = [*self.ledger.faults]
-        for each in self.ledger.sessions(faults):
-            if chosen.since is not None and each.end < chosen.since:
+        for each in self.ledger.sessions(faults, set(chosen.sessions) or None):
+            run = self._run_of[each.uuid]
+            older = chosen.since is not None and each.end < chosen.since
+            if older or (len(shown) == most and run not in shown):
                 break
-            if chosen.takes(each):
+            if chosen.system in (None, *(case.system for case in each.cases)):
+                shown.add(run)
                 yield each
-                count += 1
-            if count == (len(chosen.sessions) or (SHOWN if chosen.since is None else -1)):
-                break
         for fault in faults:
             self.note(fault)
 
     @cached_property
+    def _run_of(self) -> dict[str, str]:
+        """Return the run of each session that nobody has forgotten."""
+        return ledger.runs_of(self.ledger.entries)
+
+    @cached_property
     def left_out(self) -> int:
         """Count the sessions that are stored and have no page."""
-        return max(len(self.ids) - len(self.sessions), 0)
+        return max(len(self._run_of) - len(self.sessions), 0)
 
-    def session(self, uuid: str) -> Session | None:
-        """Return a session, whether or not it has a page; None where it cannot be read."""
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """Return the runs whose sessions have a page, that which ended last first."""
+        sessions: dict[str, list[Session]] = {}
         for each in self.sessions:
-            if each.uuid == uuid:
-                return each
-        try:
-            return self.ledger.session(uuid)
-        except Fault as err:
-            self.note(err)
-            return None
+            sessions.setdefault(self._run_of[each.uuid], []).append(each)
+        return tuple(
+            Run(tuple(listed), self._verdict(key, *(each.uuid for each in listed)))
+            for key, listed in sessions.items()
+        )
+
+    def _verdict(self, *keys: str) -> Verdict | None:
+        """Return the verdict on a run, by any of its names; what is told now goes first."""
+        current = self.current
+        if current is not None and {current.campaign, *current.session.split()} & {*keys}:
+            return current
+        return next((self.verdicts[key] for key in keys if key in self.verdicts), None)
 
     def address(self, uuid: str, case: int | None = None) -> str:
         """Return the address of a session, or of a case of it; empty where it has no page."""
-        return addresses.session(uuid, case) if self.has_page(uuid) else ""
-
-    def has_page(self, uuid: str) -> bool:
-        """Tell whether a session has a page in this site, so that it can be linked."""
-        return any(each.uuid == uuid for each in self.sessions)
+        has_page = any(each.uuid == uuid for each in self.sessions)
+        return addresses.session(uuid, case) if has_page else ""
 
     @cached_property
     def history(self) -> History:
@@ -200,16 +196,10 @@ class Source:
         known = {place.name: place for place in self._configured()}
         for each in self.sessions:
             for case in each.cases:
-                place = Place(case.system, case.partition, configured=False)
+                place = Place(case.system, case.partition)
                 known.setdefault(place.name, place)
         wanted = self.selection.system
         return tuple(place for _, place in sorted(known.items()) if wanted in (None, place.system))
-
-    def place(self, system: str, partition: str) -> Place:
-        """Return a partition by its name, whatever is known of it."""
-        name = Place(system, partition).name
-        named = (place for place in self.places if place.name == name)
-        return next(named, Place(system, partition, configured=False))
 
     def _configured(self) -> Iterator[Place]:
         try:
@@ -250,10 +240,6 @@ class Source:
                 stored.reconsider(given, self.workspace, self.now)
                 found[path.stem] = given
         return found
-
-    def verdict_of(self, session: Session) -> Verdict | None:
-        """Return the verdict on a session, or on the campaign that it is of; None: not judged."""
-        return self.verdicts.get(session.uuid) or self.verdicts.get(campaign_of(session.label))
 
     @cached_property
     def alerts(self) -> Listing | None:

@@ -8,3 +8,10 @@ from acceptance.campaigns.protocol.build import (
     verify,
     write,
 )
+from acceptance.campaigns.protocol.findings import (
+    ProtocolFinding,
+    merged,
+    of_case,
+    of_nodes,
+    of_verdict,
+)

@@ -11,5 +11,6 @@ from acceptance.regressions.history.series import (
     Software,
     day,
     night,
+    selection,
     software_text,
 )

@@ -105,8 +105,8 @@ def _page(source: Source, wanted: _Wanted) -> Page:
             nothing = f"Not compared: {err}"
             source.note(f"compare {wanted.a} {wanted.b}: {err}")
     if found is None:
-        nothing_else = {"nothing": nothing, "found": None}
-        return Page(path, wanted.title, "compare.html.j2", GROUP, nothing_else)
+        why: dict[str, Any] = {"nothing": nothing, "found": None}
+        return Page(path, wanted.title, "compare.html.j2", GROUP, why, empty=not wanted.a)
     data, (look, said) = addresses.data(path, "all", "json"), _result(found)
     context: dict[str, Any] = {
         "found": found,

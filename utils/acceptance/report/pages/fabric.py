@@ -43,9 +43,8 @@ def pages(source: Source) -> list[Page]:
         context = _without(place, next(others, None)) if own is None else _with(place, own)
         path = addresses.of_partition("fabric", place.system, place.partition)
         title = f"Fabric of {place.name}"
-        made.append(
-            Page(path, title, "fabric.html.j2", "Fabric", context, simulated=place.simulated)
-        )
+        named = path, title, "fabric.html.j2", "Fabric"
+        made.append(Page(*named, context, simulated=place.simulated, empty=own is None))
     return made
 
 

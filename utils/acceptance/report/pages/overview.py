@@ -1,150 +1,317 @@
-"""The first page: what is green, red, not judged and not measured, and what to look at."""
+"""The first page: may it be signed, what is wrong and since when, and what nobody looked at."""
 
 import importlib.metadata
 import platform
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from acceptance.alerts import Ack, Entry
-from acceptance.alerts.alert import AWAY
+from msgspec.structs import replace
+
+from acceptance.alerts import HISTORY, Ack, Alert
+from acceptance.campaigns.protocol import ProtocolFinding as Finding
+from acceptance.campaigns.protocol import merged, of_case, of_nodes, of_verdict
 from acceptance.core import machine
-from acceptance.core.errors import Fault
+from acceptance.core.text import natural, plural
+from acceptance.nodes import FAILING
 from acceptance.report import addresses
+from acceptance.report.fabric_reading import leaves
 from acceptance.report.plot_model import Page
-from acceptance.report.runs import Outcome, Ran, Run, Told, counts, runs, since, software, told
+from acceptance.report.runs import Outcome, Ran, Run, counts, since, software, told
 from acceptance.report.source import Place, Source
-from acceptance.verdict import Verdict
+from acceptance.verdict import Problem, Verdict
 
-#: Cases of a change that are listed; the sessions have all of them.
+#: Cases of a change, and findings of a kind, that are listed; the sessions have all of them.
 SHOWN = 10
-#: The suite of the checks of links and fabrics.
-_FABRIC = "fabric"
+#: Severity of a finding -> the class of its style.
+LOOKS = {"critical": "bad", "major": "bad", "minor": "open", "info": "none"}
+#: Nodes that a finding blames at most: of a case on more of them nobody knows which one it was.
+_BLAMED = 2
+#: Kinds of problems that findings, or alerts of the history, tell more exactly.
+_TOLD = {*FAILING, *HISTORY, "guideline"}
 
 
-@dataclass(frozen=True)
-class _Standing:
-    """What the newest run says of a partition; `run` is None where no session has a case of it."""
+class Known(NamedTuple):
+    """An open alert, who has acknowledged it, and whether the run before did not have it."""
+
+    alert: Alert
+    ack: Ack | None = None
+    new: bool = False
+
+
+class Line(NamedTuple):
+    """A finding as the page tells it: `link` is the address of its case, `known` its alert."""
+
+    finding: Finding
+    text: str
+    link: str = ""
+    known: Known | None = None
+
+
+class Node(NamedTuple):
+    """A node of the picture: what became of it, in words too, and the anchor of its finding."""
+
+    name: str
+    outcome: Outcome
+    text: str
+    link: str = ""
+
+
+class Standing(NamedTuple):
+    """A partition, the newest run with a case of it (None: there is none), and those cases."""
 
     place: Place
-    run: Run | None = None
-    told: Told = field(default_factory=lambda: told(None))
-    cases: tuple[Ran, ...] = ()
-    absent: tuple[str, ...] = ()
-    alerts: int = 0
-
-    @property
-    def counts(self) -> dict[Outcome, int]:
-        """Count its cases by what became of them."""
-        return counts(self.cases)
+    run: Run | None
+    cases: Sequence[Ran]
+    #: Leaf switch (empty: not known) -> its nodes.
+    leaves: Mapping[str, Sequence[Node]]
 
     @property
     def outcome(self) -> Outcome:
         """Return the word for the partition: green only if nothing is red, and some is judged."""
-        counted = self.counts
-        if counted[Outcome.RED] or self.alerts:
-            return Outcome.RED
-        if counted[Outcome.GREEN]:
-            return Outcome.GREEN
-        return Outcome.NOT_JUDGED if counted[Outcome.NOT_JUDGED] else Outcome.NOT_MEASURED
+        found = {each.outcome for each in self.cases}
+        found |= {node.outcome for nodes in self.leaves.values() for node in nodes} & {Outcome.RED}
+        order = Outcome.RED, Outcome.GREEN, Outcome.NOT_JUDGED
+        return next((each for each in order if each in found), Outcome.NOT_MEASURED)
 
     @property
-    def judged(self) -> int:
-        """Count the metrics that were judged."""
-        metrics = (metric for ran in self.cases for metric in ran.case.metrics)
-        return sum(metric.reference is not None for metric in metrics)
-
-    @property
-    def recorded(self) -> int:
-        """Count the metrics that were recorded, and not judged."""
-        return sum(len(ran.case.metrics) for ran in self.cases) - self.judged
+    def nodes(self) -> dict[Outcome, list[Node]]:
+        """Return its nodes by what became of them, the red ones first."""
+        every = sorted((node for nodes in self.leaves.values() for node in nodes),
+                       key=lambda node: natural(node.name))  # fmt: skip
+        first = Outcome.RED, Outcome.NOT_MEASURED, Outcome.NOT_JUDGED, Outcome.GREEN
+        return {each: [node for node in every if node.outcome is each] for each in first}
 
 
-def pages(source: Source) -> list[Page]:
-    """Return the overview; it is made last, and tells what other pages could not read."""
-    listed: list[Run] = []
-    try:
-        listed = runs(source)
-        standings = [_standing(source, place, listed) for place in _places(source, measured=True)]
-    except Fault as err:
-        source.note(err)
-        standings = []
-    newest = listed[0] if listed else None
-    verdict = _counting(source, newest)
-    of_verdict = [each for each in listed if each.verdict is verdict] if verdict else []
-    simulated = bool(newest) and all(place.simulated for place in source.measured)
+def page(source: Source, empty: Iterable[Page]) -> Page:
+    """Return the first page; it is made last, and tells what other pages could not read."""
+    newest = source.runs[0] if source.runs else None
+    current, chosen = source.current, source.selection
+    verdict = newest.verdict if newest else None
+    if current is not None and not chosen.sessions and chosen.system in (None, current.system):
+        verdict = current
+    run = next((each for each in source.runs if each.verdict is verdict), None)
+    before = _before(source.runs)
+    known = _known(source, verdict, before)
+    lines = [
+        line
+        for line in map(partial(_line, _places(run), known), _wrong(run, verdict))
+        if not (line.known and line.known.ack)
+    ]
+    groups = [[*listed] for _, listed in groupby(lines, lambda each: each.finding.code)]
+    seen = {line.known.alert.id for line in lines if line.known}
+    of_leaf = {system: leaves(source, system) for system in {p.system for p in source.measured}}
     context = {
         "newest": newest,
-        "about": of_verdict[0].sessions if of_verdict else (),
+        "run": run,
         "source": source,
         "verdict": verdict,
         "told": told(verdict),
-        "standings": standings,
-        "others": [place.name for place in _places(source, measured=False)],
-        "changes": _changes(listed),
-        "before": _before(listed),
-        "alerts": _alerts(source),
-        "new_alerts": _new_alerts(source, _before(listed)),
-        "links": [_links(each) for each in standings if each.run],
+        "sentence": _sentence(verdict, [line.finding for line in lines]),
+        "groups": groups,
+        "looks": LOOKS,
+        "known": [each for each in known if each.alert.id not in seen],
+        "standings": [_standing(source, place, verdict, groups, of_leaf[place.system])
+                      for place in source.places if place.system in of_leaf],
+        "others": [place.name for place in source.places if place.system not in of_leaf],
+        "unseen": _unseen(verdict),
+        "empty": empty,
+        "changes": _changes(newest, before),
+        "before": before,
+        "counts": counts,
+        "told_of": told,
+        "protocols": {each.data.get("campaign") for each in source.protocols},
         "versions": _versions(source, newest),
         "shown": SHOWN,
-    }
+    }  # fmt: skip
+    simulated = bool(newest) and all(place.simulated for place in source.measured)
     named = addresses.INDEX, "Overview", "overview.html.j2", "Overview"
-    return [Page(*named, context, simulated=simulated)]
+    return Page(*named, context, simulated=simulated)
 
 
-def _counting(source: Source, newest: Run | None) -> Verdict | None:
-    """Return the verdict that counts: what whoever asks is told, unless others are selected."""
-    current, chosen = source.current, source.selection
-    if current is not None and not chosen.sessions and chosen.system in (None, current.system):
-        return current
-    return newest.verdict if newest else None
+def _before(runs: Sequence[Run]) -> Run | None:
+    """Return the run before the newest one that measured the same things."""
+    return next((each for each in runs[1:] if each.selection == runs[0].selection), None)
 
 
-def _places(source: Source, *, measured: bool) -> list[Place]:
-    """Return the partitions of the systems that were measured, or those of all others."""
-    systems = {place.system for place in source.measured}
-    return [place for place in source.places if (place.system in systems) is measured]
+def _known(source: Source, verdict: Verdict | None, before: Run | None) -> list[Known]:
+    """Return the open alerts of the selected system, those that nobody acknowledged first."""
+    found: dict[str, Known] = {}
+    for entry, ack in source.alerts.entries if source.alerts else ():
+        new = before is not None and entry.opened.timestamp() > before.end
+        found[entry.alert.id] = Known(entry.alert, ack, new)
+    if verdict is not None and source.is_own:
+        given = [*map(Known, verdict.alerts)]
+        given += [Known(each.alert, each.acknowledgement) for each in verdict.acknowledged]
+        found = {each.alert.id: each for each in given} | found
+    system = source.selection.system
+    own = [each for each in found.values() if system in (None, each.alert.system)]
+    return sorted(own, key=lambda each: (each.ack is not None, each.alert.since))
 
 
-def _standing(source: Source, place: Place, listed: list[Run]) -> _Standing:
+def _places(run: Run | None) -> dict[str, Ran]:
+    """Return the cases of a run by what findings call them."""
+    return {f"{ran.case.name} @{ran.case.where}": ran for ran in run.cases} if run else {}
+
+
+def _wrong(run: Run | None, verdict: Verdict | None) -> list[Finding]:
+    """Return what is wrong in a run, the worst first."""
+    found = [each for ran in _places(run).values() for case in ran.executions
+             for each in of_case(case)]  # fmt: skip
+    if verdict is None:
+        return merged(found)
+    told = {each.source for each in found}
+    of_history = [each for each in verdict.alerts if each.of_history]
+    seen = replace(verdict, alerts=of_history, unprovided=[], links_not_judged={},
+                   fabric_not_viewed={})  # fmt: skip
+    found += of_verdict(seen)
+    found += [each for each in of_nodes(verdict.nodes.values()) if not _unlooked(each)]
+    told |= {each.found for each in found}
+    found += [
+        Finding(each.kind.upper(), "major", (), each.kind, each.message, "", "", "gate")
+        for each in verdict.problems
+        if each.kind not in _TOLD and told.isdisjoint((each.message, *each.about[:1]))
+    ]
+    away = [
+        Problem("node-absent", f"{node} is {why}", (place, node))
+        for place, entry in verdict.nodes.items()
+        for node, why in entry.not_up.items()
+    ]
+    failing = {each.about for each in verdict.problems if each.kind == "node-absent"}
+    spared = Verdict(problems=[each for each in away if each.about not in failing])
+    # It spoils no night that a node is not up.
+    return merged([*found, *(replace(each, severity="minor") for each in of_verdict(spared))])
+
+
+def _line(places: Mapping[str, Ran], known: Sequence[Known], finding: Finding) -> Line:
+    """Return a finding with its case, its alert, and what was found where and expected."""
+    ran = places.get(finding.source) or places.get(finding.what.partition(" of ")[2])
+    link = addresses.session(ran.session.uuid, ran.number) if ran else ""
+    alert = next((each for each in known if _tells(each.alert, finding)), None)
+    if alert and alert.alert.of_history:
+        return Line(finding, alert.alert.line, link, alert)
+    failed = finding.what == finding.source  # then nothing else is expected than that it runs
+    expected = f", expected {finding.expected}" if finding.expected and not failed else ""
+    what = "" if finding.what in finding.found else f"{finding.what}: "
+    return Line(finding, f"{what}{finding.found}{expected}", link, alert)
+
+
+def _tells(alert: Alert, finding: Finding) -> bool:
+    """Tell whether an alert is of a finding: by its id, its case, its nodes, or its words."""
+    if alert.of_history:
+        return finding.id.endswith(f":{alert.id}")
+    if alert.cases:
+        return finding.source in alert.cases
+    if alert.nodes:
+        return {*finding.nodes} == {*alert.nodes} and finding.code not in ("GUIDELINE", "")
+    said = f"{alert.check} {alert.text}"
+    return bool(finding.found) and finding.what in said and finding.found in said
+
+
+def _unlooked(finding: Finding) -> bool:
+    """Tell whether a finding of nodes says that nobody looked, and not what was seen."""
+    return finding.what.startswith("nodes of ")
+
+
+def _unseen(verdict: Verdict | None) -> list[Finding]:
+    """Return what nobody looked at, or nothing could judge, by a verdict."""
+    if verdict is None:
+        return []
+    lacking = replace(verdict, problems=[], alerts=[], counters=[], guidelines={})
+    nodes = [each for each in of_nodes(verdict.nodes.values()) if _unlooked(each)]
+    return merged([*of_verdict(lacking), *nodes])
+
+
+def _sentence(verdict: Verdict | None, wrong: Sequence[Finding]) -> str:
+    """Say in a sentence whether what was measured may be signed, and if not, why."""
+    if verdict is None:
+        return "Nobody has judged what was measured last: there is nothing to sign."
+    count = Counter(finding.severity for finding in wrong)
+    worst = {severity: count[severity] for severity in LOOKS if severity != "info"}
+    words = " and ".join(f"{number} {severity}" for severity, number in worst.items() if number)
+    findings = f"{words} finding{'s' * (sum(worst.values()) > 1)}" if words else ""
+    if verdict.status:
+        return f"Not to be signed: {findings or plural(len(verdict.problems), 'problem')}."
+    away = sum(len(each.not_up) for each in verdict.nodes.values())
+    beside = [findings] * bool(findings)
+    beside += [f"{plural(number, noun)} not {done}" for number, noun, done in (
+        (away, "node", "up"), (len(verdict.files_not_run), "check file", "run")) if number
+    ]  # fmt: skip
+    but = f"; but see: {', '.join(beside)}" if beside else ""
+    if told(verdict).look != "good":
+        return f"Nothing to sign: nothing could judge what was measured{but}."
+    return f"Nothing that was judged is wrong{but}."
+
+
+def _standing(
+    source: Source, place: Place, verdict: Verdict | None, groups: Sequence[Sequence[Line]],
+    of_leaf: Mapping[str, str],
+) -> Standing:  # fmt: skip
     key = place.system, place.partition
-    run = next((each for each in listed if key in each.places), None)
-    alerts = sum(
-        ack is None
-        and (entry.alert.system, entry.alert.partition) == key
-        and entry.alert.kind != AWAY
-        for entry, ack in _alerts(source)
-    )
-    if run is None:
-        return _Standing(place, alerts=alerts)
-    absent = _absent(run.verdict, place.name) if run.verdict else ()
-    return _Standing(place, run, told(run.verdict), tuple(run.of(*key)), tuple(absent), alerts)
+    run = next((each for each in source.runs if key in each.places), None)
+    cases = run.of(*key) if run else []
+    newest = run.verdict if run else None
+    if newest is not verdict:  # of an older run, the findings have no place on this page
+        groups = []
+    worst: dict[str, tuple[str, Finding]] = {}
+    for number, lines in enumerate(groups, 1):
+        for finding, *_ in lines:
+            for name in map(_short, finding.nodes):
+                worst.setdefault(name, (f"#wrong-{number}", finding))
+    found: dict[str, list[Node]] = {}
+    for name, outcome in _judged(source.runs, place, newest, cases).items():
+        node = Node(name, outcome, outcome.value)
+        if name in worst:
+            node = _blamed(node, *worst[name])
+        found.setdefault(of_leaf.get(name, ""), []).append(node)
+    return Standing(place, run, cases, dict(sorted(found.items(), key=lambda one: natural(one[0]))))
 
 
-def _absent(verdict: Verdict, place: str) -> Iterable[str]:
-    """Return the check files that gave no case there."""
-    here = (each.check for each in verdict.unprovided if each.partition in ("", place))
-    return dict.fromkeys((*here, *(each.check for each in verdict.not_selected)))
+def _judged(
+    runs: Sequence[Run], place: Place, verdict: Verdict | None, cases: Sequence[Ran]
+) -> dict[str, Outcome]:
+    """Return what became of each node of a partition in these cases, but for findings, by name."""
+    known = [run.verdict.nodes[place.name] for run in runs
+             if run.verdict and place.name in run.verdict.nodes]  # fmt: skip
+    found = {name: Outcome.NOT_MEASURED for each in known for name in (*each.known, *each.not_up)}
+    for ran in cases:
+        if ran.outcome is not Outcome.NOT_MEASURED:
+            found |= dict.fromkeys(ran.case.nodes, Outcome.NOT_JUDGED)
+    for ran in cases:
+        if ran.outcome is Outcome.GREEN:
+            found |= dict.fromkeys(ran.case.nodes, Outcome.GREEN)
+    if verdict and (own := verdict.nodes.get(place.name)):
+        judged = [*own.compared, *own.looked_at * (place.name not in verdict.links_not_judged)]
+        found |= dict.fromkeys(judged, Outcome.GREEN)
+        found |= dict.fromkeys(own.not_up, Outcome.NOT_MEASURED)
+    short = {_short(name): outcome for name, outcome in found.items()}
+    return {name: short[name] for name in sorted(short, key=natural)}
 
 
-def _before(listed: list[Run]) -> Run | None:
-    """Return the run before the newest one that measured some of the same partitions."""
-    same = (each for each in listed[1:] if each.places & listed[0].places)
-    return next(same, None) if listed else None
+def _blamed(node: Node, anchor: str, worst: Finding) -> Node:
+    """Return a node with its worst finding; who is not up stays so, whatever was found."""
+    outcome = node.outcome
+    if LOOKS[worst.severity] == "bad":
+        outcome = Outcome.RED if len(worst.nodes) <= _BLAMED else Outcome.NOT_JUDGED
+    elif outcome is Outcome.GREEN and worst.severity != "info":
+        outcome = Outcome.NOT_JUDGED
+    return Node(node.name, outcome, f"{outcome.value}, {worst.code}", anchor)
 
 
-def _changes(listed: list[Run]) -> dict[str, list[Any]]:
+def _short(name: str) -> str:
+    """Return a node's name without its domain: not everybody who names it writes that."""
+    return name.partition(".")[0]
+
+
+def _changes(newest: Run | None, before: Run | None) -> dict[str, list[Any]]:
     """Return what changed since the run before, by a word for it: cases, and software."""
-    before = _before(listed)
-    if before is None:
+    if newest is None or before is None:
         return {}
-    changed: dict[str, list[Any]] = {
-        word: cases for word, cases in since(before, listed[0]).items() if cases
-    }
     old, new = (
         software(ran.case for ran in each.cases if ran.outcome is not Outcome.NOT_MEASURED)
-        for each in (before, listed[0])
+        for each in (before, newest)
     )
     texts = [
         f"{suite}: {word} {text}"
@@ -152,41 +319,7 @@ def _changes(listed: list[Run]) -> dict[str, list[Any]]:
         for word, found in (("new", new[suite] - old[suite]), ("gone", old[suite] - new[suite]))
         for text in sorted(found)
     ]
-    return {**changed, "software": texts} if texts else changed
-
-
-def _alerts(source: Source) -> list[tuple[Entry, Ack | None]]:
-    """Return the open alerts of the selected system, those that nobody acknowledged first."""
-    system = source.selection.system
-    entries = source.alerts.entries if source.alerts else ()
-    own = [each for each in entries if system in (None, each[0].alert.system)]
-    return sorted(own, key=lambda each: (each[1] is not None, each[0].opened))
-
-
-def _new_alerts(source: Source, before: Run | None) -> list[str]:
-    """Return the ids of alerts that were opened after the run before the newest one."""
-    if before is None:
-        return []
-    opened = ((entry.alert.id, entry.opened) for entry, _ in _alerts(source))
-    return [id for id, when in opened if when.timestamp() > before.end]
-
-
-def _links(standing: _Standing) -> dict[str, Any]:
-    """Return what was found of the links of a partition, or why nobody can say anything."""
-    assert standing.run is not None
-    verdict, name = standing.run.verdict, standing.place.name
-    looked = [ran for ran in standing.cases if ran.case.suite == _FABRIC]
-    found = [(seen, ran) for ran in looked for seen in ran.case.findings]
-    reasons = [
-        f"{what}: {reasons[name]}"
-        for what, reasons in (
-            ("links of its nodes", verdict.links_not_judged),
-            ("switches and cables", verdict.fabric_not_viewed),
-        )
-        if name in reasons
-    ] if verdict else []  # fmt: skip
-    measured = any(ran.outcome is not Outcome.NOT_MEASURED for ran in looked)
-    return {"standing": standing, "found": found, "looked": measured, "reasons": reasons}
+    return {**since(before, newest), **({"software": texts} if texts else {})}
 
 
 def _versions(source: Source, newest: Run | None) -> list[tuple[str, list[str]]]:

@@ -79,7 +79,8 @@ def _index(source: Source, cases: dict[tuple[str, str], Newest], made: list[Page
         text = section.measured.text if section.measured else "; ".join(section.faults)
         rows.append({"place": place, "text": f"{failing}: {text}", "link":
                      addresses.relative(page.path, INDEX)})  # fmt: skip
-    return Page(INDEX, "All pairs of nodes", "pairs_index.html.j2", "Pairs", {"rows": rows})
+    named = INDEX, "All pairs of nodes", "pairs_index.html.j2", "Pairs"
+    return Page(*named, {"rows": rows}, empty=not made)
 
 
 def _why_none(place: Place) -> str:

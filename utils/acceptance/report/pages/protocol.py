@@ -24,8 +24,8 @@ def pages(source: Source) -> list[Page]:
             source.note(f"{each.path}: is no protocol that this release knows: {err!r}")
     if made:
         return made
-    path = addresses.protocol("none")
-    return [Page(path, "Protocols", "no_protocol.html.j2", "Protocols", {"system": system})]
+    named = addresses.protocol("none"), "Protocols", "no_protocol.html.j2", "Protocols"
+    return [Page(*named, {"system": system}, empty=True)]
 
 
 def _page(protocol: Protocol) -> Page:

@@ -3,93 +3,90 @@
 Which row judged a number is told by what was stored with the number.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from acceptance.core import words
 from acceptance.ledger import Case, Metric
-from acceptance.references import Library, Reference, ReferenceFault, write_parameters
+from acceptance.references import Reference, ReferenceFault, write_parameters
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
 
+#: Rows of references by what a metric that they judged has of them.
+_Rows = dict[tuple[str, ...], list[Reference]]
 
-@dataclass
-class Citations:
-    """Rows of references by their citations; `used` are those that judged something shown.
 
-    Each of `used` has the number of metrics that it judged.
+# The pages of sessions ask for it, too.
+@lru_cache(maxsize=1)
+def cited(source: Source) -> dict[int, Reference]:
+    """Return the row that judged a metric, by the metric's `id`, of all sessions with a page.
+
+    A metric without one was judged by another thing, by a row that is there no more, or not at all.
     """
-
-    rows: dict[tuple[str, ...], list[Reference]] = field(default_factory=dict)
-    used: dict[tuple[str, int], tuple[Reference, int]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, source: Source) -> "Citations":
-        """Return the rows of the library, and what was recorded of systems that are simulated."""
-        made = cls()
-        if source.library is None:
-            return made
-        made._add((*source.library.values, *source.library.baselines))
-        for place in source.measured:
-            if place.simulated:
-                made._add(_recorded(source, source.library, place.system))
-        return made
-
-    def _add(self, rows: Iterable[Reference]) -> None:
-        for row in rows:
-            self.rows.setdefault((row.citation, row.benchmark, row.metric), []).append(row)
-
-    def find(self, case: Case, metric: Metric) -> Reference | None:
-        """Return the row that judged a metric; None: another thing did, or it is there no more."""
-        if metric.reference is None:
-            return None
-        stem, parameters = words.read_metric(metric.name)
-        fits = [
-            row
-            for name in dict.fromkeys((stem, metric.name))
-            for row in self.rows.get((metric.judged_by, case.subject, name), ())
-            if row.system == case.system and row.value == metric.reference
-        ]
-        exact = [row for row in fits if row.fits({**case.keys, **parameters})]
-        found = next(iter(exact or fits), None)
-        if found is not None:
-            key = str(found.path), found.line
-            self.used[key] = found, self.used.get(key, (found, 0))[1] + 1
-        return found
+    rows: _Rows = {}
+    for row in _library(source):
+        rows.setdefault((row.citation, row.benchmark, row.metric), []).append(row)
+    found = ((metric, _row_of(rows, case, metric)) for case, metric in _judged(source))
+    return {id(metric): row for metric, row in found if row is not None}
 
 
-def _recorded(source: Source, library: Library, system: str) -> tuple[Reference, ...]:
-    try:
-        return library.recorded(system)
-    except ReferenceFault as err:
-        source.note(err)
-        return ()
+def _library(source: Source) -> Iterator[Reference]:
+    """Yield the rows of the library, and what was recorded of systems that are simulated."""
+    if source.library is None:
+        return
+    yield from source.library.values
+    yield from source.library.baselines
+    for system in dict.fromkeys(place.system for place in source.measured if place.simulated):
+        try:
+            yield from source.library.recorded(system)
+        except ReferenceFault as err:
+            source.note(err)
+
+
+def _judged(source: Source) -> Iterator[tuple[Case, Metric]]:
+    for session in source.sessions:
+        for case in session.cases:
+            for metric in case.metrics:
+                if metric.reference is not None:
+                    yield case, metric
+
+
+def _row_of(rows: _Rows, case: Case, metric: Metric) -> Reference | None:
+    stem, parameters = words.read_metric(metric.name)
+    fits = [
+        row
+        for name in dict.fromkeys((stem, metric.name))
+        for row in rows.get((metric.judged_by, case.subject, name), ())
+        if row.system == case.system and row.value == metric.reference
+    ]
+    exact = [row for row in fits if row.fits({**case.keys, **parameters})]
+    return next(iter(exact or fits), None)
 
 
 def pages(source: Source) -> list[Page]:
     """Return the page of all references that judged a number of a session with a page."""
-    citations = Citations.of(source)
-    others: dict[str, int] = {}
-    for session in source.sessions:
-        for case in session.cases:
-            for metric in case.metrics:
-                if metric.reference is not None and citations.find(case, metric) is None:
-                    by = metric.judged_by or "a reference of the check"
-                    others[by] = others.get(by, 0) + 1
+    found = cited(source)
+    judged: dict[tuple[str, int], list[Reference]] = {}
+    for row in found.values():
+        judged.setdefault((str(row.path), row.line), []).append(row)
     groups: dict[tuple[str, str], list[tuple[Reference, int]]] = {}
-    for entry in citations.used.values():
-        groups.setdefault((entry[0].source, entry[0].origin), []).append(entry)
+    for _, (row, *more) in sorted(judged.items()):
+        groups.setdefault((row.source, row.origin), []).append((row, 1 + len(more)))
+    others = Counter(
+        metric.judged_by or "a reference of the check"
+        for _, metric in _judged(source)
+        if id(metric) not in found
+    )
     context: dict[str, Any] = {
-        "groups": {
-            kind: sorted(rows, key=lambda entry: entry[0].line)
-            for kind, rows in sorted(groups.items())
-        },
+        "groups": dict(sorted(groups.items())),
         "papers": source.library.papers if source.library else {},
         "parameters_text": write_parameters,
         "others": sorted(others.items()),
         "readable": source.library is not None,
         "folder": source.workspace.reference,
     }
-    return [Page(addresses.REFERENCES, "References", "references.html.j2", "References", context)]
+    named = addresses.REFERENCES, "References", "references.html.j2", "References"
+    return [Page(*named, context, empty=not (groups or others))]

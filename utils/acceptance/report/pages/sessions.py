@@ -2,22 +2,21 @@
 
 import csv
 import io
-import json
-import math
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+import msgspec
 from msgspec import structs
 
 from acceptance.core.text import read_bounded
 from acceptance.ledger import Case, Metric, Session, campaign_of
 from acceptance.references import Reference
 from acceptance.report import addresses
-from acceptance.report.pages.references import Citations
+from acceptance.report.pages.references import cited
 from acceptance.report.plot_model import Page, cell_text
-from acceptance.report.runs import SOFTWARE, Outcome, Ran, bounds, counts, outcome, told
+from acceptance.report.runs import SOFTWARE, Outcome, Run, bounds, counts, outcome, told
 from acceptance.report.source import Source
 from acceptance.verdict import Verdict
 
@@ -29,37 +28,17 @@ _FIELDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _ShownMetric:
-    """A metric with the range that it has to lie in, and the reference that judged it."""
+class ShownCase(NamedTuple):
+    """A case with its number in the session, and its output where that was copied.
 
-    metric: Metric
-    least: float | None
-    most: float | None
-    reference: Reference | None = None
-
-    @property
-    def judged(self) -> bool:
-        """Tell whether something judged it."""
-        return self.metric.reference is not None
-
-    @property
-    def outcome(self) -> Outcome:
-        """Return what became of it."""
-        if not self.judged:
-            return Outcome.NOT_JUDGED
-        return Outcome.GREEN if self.metric.passed else Outcome.RED
-
-
-@dataclass(frozen=True)
-class ShownCase:
-    """A case with its number in the session, and its output where that was copied."""
+    `metrics` are with the row of references that judged each.
+    """
 
     number: int
     case: Case
-    metrics: tuple[_ShownMetric, ...]
-    output: str = ""
-    why_no_output: str = ""
+    metrics: tuple[tuple[Metric, Reference | None], ...]
+    output: str
+    why_no_output: str
 
     @property
     def outcome(self) -> Outcome:
@@ -67,35 +46,28 @@ class ShownCase:
         return outcome([self.case])
 
     @property
-    def software(self) -> list[tuple[str, str]]:
+    def software(self) -> dict[str, str]:
         """Return what it was measured with, what names software first."""
         known = self.case.provenance
-        keys = [*(key for key in SOFTWARE if key in known)]
-        return [(key, known[key]) for key in (*keys, *(key for key in known if key not in keys))]
-
-    @property
-    def path(self) -> Path | None:
-        """Return the file of its output; None where nobody stored where it is."""
-        case = self.case
-        return Path(case.folder) / case.output if case.folder and case.output else None
+        return {key: known[key] for key in (*SOFTWARE, *known) if key in known}
 
 
 @dataclass
-class _Outputs:
+class Outputs:
     """Outputs of cases, copied into the site as long as there is room."""
 
     var: Path
     files: dict[str, str] = field(default_factory=dict)
     bytes: int = 0
 
-    def copied(self, session: str, shown: ShownCase) -> tuple[str, str]:
+    def copied(self, session: str, number: int, case: Case) -> tuple[str, str]:
         """Return the address of a case's output, or why it has none.
 
         A database of somebody else may name any file: only those in `var/` are read.
         """
-        path = shown.path
-        if path is None:
+        if not (case.folder and case.output):
             return "", "nothing was stored of where its output is"
+        path = Path(case.folder) / case.output
         if self.var.resolve() not in path.resolve().parents:
             return "", "it is not in var/ of this report"
         if self.bytes > ALL:
@@ -104,58 +76,49 @@ class _Outputs:
             text, cut = read_bounded(path, BEGIN, END)
         except OSError as err:
             return "", f"it cannot be read: {err.strerror}"
-        address = addresses.output(session, shown.number)
-        note = f"[{cut}; the whole file is {path}]\n" if cut else ""
-        self.files[address] = note + text
+        address = addresses.output(session, number)
+        self.files[address] = (f"[{cut}; the whole file is {path}]\n" if cut else "") + text
         self.bytes += len(text)
         return address, ""
 
 
 def pages(source: Source) -> list[Page]:
     """Return the list of sessions, and a page for each."""
-    citations = Citations.of(source)
-    outputs = _Outputs(source.workspace.var)
-    return [_index(source), *(_page(source, each, citations, outputs) for each in source.sessions)]
-
-
-def _index(source: Source) -> Page:
-    rows = [(each, told(source.verdict_of(each)), counts(_cases(each))) for each in source.sessions]
-    context = {"rows": rows, "source": source, "campaign_of": campaign_of}
-    return Page(addresses.SESSIONS, "Sessions", "sessions.html.j2", "Sessions", context)
-
-
-def _cases(session: Session) -> Iterator[Ran]:
-    for number, case in enumerate(session.cases):
-        if not case.fixture or outcome([case]) is Outcome.RED:
-            yield Ran(session, number, (case,))
-
-
-def _page(source: Source, session: Session, citations: Citations, outputs: _Outputs) -> Page:
-    before = set(outputs.files)
-    cases = [
-        _shown(session.uuid, number, case, citations, outputs)
-        for number, case in enumerate(session.cases)
+    outputs = Outputs(source.workspace.var)
+    verdicts = {each.uuid: run.verdict for run in source.runs for each in run.sessions}
+    rows = [
+        (each, told(verdicts[each.uuid]), counts(Run((each,)).cases)) for each in source.sessions
     ]
-    csv_file = addresses.of_session(session.uuid, "csv")
-    json_file = addresses.of_session(session.uuid, "json")
-    verdict = source.verdict_of(session)
-    metrics = [each.judged for case in cases for each in case.metrics]
+    context = {"rows": rows, "source": source, "campaign_of": campaign_of}
+    index = Page(addresses.SESSIONS, "Sessions", "sessions.html.j2", "Sessions", context)
+    made = (_page(source, each, verdicts[each.uuid], outputs) for each in source.sessions)
+    return [index, *made]
+
+
+def _page(source: Source, session: Session, verdict: Verdict | None, outputs: Outputs) -> Page:
+    before, rows = {*outputs.files}, cited(source)
+    cases = [
+        ShownCase(
+            number, case, tuple((each, rows.get(id(each))) for each in case.metrics),
+            *outputs.copied(session.uuid, number, case),
+        )
+        for number, case in enumerate(session.cases)
+    ]  # fmt: skip
+    files = {address: outputs.files[address] for address in outputs.files.keys() - before}
+    files[addresses.of_session(session.uuid, "csv")] = _csv(session.cases)
+    files[addresses.of_session(session.uuid, "json")] = _json(session, verdict)
+    simulated = sorted({case.simulated for case in session.cases if case.simulated})
     context = {
         "session": session,
         "cases": cases,
         "verdict": verdict,
         "told": told(verdict),
-        "counts": counts(_cases(session)),
-        "judged": sum(metrics),
-        "recorded": len(metrics) - sum(metrics),
-        "simulated": sorted({case.simulated for case in session.cases if case.simulated}),
-        "csv": csv_file,
-        "json": json_file,
+        "counts": counts(Run((session,)).cases),
+        "metrics": [each for case in session.cases for each in case.metrics],
+        "simulated": simulated,
+        "bounds": bounds,
         "database": source.database,
     }
-    files = {address: outputs.files[address] for address in outputs.files.keys() - before}
-    files[csv_file] = _csv(session.cases)
-    files[json_file] = _json(_data(session, verdict))
     systems = ", ".join(sorted({case.system for case in session.cases}))
     return Page(
         addresses.session(session.uuid),
@@ -164,18 +127,8 @@ def _page(source: Source, session: Session, citations: Citations, outputs: _Outp
         "Sessions",
         context,
         files=files,
-        simulated=bool(context["simulated"]),
+        simulated=bool(simulated),
     )
-
-
-def _shown(
-    session: str, number: int, case: Case, citations: Citations, outputs: _Outputs
-) -> ShownCase:
-    metrics = [_ShownMetric(each, *bounds(each), citations.find(case, each))
-               for each in case.metrics]  # fmt: skip
-    shown = ShownCase(number, case, tuple(metrics))
-    output, why = outputs.copied(session, shown)
-    return replace(shown, output=output, why_no_output=why)
 
 
 def _csv(cases: Iterable[Case]) -> str:
@@ -196,39 +149,23 @@ def _csv(cases: Iterable[Case]) -> str:
     return file.getvalue()
 
 
-def _json(data: Any) -> str:
-    """Return JSON; a number that JSON does not know, NaN say, is text."""
-    try:
-        return json.dumps(data, default=str, allow_nan=False, separators=(",", ":")) + "\n"
-    except ValueError:
-        return _json(_finite(data))
+def _json(session: Session, verdict: Verdict | None) -> str:
+    """Return a session as JSON: without pairs of nodes; what is no number is null."""
+    cases = [
+        {
+            **{key: value for key, value in vars(case).items() if key != "all_pairs"},
+            "metrics": [*map(_judged, case.metrics)],
+            "simulated": case.simulated,
+        }
+        for case in session.cases
+    ]
+    data = {**structs.asdict(session), "verdict": told(verdict).word, "cases": cases}
+    return msgspec.json.encode(data, enc_hook=str).decode() + "\n"
 
 
-def _finite(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {str(key): _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def _short(metric: Metric) -> dict[str, Any]:
+def _judged(metric: Metric) -> Mapping[str, object]:
     """Return a metric as data; one that was not judged has its value alone."""
     if metric.reference is None:
         return {"name": metric.name, "value": metric.value, "unit": metric.unit}
     least, most = bounds(metric)
-    return {**asdict(metric), "least": least, "most": most}
-
-
-def _data(session: Session, verdict: Verdict | None) -> dict[str, Any]:
-    """Return a session as data: of its cases what is not empty, without single pairs."""
-    cases = []
-    for case in session.cases:
-        data = {
-            key: value for key, value in vars(case).items() if key not in ("pairs", "all_pairs")
-        }
-        data["metrics"] = [_short(metric) for metric in case.metrics]
-        data["findings"] = [asdict(finding) for finding in case.findings]
-        cases.append({**data, "simulated": case.simulated})
-    own = {key: value for key, value in structs.asdict(session).items() if key != "cases"}
-    return {**own, "verdict": told(verdict).word, "cases": cases}
+    return {**vars(metric), "least": least, "most": most}
