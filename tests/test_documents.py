@@ -287,3 +287,15 @@ def test_reframe_takes_what_a_page_shows(page, options_of_reframe):
                     sources = "\n".join(map(read, (ROOT / "checks").glob("*.py")))
                     assert f"class {check}(" in sources, line
                     assert re.search(rf"\b{variable} = (?:variable|parameter)", sources), line
+
+
+def test_each_page_that_a_message_or_a_comment_names_is_there():
+    named = set()
+    for folder in ("utils/acceptance", "checks", "config"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".j2", ".js", ".sh"):
+                for name, anchor in re.findall(r"\b([\w-]+/\w+\.md)(?:#([\w-]+))?", read(path)):
+                    assert (ROOT / name).exists(), (path, name)
+                    assert not anchor or anchor in anchors(ROOT / name), (path, anchor)
+                    named.add(name)
+    assert {"config/site.md", "config/fabric.md", "reference/README.md"} <= named
