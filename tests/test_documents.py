@@ -1,11 +1,13 @@
 """Documents and messages: what they link to, name and show is there, and the programs take it."""
 
 import importlib
+import importlib.util
 import math
 import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from xml.etree import ElementTree
 
 import pytest
@@ -13,14 +15,17 @@ import yaml
 
 from acceptance.cli.main import parse
 from acceptance.core.paths import ROOT
+from tests.conftest import BIN
 from tests.utils.cli.test_main import parsers
-from tests.utils.test_house import FLOORS
+from tests.utils.test_house import FLOORS, PACKAGE
 
 PAGES = sorted(path for folder in ("", "*/") for path in ROOT.glob(f"{folder}*.md"))
 #: Each test with one page after the other.
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 #: A line of a block of code that begins with the command, up to a comment.
 COMMAND = re.compile(r"^(?: {4})?acceptance ([a-z][^#\n]*)", re.MULTILINE)
+#: What a paragraph may have: lines, and characters of a line.
+LINES, WIDTH = 6, 100
 
 
 def read(page):
@@ -36,6 +41,21 @@ def anchors(page):
     """Return the anchors of a page: its headings, as a forge writes them."""
     titles = re.findall(r"^#+ (.+)$", without_code(read(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def paragraphs(text):
+    """Yield the paragraphs of a page, and the items of its lists; no code, table or heading."""
+    for block in re.split(r"\n\s*\n", without_code(text)):
+        for item in re.split(r"\n(?=\s*(?:[-*]|\d+\.) )", block):
+            if not item.startswith(("    ", "|", "#")):
+                yield " ".join(item.split())
+
+
+@each_page
+def test_no_paragraph_is_longer_than_six_lines(page):
+    wrapped = {text: len(textwrap.wrap(text, WIDTH)) for text in paragraphs(read(page))}
+    assert wrapped
+    assert not {text: lines for text, lines in wrapped.items() if lines > LINES}
 
 
 @each_page
@@ -186,3 +206,96 @@ def test_the_picture_is_read_by_everybody():
             and box["y"] < y < box["y"] + box["height"]
             for box in boxes
         ), line.text
+
+
+def shown(page):
+    """Return what a page shows as code: its blocks, and what is between marks in its text."""
+    text = read(page)
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    blocks += re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
+    return [*blocks, *re.findall(r"`([^`\n]+)`", without_code(text))]
+
+
+#: A file that a page names: with a folder before it, or of a kind that only we have.
+_FILE = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.(?:py|sh|csv|yaml|yml|toml|md|j2|json|js|svg|bib|cff)")
+#: What the examples make, and what runs leave.
+_MADE = (
+    "mycluster", "halo", "site-checks/", "netgauge", "var/", "rules.d", "nodes/", "NAME", "here.py",
+    "systems/found",
+)  # fmt: skip
+
+
+@each_page
+def test_every_file_that_a_page_names_is_there(page):
+    places = (ROOT, page.parent, PACKAGE, PACKAGE / "report", ROOT / "config")
+    for text in shown(page):
+        for name in _FILE.findall(text):
+            if not any(made in text for made in _MADE) and not re.search(r"[<*]", text):
+                assert any((place / name).exists() for place in places), name
+
+
+@each_page
+def test_every_module_and_target_that_a_page_names_is_there(page):
+    targets = set(re.findall(r"^([a-z-]+):", read(ROOT / "Makefile"), re.MULTILINE))
+    taken = set(re.findall(r"\b([A-Z]{4,})\b", read(ROOT / "Makefile"))) | {"REFRAME"}
+    for text in shown(page):
+        for words in re.findall(r"^make ((?:[^#\n])+)", text, re.MULTILINE):
+            for word in shlex.split(words):
+                name, is_variable, _ = word.partition("=")
+                if word.startswith("-C"):
+                    break  # another Makefile
+                known = name in taken or name.startswith("ACCEPTANCE_") if is_variable else False
+                assert known or name in targets, words
+        for module in re.findall(r"python -m (tests[\w.]*)", text):
+            assert importlib.util.find_spec(module), module
+
+
+@each_page
+def test_every_variable_that_a_page_names_is_read_somewhere(page):
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("utils", "config", "checks", "tests")
+        for path in (ROOT / folder).rglob("*.py")
+    ) + read(ROOT / "env.sh")
+    for name in set(re.findall(r"\b(?:ACCEPTANCE|SPACK)_[A-Z_]+\b", read(page))):
+        assert re.search(rf"\b{name}\b", code), name
+
+
+@pytest.fixture(scope="module")
+def options_of_reframe():
+    """What `reframe --help` lists."""
+    done = subprocess.run([BIN / "reframe", "--help"], capture_output=True, text=True, check=True)
+    return set(re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", done.stdout))
+
+
+#: A call of ReFrame, up to a comment.
+_REFRAME = re.compile(r"^(?:\S+=\S+ )?reframe ([^#\n]*)", re.MULTILINE)
+
+
+@each_page
+def test_reframe_takes_what_a_page_shows(page, options_of_reframe):
+    for text in shown(page):
+        for line in _REFRAME.findall(text):
+            words = shlex.split(line)
+            for word, value in zip(words, [*words[1:], ""], strict=True):
+                if word.startswith("-"):
+                    assert word.partition("=")[0] in options_of_reframe, line
+                if word == "-c" and value.startswith("checks"):
+                    assert (ROOT / value).exists(), line
+                if word == "-S" and "." in value.partition("=")[0]:
+                    check, _, variable = value.partition("=")[0].partition(".")
+                    sources = "\n".join(map(read, (ROOT / "checks").glob("*.py")))
+                    assert f"class {check}(" in sources, line
+                    assert re.search(rf"\b{variable} = (?:variable|parameter)", sources), line
+
+
+def test_each_page_that_a_message_or_a_comment_names_is_there():
+    named = set()
+    for folder in ("utils/acceptance", "checks", "config"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".j2", ".js", ".sh"):
+                for name, anchor in re.findall(r"\b([\w-]+/\w+\.md)(?:#([\w-]+))?", read(path)):
+                    assert (ROOT / name).exists(), (path, name)
+                    assert not anchor or anchor in anchors(ROOT / name), (path, anchor)
+                    named.add(name)
+    assert {"config/site.md", "config/fabric.md", "reference/README.md"} <= named
