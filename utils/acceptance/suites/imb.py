@@ -187,24 +187,22 @@ class _Reader(TableReader):
 
     def check_whole(self) -> None:
         """Refuse an output of which a part is missing."""
-        last = self.number, self.line
         if not self.version:
             first = next(line for line in self.text.splitlines() if line.strip())
             self.benchmark = ""
             self.stand(0, first)
             raise self.error("this is no output of IMB, or not its beginning")
+        if not self.finished:
+            raise self.error(f"the output ends in the middle, without {_FINISHED!r}")
+        if not self.tables:
+            self.stand()
+            raise self.error("the program ran no benchmark at all")
         for table in self.tables:
             self.benchmark = table.benchmark
             self.check_order(table)
             if not table.rows:
                 self.stand(table.number)
                 raise self.error("a table without rows")
-        self.stand(*last)
-        if not self.finished:
-            raise self.error(f"the output ends in the middle, without {_FINISHED!r}")
-        if not self.tables:
-            self.stand()
-            raise self.error("the program ran no benchmark at all")
 
     def read_line(self, line: str, stripped: str) -> None:
         """Read a line of any kind."""

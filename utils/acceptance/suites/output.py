@@ -82,22 +82,16 @@ class LineReader:
 
     def integer(self, token: str) -> int:
         """Read a whole number from zero on."""
-        value = self._finite(token, negative=False)
-        if not INTEGER.match(token):
-            what = f"whole number as {self.suite} prints it" if value % 1 == 0 else "whole number"
-            raise self.error(f"{token!r} is no {what}")
+        self._number(token, INTEGER, "whole number")
         return int(token)
 
-    def real(
-        self, token: str, *, negative: bool = False, form: re.Pattern[str] | None = None
-    ) -> float:
+    def real(self, token: str, *, negative: bool = False) -> float:
         """Read a finite number in the form in which the suite prints it, `negative` ones or not."""
-        value = self._finite(token, negative)
-        if not (form or self.decimal).match(token):
-            raise self.error(f"{token!r} is no number as {self.suite} prints it")
-        return value
+        return self._number(token, self.decimal, "number", negative)
 
-    def _finite(self, token: str, negative: bool) -> float:
+    def _number(
+        self, token: str, form: re.Pattern[str], what: str, negative: bool = False
+    ) -> float:
         try:
             value = float(token)
         except ValueError:
@@ -106,14 +100,9 @@ class LineReader:
             raise self.error(f"{token} is no finite number")
         if value < 0 and not negative:
             raise self.error(f"{token} is negative")
+        if not form.match(token):
+            raise self.error(f"{token!r} is no {what} as {self.suite} prints it")
         return value
-
-    def check_size(self, sizes: Sequence[int | None], size: int | None) -> None:
-        """Raise ParseError unless a row of this message size may follow those of `sizes`."""
-        if sizes and size is None:
-            raise self.error("a second row in a table without message sizes")
-        if sizes and size is not None and size <= (sizes[-1] or 0):
-            raise self.error("message sizes do not grow")
 
     def check_average(
         self, low: float, average: float, high: float, processes: int, slack: float = 2 * HALF
@@ -129,20 +118,17 @@ class LineReader:
             raise self.error(
                 f"min {low:.10g} <= average {average:.10g} <= max {high:.10g} does not hold"
             )
-        step = (high - low) / processes if processes else 0.0
-        ends = (low + step, high - step) if processes > 1 else (high, low)
-        if processes and not ends[0] - slack <= average * (1 + SLACK):
-            raise self._no_average(average, processes, low, high, f"not below {ends[0]:.2f}")
-        if processes and not average * (1 - SLACK) <= ends[1] + slack:
-            raise self._no_average(average, processes, low, high, f"not above {ends[1]:.2f}")
-
-    def _no_average(
-        self, average: float, processes: int, low: float, high: float, bound: str
-    ) -> ParseError:
-        return self.error(
-            f"the average {average:.10g} is none of {processes} times of which the smallest is "
-            f"{low:.10g} and the largest {high:.10g}: that is {bound}"
-        )
+        if not processes:
+            return
+        step = (high - low) / processes
+        least, most = (low + step, high - step) if processes > 1 else (high, low)
+        too_low = least - slack > average * (1 + SLACK)
+        if too_low or average * (1 - SLACK) > most + slack:
+            raise self.error(
+                f"the average {average:.10g} is none of {processes} times of which the smallest is "
+                f"{low:.10g} and the largest {high:.10g}: that is "
+                + (f"not below {least:.2f}" if too_low else f"not above {most:.2f}")
+            )
 
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -282,18 +268,21 @@ class TableReader(LineReader, ABC):
 
     def add_row(self, table: Table, size: int | None, values: dict[str, float]) -> None:
         """Add the row on which the reader stands, unless its values cannot be."""
-        self.check_size([row.size for row in table.rows], size)
+        before = table.rows[-1] if table.rows else None
+        if before and size is None:
+            raise self.error("a second row in a table without message sizes")
+        if before and size is not None and size <= (before.size or 0):
+            raise self.error("message sizes do not grow")
         low, average, high = (values.get(name) for name in self.times)
         if low is not None and average is not None and high is not None:
             # A process that has no time is left out, which makes the bounds narrower, never wider.
             self.check_average(low, average, high, table.processes)
         if (repetitions := values.get("repetitions")) is not None:
-            before = table.rows[-1].values["repetitions"] if table.rows else repetitions
             if repetitions < 1:
                 raise self.error("no repetitions")
-            if repetitions > before:
+            if before and repetitions > (most := before.values["repetitions"]):
                 raise self.error(
-                    f"{repetitions:g} repetitions, after {before:g} of a smaller message"
+                    f"{repetitions:g} repetitions, after {most:g} of a smaller message"
                 )
         self.check_rate(table, size, values)
         for name, value in values.items():
