@@ -75,8 +75,8 @@ class FabricRoutes:
             faults = "; ".join(str(each) for each in reading.faults) or "no routes were read"
             raise Fault(faults)
         # What nodes of this name said elsewhere is nothing of a simulated fabric's.
-        nodes = [] if self.case.simulated else view.errors.known_nodes(whole_fabric.var_folder())
-        chosen = [each for each in nodes if each.name in names]
+        nodes = {} if self.case.simulated else view.errors.known_nodes(whole_fabric.var_folder())
+        chosen = {node: guids for node, guids in nodes.items() if node in names}
         joined = topology.join(reading.topology, chosen, names).topology
         return joined, Routes.of(joined, reading.routes)
 

@@ -182,7 +182,7 @@ def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Wor
     if not found:
         return Seen(readings)
     # What nodes of this name said elsewhere is nothing of a simulated fabric's.
-    known = [] if is_simulated(site.name) else view.errors.known_nodes(workspace.var)
+    known = {} if is_simulated(site.name) else view.errors.known_nodes(workspace.var)
     joined = topology.join(topology.union(found), known, site.hosts.by_node or None)
     accepted = view.accepted.read(view.accepted.path_of(workspace.reference, site.name))
     uncounted = any(each.counters is None for each in readings)

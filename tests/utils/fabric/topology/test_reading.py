@@ -4,8 +4,6 @@ import shutil
 import subprocess
 import sys
 
-from acceptance.fabric import NodeLinks, Port
-from acceptance.fabric.node import Adapter
 from acceptance.fabric.topology import End, join
 from tests.ibsim import Fabric, fat_tree, topology_of
 from tests.needs import FABRIC, requires
@@ -78,18 +76,16 @@ def test_the_programs_of_a_fabric_are_gone_when_the_tests_are_killed():
         shutil.rmtree(folder)
 
 
-def node(name, *guids, layer="InfiniBand"):
-    """Return what sysfs of a node says."""
-    adapters = {f"mlx5_{n}": Adapter(f"mlx5_{n}", guid=guid) for n, guid in enumerate(guids)}
-    ports = {f"{each}/1": Port(each, 1, link_layer=layer) for each in adapters}
-    return NodeLinks(name, adapters=adapters, ports=ports)
+def adapters(*guids):
+    """Return what is kept of a node."""
+    return {f"mlx5_{n}": guid for n, guid in enumerate(guids)}
 
 
 def test_guids_join_whatever_the_adapters_call_themselves():
     tree = fat_tree(4, 2, 1)
     tree.names["node0001"], tree.names["node0002"] = tree.names["node0002"], "MT4123 ConnectX6"
     joined = join(
-        topology_of(tree), [node(f"n{k}", tree.guid(f"node000{k}")) for k in (1, 2, 3, 4)]
+        topology_of(tree), {f"n{k}": adapters(tree.guid(f"node000{k}")) for k in (1, 2, 3, 4)}
     )
     assert joined.topology.hosts == {f"n{k}": (tree.guid(f"node000{k}"),) for k in (1, 2, 3, 4)}
     assert joined.topology.device_name(tree.guid("node0001")) == "n1"
@@ -100,7 +96,7 @@ def test_a_name_that_belongs_to_another_node():
     tree = fat_tree(4, 2, 1)
     names = [f"node000{k}" for k in (1, 2, 3, 4)]
     tree.names["node0001"], tree.names["node0002"] = tree.names["node0002"], tree.names["node0001"]
-    joined = join(topology_of(tree), [node(name, tree.guid(name)) for name in names])
+    joined = join(topology_of(tree), {name: adapters(tree.guid(name)) for name in names})
     assert joined.notes == (
         "node0001: its adapter 0x98039b0300500000 calls itself node0002 mlx5_0",
         "node0002: its adapter 0x98039b0300500010 calls itself node0001 mlx5_0",
@@ -111,12 +107,12 @@ def test_a_node_that_is_not_there_a_host_that_is_no_node_and_one_known_by_name()
     tree = fat_tree(4, 2, 1)
     joined = join(
         topology_of(tree),
-        [
-            node("node0001", tree.guid("node0001"), "0x00000000000000aa"),
-            node("other", "0x00000000000000bb"),
-            node("node0003", ""),
-            node("gateway", "0x00000000000000cc", layer="Ethernet"),
-        ],
+        {
+            "node0001": adapters(tree.guid("node0001"), "0x00000000000000aa"),
+            "other": adapters("0x00000000000000bb"),
+            "node0003": adapters(""),
+            "gateway": adapters(),
+        },
         ["node0002", "node0001", "node0009"],
     )
     assert joined.topology.hosts.keys() == {"node0001", "node0002", "node0003"}
@@ -132,6 +128,6 @@ def test_a_node_that_is_not_there_a_host_that_is_no_node_and_one_known_by_name()
 def test_two_rails_in_one_fabric_are_one_node():
     tree = fat_tree(4, 2, 1)
     both = (tree.guid("node0001"), tree.guid("node0002"))
-    topology = join(topology_of(tree), [node("n1", *both)]).topology
+    topology = join(topology_of(tree), {"n1": adapters(*both)}).topology
     assert topology.hosts == {"n1": both}
     assert topology.device_name(both[1]) == "node0002 mlx5_0"

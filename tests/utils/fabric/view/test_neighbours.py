@@ -7,6 +7,7 @@ import pytest
 from acceptance.core.errors import ParseError
 from acceptance.fabric import NodeLinks, view
 from acceptance.fabric.lldp import Neighbour
+from acceptance.fabric.node import Adapter, Port
 
 TIME = "2026-11-22T18:00:00+00:00"
 WHEN = f'{{"{TIME}": "well"}}'
@@ -70,7 +71,19 @@ def test_what_is_accepted_is_read_back(tmp_path):
     # Who tells nothing now is known as before.
     view.errors.remember_node(tmp_path, node(name="node2", why="lldpd is not installed"))
     assert view.errors.known_cables(tmp_path) == CABLES
-    assert view.errors.known_nodes(tmp_path) == []
+    assert view.errors.known_nodes(tmp_path) == {}
+
+
+def test_the_guids_of_adapters_of_infiniband_are_kept(tmp_path):
+    layers = {"mlx5_0": "InfiniBand", "mlx5_1": "Ethernet"}
+    adapters = {name: Adapter(name, guid="0x00000000000000aa") for name in layers}
+    ports = {f"{name}/1": Port(name, 1, link_layer=layer) for name, layer in layers.items()}
+    view.errors.remember_node(tmp_path, NodeLinks("node1", adapters=adapters, ports=ports))
+    known = {"node1": {"mlx5_0": "0x00000000000000aa"}}
+    assert view.errors.known_nodes(tmp_path) == known
+    # Who tells nothing now is known as before.
+    view.errors.remember_node(tmp_path, NodeLinks("node1"))
+    assert view.errors.known_nodes(tmp_path) == known
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from typing import Literal, TypeVar
 
 from acceptance.core.errors import Fault, ParseError, read_whole
 from acceptance.core.text import one_line, plural, shortened
-from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.topology import outputs
 from acceptance.fabric.topology.model import End, Topology
 from acceptance.fabric.topology.outputs import Counters, PortState
@@ -29,10 +28,13 @@ class Joined:
 
 
 def join(
-    topology: Topology, nodes: Iterable[NodeLinks], names: Iterable[str] | None = ()
+    topology: Topology,
+    nodes: Mapping[str, Mapping[str, str]],
+    names: Iterable[str] | None = (),
 ) -> Joined:
     """Join hosts with nodes: by GUID; of nodes that report none, and of `names`, by description.
 
+    `nodes` have the GUID of each of their adapters.
     A description names a node where its first word, without a domain, is the node's name. None:
     nobody says which nodes there are, so that whatever descriptions begin with are names.
     """
@@ -49,15 +51,14 @@ def join(
     #: Nodes with InfiniBand of which no adapter is in this fabric -> what was looked for.
     absent: dict[str, str] = {}
     unknown = set(names)
-    for node in nodes:
-        guids = node.guids
-        unknown.discard(node.name)
+    for node, guids in nodes.items():
+        unknown.discard(node)
         if there := tuple(guid for guid in guids.values() if guid in called_so):
-            hosts[node.name] = there
+            hosts[node] = there
         elif guids and not any(guids.values()):
-            unknown.add(node.name)
+            unknown.add(node)
         elif guids:
-            absent[node.name] = ", ".join(f"{name} {guid}" for name, guid in guids.items())
+            absent[node] = ", ".join(f"{name} {guid}" for name, guid in guids.items())
     taken = {guid for guids in hosts.values() for guid in guids}
     described: dict[str, list[str]] = {}
     for guid, name in called_so.items():

@@ -22,7 +22,7 @@ from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Observation
 from acceptance.core.text import plural
-from acceptance.fabric.node import Adapter, NodeLinks, Port
+from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.topology import End, Link, Topology
 from acceptance.fabric.view import kinds
 from acceptance.fabric.view.kinds import of_link
@@ -256,17 +256,9 @@ def _kept_nodes(var: Path) -> Iterator[tuple[str, _Node]]:
             raise Fault(text, where=str(path)) from None
 
 
-def known_nodes(var: Path) -> list[NodeLinks]:
-    """Return the nodes whose GUIDs are kept, with nothing but these; raises Fault."""
-    return [
-        NodeLinks(
-            name,
-            adapters={adapter: Adapter(adapter, guid=guid) for adapter, guid in kept.guids.items()},
-            ports={adapter: Port(adapter, 1) for adapter in kept.guids},
-        )
-        for name, kept in _kept_nodes(var)
-        if kept.guids
-    ]
+def known_nodes(var: Path) -> dict[str, dict[str, str]]:
+    """Return the nodes whose GUIDs are kept, of each adapter -> GUID; raises Fault."""
+    return {name: kept.guids for name, kept in _kept_nodes(var) if kept.guids}
 
 
 def known_cables(var: Path) -> dict[str, Cables]:
