@@ -84,6 +84,10 @@ INK, WARN = colour("ink"), colour("warn")
 def figure(plot: Plot) -> Figure:
     """Return a plot as the browser draws it; `narrow` are its paths that differ on a phone."""
     shapes, annotations, narrow = _marks(plot)
+    for number, each in enumerate(plot.layout.get("annotations", ()), len(annotations)):
+        annotations.append(each)
+        # On a phone names that are turned have no room beside each other.
+        narrow[f"layout.annotations.{number}.visible"] = not each.get("textangle")
     layout: Figure = {"shapes": shapes, "annotations": annotations}
     forms = {trace.form for trace in plot.traces}
     if Form.POLAR in forms:
@@ -92,7 +96,7 @@ def figure(plot: Plot) -> Figure:
         narrow["layout.polar.angularaxis.tickfont.size"] = 10
     else:
         for name, axis in (("xaxis", plot.x), ("yaxis", plot.y)):
-            layout[name] = _axis(axis, tozero=name == "yaxis")
+            layout[name] = _axis(axis, tozero=name == "yaxis") | plot.layout.get(name, {})
             narrow[f"layout.{name}.title.text"] = _broken(_title(axis), NARROW)
     if Form.CELLS in forms:
         layout["yaxis"]["autorange"] = "reversed"
@@ -129,7 +133,7 @@ def _traces(plot: Plot) -> list[Figure]:
             told |= {name: _by_row(trace, told[name]) for name in ("text", "customdata")
                      if name in told}  # fmt: skip
         # The first one has the numbers.
-        own, *others = _FORMS[trace.form](plot, trace, samples, look)
+        own, *others = trace.drawn or _FORMS[trace.form](plot, trace, samples, look)
         shared = {"name": escaped(label_of(trace)), "legendgroup": str(at),
                   "visible": trace.shown}  # fmt: skip
         parts = [shared | {"hoverinfo": "skip"} | part for part in others if part["x"]]

@@ -121,6 +121,8 @@ class Trace:
     group: str = ""
     #: False: the legend lists it, and a click shows it.
     shown: bool = True
+    #: How it is drawn where no form says it: traces of plotly, the first with all samples.
+    drawn: Sequence[dict[str, Any]] = ()
 
     @property
     def x(self) -> tuple[float | str, ...]:
@@ -160,6 +162,7 @@ class Plot:
 
     `id` is unique on its page, and legal in an address. A plot `on_demand` is loaded when it is
     opened. `caption` says where the numbers are from. `z` is what the cells of a matrix show.
+    `layout` is what plotly is told beside that: `xaxis`, `yaxis`, `annotations`.
     """
 
     id: str
@@ -172,6 +175,7 @@ class Plot:
     caption: str = ""
     on_demand: bool = False
     z: Axis | None = None
+    layout: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def simulated(self) -> bool:
@@ -247,10 +251,10 @@ def data(plot: Plot) -> dict[str, Any]:
 
     Of each trace what its samples have is a list each: `x`, `y`, and what else any of them has.
     """
-    fields = asdict(replace(plot, traces=()))
+    fields = asdict(replace(plot, traces=(), layout={}))
     fields |= {"title": title(plot), SIMULATED: plot.simulated, "traces": []}
     for trace in plot.traces:
-        of_trace = asdict(replace(trace, samples=())) | {"label": label_of(trace)}
+        of_trace = asdict(replace(trace, samples=(), drawn=())) | {"label": label_of(trace)}
         del of_trace["samples"]
         samples = [sample for whose, sample in numbers(plot) if whose is trace]
         for name, values in zip(Sample._fields, zip(*samples, strict=True), strict=False):
