@@ -42,9 +42,8 @@ def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
     folder, uuid, _matrix = site
     html = (folder / addresses.pairs(uuid)).read_text()
     plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
-    (trace,) = plot["traces"]
     slow = next(mark for mark in plot["marks"] if "slow in both directions" in mark["text"])
-    names = [*dict.fromkeys(trace["x"])]
+    names = [*dict.fromkeys(row[plot["columns"].index("receiver")] for row in plot["rows"])]
     name = names[int(slow["y"] if slow["y"] is not None else slow["x"])]
     assert slow["text"].startswith(name)
     assert 0 < html.index(name) < html.index('class="plot"')
@@ -55,13 +54,8 @@ def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
 def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
     folder, uuid, matrix = site
     plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
-    (trace,) = plot["traces"]
-    cells = {
-        (row, column): (value, note)
-        for row, column, value, note in zip(
-            trace["row"], trace["x"], trace["y"], trace["note"], strict=True
-        )
-    }
+    assert plot["columns"][3:6] == ["receiver", "sender", "bandwidth (MB/s)"]
+    cells = {(row[4], row[3]): (row[5], row[8]) for row in plot["rows"]}
     for sender in (0, 3, 7):
         for receiver in (1, 5, 2):
             value, note = cells[matrix.nodes[sender], matrix.nodes[receiver]]
@@ -77,7 +71,8 @@ def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
 def test_nodes_of_a_leaf_stand_together(site):
     folder, uuid, _ = site
     plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
-    assert [mark["x"] for mark in plot["marks"] if mark["kind"] == "leaf"] == [3, 7, 11, 15]
+    borders = [(mark["x"], mark["y"]) for mark in plot["marks"] if mark["kind"] == "leaf"]
+    assert borders == [at for place in (3, 7, 11, 15) for at in ((place, None), (None, place))]
 
 
 def test_where_most_leaves_are_unknown_none_is_drawn():

@@ -210,7 +210,8 @@ class Pairs:
         again = self.matrix.again.get(quantity, {})
         notes = [self._note(row, column, again) for row in order for column in order]
         borders = np.cumsum([len(group.ranks) for group in self.groups])[:-1].tolist()
-        marks = [Mark("leaf", "", x=border) for border in borders if self.of_leaves]
+        marks = [Mark("leaf", "", **{axis: border}) for border in borders if self.of_leaves
+                 for axis in "xy"]  # fmt: skip
         marks += self._marks({name: place for place, name in enumerate(names)}, quantity)
         by = "by leaf" if self.of_leaves else "in the order of ranks"
         caption = (
