@@ -2,8 +2,9 @@
 
 The browser's part (`static/plots.js`) draws it as it is; it only fills in the colours of the theme
 (`var(--plot-ink)`, with two hexadecimal digits behind it for how opaque), which are those of
-`plot.css`. A trace of ours is one or several of plotly's of one `legendgroup`. One of these has the numbers: in `text` what is said of each, behind what
-`meta` says of all, and in `customdata` its link. Text is escaped here: plotly takes some HTML.
+`plot.css`. A trace of ours is one or several of plotly's of one `legendgroup`. One of these has the
+numbers: in `text` what is said of each, behind what `meta` says of all, and in `customdata` its
+link. Text is escaped here: plotly takes some HTML.
 
 Figures are plain dicts: `plotly.graph_objects` takes 0.1 s to import, and 3.5 ms for each figure.
 """
