@@ -77,10 +77,9 @@ def test_nodes_of_a_leaf_stand_together(site):
 
 def test_where_most_leaves_are_unknown_none_is_drawn():
     matrix, _ = report_fabrics.slow_node(4)
-    known = Pairs.of(matrix, dict.fromkeys(matrix.nodes[:3], "leaf01"))
-    assert [(group.name, len(group.ranks)) for group in known.groups] == [
-        ("leaf01", 3), ("leaf not known", 1),
-    ]  # fmt: skip
+    known = Pairs.of(matrix, dict.fromkeys(matrix.nodes[1:], "leaf01"))
+    assert known.names == (*matrix.nodes[1:], matrix.nodes[0])
+    assert known.borders == (3,)
     assert not Pairs.of(matrix, {matrix.nodes[0]: "leaf01"}).of_leaves
 
 
@@ -95,6 +94,17 @@ def test_the_page_is_drawn_accessible_and_escaped(site, page):  # noqa: F811
     assert axe(page) == []
     page.set_viewport_size({"width": 390, "height": 844})
     fits(page)
+
+
+def test_the_group_of_an_unknown_leaf_is_called_so():
+    matrix, _ = report_fabrics.slow_node(MOST + 2)
+    known = Pairs.of(matrix, dict.fromkeys(matrix.nodes[:-2], "leaf01"))
+    assert [*zip(known.names, map(len, known.groups), strict=True)] == [
+        ("leaf01", MOST), ("leaf not known", 2),
+    ]  # fmt: skip
+    (trace,) = next(known.plots()).traces
+    assert trace.samples[-1].note.startswith("median ")
+    assert trace.samples[-1].note.endswith("2 pairs")
 
 
 def test_many_nodes_are_grouped_with_the_worst_of_each_two(tmp_path):
