@@ -72,7 +72,7 @@ def cells(plot="pairs"):
     ]  # fmt: skip
     trace = Trace("bandwidth", samples, form=Form.CELLS)
     axis = Axis("from", scale=Scale.CATEGORY)
-    marks = (Mark("culprit", "n3", y=2.0), Mark("leaf", "leaf 2", x=2.0))
+    marks = (Mark("culprit", "n3", y=2.0), Mark("leaf", "leaf 2", x=2.0), Mark("leaf", "", y=2.0))
     other = Axis("to", scale=Scale.CATEGORY)
     return Plot(plot, "Pairs", "All.", axis, other, (trace,), marks, z=Axis("Bandwidth", "MB/s"))
 

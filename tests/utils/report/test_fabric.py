@@ -7,7 +7,7 @@ import pytest
 
 from acceptance.fabric import view
 from acceptance.report import addresses
-from acceptance.report.fabric_drawing import Drawing, Trouble, marked, rows_of
+from acceptance.report.fabric_drawing import NODES, SWITCHES, Tree, Trouble, marked, rows_of
 from acceptance.report.pages import fabric
 from acceptance.report.rendering import Renderer
 from tests import report_data, report_fabrics
@@ -61,10 +61,17 @@ def test_each_trouble_marks_its_own_link():
     assert texts(drawn, Trouble.LOST) == ["leaf02[6] - spine02[2]", "node0002[1] - leaf01[2]"]
     assert texts(drawn, Trouble.NARROW) == ["leaf01[5] - spine01[1]"]
     assert texts(drawn, Trouble.SLOW) == ["leaf04[6] - spine02[4]"]
-    picture = Drawing(drawn)
-    assert sorted(line.mark.letters for line in picture.lines) == ["L", "N", "S"]
-    assert [each.mark.letters for each in picture.squares if each.mark] == ["L"]
-    assert len(picture.squares) == 16
+    tree = Tree(drawn, PAGE)
+    assert letters(tree) == ["L", "L", "N", "S"]
+    assert [bool(each.path) for each in tree.things[Trouble.LOST]] == [False, True]
+    assert len(tree.things[NODES]) == 16
+    # The node that lost its cable has the mark, where it stands.
+    ((place, *_),) = [each for each in tree.things[NODES] if each.sample.x == "node0002"]
+    assert place in [each.place for each in tree.things[Trouble.LOST]]
+
+
+def letters(tree):
+    return sorted(filter(None, (each.text for kind in Trouble for each in tree.things[kind])))
 
 
 def test_swapped_and_moved_cables_are_marked_where_they_are_now():
@@ -80,16 +87,31 @@ def test_swapped_and_moved_cables_are_marked_where_they_are_now():
 
 def test_a_switch_that_is_gone_has_one_mark_and_no_letter_at_each_cable():
     drawn = judged(*report_fabrics.spoilt(64, 16, 4))
-    picture = Drawing(drawn)
-    (lost,) = [box for box in picture.boxes if box.lost]
-    assert (lost.name, lost.mark.letters) == ("spine03", "L")
-    assert picture.away.count("M") == 16
-    assert len(picture.lines) == 3
+    tree = Tree(drawn, PAGE)
+    (lost,) = [each for each in tree.things[Trouble.LOST] if "[" not in each.sample.x]
+    assert (lost.sample.x, lost.text) == ("spine03", "L")
+    assert sum(bool(each.path) for each in tree.things[Trouble.LOST]) == 16 + 1
+    assert letters(tree) == ["L", "L", "L", "N", "S"]
+    assert [each.place for each in tree.things[SWITCHES]].count(lost.place) == 1
+
+
+def test_the_plot_of_the_tree_says_where_each_thing_leads():
+    plot = Tree(judged(*report_fabrics.spoilt()), PAGE).plot("", simulated=True)
+    assert plot.simulated
+    assert [trace.name[0] for trace in plot.traces[:3]] == ["L", "N", "S"]
+    for trace in plot.traces:
+        marks, lines = trace.drawn
+        assert len(marks["x"]) == len(marks["y"]) == len(trace.samples)
+        assert len(lines["x"]) == len(lines["y"])
+    links = {trace.name: [sample.link for sample in trace.samples] for trace in plot.traces}
+    assert {*links[SWITCHES]} == {f"{PAGE}#switch-{number}" for number in range(1, 7)}
+    assert {*links["L: lost"]} == {f"{PAGE}#deviation-1", f"{PAGE}#deviation-2"}
+    assert plot.layout["yaxis"]["ticktext"] == ["leaf", "spine"]
 
 
 def test_a_table_comes_before_the_tree_and_both_lead_to_each_other(site):
     html = (site / PAGE).read_text()
-    assert html.index("<table") < html.index('<svg class="fabric-tree')
+    assert html.index("<table") < html.index('<figure class="plot" id="tree"')
     rows = re.findall(r'id="deviation-(\d+)"', html)
     assert rows == [str(number + 1) for number in range(len(rows))]
     assert {*re.findall(r'href="#deviation-(\d+)"', html)} <= {*rows}
@@ -102,9 +124,14 @@ def test_the_page_works_with_keys_and_for_screen_readers(site, page):  # noqa: F
     open_page(page, site, PAGE)
     assert axe(page) == []
     assert overflow(page) <= 0
-    page.locator(".fabric-box").first.focus()
+    figure = page.locator("figure#tree")
+    figure.scroll_into_view_if_needed()
+    page.wait_for_selector('#tree[data-state="drawn"]')
+    figure.locator(".plot-area").focus()
+    page.keyboard.press("ArrowRight")
+    assert "lost" in figure.locator(".plot-readout").inner_text()
     page.keyboard.press("Enter")
-    assert page.url.endswith("#switch-1") or "#switch-" in page.url
+    assert page.url.endswith(("#deviation-1", "#deviation-2"))
     for width, scheme in ((390, "dark"), (1280, "dark")):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 844})
@@ -115,8 +142,9 @@ def test_the_page_works_with_keys_and_for_screen_readers(site, page):  # noqa: F
 def test_a_thousand_nodes_are_each_in_the_drawing(tmp_path):
     source = source_of(tmp_path, 1024, 64, 16)
     made = next(one for one in fabric.pages(source) if one.path == PAGE)
-    assert len(made.context["drawing"].squares) == 1024
-    assert made.context["drawing"].width < 1400
+    (plot,) = made.plots
+    (nodes,) = [trace for trace in plot.traces if trace.name == NODES]
+    assert len({*zip(nodes.drawn[0]["x"], nodes.drawn[0]["y"], strict=True)}) == 1024
     assert len(Renderer([], "now").html(made)) < 1e6
 
 

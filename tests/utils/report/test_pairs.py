@@ -42,9 +42,8 @@ def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
     folder, uuid, _matrix = site
     html = (folder / addresses.pairs(uuid)).read_text()
     plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
-    (trace,) = plot["traces"]
     slow = next(mark for mark in plot["marks"] if "slow in both directions" in mark["text"])
-    names = [*dict.fromkeys(trace["x"])]
+    names = [*dict.fromkeys(row[plot["columns"].index("receiver")] for row in plot["rows"])]
     name = names[int(slow["y"] if slow["y"] is not None else slow["x"])]
     assert slow["text"].startswith(name)
     assert 0 < html.index(name) < html.index('class="plot"')
@@ -55,13 +54,8 @@ def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
 def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
     folder, uuid, matrix = site
     plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
-    (trace,) = plot["traces"]
-    cells = {
-        (row, column): (value, note)
-        for row, column, value, note in zip(
-            trace["row"], trace["x"], trace["y"], trace["note"], strict=True
-        )
-    }
+    assert plot["columns"][3:6] == ["receiver", "sender", "bandwidth (MB/s)"]
+    cells = {(row[4], row[3]): (row[5], row[8]) for row in plot["rows"]}
     for sender in (0, 3, 7):
         for receiver in (1, 5, 2):
             value, note = cells[matrix.nodes[sender], matrix.nodes[receiver]]
@@ -77,15 +71,15 @@ def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
 def test_nodes_of_a_leaf_stand_together(site):
     folder, uuid, _ = site
     plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
-    assert [mark["x"] for mark in plot["marks"] if mark["kind"] == "leaf"] == [3, 7, 11, 15]
+    borders = [(mark["x"], mark["y"]) for mark in plot["marks"] if mark["kind"] == "leaf"]
+    assert borders == [at for place in (3, 7, 11, 15) for at in ((place, None), (None, place))]
 
 
 def test_where_most_leaves_are_unknown_none_is_drawn():
     matrix, _ = report_fabrics.slow_node(4)
-    known = Pairs.of(matrix, dict.fromkeys(matrix.nodes[:3], "leaf01"))
-    assert [(group.name, len(group.ranks)) for group in known.groups] == [
-        ("leaf01", 3), ("leaf not known", 1),
-    ]  # fmt: skip
+    known = Pairs.of(matrix, dict.fromkeys(matrix.nodes[1:], "leaf01"))
+    assert known.names == (*matrix.nodes[1:], matrix.nodes[0])
+    assert known.borders == (3,)
     assert not Pairs.of(matrix, {matrix.nodes[0]: "leaf01"}).of_leaves
 
 
@@ -100,6 +94,17 @@ def test_the_page_is_drawn_accessible_and_escaped(site, page):  # noqa: F811
     assert axe(page) == []
     page.set_viewport_size({"width": 390, "height": 844})
     fits(page)
+
+
+def test_the_group_of_an_unknown_leaf_is_called_so():
+    matrix, _ = report_fabrics.slow_node(MOST + 2)
+    known = Pairs.of(matrix, dict.fromkeys(matrix.nodes[:-2], "leaf01"))
+    assert [*zip(known.names, map(len, known.groups), strict=True)] == [
+        ("leaf01", MOST), ("leaf not known", 2),
+    ]  # fmt: skip
+    (trace,) = next(known.plots()).traces
+    assert trace.samples[-1].note.startswith("median ")
+    assert trace.samples[-1].note.endswith("2 pairs")
 
 
 def test_many_nodes_are_grouped_with_the_worst_of_each_two(tmp_path):

@@ -103,13 +103,23 @@ def test_what_is_drawn_are_the_numbers_of_the_plot():
 
 
 def test_ticks_of_bytes_are_powers_of_two_in_words():
-    ticks = figures.figure(plots.curves())["ticks"]
-    coarse, *_, fine = ticks["x"]["levels"]
-    assert coarse[1][:3] == ["1 B", "1 KiB", "1 MiB"]
-    assert dict(zip(*fine, strict=True))[8192] == "8 KiB"
-    assert all(value in fine[0] for value in coarse[0])
-    assert (ticks["x"]["low"], ticks["x"]["high"]) == (1.0, 1048576.0)
-    assert figures.figure(plots.nights())["ticks"] == {}
+    made = figures.figure(plots.curves())
+    ticks = made["layout"]["xaxis"]
+    assert ticks["ticktext"][:3] == ["1 B", "4 B", "16 B"]
+    assert dict(zip(ticks["tickvals"], ticks["ticktext"], strict=True))[2**20] == "1 MiB"
+    assert len(ticks["tickvals"]) == 11
+    assert made["narrow"]["layout.xaxis.ticktext"] == ["1 B", "32 B", "1 KiB", "32 KiB", "1 MiB"]
+    assert "tickvals" not in made["layout"]["yaxis"]
+    assert "tickvals" not in figures.figure(plots.nights())["layout"]["xaxis"]
+
+
+def test_the_json_has_the_rows_of_the_csv():
+    for plot in ALL:
+        told = json.loads(plot_model.as_json(plot))
+        text = io.StringIO()
+        own = csv.writer(text, lineterminator="\n")
+        own.writerows(map(plot_model.cell_text, row) for row in (told["columns"], *told["rows"]))
+        assert text.getvalue() == plot_model.as_csv(plot)
 
 
 def test_marks_stand_where_they_belong():

@@ -1,21 +1,23 @@
-"""Where each switch, link and node of a fabric stands in its drawing, in the units of an SVG.
+"""A fabric as a tree: what is wrong is a row of a table, and marks links, nodes and switches.
 
-Levels are rows, the highest at the top; each leaf has its nodes below it, a square each. Links that
-are as they should be are one faint path; each other one is a line of its own with its letters.
-
-What is wrong is a row of a table, and marks links and switches.
+Levels are rows, the highest at the top; each leaf has its nodes below it. Links that are as they
+should be are faint lines; each other one has the colour and the letter of what is worst about it.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
+from typing import NamedTuple
 
 from acceptance.core.findings import Observation
-from acceptance.core.text import natural
+from acceptance.core.text import natural, plural
 from acceptance.fabric import view
 from acceptance.fabric.topology import Link, Topology, level_name
 from acceptance.fabric.view import kinds
+from acceptance.report.figures import Figure, colour, escaped
+from acceptance.report.plot_model import Axis, Form, Plot, Sample, Scale, Trace
 
 
 class Trouble(Enum):
@@ -172,70 +174,30 @@ def _union(
     return union, frozenset(gone), lost
 
 
-#: Width that a drawing should have, between which widths a leaf gets its share, and the margins.
-_WIDTH, _NARROWEST, _WIDEST, _LEFT, _RIGHT = 1180, 18.0, 270.0, 66, 16
-#: Heights: above all, of a switch, between two rows of switches, and below a leaf.
-_TOP, _HEIGHT, _GAP, _BELOW = 16, 22, 150, 12
-#: What many switches of a level add to the height between two rows, each, and at most.
-_WIDER, _WIDER_MOST = 1.2, 110
-#: Sizes of a node's square, and of its place: where names are written, and where they are not.
-_NAMED, _SMALL = (11, 17), (5, 7)
-#: Width from which the names of nodes are written, that of a letter, and the most nodes of a leaf.
-_NAMES_FROM, _LETTER, _MOST_NAMED = 88.0, 6.2, 24
+#: Height from a switch to its first nodes, and to each further row of them; of a row of switches 1.
+_BELOW, _NEXT = 0.28, 0.07
+#: Part of a switch's width that its nodes take.
+_PART = 0.7
+#: Switches of a level up to which their names are level, and up to which they are written at all.
+_LEVEL, _UPRIGHT = 12, 80
+#: Nodes up to which their names are written, and links of a kind up to which their lines are thick.
+_NAMED, _THICK = 32, 16
 #: Part of the way along which the marks of links are spread, so that they hide each other less.
 _SPREAD, _GOLDEN = (0.25, 0.5), 0.618
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Letters at a place, with the row of the table that they stand for."""
-
-    x: float
-    y: float
-    letters: str
-    key: str
-    row: int
-    title: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """A link that is not as it should be."""
-
-    x1: float
-    y1: float
-    x2: float
-    y2: float
-    mark: Mark
-    gone: bool
-
-
-@dataclass(frozen=True)
-class _Box:
-    """A switch: its place, its name, and how many nodes are at it; `upright` names are turned."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    name: str
-    anchor: str
-    title: str
-    lost: bool
-    upright: bool
-    count: int
-    mark: Mark | None = None
-
-
-@dataclass(frozen=True)
-class _Square:
-    """A node: its place and name; with a mark where its link is not as it should be."""
-
-    x: float
-    y: float
-    size: int
-    name: str
-    mark: Mark | None = None
+_CAPTION = (
+    "Nodes stand below their leaf. Links that deviate have the letters of the legend; each leads "
+    "to its line in the table, and each switch to its links."
+)
+GOOD, SWITCHES, NODES = "as it should be", "switches", "nodes"
+#: What is good -> colour, symbol, size (px). A trouble is a disk in its own colour.
+_LOOKS = {
+    GOOD: ("limit", "circle", 3), SWITCHES: ("ink", "square", 11), NODES: ("limit", "square", 5),
+}  # fmt: skip
+#: How lines are dashed; others are solid.
+_DASHES: Mapping[Trouble | str, str] = {
+    Trouble.LOST: "dash", Trouble.NARROW: "dot", Trouble.SLOW: "dashdot",
+}  # fmt: skip
+Place = tuple[float, float]
 
 
 def key_of(topology: Topology, guid: str) -> str:
@@ -243,140 +205,158 @@ def key_of(topology: Topology, guid: str) -> str:
     return f"switch-{topology.switches.index(guid) + 1}"
 
 
-class Drawing:
-    """All that is drawn of a fabric.
+class Thing(NamedTuple):
+    """A link, switch or node in the tree: where it stands, with its text, and the way of a link."""
 
-    `good` is a path of the links that are as they should be, `away` one of those of a switch that
-    is gone, which has the mark; `named`: there is room for the names of the nodes.
+    place: Place
+    sample: Sample
+    text: str = ""
+    path: tuple[Place, ...] = ()
+
+
+class Tree:
+    """A fabric as a plot: across from 0 to 1, and up from the lowest level, which is at 0.
+
+    `things` are what is drawn, by their trouble or by what is good. They can be followed to their
+    places on the `page`.
     """
 
-    def __init__(self, marked: Marked) -> None:
-        self.marked, self.topology = marked, marked.topology
-        self.lines: list[Line] = []
-        self.boxes: list[_Box] = []
-        self.squares: list[_Square] = []
-        self.levels: list[tuple[str, float]] = []
-        self.nodes = {
-            guid: _by_name(dict.fromkeys(self.topology.hosts_at(guid)), self.topology)
-            for guid in self.topology.switches
-        }
-        self.centre: dict[str, tuple[float, float]] = {}
-        rows = _levels(self.topology)
-        most = max((len(row) for _, row in rows), default=0)
-        share = min(max((_WIDTH - _LEFT - _RIGHT) / max(most, 1), _NARROWEST), _WIDEST)
-        self.inner = max(share * max(most, 1), 520.0)
-        names = [self.topology.device_name(guid) for hosts in self.nodes.values() for guid in hosts]
-        longest = _LETTER * max(map(len, names), default=0) + _NAMED[1] + 4
-        few = max(map(len, self.nodes.values()), default=0) <= _MOST_NAMED
-        self.named = few and longest <= share and share >= _NAMES_FROM
-        self.width, self.height = _LEFT + self.inner + _RIGHT, 0.0
-        y = float(_TOP)
-        for level, guids in rows:
-            self.levels.append((level_name(level), y + _HEIGHT / 2))
-            bottom = self._row(guids, y)
-            y = bottom + _GAP + min(_WIDER * most, _WIDER_MOST)
-            self.height = max(self.height, bottom + _BELOW)
-        self.good, self.away = self._links()
+    def __init__(self, drawn: Marked, page: str) -> None:
+        self.drawn, self.topology, self.page = drawn, drawn.topology, page
+        self.things: dict[Trouble | str, list[Thing]] = {each: [] for each in (*Trouble, *_LOOKS)}
+        self.places: dict[str, Place] = {}
+        #: Where a node stands below a switch: one with several links stands below each.
+        self.nodes: dict[frozenset[str], Place] = {}
+        self.names: list[Figure] = []
+        self.named = len(self.topology.devices) - len(self.topology.switches) <= _NAMED
+        self.levels = _levels(self.topology)
+        for height, (level, guids) in enumerate(self.levels):
+            for number, guid in enumerate(guids):
+                self.places[guid] = (number + 0.5) / len(guids), float(height)
+                self._switch(guid, level, len(guids))
+        for number, link in enumerate(self.topology.links):
+            self._link(link, _SPREAD[0] + _SPREAD[1] * ((number * _GOLDEN) % 1))
 
-    def _row(self, guids: Sequence[str], y: float) -> float:
-        """Place the switches of a level, with their nodes; return where the lowest one ends."""
-        share, bottom = self.inner / max(len(guids), 1), y + _HEIGHT
-        narrow = min(share, _WIDEST)
-        longest = _LETTER * max((len(self.topology.device_name(guid)) for guid in guids), default=0)
-        upright = longest + 8 > narrow
-        for number, guid in enumerate(guids):
-            middle = _LEFT + share * (number + 0.5)
-            width = min(narrow * 0.86, max(longest + 14, 40.0)) if not upright else narrow * 0.78
-            self.centre[guid] = middle, y
-            box = self._box(guid, middle, y, width, upright)
-            self.boxes.append(box)
-            below = y + _HEIGHT + (_LETTER * len(box.name) + 8 if upright else 0)
-            bottom = max(bottom, self._squares(guid, middle, below + 6, narrow))
-        return bottom
+    def _mark(
+        self, rows: Sequence[Row], place: Place, name: str, level: int | None,
+        path: tuple[Place, ...] = (),
+    ) -> None:  # fmt: skip
+        """Add what deviates with its letters, the worst first; of no row it changed."""
+        known = {row.trouble: row for row in reversed(rows) if row.trouble}
+        troubles = [each for each in Trouble if each in known] or [Trouble.CHANGED]
+        said = "; ".join(dict.fromkeys(row.found for row in rows)) or troubles[0].text
+        first = known.get(troubles[0])
+        sample = Sample(name, level, said, f"{self.page}#deviation-{first.number}" if first else "")
+        letters = "".join(each.letter for each in troubles)
+        self.things[troubles[0]].append(Thing(place, sample, letters, path))
 
-    def _box(self, guid: str, middle: float, y: float, width: float, upright: bool) -> _Box:
-        topology, rows = self.topology, self.marked.switches.get(guid, ())
-        name, count = topology.device_name(guid), len(self.nodes[guid])
-        at = [
-            each
-            for _, link in self.marked.links_of(guid)
-            for each in self.marked.links.get(link, ())
-        ]
-        troubles = len({row.number for row in (*rows, *at)})
-        nodes = f", {count} nodes" if count else ""
-        title = f"{name}{nodes}: {troubles or 'no'} deviation{'s' if troubles != 1 else ''}"
-        mark = _mark(rows, middle + width / 2, y, title) if rows else None
-        return _Box(
-            middle - width / 2, y, width, _HEIGHT, name, key_of(topology, guid), title,
-            guid in self.marked.lost, upright, count, mark,
+    def _switch(self, guid: str, level: int | None, abreast: int) -> None:
+        """Add a switch with its nodes below it."""
+        name, place = self.topology.device_name(guid), self.places[guid]
+        hosts = _by_name({*self.topology.hosts_at(guid)}, self.topology)
+        rows = self.drawn.switches.get(guid, ())
+        at = (
+            row for _, link in self.drawn.links_of(guid) for row in self.drawn.links.get(link, ())
+        )
+        said = plural(len({row.number for row in (*rows, *at)}), "deviation")
+        said = f"{plural(len(hosts), 'node')}, {said}" if hosts else said
+        link = f"{self.page}#{key_of(self.topology, guid)}"
+        self.things[SWITCHES].append(Thing(place, Sample(name, level, said, link)))
+        if rows:
+            self._mark(rows, place, name, level)
+        if abreast <= _UPRIGHT:
+            self.names.append({
+                "text": escaped(name), "x": place[0], "y": place[1], "yanchor": "bottom",
+                "yshift": 8, "textangle": -90 if abreast > _LEVEL else 0,
+                "bgcolor": colour("ground", "bf"),
+            })  # fmt: skip
+        columns = 1 if self.named else math.ceil(math.sqrt(len(hosts)))
+        for number, host in enumerate(hosts):
+            across = ((number % columns + 0.5) / columns - 0.5) * _PART / abreast
+            below = place[0] + across, place[1] - _BELOW - _NEXT * (number // columns)
+            self.nodes[frozenset((guid, host))] = below
+            node = self.topology.device_name(host)
+            self.things[NODES].append(Thing(below, Sample(node, 0), node * self.named))
+
+    def _link(self, link: Link, way: float) -> None:
+        """Add a link, with its mark so far along its way; one to a node is drawn as the node."""
+        rows, ends = self.drawn.links.get(link, ()), frozenset(end.guid for end in link.ends)
+        name = self.topology.link_text(link)
+        level = max((self.topology.level(end) or 0 for end in ends), default=0)
+        if not ends <= self.places.keys():
+            if rows and ends in self.nodes:
+                self._mark(rows, self.nodes[ends], name, level)
+            return
+        one, other = sorted((self.places[end.guid] for end in link.ends), key=lambda at: at[1])
+        path = _path(one, other)
+        (x, y), (to_x, to_y) = path[:2]
+        place = x + (to_x - x) * way, y + (to_y - y) * way
+        gone = link in self.drawn.gone
+        if gone and ends & self.drawn.lost:
+            # The mark of the switch tells of all of its cables.
+            self.things[Trouble.LOST].append(Thing(place, Sample(name, level, "gone"), path=path))
+        elif gone or rows:
+            self._mark(rows, place, name, level, path)
+        else:
+            self.things[GOOD].append(Thing(place, Sample(name, level), path=path))
+
+    def plot(self, summary: str, *, simulated: bool) -> Plot:
+        """Return the plot: each kind of trouble, the worst first, then what is good."""
+        kinds = [kind for kind, things in self.things.items() if things]
+        low = min((y for _, y in self.nodes.values()), default=0.0)
+        names = [level_name(level) for level, _ in self.levels]
+        return Plot(
+            "tree", "The fabric as a tree", summary,
+            Axis("link, switch or node", scale=Scale.CATEGORY), Axis("level", free=True),
+            tuple(_trace(kind, self.things[kind], simulated=simulated) for kind in kinds),
+            caption=_CAPTION,
+            layout={"xaxis": {"type": "linear", "range": [0, 1], "visible": False},
+                    "yaxis": {"tickvals": [*range(len(names))], "ticktext": names,
+                              "range": [low - 0.15, len(names) - 0.6], "showgrid": False},
+                    "annotations": self.names},
         )  # fmt: skip
 
-    def _squares(self, guid: str, middle: float, y: float, share: float) -> float:
-        """Place the nodes of a switch below it; return where they end."""
-        size, place = _NAMED if self.named else _SMALL
-        columns = 1 if self.named else max(int((share - 4) // place), 1)
-        left = middle - (share * 0.4 if self.named else columns * place / 2)
-        hosts = self.nodes[guid]
-        for number, host in enumerate(hosts):
-            x, at = left + place * (number % columns), y + place * (number // columns)
-            links = (each["link"] for each in self.topology.graph[host][guid].values())
-            rows = [row for link in links for row in self.marked.links.get(link, ())]
-            name = self.topology.device_name(host)
-            mark = _mark(rows, x + size / 2, at + size / 2, name) if rows else None
-            self.squares.append(_Square(x, at, size, name, mark))
-        return y + place * -(-len(hosts) // columns)
 
-    def _links(self) -> tuple[str, str]:
-        """Draw the links between switches, each that deviates by itself; return the paths."""
-        good, away, number = [], [], 0
-        drawn: set[frozenset[str]] = set()
-        for link in self.topology.links:
-            ends = sorted(link.ends, key=lambda end: -self.centre.get(end.guid, (0, 0))[1])
-            if not all(self.topology.is_switch(end.guid) for end in ends):
-                continue
-            (x1, y1), (x2, y2) = (self.centre[end.guid] for end in ends)
-            y2 += _HEIGHT
-            rows, pair = self.marked.links.get(link, ()), frozenset(end.guid for end in ends)
-            if not rows and link not in self.marked.gone:
-                if pair not in drawn:
-                    good.append(_path(x1, y1, x2, y2))
-                drawn.add(pair)
-                continue
-            if link in self.marked.gone and pair & self.marked.lost:
-                away.append(_path(x1, y1, x2, y2))
-                continue
-            number += 1
-            way = _SPREAD[0] + _SPREAD[1] * ((number * _GOLDEN) % 1)
-            title = self.topology.link_text(link)
-            mark = _mark(rows, x1 + (x2 - x1) * way, y1 + (y2 - y1) * way, title)
-            self.lines.append(Line(x1, y1, x2, y2, mark, link in self.marked.gone))
-        return "".join(good), "".join(away)
+def _trace(kind: Trouble | str, things: Sequence[Thing], *, simulated: bool) -> Trace:
+    """Return a mark at each thing, with its text, and the ways of links."""
+    bad = isinstance(kind, Trouble)
+    name = f"{kind.letter}: {kind.text}" if isinstance(kind, Trouble) else kind
+    own, symbol, size = (kind.key, "circle", 17) if isinstance(kind, Trouble) else _LOOKS[kind]
+    sizes = [size if each.text or not bad else 1 for each in things]
+    marks = {
+        "type": "scatter", "mode": "markers+text", "zorder": 1 + bad,
+        **_xy([each.place for each in things]),
+        "texttemplate": [escaped(each.text) for each in things],
+        "textposition": "middle center" if bad else "middle right",
+        "textfont": {"size": 11, "color": colour("ground" if bad else "ink")},
+        "marker": {"color": colour(own), "symbol": symbol, "size": sizes, "opacity": 1},
+    }  # fmt: skip
+    points = [point for each in things if each.path for point in (*each.path, (None, None))]
+    width, opaque = (2.25 if len(things) <= _THICK else 1, "") if bad else (1, "66")
+    line = {"width": width, "color": colour(own, opaque), "dash": _DASHES.get(kind, "solid")}
+    lines = {"type": "scatter", "mode": "lines", "line": line, **_xy(points)}
+    samples = [each.sample for each in things]
+    return Trace(name, samples, form=Form.POINTS, simulated=simulated, drawn=(marks, lines))
 
 
-def _path(x1: float, y1: float, x2: float, y2: float) -> str:
-    """Return a link as a part of a path; between switches of one level it is an arc."""
-    if abs(y1 - y2) <= _HEIGHT:
-        return f"M{x1:.0f} {y1:.0f}Q{(x1 + x2) / 2:.0f} {y1 - 40:.0f} {x2:.0f} {y1:.0f}"
-    return f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}"
+def _xy(places: Sequence[tuple[float | None, float | None]]) -> Figure:
+    return {"x": [x for x, _ in places], "y": [y for _, y in places]}
 
 
-def _mark(rows: Sequence[Row], x: float, y: float, title: str) -> Mark:
-    """Return the letters of these rows at a place, the worst first; of none that it changed."""
-    order = [*Trouble]
-    known = {row.trouble: row for row in reversed(rows) if row.trouble}
-    troubles = sorted(known, key=order.index) or [Trouble.CHANGED]
-    letters = "".join(each.letter for each in troubles)
-    said = "; ".join(dict.fromkeys(row.found for row in rows)) or troubles[0].text
-    first = known.get(troubles[0])
-    return Mark(x, y, letters, troubles[0].key, first.number if first else 0, f"{title}: {said}")
+def _path(one: Place, other: Place) -> tuple[Place, ...]:
+    """Return the way of a link; between switches of one level it goes above those between them."""
+    if one[1] != other[1]:
+        return one, other
+    rise = 0.1 + 0.4 * abs(one[0] - other[0])
+    return one, ((one[0] + other[0]) / 2, one[1] + rise), other
 
 
 def _levels(topology: Topology) -> list[tuple[int | None, list[str]]]:
-    """Return the switches of each level by name, the highest level first; those of none first."""
+    """Return the switches of each level by name, the lowest level first; those of none last."""
     rows: dict[int | None, list[str]] = {}
     for guid in _by_name(topology.switches, topology):
         rows.setdefault(topology.level(guid), []).append(guid)
-    return sorted(rows.items(), key=lambda entry: (entry[0] is not None, -(entry[0] or 0)))
+    return sorted(rows.items(), key=lambda entry: (entry[0] is None, entry[0] or 0))
 
 
 def _by_name(guids: Iterable[str], topology: Topology) -> list[str]:

@@ -2,9 +2,9 @@
 
 The browser's part (`static/plots.js`) draws it as it is; it only fills in the colours of the theme
 (`var(--plot-ink)`, with two hexadecimal digits behind it for how opaque), which are those of
-`plot.css`, and picks the ticks of logarithmic axes. A trace of ours is one or several of plotly's
-of one `legendgroup`. One of these has the numbers: in `text` what is said of each, behind what
-`meta` says of all, and in `customdata` its link. Text is escaped here: plotly takes some HTML.
+`plot.css`. A trace of ours is one or several of plotly's of one `legendgroup`. One of these has the
+numbers: in `text` what is said of each, behind what `meta` says of all, and in `customdata` its
+link. Text is escaped here: plotly takes some HTML.
 
 Figures are plain dicts: `plotly.graph_objects` takes 0.1 s to import, and 3.5 ms for each figure.
 """
@@ -12,14 +12,13 @@ Figures are plain dicts: `plotly.graph_objects` takes 0.1 s to import, and 3.5 m
 import html
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from acceptance.core.text import bytes_text
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
-    ORIGINS,
     Axis,
     Form,
     Mark,
@@ -30,9 +29,8 @@ from acceptance.report.plot_model import (
     Trace,
     as_csv,
     as_json,
-    label_of,
+    finite,
     number_text,
-    numbers,
     script,
     table,
     title,
@@ -41,13 +39,7 @@ from acceptance.report.plot_model import (
 
 Figure = dict[str, Any]
 
-DASHES = {
-    Origin.MEASURED: "solid",
-    Origin.PAST: "dot",
-    Origin.PUBLISHED: "dash",
-    Origin.BASELINE: "dashdot",
-    Origin.LIMIT: "longdash",
-}
+DASHES = dict(zip(Origin, ("solid", "dot", "dash", "dashdot", "longdash"), strict=True))
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "pentagon",
            "star", "hexagon")  # fmt: skip
 PATTERNS = ("", "/", "x", "-", ".", "\\", "|", "+")
@@ -56,8 +48,8 @@ COLOURS = 6
 SYMBOLS_UP_TO = 400
 #: Characters of an axis title in a line: on a desk, on a phone.
 WIDE, NARROW = 44, 30
-#: Powers of two, and parts of each decade, that have a tick: the coarsest first.
-STEPS, PARTS = (10, 5, 2, 1), ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8))
+#: Ticks of an axis of bytes on a desk and on a phone, and the powers of two that are between two.
+TICKS, STEPS = (14, 6), (1, 2, 5, 10)
 #: Marks of a line across the plot -> its colour; others have that of marks.
 COLOUR_OF_MARK = {"limit": "limit", "one": "limit", "change": "warn", "slow-night": "warn"}
 #: Columns of a matrix whose cells have a gap between them.
@@ -84,6 +76,10 @@ INK, WARN = colour("ink"), colour("warn")
 def figure(plot: Plot) -> Figure:
     """Return a plot as the browser draws it; `narrow` are its paths that differ on a phone."""
     shapes, annotations, narrow = _marks(plot)
+    for number, each in enumerate(plot.layout.get("annotations", ()), len(annotations)):
+        annotations.append(each)
+        # On a phone names that are turned have no room beside each other.
+        narrow[f"layout.annotations.{number}.visible"] = not each.get("textangle")
     layout: Figure = {"shapes": shapes, "annotations": annotations}
     forms = {trace.form for trace in plot.traces}
     if Form.POLAR in forms:
@@ -92,8 +88,12 @@ def figure(plot: Plot) -> Figure:
         narrow["layout.polar.angularaxis.tickfont.size"] = 10
     else:
         for name, axis in (("xaxis", plot.x), ("yaxis", plot.y)):
-            layout[name] = _axis(axis, tozero=name == "yaxis")
+            layout[name] = _axis(axis, tozero=name == "yaxis") | plot.layout.get(name, {})
             narrow[f"layout.{name}.title.text"] = _broken(_title(axis), NARROW)
+    if sizes := [one.x for trace in plot.traces for one in trace.finite if _is_bytes(plot.x)]:
+        wide, phone = (_ticks(sizes, most) for most in TICKS)
+        layout["xaxis"] |= wide
+        narrow |= {f"layout.xaxis.{key}": value for key, value in phone.items()}
     if Form.CELLS in forms:
         layout["yaxis"]["autorange"] = "reversed"
         bar = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "title.side": "top"}
@@ -101,7 +101,6 @@ def figure(plot: Plot) -> Figure:
     return {
         "id": plot.id, "title": title(plot), SIMULATED: plot.simulated, "data": _traces(plot),
         "layout": layout, "narrow": narrow,
-        "ticks": {name: made for name in ("x", "y") if (made := _ticks(plot, name))},
     }  # fmt: skip
 
 
@@ -117,10 +116,10 @@ def _traces(plot: Plot) -> list[Figure]:
     """Return the traces of plotly; bands are behind all others."""
     made = []
     for at, (trace, look) in enumerate(zip(plot.traces, _looks(plot.traces), strict=True)):
-        samples = [sample for whose, sample in numbers(plot) if whose is trace]
+        samples = trace.finite
         told: Figure = {
             "text": [_said(plot, trace, sample) for sample in samples],
-            "meta": escaped(f"{label_of(trace)}, {ORIGINS[trace.origin]}"),
+            "meta": escaped(f"{trace.label}, {trace.origin.value}"),
             "hovertemplate": "%{meta}<br>%{text}<extra></extra>",
         }
         if any(sample.link for sample in samples):
@@ -129,8 +128,8 @@ def _traces(plot: Plot) -> list[Figure]:
             told |= {name: _by_row(trace, told[name]) for name in ("text", "customdata")
                      if name in told}  # fmt: skip
         # The first one has the numbers.
-        own, *others = _FORMS[trace.form](plot, trace, samples, look)
-        shared = {"name": escaped(label_of(trace)), "legendgroup": str(at),
+        own, *others = trace.drawn or _FORMS[trace.form](plot, trace, samples, look)
+        shared = {"name": escaped(trace.label), "legendgroup": str(at),
                   "visible": trace.shown}  # fmt: skip
         parts = [shared | {"hoverinfo": "skip"} | part for part in others if part["x"]]
         made += [(trace.form is not Form.BAND, part) for part in (shared | own | told, *parts)]
@@ -281,9 +280,13 @@ _FORMS = {
 }
 
 
+def _is_bytes(axis: Axis) -> bool:
+    return axis.unit == "B" and axis.scale is Scale.LOG
+
+
 def _title(axis: Axis) -> str:
     # Ticks of bytes have their unit.
-    return axis.title if axis.unit == "B" and axis.scale is Scale.LOG else axis.label
+    return axis.title if _is_bytes(axis) else axis.label
 
 
 def _broken(text: str, most: int) -> str:
@@ -301,28 +304,17 @@ def _axis(axis: Axis, *, tozero: bool) -> Figure:
         return made | {"showgrid": False, "tickangle": "auto"}
     if axis.scale is Scale.LINEAR:
         return made | {"rangemode": "tozero" if tozero and not axis.free else "normal"}
-    return made
+    # Without a format plotly writes 2 for 2,000.
+    return made | ({"tickformat": ",~r"} if axis.scale is Scale.LOG else {})
 
 
-def _ticks(plot: Plot, name: str) -> Figure | None:
-    """Return where a logarithmic axis may have ticks, with their texts, the coarsest first."""
-    axis: Axis = getattr(plot, name)
-    if axis.scale is not Scale.LOG:
-        return None
-    values = [value for _, one in numbers(plot)
-              for value in ((one.x,) if name == "x" else (one.y, one.low, one.high))
-              if isinstance(value, int | float) and value > 0]  # fmt: skip
-    values += [value for mark in plot.marks if (value := getattr(mark, name)) is not None]
-    low, high = min(values, default=1), max(values, default=1)
-    first, last = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
-    if axis.unit == "B":
-        levels = [[2**power for power in range(0, 50, step)] for step in STEPS]
-    else:
-        levels = [[float(f"{part}e{power}") for power in range(first, last + 1) for part in parts]
-                  for parts in PARTS]  # fmt: skip
-    text = bytes_text if axis.unit == "B" else number_text
-    return {"low": low, "high": high,
-            "levels": [[level, [text(value) for value in level]] for level in levels]}  # fmt: skip
+def _ticks(sizes: Sequence[Any], most: int) -> Figure:
+    """Return ticks of message sizes: powers of two in words, at most so many."""
+    there = [size for size in sizes if size > 0] or [1]
+    powers = range(math.floor(math.log2(min(there))), math.ceil(math.log2(max(there))) + 1)
+    step = next((step for step in STEPS if len(powers) <= step * most), STEPS[-1])
+    values = [2**power for power in powers if power % step == 0]
+    return {"tickvals": values, "ticktext": [*map(bytes_text, values)]}
 
 
 def _marks(plot: Plot) -> tuple[list[Figure], list[Figure], Figure]:
@@ -337,48 +329,31 @@ def _marks(plot: Plot) -> tuple[list[Figure], list[Figure], Figure]:
                             "font": {"size": 56, "color": colour("ink", "1a")}})  # fmt: skip
     for mark in plot.marks:
         if mark.kind in ("culprit", "leaf"):
-            shapes += _of_cells(mark, plot.traces[0])
+            shapes.append(_of_cells(mark, plot.traces[0]))
             continue
-        place = mark.x if mark.y is None else mark.y
-        if place is None or not math.isfinite(place):
-            continue
-        own = colour(COLOUR_OF_MARK.get(mark.kind, "mark"))
         along, across = ("y", "x") if mark.y is not None else ("x", "y")
-        axis: Axis = getattr(plot, along)
+        place, axis = finite(getattr(mark, along)), getattr(plot, along)
+        if place is None:
+            continue
         place = place * 1000 if axis.scale is Scale.DATE else place
+        own = colour(COLOUR_OF_MARK.get(mark.kind, "mark"))
         shapes.append({
             "type": "line", "layer": "below", f"{across}ref": "paper", f"{across}0": 0,
             f"{across}1": 1, f"{along}ref": along, f"{along}0": place, f"{along}1": place,
             "line": {"width": 1.75, "color": own,
                      "dash": "solid" if mark.kind == "one" else "longdash"},
-        })  # fmt: skip
-        stands = (
-            {"x": 1, "xanchor": "right", "yanchor": "bottom"}
-            if along == "y"
-            else {"y": 0.99, "yanchor": "top", "textangle": -90, "xanchor": "right"}
-        )
-        annotations.append({
-            "text": escaped(mark.text), "font": {"color": own}, "bgcolor": colour("ground", "bf"),
-            f"{across}ref": "paper",
-            f"{along}ref": along, **stands,
-            along: math.log10(place) if axis.scale is Scale.LOG else place,
+            "label": {"text": escaped(mark.text), "textposition": "end", "yanchor": "bottom",
+                      "font": {"size": 11, "color": own}},
         })  # fmt: skip
     return shapes, annotations, narrow
 
 
-def _of_cells(mark: Mark, trace: Trace) -> Iterator[Figure]:
-    """Yield the frame of a culprit's row, column or cell, or the lines between two leaves."""
-    right, below = len(trace.x) - 0.5, len(trace.rows) - 0.5
-    at: Mapping[str, float | None] = {"x": mark.x, "y": mark.y}
-    if mark.kind == "leaf":
-        place = (mark.x if mark.x is not None else mark.y or 0) - 0.5
-        line = {"type": "line", "line": {"color": INK, "width": 1.5, "dash": "dot"}}
-        yield line | {"x0": place, "x1": place, "y0": -0.5, "y1": below}
-        yield line | {"x0": -0.5, "x1": right, "y0": place, "y1": place}
-        return
-    box: Figure = {"type": "rect", "line": {"color": WARN, "width": 2}}
-    for name, end in (("x", right), ("y", below)):
-        own = at[name]
-        ends = (-0.5, end) if own is None else (own - 0.5, own + 0.5)
-        box |= {f"{name}0": ends[0], f"{name}1": ends[1]}
-    yield box
+def _of_cells(mark: Mark, trace: Trace) -> Figure:
+    """Return the frame of a culprit's row, column or cell, or the line between two leaves."""
+    leaf = mark.kind == "leaf"
+    line = {"color": INK, "width": 1.5, "dash": "dot"} if leaf else {"color": WARN, "width": 2}
+    box: Figure = {"type": "rect", "line": line}
+    for name, own, count in (("x", mark.x, len(trace.x)), ("y", mark.y, len(trace.rows))):
+        begin, end = (0.0, count) if own is None else (own, own if leaf else own + 1)
+        box |= {f"{name}0": begin - 0.5, f"{name}1": end - 0.5}
+    return box

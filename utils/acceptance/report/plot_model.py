@@ -18,8 +18,8 @@ import io
 import json
 import math
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
 from functools import cache
@@ -46,13 +46,13 @@ class Scale(str, Enum):
 
 
 class Origin(str, Enum):
-    """Where the numbers of a trace are from; each has a colour, a dash and a symbol of its own."""
+    """Where the numbers of a trace are from, as people read it; each has a dash of its own."""
 
     MEASURED = "measured"
-    PAST = "past"
+    PAST = "earlier sessions"
     PUBLISHED = "published"
     BASELINE = "baseline"
-    LIMIT = "limit"
+    LIMIT = "physical limit"
 
 
 class Form(str, Enum):
@@ -121,6 +121,22 @@ class Trace:
     group: str = ""
     #: False: the legend lists it, and a click shows it.
     shown: bool = True
+    #: How it is drawn where no form says it: traces of plotly, the first with all samples.
+    drawn: Sequence[dict[str, Any]] = ()
+
+    @property
+    def finite(self) -> list[Sample]:
+        """Return its samples, of which a number that is none is a gap."""
+        return [
+            one._replace(y=finite(one.y), low=finite(one.low), high=finite(one.high))
+            for one in self.samples
+        ]
+
+    @property
+    def label(self) -> str:
+        """Return its name, which says whether it was simulated."""
+        told = not self.simulated or SIMULATED in self.name
+        return self.name if told else f"{self.name} ({SIMULATED})"
 
     @property
     def x(self) -> tuple[float | str, ...]:
@@ -145,7 +161,7 @@ class Mark:
 
     `kind` is one of: limit, change, software, slow-night, acknowledged, one; of a matrix culprit
     (the row `y` or the column `x` of one, from 0; with both a cell) and leaf (the border before
-    that row and column).
+    that row or column).
     """
 
     kind: str
@@ -160,6 +176,7 @@ class Plot:
 
     `id` is unique on its page, and legal in an address. A plot `on_demand` is loaded when it is
     opened. `caption` says where the numbers are from. `z` is what the cells of a matrix show.
+    `layout` is what plotly is told beside that: `xaxis`, `yaxis`, `annotations`.
     """
 
     id: str
@@ -172,6 +189,7 @@ class Plot:
     caption: str = ""
     on_demand: bool = False
     z: Axis | None = None
+    layout: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def simulated(self) -> bool:
@@ -207,26 +225,15 @@ class Page:
             raise Fault(f"{self.path}: two plots are called {twice}")
 
 
-#: What people read of the origin of a trace.
-ORIGINS = {
-    Origin.MEASURED: "measured",
-    Origin.PAST: "earlier sessions",
-    Origin.PUBLISHED: "published",
-    Origin.BASELINE: "baseline",
-    Origin.LIMIT: "physical limit",
-}
 #: Rows of a table in a page; the CSV has all of them.
 MOST_ROWS = 1000
 #: Characters by which spreadsheets take a text for a formula.
 _FORMULA = "=+-@\t\r"
 
 
-def numbers(plot: Plot) -> Iterator[tuple[Trace, Sample]]:
+def numbers(plot: Plot) -> list[tuple[Trace, Sample]]:
     """Return all numbers of a plot, trace by trace, in the order in which they are drawn."""
-    for trace in plot.traces:
-        for sample in trace.samples:
-            low, high = finite(sample.low), finite(sample.high)
-            yield trace, sample._replace(y=finite(sample.y), low=low, high=high)
+    return [(trace, sample) for trace in plot.traces for sample in trace.finite]
 
 
 def finite(value: float | None) -> float | None:
@@ -244,34 +251,6 @@ def title(plot: Plot) -> str:
     return f"{plot.title} ({'' if whole else 'partly '}{SIMULATED})"
 
 
-def data(plot: Plot) -> dict[str, Any]:
-    """Return a plot as data: its fields, with the title as it is shown and gaps as None.
-
-    Of each trace what its samples have is a list each: `x`, `y`, and what else any of them has.
-    """
-    fields = asdict(replace(plot, traces=()))
-    fields |= {"title": title(plot), SIMULATED: plot.simulated, "traces": []}
-    for trace in plot.traces:
-        of_trace = asdict(replace(trace, samples=())) | {"label": label_of(trace)}
-        del of_trace["samples"]
-        samples = [sample for whose, sample in numbers(plot) if whose is trace]
-        for name, values in zip(Sample._fields, zip(*samples, strict=True), strict=False):
-            if name in ("x", "y") or any(value not in ("", None) for value in values):
-                of_trace[name] = values
-        fields["traces"].append(of_trace)
-    for mark in fields["marks"]:
-        mark |= {"x": finite(mark["x"]), "y": finite(mark["y"])}
-    return fields
-
-
-def label_of(trace: Trace) -> str:
-    """Return the name of a trace, which says whether it was simulated."""
-    name = trace.name
-    if trace.simulated and SIMULATED not in name:
-        name += f" ({SIMULATED})"
-    return name
-
-
 def script(data: Mapping[str, Any]) -> str:
     """Return the script that hands data to `plots.js`, and does nothing else.
 
@@ -281,28 +260,35 @@ def script(data: Mapping[str, Any]) -> str:
     return f"acceptancePlot({text});\n"
 
 
+def rows(plot: Plot) -> list[list[Any]]:
+    """Return the names of columns, and below them a row of each number; a gap is None.
+
+    Links are addresses in the folder of the site.
+    """
+    matrix = any(trace.form is Form.CELLS for trace in plot.traces)
+    header: list[Any] = ["trace", "origin", SIMULATED, plot.x.label, *[plot.y.label] * matrix]
+    header += [(plot.z or plot.y).label, "low", "high", "note", "link"]
+    return [header] + [
+        [trace.name, trace.origin.value, "yes" if trace.simulated else "no",
+         x_text(plot.x, one.x, exact=True), *[one.row] * matrix,
+         one.y, one.low, one.high, one.note, one.link]
+        for trace, one in numbers(plot)
+    ]  # fmt: skip
+
+
 def as_json(plot: Plot) -> str:
-    """Return a plot as JSON to download; its links are addresses in the folder of the site."""
-    return json.dumps(data(plot), allow_nan=False, separators=(",", ":")) + "\n"
+    """Return a plot as JSON to download: what is said of it, and its rows."""
+    columns, *listed = rows(plot)
+    told = {name: getattr(plot, name) for name in ("id", "summary", "caption", SIMULATED)}
+    told |= {"title": title(plot), "marks": [asdict(mark) for mark in plot.marks]}
+    return json.dumps(told | {"columns": columns, "rows": listed}, separators=(",", ":")) + "\n"
 
 
 def as_csv(plot: Plot) -> str:
-    """Return all numbers of a plot, a line each; a gap is empty.
-
-    Text by which a spreadsheet would compute begins with an apostrophe.
-    """
-    matrix = any(trace.form is Form.CELLS for trace in plot.traces)
-    value = plot.z or plot.y
-    header = ["trace", "origin", SIMULATED, plot.x.label]
-    header += [plot.y.label] * matrix + [value.label, "low", "high", "note", "link"]
+    """Return the rows of a plot; text by which a spreadsheet would compute has an apostrophe."""
     file = io.StringIO()
     lines = csv.writer(file, lineterminator="\n")
-    lines.writerow(map(cell_text, header))
-    for trace, sample in numbers(plot):
-        cells: list[Any] = [trace.name, ORIGINS[trace.origin], "yes" if trace.simulated else "no"]
-        cells += [x_text(plot.x, sample.x, exact=True), *([sample.row] * matrix)]
-        cells += [sample.y, sample.low, sample.high, sample.note, sample.link]
-        lines.writerow(map(cell_text, cells))
+    lines.writerows(map(cell_text, row) for row in rows(plot))
     return file.getvalue()
 
 
@@ -353,7 +339,7 @@ def html(plot: Plot, page: str) -> Markup:
 
     The table of a plot `on_demand` comes with what the browser draws.
     """
-    every = list(numbers(plot))
+    every = numbers(plot)
     return Markup(
         _template("plot.html.j2").render(
             plot=plot,
@@ -362,9 +348,7 @@ def html(plot: Plot, page: str) -> Markup:
             drawn=any(one.y is not None or one.low is not None for _, one in every),
             off_axis=_off_axis(plot),
             table="" if plot.on_demand else table(plot, page),
-            source=addresses.relative(addresses.data(page, plot.id, "js"), page),
-            csv=addresses.relative(addresses.data(page, plot.id, "csv"), page),
-            json=addresses.relative(addresses.data(page, plot.id, "json"), page),
+            data=lambda ending: addresses.relative(addresses.data(page, plot.id, ending), page),
             file=_file_name(plot, page),
             top=addresses.relative("x", page)[:-1],
         )
@@ -373,19 +357,11 @@ def html(plot: Plot, page: str) -> Markup:
 
 def table(plot: Plot, page: str) -> Markup:
     """Return the table of a plot for a page; the CSV has what is too much for it."""
-    every = list(numbers(plot))
-    traces = [
-        {
-            "label": label_of(trace),
-            "origin": ORIGINS[trace.origin],
-            "rows": [sample for _, sample in entries],
-        }
-        for trace, entries in groupby(every[:MOST_ROWS], key=lambda entry: entry[0])
-    ]
+    every = numbers(plot)
     return Markup(
         _template("plot_table.html.j2").render(
             plot=plot,
-            traces=traces,
+            traces=groupby(every[:MOST_ROWS], key=lambda entry: entry[0]),
             left_out=max(len(every) - MOST_ROWS, 0),
             matrix=any(trace.form is Form.CELLS for trace in plot.traces),
             ranged=any(sample.low is not None for _, sample in every),

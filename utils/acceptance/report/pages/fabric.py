@@ -7,15 +7,7 @@ from acceptance.fabric import topology as fabrics
 from acceptance.fabric import view
 from acceptance.fabric.topology import Topology
 from acceptance.report import addresses
-from acceptance.report.fabric_drawing import (
-    Drawing,
-    Marked,
-    Row,
-    Trouble,
-    key_of,
-    marked,
-    rows_of,
-)
+from acceptance.report.fabric_drawing import Marked, Row, Tree, Trouble, key_of, marked, rows_of
 from acceptance.report.fabric_reading import Reading, readings
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Place, Source
@@ -40,11 +32,11 @@ def pages(source: Source) -> list[Page]:
         own = read.get((place.system, place.partition))
         # One partition looks for all that share its fabric.
         others = (name for name, one in read.items() if one.name == place.system == name[0])
-        context = _without(place, next(others, None)) if own is None else _with(place, own)
         path = addresses.of_partition("fabric", place.system, place.partition)
-        title = f"Fabric of {place.name}"
-        named = path, title, "fabric.html.j2", "Fabric"
-        made.append(Page(*named, context, simulated=place.simulated, empty=own is None))
+        context = _with(place, own, path) if own else _without(place, next(others, None))
+        title, empty = f"Fabric of {place.name}", own is None
+        made.append(Page(path, title, "fabric.html.j2", "Fabric", context, context["plots"],
+                         simulated=place.simulated, empty=empty))  # fmt: skip
     return made
 
 
@@ -52,6 +44,7 @@ def _without(place: Place, other: tuple[str, str] | None) -> dict[str, Any]:
     return {
         "place": place,
         "read": None,
+        "plots": (),
         "never": NEVER,
         "facts": place.facts is not None,
         "other": ":".join(other) if other else "",
@@ -59,7 +52,7 @@ def _without(place: Place, other: tuple[str, str] | None) -> dict[str, Any]:
     }
 
 
-def _with(place: Place, read: Reading) -> dict[str, Any]:
+def _with(place: Place, read: Reading, path: str) -> dict[str, Any]:
     case = read.by.case
     rows = rows_of(case.findings, read.since)
     failing = [row for row in rows if row.seen.fails]
@@ -73,14 +66,16 @@ def _with(place: Place, read: Reading) -> dict[str, Any]:
         "notes": [row for row in rows if not row.seen.fails],
         "accepted": read.accepted.text_of_history if read.accepted else "",
         "summary": summary(read, failing),
-        "drawing": None,
+        "drawn": None,
+        "plots": (),
         "simulated": case.simulated,
     }
-    if read.topology is not None:
-        before = read.accepted.topology if read.accepted else None
-        drawn = marked(read.topology, before, rows)
-        context |= _drawn(drawn, Drawing(drawn), read.topology)
-    return context
+    if read.topology is None:
+        return context
+    before = read.accepted.topology if read.accepted else None
+    drawn = marked(read.topology, before, rows)
+    tree = Tree(drawn, path).plot(context["summary"], simulated=bool(case.simulated))
+    return context | _drawn(drawn, read.topology) | {"plots": (tree,)}
 
 
 def summary(read: Reading, failing: list[Row]) -> str:
@@ -116,16 +111,10 @@ def _many(word: str, count: int) -> str:
     return word if word.startswith(("level", "no ")) or count == 1 else f"{word}s"
 
 
-def _drawn(drawn: Marked, drawing: Drawing, now: Topology) -> dict[str, Any]:
-    """Return the drawing, its switches, and what the fabric of `now` can carry."""
-    topology = drawn.topology
-    used = {
-        row.trouble for found in (*drawn.links.values(), *drawn.switches.values()) for row in found
-    }
-    built = fabrics.structure(now)
+def _drawn(drawn: Marked, now: Topology) -> dict[str, Any]:
+    """Return what is drawn, its switches, and what the fabric of `now` can carry."""
+    topology, built = drawn.topology, fabrics.structure(now)
     return {
-        "drawing": drawing,
-        "troubles": [each for each in Trouble if each in used],
         "drawn": drawn,
         "key_of": key_of,
         "level_name": fabrics.level_name,

@@ -103,14 +103,14 @@
       meta: `level${sim}, earlier sessions`, text: level.x.map((time, at) => said(time, level.y[at]))});
     const like = mark => ["change", "slow-night"].includes(mark.kind) ? 0 : 1;
     const {shapes, yaxis} = form.layout;
-    const [water, ...annotations] = form.layout.annotations;
+    const [water] = form.layout.annotations;
     const narrow = {...form.narrow, "layout.yaxis.title.text": escaped(cut(axis))};
     if (!simulated) delete narrow["layout.annotations.0.font.size"];
     return {...form, id, title, simulated, data, narrow,
       layout: {...form.layout, yaxis: {...yaxis, title: {...yaxis.title, text: escaped(axis)}},
-        shapes: marks.map(mark => ({...shapes[like(mark)], x0: mark.x * 1000, x1: mark.x * 1000})),
-        annotations: (simulated ? [water] : []).concat(marks.map(mark =>
-          ({...annotations[like(mark)], x: mark.x * 1000, text: escaped(cut(mark.text))})))}};
+        shapes: marks.map(mark => ({...shapes[like(mark)], x0: mark.x * 1000, x1: mark.x * 1000,
+          label: {...shapes[like(mark)].label, text: escaped(cut(mark.text))}})),
+        annotations: simulated ? [water] : []}};
   };
 
   const plotOf = (data, of, series, simulated) => {

@@ -40,7 +40,7 @@
       return svg;
     }
     if (filled) svg.append(made("rect", {x: 0, y: 1, width: 36, height: 12, fill: line.color, "fill-opacity": 0.25}));
-    if (trace.mode !== "markers") {
+    if (trace.mode.includes("lines")) {
       svg.append(made("line", {x1: 0, x2: 36, y1: 7, y2: 7, stroke: line.color, "stroke-width": 2.25, "stroke-dasharray": DASHES[line.dash]}));
     }
     if (marker && trace.mode.includes("markers")) {

@@ -58,37 +58,11 @@
     return copy;
   };
 
-  // The finest ticks of an axis that have room between two values; none: plotly's own.
-  const ticksOf = (known, low, high, most) => {
-    const fitting = known.levels.map(([values, texts]) => values.map((value, at) => [value, texts[at]])
-      .filter(([value]) => value >= low * 0.999 && value <= high * 1.001)).filter(level => level.length > 1);
-    const best = fitting.filter(level => level.length <= most).pop() || fitting[0];
-    return best ? {tickmode: "array", tickvals: best.map(tick => tick[0]), ticktext: best.map(tick => tick[1])}
-      : {tickmode: "auto"};
-  };
-  const mostTicks = (name, narrow) => name === "x" && narrow ? 6 : 14;
-
-  const zoomed = async ({made, area, narrow}) => {
-    const changes = {};
-    for (const [name, known] of Object.entries(made.ticks)) {
-      const [low, high] = area._fullLayout[`${name}axis`].range.map(power => 10 ** power);
-      const ticks = ticksOf(known, low, high, mostTicks(name, narrow));
-      for (const [key, value] of Object.entries(ticks)) changes[`${name}axis.${key}`] = value;
-    }
-    if (JSON.stringify(changes) !== area.dataset.ticks && Object.keys(changes).length) {
-      area.dataset.ticks = JSON.stringify(changes);
-      await Plotly.relayout(area, changes);
-    }
-  };
-
   const paint = async state => {
     const {figure, area, made} = state;
     state.narrow = figure.clientWidth < NARROW;
     const {data, layout} = themed(figure, made, state.narrow);
     for (const trace of data) trace.visible = !state.hidden.has(trace.legendgroup);
-    for (const [name, known] of Object.entries(made.ticks)) {
-      Object.assign(layout[`${name}axis`], ticksOf(known, known.low, known.high, mostTicks(name, state.narrow)));
-    }
     await Plotly.react(area, data, layout, {
       displaylogo: false, responsive: false, scrollZoom: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
@@ -113,7 +87,6 @@
     const state = {figure, area, made, hidden, at: null};
     await paint(state);
     states.set(figure, state);
-    area.on("plotly_relayout", () => zoomed(state));
     window.acceptanceUse.follow(state);
     let width = area.clientWidth;
     new ResizeObserver(() => {
