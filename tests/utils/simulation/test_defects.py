@@ -5,8 +5,8 @@ import subprocess
 import pytest
 from msgspec import structs
 
+from acceptance.core.kinds import OF_CABLES, OF_FABRICS
 from acceptance.fabric import Facts, link_check, link_report
-from acceptance.fabric.view import kinds as view
 from acceptance.machine import Layout
 from acceptance.nodes import FAILING
 from acceptance.simulation import (
@@ -151,7 +151,8 @@ def test_a_healthy_node_shows_nothing_and_a_cable_that_loses_its_counters(tmp_pa
 def test_kinds_by_which_faults_are_recognised_exist():
     known = {
         *FAILING,
-        *view.TABLE,
+        *OF_FABRICS,
+        *OF_CABLES,
         *(kind for kind, _ in SHOWN.values()),
         "link-counters",
         "misplaced",

@@ -27,7 +27,7 @@ from acceptance.detection.constants import (
     VANISHED_BEFORE,
     VANISHED_FORGOTTEN,
 )
-from acceptance.ledger.records import node_of_case
+from acceptance.ledger import node_of_case
 from acceptance.references import Library, Reference
 from acceptance.regressions.history.series import History, Nights, PastSession, Series
 from acceptance.regressions.progress import Progress, is_old
