@@ -77,7 +77,7 @@ def test_a_misspelt_subcommand_is_answered_with_a_similar_one(site, word, answer
 def test_what_a_second_word_takes_stands_behind_it(capsys):
     """The parser of the second word would put its defaults in place of what stands before it."""
     for line in (["fabric", "--system", "x", "accept", "--reason", "r"],
-                 ["sessions", "-C", "x", "prune", "--keep", "2y"]):  # fmt: skip
+                 ["sessions", "-C", "x", "prune", "--keep", "730"]):  # fmt: skip
         with pytest.raises(SystemExit, match="2"):
             parse(line)
         assert "its options stand behind" in capsys.readouterr().err
@@ -336,4 +336,4 @@ def test_a_utils_elsewhere_on_the_path_disturbs_nothing(site, http, tmp_path):
     # Another process of Python delivers it, with the same path.
     delivered = site.run("acceptance", "alerts", "--test", **environment)
     assert (delivered.status, delivered.output) == (0, "hook: ok\n"), delivered.errors
-    assert http.subjects == [f"Test of the alerts of local, by {socket.gethostname()}"]
+    assert http.subjects == [f"Test of the alerts of {socket.gethostname()}"]

@@ -244,5 +244,5 @@ def test_a_configuration_behind_two_dashes_is_refused(own):
     status, line = own.line("nightly", "--", "-C", "site.py")
     assert (status, line) == (
         2,
-        "acceptance nightly: -C belongs before --: acceptance nightly -C FILE",
+        "acceptance nightly: -C belongs before --: acceptance nightly -C ... -- ...",
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from acceptance import ledger, references
-from acceptance.cli.arguments import DATABASE, Commands, add_command, add_verbs, option
+from acceptance.cli.arguments import DATABASE, FORMS, Commands, add_command, add_verbs, option
 from acceptance.cli.output import emit
 from acceptance.core.text import bytes_text
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
@@ -26,13 +26,12 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    forms = ("text", "csv", "json")
     command = add_command(
         commands,
         "claims",
         run,
         f"Two results of a claim lie at most {WINDOW:g} days apart.",
-        forms=forms,
+        forms=FORMS,
         failed="a claim that the system must fulfil does not hold",
     )
     option(command, "--system SYSTEM", "only claims in which a side names this system")
@@ -42,7 +41,7 @@ def add(commands: Commands) -> None:
         add_verbs(command),
         "guidelines",
         _guidelines,
-        forms=forms,
+        forms=FORMS,
         failed="a violation where the partition says that guidelines fail",
     )
     option(of_mpi, "--session ID", "the UUID of a session, or its beginning; default: the last")
