@@ -643,6 +643,9 @@ def test_the_command_lists_tests_and_sends(site, http):
     today = f"{datetime.now(timezone.utc):%Y-%m-%d}"
     assert re.search(rf"^3fa2c1  .*  sent {today} to hook ", listed.output, re.M)
     assert [subject.split()[0] for subject in http.subjects] == ["Test", "1"]
+    header, row = site.acceptance("alerts", "--format", "csv", **environment).output.splitlines()
+    assert header == 'id,alert,"sent, or acknowledged",last seen'
+    assert row.startswith("3fa2c1,")
     data = site.acceptance("alerts", "--format", "json", **environment).data
     assert (data["open"][0]["id"], data["failing"], data["targets"]) == ("3fa2c1", {}, ["hook"])
 

@@ -98,7 +98,8 @@ def test_before_and_after_a_version_of_something(path, run):
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["here", "there"], "here: is no system and no session; systems: made"),
+        (["here", "made"], "here: is no system and no session; the newest sessions: 0000000c"),
+        (["mode", "made"], "; of systems there are made; did you mean made?"),
     ],
 )
 def test_a_side_that_is_not_there(path, run, words, what):

@@ -1,5 +1,7 @@
 """`core/text.py`: a table is never wider than a terminal that everybody has."""
 
+import pytest
+
 from acceptance.core.text import WIDTH, table, there_are
 
 
@@ -20,6 +22,18 @@ def test_the_widest_columns_give_way_and_nothing_is_cut():
 def test_a_cell_of_several_lines_is_parted_between_words():
     lines = table(("a", "b"), [("x", "one-word " * 20)], width=32).splitlines()
     assert lines[2:4] == ["x  one-word one-word one-word", "   one-word one-word one-word"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "parts"),
+    [
+        ("np=2;nodes=2;placement=inter-node", ["np=2;nodes=2;", "placement=inter-", "node"]),
+        ("/a/folder/and/a_name", ["/a/folder/and/a_", "name"]),
+    ],
+)
+def test_a_long_word_is_parted_where_it_has_parts(cell, parts):
+    lines = table(("a", "b"), [("x", cell)], width=19).splitlines()[2:]
+    assert [line[3:] for line in lines] == parts
 
 
 def test_of_two_columns_that_are_as_wide_the_last_one_gives_way_first():
@@ -54,6 +68,6 @@ def test_a_cell_is_one_line_without_codes():
 
 
 def test_a_name_that_is_near_is_suggested():
-    assert there_are("mien", ["their", "mine"]) == "there are mine, their; did you mean mine?"
+    assert there_are("mien", ["their", "mine"]) == "there are their, mine; did you mean mine?"
     assert there_are("xyzzy", ["mine"]) == "there are mine"
     assert there_are("xyzzy", []) == "there are none"

@@ -19,7 +19,6 @@ from acceptance.relations.claims import (
     WINDOW,
     ClaimResult,
 )
-from acceptance.relations.guidelines import Violation
 from acceptance.rfm import configuration
 from acceptance.verdict import Status
 
@@ -131,7 +130,7 @@ def _guidelines(options: argparse.Namespace) -> int:
             "suite": "suite",
             "ranks": "placed",
             "where": "where",
-            "sizes": _sizes,
+            "sizes": "span",
             "worst": lambda each: bytes_text(each.worst),
             "left": lambda each: f"{each.left} {each.unit}",
             "right": lambda each: f"{each.right_text} {each.unit}",
@@ -148,10 +147,3 @@ def _guidelines(options: argparse.Namespace) -> int:
         },
     )
     return Status.FAILED if failing else Status.PASSED
-
-
-def _sizes(finding: Violation) -> str:
-    sizes = bytes_text(finding.smallest)
-    if finding.largest != finding.smallest:
-        sizes += f" to {bytes_text(finding.largest)}"
-    return sizes

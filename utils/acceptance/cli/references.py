@@ -37,8 +37,8 @@ def run(options: argparse.Namespace) -> int:
     library = references.load(options.workspace.reference)
     rows = tables.select(library, options.paper, options.partition, options.benchmark)
     if options.tolerances:
-        columns = ("system", "source", "of", "fails", "origin")
-        emit(options, [*_tolerances(library)], dict(zip(columns, columns, strict=True)))
+        names = ("system", "source", "of", "fails", "origin")
+        emit(options, [*_tolerances(library)], {name: name for name in names})
         return Status.PASSED
     if options.format == "csv":  # as a file of reference/ has them
         print(tables.as_csv(rows), end="")
@@ -52,8 +52,12 @@ def run(options: argparse.Namespace) -> int:
         }
         for row in rows
     ]
-    place = {"partition": lambda row: f"{row['system']}:{row['partition']}"}
-    emit(options, records, {**place, **{name: name for name in tables.SHORT_COLUMNS}})
+    columns: Columns = {
+        "partition": lambda row: f"{row['system']}:{row['partition']}",
+        **{name: name for name in tables.SHORT_COLUMNS},
+        "value": lambda row: f"{row['value']:.10g}",
+    }
+    emit(options, records, columns)
     return Status.PASSED
 
 

@@ -156,12 +156,18 @@ def _limits(widths: Sequence[int], room: int) -> list[int]:
 def _folded(cell: str, most: int) -> list[str]:
     if len(cell) <= most:
         return [cell]
-    return textwrap.wrap(cell, most, break_on_hyphens=False) or [""]
+    return _Folded(most, break_on_hyphens=False).wrap(cell) or [""]
+
+
+class _Folded(textwrap.TextWrapper):
+    """Parts a cell between words, and paths, names and lists of parameters between theirs."""
+
+    wordsep_simple_re = re.compile(r"(\s+)|(?<=\w[;/,_=-])")
 
 
 def there_are(name: str, names: Iterable[str]) -> str:
     """Say what there is in place of a name that there is not, and which of it is like that name."""
-    there = sorted(names)
+    there = list(names)
     near = difflib.get_close_matches(name, there, n=2)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"there are {', '.join(there) or 'none'}{meant}"
