@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -626,7 +627,7 @@ def test_the_command_lists_tests_and_sends(site, http):
     folder = site.var / "alerts"
     update(folder, [ALERT], f"hook={http.url}")
     listed = site.acceptance("alerts", **environment)
-    assert f"3fa2c1  {ALERT.line}\n    not sent to hook\n" in listed.output
+    assert re.search(rf"^3fa2c1  {re.escape(ALERT.line)}  not sent to hook ", listed.output, re.M)
     assert "target hook: answered 500; " in listed.output
     assert (
         "hook: FAILED: answered 500; " in site.acceptance("alerts", "--test", **environment).output
@@ -640,8 +641,11 @@ def test_the_command_lists_tests_and_sends(site, http):
     assert (sent.status, sent.output) == (0, "everything is sent\n")
     listed = site.acceptance("alerts", **environment)
     today = f"{datetime.now(timezone.utc):%Y-%m-%d}"
-    assert f"3fa2c1  {ALERT.line}\n    sent {today} to hook\n" in listed.output
+    assert re.search(rf"^3fa2c1  .*  sent {today} to hook ", listed.output, re.M)
     assert [subject.split()[0] for subject in http.subjects] == ["Test", "1"]
+    header, row = site.acceptance("alerts", "--format", "csv", **environment).output.splitlines()
+    assert header == 'id,alert,"sent, or acknowledged",last seen'
+    assert row.startswith("3fa2c1,")
     data = site.acceptance("alerts", "--format", "json", **environment).data
     assert (data["open"][0]["id"], data["failing"], data["targets"]) == ("3fa2c1", {}, ["hook"])
 

@@ -286,15 +286,16 @@ class OwnMounts(rfm.RunOnlyRegressionTest):
 """
 
 
-@pytest.mark.parametrize("after", [("--",), ()])
-def test_checks_of_a_site_take_part_in_a_night_and_count(held, after):
-    """They are named among the options of ReFrame, or before these; the campaign keeps them."""
+@pytest.mark.parametrize("sane", [True, False])
+def test_checks_of_a_site_take_part_in_a_night_and_count(held, sane):
+    """They are named before the options of ReFrame; the campaign keeps them."""
     own = held.folder / "own"
     own.mkdir()
-    (own / "mounts.py").write_text(OWN.format(sane=bool(after)))
-    before = () if after else ("--",)
+    (own / "mounts.py").write_text(OWN.format(sane=sane))
     chosen = ("-n", "Barrier%np=2%placement=intra-node|OwnMounts")
-    done = held.site.acceptance(*NIGHT, *after, "-c", own, *before, *chosen)
+    refused = held.site.acceptance(*NIGHT, "--", "-c", own, *chosen)
+    assert (refused.status, "-c belongs before --" in refused.errors) == (2, True)
+    done = held.site.acceptance(*NIGHT, "-c", own, "--", *chosen)
     (state,) = held.states
     assert state["asked"]["own"] == [str(own / "mounts.py")]
     assert state["asked"]["reframe"] == [*chosen]
@@ -302,7 +303,7 @@ def test_checks_of_a_site_take_part_in_a_night_and_count(held, after):
     assert (step["state"], step["files"]) == ("done", [str(own / "mounts.py")])
     status, verdict = held.site.gate()
     assert "mounts.py" in verdict["check_files"]
-    if after:
+    if sane:
         assert (done.status, status, verdict["problems"]) == (0, 0, [])
         assert "1 case passed that promise no metric: OwnMounts" in verdict["notes"]
     else:

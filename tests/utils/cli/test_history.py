@@ -46,7 +46,7 @@ def test_one_series_with_its_change_and_its_samples(path, run):
     assert "openmpi@5.0.3" in change
     assert "change, software" in output
     assert "50 samples before these: --format csv has all" in output
-    assert "node01 node02" in output
+    assert "node01, node02" in output
 
 
 def test_the_course_is_one_line_of_at_most_a_terminal_also_without_utf8(site, tmp_path):
@@ -163,7 +163,7 @@ def test_whatever_the_gate_alarms_is_shown(path, run, tmp_path, monkeypatch, mad
     assert kind in {alert.kind for alert in gate.alerts}
     series = json.loads(run("--format", "json")[1])
     assert alarmed == {
-        (alert["id"], f"{one['system']}:{one['partition']}+{one['environ']} {one['check']} "
+        (alert["id"], f"{one['system']}:{one['partition']}+{one['environment']} {one['check']} "
          f"{one['metric']}")
         for one in series for alert in one["alerts"]
     }  # fmt: skip

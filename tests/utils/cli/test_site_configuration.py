@@ -100,6 +100,14 @@ def test_a_night_has_its_verdict_and_all_that_it_left_is_the_sites(own):
     assert found["var"] == ("ok", str(own.var))
 
 
+def test_a_command_that_is_told_to_be_called_names_the_configuration(own):
+    told = own.acceptance("sessions", *own.named).output.splitlines()[-1]
+    files = " ".join(map(str, own.named))
+    assert told.startswith(f"the sessions of a run: acceptance {files} sessions --run nightly-")
+    wrong = own.acceptance("compare", *own.named, "here", "there").errors
+    assert f"(acceptance {files} sessions lists all)" in wrong
+
+
 @pytest.mark.parametrize("command", ["history", "sessions"])
 def test_every_command_reads_the_same_results(own, command):
     named = own.acceptance(command, *own.named, "--format", "json")
@@ -244,5 +252,5 @@ def test_a_configuration_behind_two_dashes_is_refused(own):
     status, line = own.line("nightly", "--", "-C", "site.py")
     assert (status, line) == (
         2,
-        "acceptance nightly: -C belongs before --: acceptance nightly -C FILE",
+        "acceptance nightly: -C belongs before --: acceptance nightly -C ... -- ...",
     )

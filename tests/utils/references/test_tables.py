@@ -59,12 +59,13 @@ def test_conditions_narrow_the_selection(library, conditions, fits):
     assert [tables.fields(row) for row in tables.select(library, **conditions)] == expected
 
 
-@pytest.mark.parametrize(
-    "conditions",
-    [{"paper": "koop2008", "partition": "kandadai2009:ib-ddr"}, {"benchmark": "os"}],
-)
-def test_conditions_that_nothing_fulfils_select_nothing(library, conditions):
-    assert tables.select(library, **conditions) == []
+def test_conditions_that_nothing_fulfils_select_nothing(library):
+    assert tables.select(library, paper="koop2008", partition="kandadai2009:ib-ddr") == []
+
+
+def test_a_benchmark_that_there_is_not_is_refused_with_those_that_there_are(library):
+    with pytest.raises(ReferenceFault, match=r"^no benchmark 'os'; there are .*osu\.bw, "):
+        tables.select(library, benchmark="os")
 
 
 def test_a_sites_partition_is_known_by_its_baselines(with_baseline):

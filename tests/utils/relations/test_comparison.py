@@ -65,7 +65,7 @@ def test_what_a_side_stands_for(steady, side, count):
 @pytest.mark.parametrize(
     ("side", "words"),
     [
-        ("nowhere", "is no system and no session; systems: made; the newest sessions: 0000000c"),
+        ("nowhere", "is no system and no session; the newest sessions: 0000000c"),
         ("nowhere:compute", "nothing was measured there; there is: made:compute+spack-openmpi"),
         ("made:gpu", "there is: made:compute+spack-openmpi"),
         ("0000", "begins 20 ids: 00000013"),

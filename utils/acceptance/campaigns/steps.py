@@ -15,6 +15,7 @@ from acceptance.campaigns.state import NOT_PROVIDED, Step
 from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT, Workspace
+from acceptance.core.text import there_are
 from acceptance.ledger import durations
 from acceptance.rfm import SelectedCase, check_files, select
 from acceptance.rfm import configuration as site
@@ -139,7 +140,7 @@ def mode_options(mode: str, configuration: site.Site) -> list[str]:
     if mode in MODES:
         return ["-S", f"mode={mode}"]
     known = dict.fromkeys((*configuration.modes, *MODES, MAINTENANCE))
-    raise site.SiteFault(f"no mode {mode!r}; there are {', '.join(known)}")
+    raise site.SiteFault(f"no mode {mode!r}; {there_are(mode, known)}")
 
 
 def settings(options: Sequence[str], test: str) -> list[str]:

@@ -8,12 +8,11 @@ from datetime import datetime, timezone
 import msgspec
 
 from acceptance.alerts import Entry, acknowledgements, notify, targets
-from acceptance.cli.arguments import Commands, add_command, add_verbs, option
-from acceptance.cli.output import emit, emit_page, warn
+from acceptance.cli.arguments import FORMS, Commands, add_command, add_verbs, option
+from acceptance.cli.output import emit, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS, named
-from acceptance.core.text import one_line, plural
-from acceptance.rfm import configuration
+from acceptance.core.text import plural
 from acceptance.verdict import Status
 
 
@@ -23,13 +22,13 @@ def add(commands: Commands) -> None:
         commands,
         "alerts",
         run,
-        forms=("text", "json"),
+        forms=FORMS,
         failed="a target did not take a message",
     )
     what = command.add_mutually_exclusive_group()
     option(what, "--send", "send what was not sent yet")
     option(what, "--test", "send a test message to each target")
-    ack = add_command(add_verbs(command), "ack", _ack, forms=("text", "csv", "json"))
+    ack = add_command(add_verbs(command), "ack", _ack, forms=FORMS)
     meaning = "an alert by its id, or all whose `system:partition+environ check metric` matches"
     option(ack, "ID|PATTERN", meaning, dest="what", nargs="?")
     option(ack, "--reason TEXT", "why no message has to be sent again")
@@ -48,11 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.send:
         named_by = options.workspace.named_by
         outcome = notify.update((), now, folder, judged=lambda _: False, named_by=named_by)
-        emit_page(
-            options,
-            lambda: outcome,
-            lambda: "\n".join(outcome.lines()) or "everything is sent",
-        )
+        emit(options, (), {}, [*outcome.lines()] or ["everything is sent"], outcome)
         return Status.FAILED if outcome.failures else Status.PASSED
     return _list(options, now)
 
@@ -66,19 +61,14 @@ def _test(options: argparse.Namespace, now: datetime) -> int:
             f"no target is configured; set {ALERT_TARGETS} to URLs of apprise, or write them to "
             f"{targets.default_file()}"
         )
-    failed = 0
-    try:
-        site = configuration.load(options.config_files).system()["name"]
-    except configuration.SiteFault as err:  # alerts are kept of other systems all the same
-        site = f"no system ({err})"
-    of = f"{site}, by {socket.gethostname()}"
+    failed, host = 0, socket.gethostname()
     body = (
-        f"A test of {of}, sent on {now.strftime('%Y-%m-%d %H:%M UTC')}. Alerts will look like "
-        "this; those that are open: acceptance alerts"
+        f"A test by {host}, sent on {now:%Y-%m-%d %H:%M UTC}. Alerts will look like this; those "
+        "that are open: acceptance alerts"
     )
     body = named(body, options.workspace.named_by) + "\n"
     for target in to.targets:
-        why = targets.send(target, one_line(f"Test of the alerts of {of}"), body)
+        why = targets.send(target, f"Test of the alerts of {host}", body)
         failed += why is not None
         print(f"{target.name}: {f'FAILED: {why}' if why else 'ok'}", flush=True)
     return Status.FAILED if failed else Status.PASSED
@@ -88,15 +78,26 @@ def _list(options: argparse.Namespace, now: datetime) -> int:
     kept = notify.listing(now, options.workspace.alerts)
     to = targets.load()
     notes = [*kept.notes, *to.notes]
-    emit_page(
+    emit(
         options,
-        lambda: {
+        kept.entries,
+        {
+            "id": lambda row: row[0].alert.id,
+            "alert": lambda row: row[0].alert.line,
+            "sent, or acknowledged": lambda row: row[1].text if row[1] else _sent(row[0], to.names),
+            # Not every run looks at all of what runs show by themselves.
+            "last seen": lambda row: "" if row[0].alert.of_history else f"{row[0].seen:%Y-%m-%d}",
+        },
+        [
+            *([] if kept.entries else ["no alert is open"]),
+            *(failure.text(name) for name, failure in kept.failing.items()),
+            f"targets: {', '.join(to.names) or 'none'}",
+        ],
+        {
             "open": [
                 {
                     **msgspec.to_builtins(entry.alert),
-                    "opened": entry.opened,
-                    "seen": entry.seen,
-                    "told": entry.told,
+                    **{name: getattr(entry, name) for name in ("opened", "seen", "told")},
                     "acknowledged": ack,
                 }
                 for entry, ack in kept.entries
@@ -105,28 +106,11 @@ def _list(options: argparse.Namespace, now: datetime) -> int:
             "targets": to.names,
             "notes": notes,
         },
-        lambda: _text(kept, to.names),
     )
     if options.format != "json":
         for note in notes:
             warn(options, note)
     return Status.PASSED
-
-
-def _text(kept: notify.Listing, names: Sequence[str]) -> str:
-    lines = [
-        f"{entry.alert.id}  {entry.alert.line}\n    {ack.text if ack else _sent(entry, names)}"
-        f"{_last_seen(entry)}"
-        for entry, ack in kept.entries
-    ]
-    lines += [] if kept.entries else ["no alert is open"]
-    lines += [failure.text(name) for name, failure in kept.failing.items()]
-    return "\n".join([*lines, f"targets: {', '.join(names) or 'none'}"])
-
-
-def _last_seen(entry: Entry) -> str:
-    """Say when what runs show by themselves was last seen: not every run looks at all of it."""
-    return "" if entry.alert.of_history else f"; last seen {entry.seen:%Y-%m-%d}"
 
 
 def _sent(entry: Entry, names: Sequence[str]) -> str:
@@ -163,13 +147,8 @@ def _ack(options: argparse.Namespace) -> int:
     if options.until is None:
         raise acknowledgements.AckFault("say until when: --until YYYY-MM-DD")
     there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
-    try:
-        ack, covered = acknowledgements.add(
-            options.what, options.reason or "", options.until, there, now, folder
-        )
-    except acknowledgements.AckFault as err:
-        text = named(str(err), options.workspace.named_by)
-        raise acknowledgements.AckFault(text) from None
+    reason = options.reason or ""
+    ack, covered = acknowledgements.add(options.what, reason, options.until, there, now, folder)
     for alert in covered:
         print(f"{alert.id}  {alert.line}")
     if not covered:

@@ -111,10 +111,9 @@ def add_config_file(parser: argparse.ArgumentParser, name: str) -> None:
 
 def positive(text: str) -> int:
     """Read a whole number above 0, for argparse."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
 
 
 def names(text: str) -> str:
@@ -132,6 +131,8 @@ TYPES: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(("FILE", "FILE.json", "FOLDER", "PATH"), Path),
 }
 
+#: What a subcommand prints that lists something; the first one is the default.
+FORMS = ("text", "csv", "json")
 #: Options of several subcommands.
 DATABASE = ("--db FILE", "another results database of ReFrame")
 SYSTEM = ("--system SYSTEM", "another system than that of this host")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from acceptance import ledger, references
-from acceptance.cli.arguments import Commands, add_command, add_sources, option, read
+from acceptance.cli.arguments import FORMS, Commands, add_command, add_sources, option, read
 from acceptance.cli.output import Columns, emit, warn
 from acceptance.core.text import shortened, wrapped
 from acceptance.core.words import is_simulated
@@ -32,7 +32,7 @@ _COLUMNS: Columns = {
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(commands, "baseline", run, forms=("text", "csv", "json"))
+    command = add_command(commands, "baseline", run, forms=FORMS)
     add_sources(command)
     chosen = command.add_mutually_exclusive_group()
     option(chosen, "--from ID", "UUIDs, or their beginnings", dest="sessions", nargs="+")

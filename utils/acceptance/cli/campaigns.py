@@ -48,6 +48,8 @@ from acceptance.verdict import Repetition, Status, Verdict, stored, verdict_text
 COMMANDS = ("nightly", "accept")
 _PEOPLE = ("operator", "vendor", "customer")
 _OTHERS = f"{BUSY} another campaign runs; {SIGNALLED} + N stopped by signal N"
+#: The option that names checks of the site.
+_OWN = ("-c", "--checkpath")
 #: Findings that end an acceptance; the protocol has all of them.
 _SHOWN = 20
 
@@ -101,24 +103,14 @@ def add(commands: Commands) -> None:
 def _add_common(command: argparse.ArgumentParser) -> Any:
     """Add what both take; returns the group of those of which one at most may be given."""
     option(command, *SYSTEM)
-    _add_own(command)
+    meaning = "checks of your own, a file or a folder of them, that take part, as reframe -c"
+    option(command, f"{' '.join(_OWN)} PATH", meaning, dest="own", action="append", default=[])
     option(command, "--dry-run", "count cases and time, run nothing")
-    option(
-        command,
-        "reframe",
-        "of ReFrame, for the benchmarks",
-        metavar="-- OPTION",
-        nargs="*",
-        default=[],
-    )
+    more: dict[str, Any] = {"metavar": "-- OPTION", "nargs": "*", "default": []}
+    option(command, "reframe", "of ReFrame, for the benchmarks", **more)
     which = command.add_mutually_exclusive_group()
     option(which, "--new", "start anew, even if one was stopped")
     return which
-
-
-def _add_own(parser: argparse.ArgumentParser) -> None:
-    meaning = "checks of your own, a file or a folder of them, that take part, as reframe -c"
-    option(parser, "-c --checkpath PATH", meaning, dest="own", action="append", default=[])
 
 
 def nightly(options: argparse.Namespace) -> int:
@@ -139,14 +131,10 @@ def accept(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """Run a night or an acceptance; the exit status is that of its verdict, or of its protocol."""
-    given = [word for word in options.reframe if word.startswith(CONFIG_FILE)]
-    if given:
-        raise Fault(f"{given[0]} belongs before --: acceptance {options.command} -C FILE")
-    # It chooses none of the benchmarks, wherever it stands.
-    among = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    _add_own(among)
-    named, options.reframe = among.parse_known_args(options.reframe)
-    options.own = steps.own_files([*options.own, *named.own])
+    for word in options.reframe:
+        if word.startswith((*CONFIG_FILE, *_OWN)):
+            raise Fault(f"{word} belongs before --: acceptance {options.command} {word} ... -- ...")
+    options.own = steps.own_files(options.own)
     options.workspace.require_records()
     try:
         plan = _plan(options)
@@ -282,13 +270,9 @@ def _show(plan: _Plan, options: argparse.Namespace) -> int:
         if not step.reason:
             lines += wrapped("", shlex.join(("reframe", *step.arguments)), 4)
         print("\n".join(lines))
-    total = Preview(
-        Step("all", (), ()),
-        sum(each.cases for each in previews),
-        sum(each.builds for each in previews),
-        sum(each.seconds for each in previews),
-        sum(each.unknown for each in previews),
-    )
+    counted = ("cases", "builds", "seconds", "unknown")
+    sums = (sum(getattr(each, name) for each in previews) for name in counted)
+    total = Preview(Step("all", (), ()), *sums)
     print("\n".join(wrapped("all: ", f"{_amount(total)}; then the verdict", 4)))
     for warning in dict.fromkeys(text for each in previews for text in each.warnings):
         warn(options, f"ReFrame: {warning}")

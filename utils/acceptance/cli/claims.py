@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from acceptance import ledger, references
-from acceptance.cli.arguments import DATABASE, Commands, add_command, add_verbs, option
+from acceptance.cli.arguments import DATABASE, FORMS, Commands, add_command, add_verbs, option
 from acceptance.cli.output import emit
 from acceptance.core.text import bytes_text
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
@@ -19,20 +19,18 @@ from acceptance.relations.claims import (
     WINDOW,
     ClaimResult,
 )
-from acceptance.relations.guidelines import Violation
 from acceptance.rfm import configuration
 from acceptance.verdict import Status
 
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    forms = ("text", "csv", "json")
     command = add_command(
         commands,
         "claims",
         run,
         f"Two results of a claim lie at most {WINDOW:g} days apart.",
-        forms=forms,
+        forms=FORMS,
         failed="a claim that the system must fulfil does not hold",
     )
     option(command, "--system SYSTEM", "only claims in which a side names this system")
@@ -42,7 +40,7 @@ def add(commands: Commands) -> None:
         add_verbs(command),
         "guidelines",
         _guidelines,
-        forms=forms,
+        forms=FORMS,
         failed="a violation where the partition says that guidelines fail",
     )
     option(of_mpi, "--session ID", "the UUID of a session, or its beginning; default: the last")
@@ -132,7 +130,7 @@ def _guidelines(options: argparse.Namespace) -> int:
             "suite": "suite",
             "ranks": "placed",
             "where": "where",
-            "sizes": _sizes,
+            "sizes": "span",
             "worst": lambda each: bytes_text(each.worst),
             "left": lambda each: f"{each.left} {each.unit}",
             "right": lambda each: f"{each.right_text} {each.unit}",
@@ -149,10 +147,3 @@ def _guidelines(options: argparse.Namespace) -> int:
         },
     )
     return Status.FAILED if failing else Status.PASSED
-
-
-def _sizes(finding: Violation) -> str:
-    sizes = bytes_text(finding.smallest)
-    if finding.largest != finding.smallest:
-        sizes += f" to {bytes_text(finding.largest)}"
-    return sizes

@@ -2,9 +2,11 @@
 
 import argparse
 import textwrap
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 
 from acceptance.cli.arguments import (
+    FORMS,
     Commands,
     add_command,
     add_sources,
@@ -20,14 +22,14 @@ from acceptance.relations import sides
 from acceptance.relations.comparison import (
     CHANCE,
     NIGHTS,
+    TOLD,
     Comparison,
     Row,
-    SideFacts,
     Word,
     compare,
     percent,
 )
-from acceptance.relations.sides import FORMS
+from acceptance.relations.results import grouped
 from acceptance.verdict import Status
 
 _EXAMPLES = """
@@ -38,16 +40,14 @@ _EXAMPLES = """
   acceptance compare 2026-10-01..2026-10-31 2026-11-01..       # before and after a day
   acceptance compare ,openmpi!=5.0.6 ,openmpi=5.0.6    # without a version, and with it
 """
-#: Words of what is more than noise.
-_TOLD = (Word.WORSE, Word.BETTER, Word.DIFFERS)
 #: Lines of a table of one word, and where text begins.
 _ROWS, _INDENT = 25, 12
 
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    width = max(len(form) for form, _ in FORMS)
-    forms = "\n".join(f"  {form:{width}}  {meaning}" for form, meaning in FORMS)
+    width = max(len(form) for form, _ in sides.FORMS)
+    forms = "\n".join(f"  {form:{width}}  {meaning}" for form, meaning in sides.FORMS)
     command = add_command(
         commands,
         "compare",
@@ -57,7 +57,7 @@ def add(commands: Commands) -> None:
         "Noise is learnt from the past of each metric. Of all metrics together, a word `worse`,\n"
         f"`better` or `differs` is wrong with a probability of at most {100 * CHANCE:.0f} %\n"
         "(Holm 1979). Of a side of fewer than 3 runs it may be an outlier, which is said.",
-        forms=("text", "csv", "json"),
+        forms=FORMS,
         failed="something is worse in B",
         others="2 also where nothing could be compared, or a case of A failed in B",
     )
@@ -93,101 +93,77 @@ def run(options: argparse.Namespace) -> int:
 
 def _listing(found: Comparison, *, everything: bool) -> Iterator[str]:
     """Yield the whole comparison; each line that is left out is counted."""
-    yield from _side("A", found.a)
-    yield from _side("B", found.b)
-    yield from _matched(found)
-    if not found.judged:
-        yield from wrapped("judged", _nothing(found), _INDENT)
-    else:
-        yield from wrapped(
-            "judged",
-            f"{plural(found.judged, 'metric')}; any false word among all of them: at most "
-            f"{100 * found.chance:.0f} % (Holm), {found.level:.2g} for each",
-            _INDENT,
-        )
-    for note in found.notes:
-        yield from wrapped("note", note, _INDENT)
+    for label, text in _facts(found):
+        yield from wrapped(label, text, _INDENT)
     for word in Word:
         if rows := found.of(word):
-            cases = plural(len({_case(row) for row in rows}), "case")
-            yield ""
-            yield f"{word.value}: {plural(len(rows), 'metric')} of {cases}"
-            yield from _table(rows, everything) if everything or word in _TOLD else _counted(rows)
+            cases = grouped(rows, _case)
+            yield f"\n{word.value}: {plural(len(rows), 'metric')} of {plural(len(cases), 'case')}"
+            yield from _tables(cases, everything) if everything or word in TOLD else _whys(rows)
+    yield ""
     if found.failed:
-        yield ""
         yield from wrapped("failed", f"in B, and not in A: {'; '.join(found.failed)}", _INDENT)
     counts = ", ".join(f"{found.counts[word]} {word.value}" for word in Word)
-    yield ""
     yield from wrapped("total", counts, _INDENT)
 
 
-def _side(name: str, side: SideFacts) -> list[str]:
-    simulated = "SIMULATED, " if side.simulated else ""
-    lines = wrapped(name, f"{simulated}{side.described}", _INDENT)
-    if side.software:
-        lines += wrapped("", f"of {shortened(side.software, 3)}", _INDENT)
-    return lines
-
-
-def _matched(found: Comparison) -> list[str]:
-    lines = wrapped("the same", ", ".join(found.matched), _INDENT)
+def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
+    """Yield what was compared, and how, with a label for each."""
+    for name, side in (("A", found.a), ("B", found.b)):
+        yield name, f"{'SIMULATED, ' if side.simulated else ''}{side.described}"
+        if side.software:
+            yield "", f"of {shortened(side.software, 3)}"
+    yield "the same", ", ".join(found.matched)
     differs = "; ".join(f"{name}: {a} in A, {b} in B" for name, (a, b) in found.differs.items())
-    return lines + wrapped("differs", differs or "nothing of the place", _INDENT)
+    yield "differs", differs or "nothing of the place"
+    if found.judged:
+        chance = f"at most {100 * found.chance:.0f} % (Holm), {found.level:.2g} for each"
+        count = plural(found.judged, "metric")
+        yield "judged", f"{count}; any false word among all of them: {chance}"
+    elif any(row.a and row.b for row in found.rows):
+        yield (
+            "judged",
+            ("nothing: of no metric that both have is the noise known, and small enough to tell"),
+        )
+    else:
+        yield "judged", "nothing: A and B have no metric in common"
+    for note in found.notes:
+        yield "note", note
 
 
-def _nothing(found: Comparison) -> str:
-    if not any(row.a and row.b for row in found.rows):
-        return "nothing: A and B have no metric in common"
-    return "nothing: of no metric that both have is the noise known, and small enough to tell"
-
-
-def _table(rows: list[Row], everything: bool) -> Iterator[str]:
-    """Yield a line for each metric, below its case; that with the farthest ratio comes first."""
-    ranks = {name: rank for rank, name in enumerate(dict.fromkeys(map(_case, rows)))}
-    ordered = sorted(rows, key=lambda row: (ranks[_case(row)], row.stem, row.size or 0))
+def _tables(cases: Mapping[str, list[Row]], everything: bool) -> Iterator[str]:
+    """Yield a table for each case; that with the farthest ratio comes first."""
+    ordered = [
+        row
+        for rows in cases.values()
+        for row in sorted(rows, key=lambda row: (row.stem, row.size or 0))
+    ]
     shown = ordered if everything else ordered[:_ROWS]
-    header, *cells = zip(*((name, *map(cell, shown)) for name, cell in _CELLS.items()), strict=True)
-    head, rule, *lines = table(header, cells, width=columns_of_terminal() - 4).splitlines()
-    yield f"    {head}"
-    yield f"    {rule}"
-    last = ""
-    for row, line in zip(shown, lines, strict=False):
-        if _case(row) != last:
-            last = _case(row)
-            yield f"  {last}"
-        yield f"    {line}"
-    yield from (f"    {line}" for line in lines[len(shown) :])
-    if len(shown) < len(rows):
-        yield f"  ... and {len(rows) - len(shown)} more: --all shows them"
+    for case, rows in grouped(shown, _case).items():
+        cells = [[cell(row) for cell in _CELLS.values()] for row in rows]
+        yield f"  {case}"
+        yield textwrap.indent(table([*_CELLS], cells, width=columns_of_terminal() - 4), "    ")
+    if len(shown) < len(ordered):
+        yield f"  ... and {len(ordered) - len(shown)} more: --all shows them"
 
 
-def _counted(rows: list[Row]) -> Iterator[str]:
-    """Yield a line for each check: how many metrics, between which ratios, in how much noise."""
-    groups: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.check, _where(row), "" if row.high else row.why), []).append(row)
-    cells = []
-    for (check, where, why), those in [*groups.items()][:_ROWS]:
-        ratios = [row.ratio for row in those if row.ratio is not None]
-        span = f"{min(ratios):.3f} to {max(ratios):.3f}" if ratios else "-"
-        widest = max((row.high or 0 for row in those), default=0)
-        noise = f"up to {percent(widest - 1)}" if widest and not why else why
-        cells.append((check, len(those), span, noise, where))
-    text = table(
-        ("check", "metrics", "B/A", "noise", "where"), cells, width=columns_of_terminal() - 2,
-        remedy="--all shows each metric, --format json all",
-    )  # fmt: skip
-    yield from (f"  {line}" for line in text.splitlines())
-    if len(groups) > _ROWS:
-        yield f"  ... and {len(groups) - _ROWS} more checks: --all shows them"
-
-
-def _where(row: Row) -> str:
-    return " | ".join(dict.fromkeys(one.where for one in (row.a, row.b) if one is not None))
+def _whys(rows: list[Row]) -> Iterator[str]:
+    """Yield how far the ratios of rows go, in how much noise, and why others are not judged."""
+    if ratios := [row.ratio for row in rows if row.ratio is not None]:
+        widest = max(row.high or 0 for row in rows)
+        noise = f", noise up to {percent(widest - 1)}" if widest else ""
+        yield f"  B/A {min(ratios):.3f} to {max(ratios):.3f}{noise}"
+    for why, count in Counter(row.why for row in rows if row.why and not row.high).items():
+        yield from wrapped("", f"{count}: {why}", 2)
+    yield "  --all shows each"
 
 
 def _case(row: Row) -> str:
     return f"{row.check}  {_where(row)}"
+
+
+def _where(row: Row) -> str:
+    return " | ".join(dict.fromkeys(one.where for one in (row.a, row.b) if one is not None))
 
 
 def _noise(row: Row) -> str:

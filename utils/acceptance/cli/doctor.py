@@ -1,11 +1,11 @@
 """`acceptance doctor`: what this machine can run, and what is missing."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from acceptance.cli.arguments import SYSTEM, Commands, add_command, option
-from acceptance.cli.output import emit_page
+from acceptance.cli.arguments import FORMS, SYSTEM, Commands, add_command, option
+from acceptance.cli.output import emit
 from acceptance.core.paths import FRAGMENT, Workspace
 from acceptance.core.text import wrapped
 from acceptance.site import BROKEN, Examined, examine
@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
         commands,
         "doctor",
         run,
-        forms=("text", "json"),
+        forms=FORMS,
         failed="something that the configuration promises is broken",
     )
     option(command, *SYSTEM)
@@ -60,20 +60,19 @@ def run(options: argparse.Namespace) -> int:
         refused=options.refused,
         ask_nodes=options.ask_nodes,
     )
-    emit_page(options, lambda: [vars(item) for item in examined], lambda: _text(examined))
+    columns = {"what": "what", "state": "state", "found": "found", "what to do": "remedy"}
+    emit(options, examined, columns, _lines(examined), page=True)
     broken = any(item.state == BROKEN for item in examined)
     return Status.FAILED if broken else Status.PASSED
 
 
-def _text(examined: Sequence[Examined]) -> str:
-    """Return a line for each thing, and below it what to do; nothing of that is cut."""
-    lines = []
+def _lines(examined: Sequence[Examined]) -> Iterator[str]:
+    """Yield a line for each thing, and below it what to do; nothing of that is cut."""
     names = max(len(item.what) for item in examined) + 2
     for item in examined:
         label = f"{item.what:{names}}{item.state:9}"
-        lines += wrapped(label, item.found, len(label))
+        yield from wrapped(label, item.found, len(label))
         if item.remedy:
             todo = "paste" if item.lines else "what to do:"
-            lines += wrapped("", f"{todo} {item.remedy}", len(label))
-        lines += item.lines
-    return "\n".join(lines)
+            yield from wrapped("", f"{todo} {item.remedy}", len(label))
+        yield from item.lines

@@ -2,15 +2,14 @@
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from acceptance.cli.arguments import SYSTEM, Commands, add_command, add_verbs, option
-from acceptance.cli.output import emit_page
+from acceptance.cli.arguments import FORMS, SYSTEM, Commands, add_command, add_verbs, option
+from acceptance.cli.output import Columns, emit
 from acceptance.core.errors import Fault
-from acceptance.core.findings import Observation
 from acceptance.core.text import plural, printable, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.fabric import seen, topology
@@ -29,7 +28,7 @@ def add(commands: Commands) -> None:
         commands,
         "fabric",
         run,
-        forms=("text", "json", "dot"),
+        forms=(*FORMS, "dot"),
         failed="something deviates",
     )
     option(command, *SYSTEM)
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         marked = frozenset(each.device for each in found.failing)
         print(summary.dot(_topology(found), marked))
     else:
-        emit_page(options, lambda: _data(found), lambda: _text(found))
+        emit(options, found.deviations, _DEVIATIONS, _lines(found), _data(found), page=True)
     if found.joined is None or found.unread:
         return Status.CANNOT_JUDGE
     return Status.FAILED if found.failing else Status.PASSED
@@ -79,25 +78,34 @@ def _topology(found: Seen) -> topology.Topology:
     return found.joined.topology
 
 
-def _text(found: Seen) -> str:
-    """Return a page for people, however large the fabric is."""
+_DEVIATIONS: Columns = {
+    name: name for name in ("kind", "node", "device", "what", "found", "expected", "fails", "text")
+}
+
+
+def _lines(found: Seen) -> Iterator[str]:
+    """Yield a page for people, however large the fabric is."""
     fabrics = topology.parts(_topology(found))
-    lines = [line for reading in found.readings for line in _line("read", _source(reading))]
+    for reading in found.readings:
+        yield from _line("read", _source(reading))
     for fabric in fabrics:
         if len(fabrics) > 1:
-            lines += ["", f"the fabric of {summary.named(fabric)}"]
+            yield f"\nthe fabric of {summary.named(fabric)}"
         for label, text in summary.lines(fabric):
-            lines += _line(label, text)
-    lines.append("")
-    lines += _line("accepted", found.accepted or "never: acceptance fabric accept --reason TEXT")
-    lines += _line(
-        "deviates", plural(len(found.failing), "finding") if found.failing else "nothing"
-    )
-    lines += _shown("", found.failing)
-    lines += _shown("note", [each for each in found.deviations if not each.fails])
+            yield from _line(label, text)
+    yield ""
+    yield from _line("accepted", found.accepted or "never: acceptance fabric accept --reason TEXT")
+    failing = found.failing
+    yield from _line("deviates", plural(len(failing), "finding") if failing else "nothing")
+    noted = [each for each in found.deviations if not each.fails]
+    for label, deviations in (("", failing), ("note", noted)):
+        for each in deviations[:_SHOWN]:
+            yield from _line(label, each.text)
+        if len(deviations) > _SHOWN:
+            more = f"{len(deviations) - _SHOWN} more: --format csv shows all"
+            yield from _line(label, more)
     for fault in found.unread:
-        lines += _line("not read", fault)
-    return "\n".join(lines)
+        yield from _line("not read", fault)
 
 
 def _source(reading: Reading) -> str:
@@ -107,18 +115,13 @@ def _source(reading: Reading) -> str:
     return f"{when:%Y-%m-%d %H:%M UTC} from {asked}, {version or 'no program'}"
 
 
-def _shown(label: str, found: Sequence[Observation]) -> list[str]:
-    lines = [line for each in found[:_SHOWN] for line in _line(label, each.text)]
-    rest = len(found) - _SHOWN
-    return [*lines, *(_line(label, f"{rest} more: --format json shows all") if rest > 0 else [])]
-
-
 def _line(label: str, text: str) -> list[str]:
     return wrapped(label, printable(text, keep=""), _LABELS)
 
 
 def _data(found: Seen) -> dict[str, Any]:
     told = ("folder", "asked", "begin", "end", "version", "faults")
+    joined = found.joined
     return {
         "readings": [
             {
@@ -128,10 +131,8 @@ def _data(found: Seen) -> dict[str, Any]:
             }
             for each in found.readings
         ],
-        "fabrics": [summary.as_data(each) for each in topology.parts(_topology(found))]
-        if found.joined
-        else [],
-        "joined": found.joined.notes if found.joined else [],
+        "fabrics": [*map(summary.as_data, topology.parts(joined.topology))] if joined else [],
+        "joined": joined.notes if joined else [],
         "accepted": found.accepted,
         "deviations": found.deviations,
     }

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from acceptance import ledger
 from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import CONFIRM, DATABASE, Commands, add_command, option
-from acceptance.cli.output import emit_page, painter
+from acceptance.cli.output import emit, painter
 from acceptance.core.errors import Fault
 from acceptance.verdict import Repetition, conclude, junit, verdict_text
 
@@ -66,5 +66,5 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "junit":
         print(junit(given))
     else:
-        emit_page(options, given.as_data, lambda: verdict_text(given, painter()))
+        emit(options, (), {}, [verdict_text(given, painter())], given.as_data())
     return given.status

@@ -11,6 +11,7 @@ from typing import Any
 
 from acceptance.alerts import HISTORY
 from acceptance.cli.arguments import (
+    FORMS,
     Commands,
     add_command,
     add_sources,
@@ -20,11 +21,11 @@ from acceptance.cli.arguments import (
 )
 from acceptance.cli.output import Columns, columns_of_terminal, emit
 from acceptance.core.errors import Fault
-from acceptance.core.text import WIDTH, plural, shortened, table, wrapped
+from acceptance.core.text import WIDTH, plural, shortened, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
 from acceptance.regressions import Judgement
-from acceptance.regressions.history import Series, day, software_text
+from acceptance.regressions.history import Series, software_text
 from acceptance.verdict import Status
 
 #: Series that are shown, and samples of a table.
@@ -41,7 +42,7 @@ def add(commands: Commands) -> None:
         commands,
         "history",
         run,
-        forms=("text", "csv", "json"),
+        forms=FORMS,
         failed="a session cannot be read, or is not what was stored",
     )
     option(
@@ -57,49 +58,40 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Show past values of metrics, and when their level changed."""
     history = read(options, whole=True)
+    of_system = (one for one in history.series if options.system in (None, one.case.key.system))
     chosen = sorted(
-        (
-            series
-            for series in history.series
-            if options.system in (None, series.case.key.system) and fits(series, options.metric)
-        ),
-        key=lambda series: series.name,
+        (one for one in of_system if fits(one, options.metric)), key=lambda one: one.name
     )
     if not chosen:
         asked = ", ".join(options.metric) or "anything"
         near = [near for pattern in options.metric for near in nearest(history.series, pattern)]
-        raise Fault(
-            "; ".join([f"no series fits {asked}", *near, *filter(None, [history.left_out])])
-        )
+        raise Fault("; ".join(filter(None, (f"no series fits {asked}", *near, history.left_out))))
     # By the same judge as the gate: what that alarms is shown here.
     judged = judgements(options, history)
-    shown = chosen[:SHOWN] if options.format == "text" else chosen
-    past = [(one, _data(one, judged(is_simulated(one.case.key.system)))) for one in shown]
-    parts = sorted({is_simulated(one.case.key.system) for one in chosen})
-    faults = [judged(simulated).fault for simulated in parts]
-    notes = [*history.notes, *dict.fromkeys(filter(None, faults))]
-    if options.format == "text":
-        print(_listing(past, notes, len(chosen) - len(shown)))
-    elif options.format == "json":
-        emit(options, [data for _, data in past], {})
-    else:
-        samples = [
-            {"series": series.name, "unit": series.unit, **sample}
-            for series, data in past
-            for sample in data["samples"]
-        ]
-        emit(options, samples, _COLUMNS)
+    judges = [judged(is_simulated(one.case.key.system)) for one in chosen]
+    text = options.format == "text"
+    most = SHOWN if text else len(chosen)
+    past = [_data(*one) for one in zip(chosen[:most], judges, strict=False)]
+    samples = [
+        {"series": one["name"], "unit": one["unit"], **sample}
+        for one in past
+        for sample in one["samples"]
+    ]
+    notes = [*history.notes, *dict.fromkeys(judge.fault for judge in judges if judge.fault)]
+    above = [f"note     {note}\n" for note in notes]
+    above += "\n\n".join("\n".join(_lines(one)) for one in past).splitlines()
+    lines = []
+    if len(chosen) > most:
+        lines.append(f"\n... and {len(chosen) - most} more series: --format json has all")
+    if not text:
+        emit(options, samples, _COLUMNS, data=past)
+    elif len(past) > 1:
+        emit(options, (), {}, lines, above=above)
+    else:  # the samples of one series are what was asked for
+        if len(samples) > SAMPLES:
+            lines.append(f"{len(samples) - SAMPLES} samples before these: --format csv has all")
+        emit(options, samples[-SAMPLES:], _columns(past[0]["unit"]), lines, above=[*above, ""])
     return Status.FAILED if history.faults else Status.PASSED
-
-
-def _listing(past: Sequence[tuple[Series, dict[str, Any]]], notes: Iterable[str], more: int) -> str:
-    lines = [f"note     {note}\n" for note in notes]
-    lines.append("\n\n".join("\n".join(_lines(*one)) for one in past))
-    if len(past) == 1:  # the samples of one series are what was asked for
-        lines += ["\n\n", *_last_samples(past[0][1])]
-    if more:
-        lines.append(f"\n\n... and {more} more series: --format json has all")
-    return "".join(lines)
 
 
 def fits(series: Series, patterns: Sequence[str]) -> bool:
@@ -142,25 +134,19 @@ def _data(series: Series, judgement: Judgement) -> dict[str, Any]:
     assert judgement.progress is not None  # there are series
     key, scan = series.case.key, judgement.progress.scan(series)
     return {
-        "system": key.system,
+        "name": series.name,
+        **{each: getattr(key, each) for each in ("system", "partition", "environment", "check")},
         "simulated": is_simulated(key.system),
-        "partition": key.partition,
-        "environ": key.environment,
-        "check": key.check,
         "parameters": dict(key.keys),
-        "metric": series.metric,
-        "unit": series.unit,
-        "direction": series.direction,
-        "level": _finite(scan.level),
-        "spread": _finite(scan.spread),
+        **{each: getattr(series, each) for each in ("metric", "unit", "direction")},
+        **{each: float(getattr(scan, each)) for each in ("level", "spread")},
         "needed": scan.needed,
         "samples": [*_samples(series, scan)],
         "changes": [
             {
                 "since": _iso(series.samples[change.start].time),
                 "decided": _iso(series.samples[change.detected].time),
-                "before": float(change.before),
-                "after": float(change.after),
+                **{each: float(getattr(change, each)) for each in ("before", "after")},
                 "change": float(change.after / change.before - 1),
                 "worse": change.worse,
                 "software": _software(series, change.start),
@@ -172,9 +158,7 @@ def _data(series: Series, judgement: Judgement) -> dict[str, Any]:
                 "id": incident.alert.id,
                 "kind": incident.alert.kind,
                 "since": _iso(change.time),
-                "before": change.before,
-                "after": change.after,
-                "text": change.text,
+                **{each: getattr(change, each) for each in ("before", "after", "text")},
             }
             for incident in judgement.incidents
             for change in incident.changes
@@ -189,18 +173,15 @@ def _samples(series: Series, scan: Scan) -> Iterator[dict[str, Any]]:
     before = None
     for number, (value, run) in enumerate(zip(series.values, series.samples, strict=True)):
         software = dict(run.software)
-        marks = {
-            "change": number in starts,
-            "software": before not in (None, software),
-        }
+        changed = {"change": number in starts, "software": before not in (None, software)}
         before = software
         yield {
             "time": _iso(run.time),
             "value": float(value),
             "session": run.session.uuid,
             "software": software,
-            "nodes": list(run.nodes),
-            "marks": [mark for mark, holds in marks.items() if holds],
+            "nodes": run.nodes,
+            "marks": [mark for mark, holds in changed.items() if holds],
         }
 
 
@@ -212,44 +193,51 @@ _COLUMNS: Columns = {
 }
 
 
-def _finite(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+def _columns(unit: str) -> Columns:
+    """Return what is shown of the samples of one series."""
+    return {
+        "time": lambda row: row["time"][:16].replace("T", " "),
+        unit or "value": lambda row: f"{row['value']:.6g}",
+        "marks": "marks",
+        "nodes": "nodes",
+    }
 
 
 def _iso(time: float) -> str:
     return datetime.fromtimestamp(time).astimezone().isoformat(timespec="seconds")
 
 
-def _lines(series: Series, data: dict[str, Any]) -> Iterator[str]:
+def _lines(one: dict[str, Any]) -> Iterator[str]:
     """Yield what is said of a series: its name, its course, its level, changes and alerts."""
-    better = f"{series.direction} is better" if series.direction else "which way is better: unknown"
-    simulated = ", simulated" if data["simulated"] else ""
-    yield f"{series.name} ({series.unit or 'no unit'}, {better}{simulated})"
-    if series.case.key.keys:
-        keys = " ".join(f"{name}={value}" for name, value in series.case.key.keys)
+    unit, direction, samples = one["unit"], one["direction"], one["samples"]
+    better = f"{direction} is better" if direction else "which way is better: unknown"
+    simulated = ", simulated" if one["simulated"] else ""
+    yield f"{one['name']} ({unit or 'no unit'}, {better}{simulated})"
+    if one["parameters"]:
+        keys = " ".join(f"{name}={value}" for name, value in one["parameters"].items())
         yield from wrapped("", keys, 2)
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     width = min(columns_of_terminal(), WIDTH) - 4
-    yield f"  {sparkline(series.values, max(width, 20), utf8=utf8)}"
-    level, spread = data["level"], data["spread"]
-    begin, end = day(series.samples[0].time), day(series.samples[-1].time)
+    values = [sample["value"] for sample in samples]
+    yield f"  {sparkline(values, max(width, 20), utf8=utf8)}"
+    begin, end = (sample["time"][:10] for sample in (samples[0], samples[-1]))
     yield (
-        f"  {len(series.values)} samples, {begin} to {end}, {min(series.values):.4g} to "
-        f"{max(series.values):.4g}" + ("" if level is None else f"; level {level:.4g}")
-        + ("" if spread is None else f", spread {100 * spread:.2g} %")
-    )  # fmt: skip
-    if data["needed"]:
-        yield f"  cannot judge yet; can after {plural(data['needed'], 'more run')}"
-    for change in data["changes"]:
-        way = "" if series.direction is None else " worse" if change["worse"] else " better"
+        f"  {len(values)} samples, {begin} to {end}, {min(values):.4g} to {max(values):.4g}"
+        + ("" if math.isnan(one["level"]) else f"; level {one['level']:.4g}")
+        + ("" if math.isnan(one["spread"]) else f", spread {100 * one['spread']:.2g} %")
+    )
+    if one["needed"]:
+        yield f"  cannot judge yet; can after {plural(one['needed'], 'more run')}"
+    for change in one["changes"]:
+        way = "" if direction is None else " worse" if change["worse"] else " better"
         software = change["software"] and f"; software {change['software']}"
         yield (
-            f"  {change['since'][:10]}  {_levels(change, series.unit)} ("
+            f"  {change['since'][:10]}  {_levels(change, unit)} ("
             f"{100 * abs(change['change']):.3g} %{way}), decided {change['decided'][:10]}{software}"
         )
-    for alert in data["alerts"]:
+    for alert in one["alerts"]:
         since = f"{HISTORY[alert['kind']][0]} since {alert['since'][:10]}"
-        words = filter(None, (since, _levels(alert, series.unit), alert["text"]))
+        words = filter(None, (since, _levels(alert, unit), alert["text"]))
         yield from wrapped("", f"alert {alert['id']}: {', '.join(words)}", 2)
 
 
@@ -257,6 +245,13 @@ def _levels(change: dict[str, Any], unit: str) -> str:
     if change["before"] is None or change["after"] is None:
         return ""
     return f"{change['before']:.4g} -> {change['after']:.4g} {unit}"
+
+
+def _software(series: Series, at: int) -> str:
+    if not at or series.samples[at].software == series.samples[at - 1].software:
+        return ""
+    old, new = (software_text(series.samples[number].software) for number in (at - 1, at))
+    return f"{old or 'not known'} -> {new or 'not known'}"
 
 
 def sparkline(values: Sequence[float], width: int, *, utf8: bool = True) -> str:
@@ -267,23 +262,3 @@ def sparkline(values: Sequence[float], width: int, *, utf8: bool = True) -> str:
     if not span:
         return signs[len(signs) // 2] * len(shown)
     return "".join(signs[round((value - least) / span * (len(signs) - 1))] for value in shown)
-
-
-def _software(series: Series, at: int) -> str:
-    if not at or series.samples[at].software == series.samples[at - 1].software:
-        return ""
-    old, new = (software_text(series.samples[number].software) for number in (at - 1, at))
-    return f"{old or 'not known'} -> {new or 'not known'}"
-
-
-def _last_samples(data: dict[str, Any]) -> Iterator[str]:
-    rows = [
-        (f"{row['time'][:16].replace('T', ' ')}", f"{row['value']:.6g}", ", ".join(row["marks"]),
-         " ".join(row["nodes"]))
-        for row in data["samples"]
-    ]  # fmt: skip
-    header = ("time", data["unit"] or "value", "", "nodes")
-    shown = table(header, rows[-SAMPLES:], width=columns_of_terminal() - 2)
-    yield "\n".join(f"  {line}" for line in shown.splitlines())
-    if len(rows) > SAMPLES:
-        yield f"\n  {len(rows) - SAMPLES} samples before these: --format csv has all"

@@ -1,19 +1,15 @@
 """`acceptance init-site`: a first configuration of a new site."""
 
 import argparse
-import os
-import re
 import shlex
-import socket
-from pathlib import Path
 
 from acceptance.cli.arguments import Commands, add_command, option, positive
+from acceptance.cli.output import near
 from acceptance.core.extras import ALL
 from acceptance.core.paths import INSTALLED, Workspace
 from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, Facts
 from acceptance.machine import NODES
-from acceptance.rfm import configuration
 from acceptance.site import Fabric, init
 from acceptance.site.init import Request, Written
 from acceptance.verdict import Status
@@ -63,10 +59,10 @@ def run(options: argparse.Namespace) -> int:
         return Status.PASSED
     init.write(files)
     if written:
-        print("\n".join([*_summary(written), "", *_next(written, request, options.config_files)]))
+        print("\n".join([*_summary(written), "", *_next(written, request)]))
     else:
         for path in files:
-            print(f"written    {_short(path)}, like {options.like}: edit it")
+            print(f"written    {near(path)}, like {options.like}: edit it")
     return Status.PASSED
 
 
@@ -99,8 +95,8 @@ def _summary(written: Written) -> list[str]:
     rows += [("not used", other) for other in plan.search.others]
     if plan.shared is False:
         rows.append(("PROBLEM", "the nodes do not see this folder; move the clone to a shared one"))
-    rows += [("written", _short(path)) for path in written.files]
-    rows += [("fill in", f"{_short(path)}:{line}: {what}") for path, line, what in written.todo]
+    rows += [("written", near(path)) for path in written.files]
+    rows += [("fill in", f"{near(path)}:{line}: {what}") for path, line, what in written.todo]
     return [f"{title:<10} {text}" for title, text in rows]
 
 
@@ -112,14 +108,7 @@ def _text(fabric: Fabric) -> str:
     return f"{facts.text} {f'({facts.device})' if facts.device else ''}".strip()
 
 
-def _short(path: Path) -> str:
-    try:
-        return os.fspath(path.relative_to(Path.cwd()))
-    except ValueError:
-        return os.fspath(path)
-
-
-def _next(written: Written, request: Request, config_files: list[Path]) -> list[str]:
+def _next(written: Written, request: Request) -> list[str]:
     """Return the commands that follow."""
     name = written.plan.name
     lines = ["next:"]
@@ -130,16 +119,9 @@ def _next(written: Written, request: Request, config_files: list[Path]) -> list[
         settings = request.workspace.root / "config/settings.py"
         lines.append(f"  export RFM_CONFIG_FILES={shlex.quote(str(settings))}")
         checks = '"$(acceptance doctor --where checks)"'
-    lines += [
+    return [
+        *lines,
         f"  acceptance doctor --system {name}",
         f"  reframe --system {name} -c {checks} -r {wheels}-n 'LinkCheck|PingPong'",
         "  acceptance gate",
     ]
-    if any(re.match(one, socket.gethostname()) for one in written.plan.hostnames):
-        try:
-            taken = configuration.load(config_files).system()["name"]
-        except configuration.SiteFault:
-            return lines
-        if taken == name:
-            lines.append(f"this host is taken for {name}: --system is not needed")
-    return lines

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import difflib
 import os
 import signal
 import sys
@@ -34,6 +33,7 @@ from acceptance.cli.output import SIGNALLED, Shown, warn
 from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
+from acceptance.core.text import there_are
 from acceptance.rfm import Interrupted, in_force
 from acceptance.verdict import Status
 
@@ -109,9 +109,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     before = zip(given, ["", *given], strict=False)
     asked = next((w for w, b in before if w[:1] != "-" and b not in CONFIG_FILE), None)
     if asked is not None and asked not in commands.choices:
-        similar = difflib.get_close_matches(asked, commands.choices, n=2)
-        meant = f"; did you mean {' or '.join(similar)}?" if similar else ""
-        parser.error(f"there is no command {asked!r}{meant or '; --help lists all'}")
+        parser.error(f"there is no command {asked!r}; {there_are(asked, commands.choices)}")
     end = given.index("--") if asked in campaigns.COMMANDS and "--" in given else len(given)
     options = parser.parse_args(given[:end])
     verb = getattr(options, "verb", None)

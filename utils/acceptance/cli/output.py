@@ -8,10 +8,12 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 import msgspec
 
+from acceptance.core.paths import named
 from acceptance.core.text import printable, table
 from acceptance.verdict import Status
 
@@ -52,41 +54,32 @@ def emit(
     columns: Columns,
     lines: Iterable[str] = (),
     data: object = None,
+    above: Iterable[str] = (),
+    page: bool = False,
 ) -> None:
-    """Print records as `--format` says: a table with `lines` below it, CSV of its columns, or JSON.
+    """Print records as `--format` says: a table between lines, CSV of its columns, or JSON.
 
     Records are Structs, dataclasses or mappings. JSON has all of their fields, or `data`, where
-    that is more than a list of records.
+    that is more than a list of records. Of a `page` people see the lines alone. Commands in what
+    they see name the configuration that this one was told.
     """
     if options.format == "json":
-        _print_json(records if data is None else data)
+        # A path is its text, and a number that there is not is null.
+        text = msgspec.json.encode(records if data is None else data, enc_hook=str)
+        print(json.dumps(msgspec.json.decode(text), indent=2))
         return
     rows = [[_value(record, column) for column in columns.values()] for record in records]
     if options.format == "csv":
         csv.writer(sys.stdout, lineterminator="\n").writerows([[*columns], *rows])
         return
     cells = [["-" if value in (None, "") else value for value in row] for row in rows]
-    shown = [table([*columns], cells, width=columns_of_terminal())] if rows else []
-    print("\n".join([*shown, *lines]))
+    shown = [table([*columns], cells, width=columns_of_terminal())] if rows and not page else []
+    print(named("\n".join([*above, *shown, *lines]), options.workspace.named_by))
 
 
 def columns_of_terminal() -> int:
-    """Return how wide a table may be: as COLUMNS says, or the terminal; a file cuts nothing."""
+    """Return how wide a table may be: as COLUMNS says, or the terminal; of a file any width."""
     return shutil.get_terminal_size((sys.maxsize, 24)).columns
-
-
-def emit_page(
-    options: argparse.Namespace, data: Callable[[], object], text: Callable[[], str]
-) -> None:
-    """Print data as JSON where `--format` says so, else a page of text for people."""
-    if options.format == "json":
-        _print_json(data())
-    else:
-        print(text())
-
-
-def _print_json(data: object) -> None:
-    print(json.dumps(msgspec.to_builtins(data, enc_hook=str), indent=2))  # a path is its text
 
 
 def _value(record: object, column: str | Callable[[Any], object]) -> object:
@@ -94,6 +87,12 @@ def _value(record: object, column: str | Callable[[Any], object]) -> object:
         return column(record)
     value = record[column] if isinstance(record, Mapping) else getattr(record, column)
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def near(path: Path) -> str:
+    """Return a path as seen from here, where it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def painter() -> Callable[[Status, str], str]:
@@ -109,7 +108,8 @@ def painter() -> Callable[[Status, str], str]:
 
 def warn(options: argparse.Namespace, message: object) -> None:
     """Show a line on the standard error, with the words of the subcommand."""
-    print(f"acceptance {words(options)}: {message}", file=sys.stderr)
+    text = named(str(message), options.workspace.named_by) if "workspace" in options else message
+    print(f"acceptance {words(options)}: {text}", file=sys.stderr)
 
 
 def words(options: argparse.Namespace) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from acceptance import references
-from acceptance.cli.arguments import Commands, add_command, add_verbs, option
+from acceptance.cli.arguments import FORMS, Commands, add_command, add_verbs, option
 from acceptance.cli.output import Columns, emit
 from acceptance.references import SOURCES, Library, Tolerances, failing, tables
 from acceptance.rfm import configuration
@@ -21,14 +21,13 @@ INFERRED = "*"
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    forms = ("text", "csv", "json")
-    command = add_command(commands, "references", run, forms=forms)
+    command = add_command(commands, "references", run, forms=FORMS)
     option(command, "--paper KEY", "only those of a paper, by its key")
     option(command, "--partition PARTITION", "only those of a partition, system:partition")
     option(command, "--benchmark NAME", "only those of suite.program, or of a whole suite")
     meaning = "how far from which reference a result fails, and which file says so"
     option(command, "--tolerances", meaning)
-    limits = add_command(add_verbs(command), "limits", _limits, forms=forms)
+    limits = add_command(add_verbs(command), "limits", _limits, forms=FORMS)
     meaning = "only that one; without it, all that state a fabric"
     option(limits, "SYSTEM[:PARTITION]", meaning, dest="partition", nargs="?")
 
@@ -38,26 +37,27 @@ def run(options: argparse.Namespace) -> int:
     library = references.load(options.workspace.reference)
     rows = tables.select(library, options.paper, options.partition, options.benchmark)
     if options.tolerances:
-        columns = ("system", "source", "of", "fails", "origin")
-        emit(options, [*_tolerances(library)], dict(zip(columns, columns, strict=True)))
+        names = ("system", "source", "of", "fails", "origin")
+        emit(options, [*_tolerances(library)], {name: name for name in names})
         return Status.PASSED
     if options.format == "csv":  # as a file of reference/ has them
         print(tables.as_csv(rows), end="")
         return Status.PASSED
-    emit(
-        options,
-        [{**tables.fields(row), "partition": f"{row.system}:{row.partition}"} for row in rows],
-        {name: name for name in ("partition", *tables.SHORT_COLUMNS)},
-        data=[
-            {
-                **tables.fields(row),
-                "value": row.value,
-                "source": row.source,
-                "check": check_of(row.benchmark, row.metric),
-            }
-            for row in rows
-        ],
-    )
+    records = [
+        {
+            **tables.fields(row),
+            "value": row.value,
+            "source": row.source,
+            "check": check_of(row.benchmark, row.metric),
+        }
+        for row in rows
+    ]
+    columns: Columns = {
+        "partition": lambda row: f"{row['system']}:{row['partition']}",
+        **{name: name for name in tables.SHORT_COLUMNS},
+        "value": lambda row: f"{row['value']:.10g}",
+    }
+    emit(options, records, columns)
     return Status.PASSED
 
 

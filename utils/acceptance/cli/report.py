@@ -10,7 +10,7 @@ from pathlib import Path
 from acceptance import ledger
 from acceptance.campaigns import conclusion, protocol
 from acceptance.cli.arguments import DATABASE, Commands, add_command, option
-from acceptance.cli.output import warn
+from acceptance.cli.output import near, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import one_line, plural
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         warn(options, fault)
     left = f", {plural(source.left_out, 'session')} without a page" if source.left_out else ""
     size = f"{written.bytes / 1e6:.1f} MB"
-    print(f"report: {_shown(written.index)} ({plural(written.pages, 'page')}, {size}{left})")
+    print(f"report: {near(written.index)} ({plural(written.pages, 'page')}, {size}{left})")
     return Status.PASSED
 
 
@@ -111,7 +111,7 @@ def after(workspace: Workspace, config_files: Sequence[Path], written: Path | No
         source = _source(workspace, workspace.results, config_files, False)
         if written is not None and written not in (each.path for each in source.protocols):
             _add_protocols(source, [written])
-        return f"report: {_shown(write(source, workspace.var / FOLDER).index)}"
+        return f"report: {near(write(source, workspace.var / FOLDER).index)}"
     except KeyboardInterrupt:
         return "report: not made: interrupted; acceptance report makes it"
     except Fault as err:
@@ -123,11 +123,3 @@ def after(workspace: Workspace, config_files: Sequence[Path], written: Path | No
             f"report: not made: {what} ({Path(place.filename).name}:{place.lineno}); "
             "acceptance report shows all"
         )
-
-
-def _shown(path: Path) -> str:
-    """Return a path as seen from here, where it is below."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

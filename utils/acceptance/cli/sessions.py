@@ -12,10 +12,12 @@ from acceptance import ledger
 from acceptance.campaigns import Busy, lock
 from acceptance.cli.arguments import (
     DATABASE,
+    FORMS,
     Commands,
     add_command,
     add_verbs,
     option,
+    positive,
 )
 from acceptance.cli.output import BUSY, Columns, emit, warn
 from acceptance.core.errors import Fault
@@ -26,7 +28,6 @@ from acceptance.verdict import Status
 
 #: Characters of an id that a table shows at least; as many as make it unique.
 _SHORT = 8
-_DAYS = {"d": 1, "w": 7, "y": 365}
 #: Days that detection looks back, which is more than baselines and claims do.
 _LEAST = REMEMBERED + int(WINDOWS[-1])
 
@@ -37,7 +38,7 @@ def add(commands: Commands) -> None:
         commands,
         "sessions",
         run,
-        forms=("text", "csv", "json"),
+        forms=FORMS,
         failed="a session cannot be read",
     )
     option(command, "--system SYSTEM", "only those with cases of this system")
@@ -52,8 +53,8 @@ def add(commands: Commands) -> None:
     )
     option(command, *DATABASE)
     old = add_command(add_verbs(command), "prune", _prune, others=f"{BUSY} a campaign runs")
-    meaning = "how old sessions become that stay in the database: 400d, 60w, 2y"
-    option(old, "--keep TIME", meaning, type=_days, required=True)
+    meaning = "how old (days) sessions become that stay in the database"
+    option(old, "--keep DAYS", meaning, type=_days, required=True)
     option(old, "--dry-run", "say what would be deleted")
 
 
@@ -110,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 
     columns: Columns = {
         "run": lambda row: short(row.id),
-        "ended": lambda row: row.end.isoformat(" "),
+        "ended": "end",
         "system": "systems",
         "passed": lambda row: f"{row.passed} of {row.cases}",
         "what": "what",
@@ -167,11 +168,14 @@ def _together(run: str, sessions: list[Stored]) -> Stored:
         id=run,
         what=f"{plural(len(sessions), 'session')}: {steps}",
         start=min(session.start for session in sessions),
-        systems=sorted({name for session in sessions for name in session.systems}),
-        simulated=sorted({name for session in sessions for name in session.simulated}),
-        passed=sum(session.passed for session in sessions),
-        failed=sum(session.failed for session in sessions),
-        cases=sum(session.cases for session in sessions),
+        **{
+            name: sorted({each for session in sessions for each in getattr(session, name)})
+            for name in ("systems", "simulated")
+        },
+        **{
+            name: sum(getattr(session, name) for session in sessions)
+            for name in ("passed", "failed", "cases")
+        },
         label=run,
         command="",
         sessions=sessions,
@@ -179,15 +183,11 @@ def _together(run: str, sessions: list[Stored]) -> Stored:
 
 
 def _days(text: str) -> int:
-    found = re.fullmatch(r"(\d+)([dwy]?)", text)
-    if found is None or not found[2]:
-        meant = f"{text}d" if found else "400d"
-        raise argparse.ArgumentTypeError(f"{text!r} has no unit (d, w, y); write {meant}")
-    days = int(found[1]) * _DAYS[found[2]]
+    days = positive(text)
     if days < _LEAST:
         raise argparse.ArgumentTypeError(
             f"{text} is less than each night reads: detection looks back {_LEAST} nights, a "
-            f"baseline takes {BASELINE_NIGHTS}; at least {_LEAST}d"
+            f"baseline takes {BASELINE_NIGHTS}; at least {_LEAST}"
         )
     return days
 
@@ -200,7 +200,7 @@ def _prune(options: argparse.Namespace) -> int:
     """
     workspace = options.workspace
     past = ledger.of(workspace)
-    limit = time.time() - 86400.0 * float(options.keep)
+    limit = time.time() - 86400.0 * options.keep
     try:
         with lock.locked(workspace.campaigns, "acceptance sessions prune"):
             chosen = prune.plan(past, limit)

@@ -1,9 +1,11 @@
 """Words for people: counts with their nouns, lines without codes, lists that end, tables."""
 
+import difflib
 import os
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 #: Columns of a terminal that everybody has.
@@ -110,24 +112,15 @@ def bytes_text(size: int) -> str:
     return f"{size} GiB"
 
 
-#: Columns between two cells of a line, and what ends a cell that is cut.
-_GAP, _CUT = 2, "..."
-#: Columns that are left of a cell at least.
-_LEAST = 8
+#: Columns between two cells of a line, and those that a cell has at least.
+_GAP, _LEAST = 2, 8
 
 
-def table(
-    header: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    width: int = WIDTH,
-    remedy: str = "--format json shows all",
-) -> str:
-    """Return a plain table of at most `width` columns.
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, width: int = WIDTH) -> str:
+    """Return a plain table of at most `width` columns, in which nothing is cut.
 
-    Where that does not suffice the widest columns are cut, and a line below the table says how to
-    see all of it: `remedy`. Where too little would be left of a column each row has lines of its
-    own, one a cell.
+    Where that does not suffice the widest columns give way, and their cells take several lines.
+    Where too little would be left of a column each row has lines of its own, one a cell.
     """
     lines = [list(header), *([printable(str(cell), keep="") for cell in row] for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
@@ -138,12 +131,13 @@ def table(
         blocks = [zip(lines[0], line, strict=True) for line in lines[1:]]
         texts = ["\n".join(f"{name:{names}}  {cell}" for name, cell in each) for each in blocks]
         return "\n\n".join(texts)
-    cut = [
-        [_shortened(cell, most) for cell, most in zip(line, limits, strict=True)] for line in lines
-    ]
-    cut.insert(1, ["-" * most for most in limits])
-    text = "\n".join((" " * _GAP).join(map(str.ljust, line, limits)).rstrip() for line in cut)
-    return text if limits == widths else f"{text}\ncut to {width} columns: {remedy}"
+    lines.insert(1, ["-" * most for most in limits])
+    shown = []
+    for line in lines:
+        cells = [_folded(cell, most) for cell, most in zip(line, limits, strict=True)]
+        for parts in zip_longest(*cells, fillvalue=""):
+            shown.append((" " * _GAP).join(map(str.ljust, parts, limits)).rstrip())
+    return "\n".join(shown)
 
 
 def _limits(widths: Sequence[int], room: int) -> list[int]:
@@ -151,13 +145,29 @@ def _limits(widths: Sequence[int], room: int) -> list[int]:
 
     The first column names the lines: it gives way only where it takes more than two fifths.
     """
-    first = min(widths[0], max(2 * room // 5, len(_CUT)))
+    first = min(widths[0], max(2 * room // 5, 1))
     limits = [first, *widths[1:]]
-    while sum(limits) > room and max(limits[1:], default=0) > len(_CUT):
+    while sum(limits) > room and max(limits[1:], default=0) > 1:
         widest = max(range(1, len(limits)), key=lambda number: (limits[number], number))
         limits[widest] -= 1
     return limits
 
 
-def _shortened(cell: str, most: int) -> str:
-    return cell if len(cell) <= most else cell[: most - len(_CUT)] + _CUT
+def _folded(cell: str, most: int) -> list[str]:
+    if len(cell) <= most:
+        return [cell]
+    return _Folded(most, break_on_hyphens=False).wrap(cell) or [""]
+
+
+class _Folded(textwrap.TextWrapper):
+    """Parts a cell between words, and paths, names and lists of parameters between theirs."""
+
+    wordsep_simple_re = re.compile(r"(\s+)|(?<=\w[;/,_=-])")
+
+
+def there_are(name: str, names: Iterable[str]) -> str:
+    """Say what there is in place of a name that there is not, and which of it is like that name."""
+    there = list(names)
+    near = difflib.get_close_matches(name, there, n=2)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"there are {', '.join(there) or 'none'}{meant}"

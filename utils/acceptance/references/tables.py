@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable
 from decimal import Decimal
 
+from acceptance.core.text import there_are
 from acceptance.references.library import Library
 from acceptance.references.records import VALUE_COLUMNS, Reference, ReferenceFault, write_parameters
 
@@ -24,22 +25,30 @@ def select(
 
     `partition` is `system:partition`; of a simulated one it is what was recorded. `benchmark` is
     `suite.program`, or a suite for all of its programs. Raises ReferenceFault for a paper or
-    partition that the references do not have, with the names that they have.
+    partition, or benchmark, that the references do not have, with the names that they have.
     """
     system = (partition or "").partition(":")[0]
     rows = [*library.values, *library.baselines, *library.recorded(system)]
     if paper is not None and paper not in library.papers:
-        raise ReferenceFault(f"no paper {paper!r}; there are {', '.join(sorted(library.papers))}")
+        raise ReferenceFault(f"no paper {paper!r}; {there_are(paper, sorted(library.papers))}")
+    names = {name for row in rows for name in _names(row)}
+    if benchmark is not None and benchmark not in names:
+        raise ReferenceFault(f"no benchmark {benchmark!r}; {there_are(benchmark, sorted(names))}")
     known = {*library.partitions, *(f"{row.system}:{row.partition}" for row in rows)}
     if partition is not None and partition not in known:
-        raise ReferenceFault(f"no partition {partition!r}; there are {', '.join(sorted(known))}")
+        raise ReferenceFault(f"no partition {partition!r}; {there_are(partition, sorted(known))}")
     return [
         row
         for row in rows
         if paper in (None, row.origin)
         and partition in (None, f"{row.system}:{row.partition}")
-        and benchmark in (None, row.benchmark, row.benchmark.split(".")[0])
+        and benchmark in (None, *_names(row))
     ]
+
+
+def _names(row: Reference) -> tuple[str, str]:
+    """Return the benchmark of a row, and its suite."""
+    return row.benchmark, row.benchmark.split(".")[0]
 
 
 def fields(row: Reference) -> dict[str, str]:

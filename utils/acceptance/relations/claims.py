@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import structs
 
 from acceptance.core.errors import Fault
+from acceptance.core.text import there_are
 from acceptance.core.words import is_simulated, model_of, read_metric
 from acceptance.ledger import Ledger, last_first, reading
 from acceptance.ledger.reading import Run
@@ -221,13 +222,13 @@ def evaluate_database(
         }
     for claim, side in _unknown(library.claims, known)[:1]:
         raise ReferenceFault(
-            f"there is no partition {side.fullname!r}; known: {', '.join(sorted(known))}",
+            f"there is no partition {side.fullname!r}; {there_are(side.fullname, sorted(known))}",
             where=str(claim.path),
             number=claim.line,
         )
-    if system not in (None, *_systems(known)):
-        there = ", ".join(sorted(_systems(known)))
-        raise UnknownSystem(f"no system {system!r}; there are {there}")
+    systems = sorted(_systems(known))
+    if system is not None and system not in systems:
+        raise UnknownSystem(f"no system {system!r}; {there_are(system, systems)}")
     return found
 
 

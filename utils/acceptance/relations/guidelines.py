@@ -117,13 +117,9 @@ class Violation:
     keys: dict[str, str]
     cases: tuple[str, ...]
     sizes: tuple[int, ...]
-    smallest: int
-    largest: int
     worst: int
     left: _Term
     right: tuple[_Term, ...]
-    left_value: float
-    right_value: float
     unit: str
     factor: float
     tolerance: float
@@ -137,21 +133,24 @@ class Violation:
         return self.where.partition("+")[0]
 
     @property
+    def span(self) -> str:
+        """Return the range of sizes."""
+        return " to ".join(dict.fromkeys(map(bytes_text, (self.sizes[0], self.sizes[-1]))))
+
+    @property
     def right_text(self) -> str:
         """Return the right side as a sum."""
         return " + ".join(map(str, self.right))
 
     def __str__(self) -> str:
         """Return it as one line."""
-        span = bytes_text(self.smallest)
-        if self.largest != self.smallest:
-            span += f" to {bytes_text(self.largest)}, worst at {bytes_text(self.worst)}"
+        worst = f", worst at {bytes_text(self.worst)}" if len(self.sizes) > 1 else ""
         right = f"{self.right_text} {self.unit}"
         if self.right[0].benchmark == self.left.benchmark:
             right += f" at {bytes_text(self.right[0].message_size)}"
         before = f", so in {self.seen} of {self.sessions} earlier sessions" if self.sessions else ""
         return (
-            f"{self.guideline}: {self.suite}, {self.placed}, {self.where}: {span}: "
+            f"{self.guideline}: {self.suite}, {self.placed}, {self.where}: {self.span}{worst}: "
             f"{self.left} {self.unit} > {right} "
             f"({self.factor:.2f} x, tolerance {self.tolerance:.2f}){before}"
         )
@@ -365,13 +364,9 @@ class _Judgement:
                     keys=key.keys,
                     cases=tuple(sweep.name for sweep in sweeps),
                     sizes=tuple(comparison.size for comparison in run),
-                    smallest=run[0].size,
-                    largest=run[-1].size,
                     worst=worst.size,
                     left=worst.left,
                     right=worst.right,
-                    left_value=worst.left.value,
-                    right_value=worst.right_value,
                     unit=worst.unit,
                     factor=worst.factor,
                     tolerance=bound,

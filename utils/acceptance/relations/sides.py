@@ -11,9 +11,10 @@ from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
 from acceptance.core.errors import Fault
-from acceptance.core.text import plural, shortened
+from acceptance.core.text import plural, shortened, there_are
 from acceptance.ledger import campaign_of
 from acceptance.regressions.history import History, PastSession, Sample, Series, day, night
+from acceptance.relations.results import grouped
 
 #: Each form with what it stands for; `acceptance compare --help` shows them.
 FORMS = (
@@ -229,9 +230,8 @@ def _settled(asked: Asked, history: History) -> tuple[Place, Time | None]:
     if not is_place and not patterned:
         ids = [one.uuid[:8] for one in history.sessions[-_LISTED:]]
         raise SideFault(
-            f"{asked.text}: is no system and no session; systems: "
-            f"{shortened(systems, _LISTED) or 'none'}; the newest sessions: {', '.join(ids)} "
-            "(acceptance sessions lists all)"
+            f"{asked.text}: is no system and no session; the newest sessions: {', '.join(ids)} "
+            f"(acceptance sessions lists all); of systems {there_are(word, systems)}"
         )
     return asked.place, asked.time
 
@@ -284,9 +284,7 @@ def _within(time: Time, start: float) -> bool:
 
 def _nights(sessions: Iterable[PastSession]) -> list[list[PastSession]]:
     """Return sessions by their nights, the newest night last."""
-    found: dict[int, list[PastSession]] = {}
-    for session in sessions:
-        found.setdefault(night(session.start), []).append(session)
+    found = grouped(sessions, lambda session: night(session.start))
     return [found[number] for number in sorted(found)]
 
 

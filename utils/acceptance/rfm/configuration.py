@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
+from acceptance.core.text import there_are
 from acceptance.machine import SLURM
 
 #: The system of ReFrame's own configuration, which any host matches.
@@ -47,12 +48,12 @@ class Site:
                     return system
             elif system["name"] == name:
                 return system
-        known = ", ".join(system["name"] for system in self.systems)
+        known = [system["name"] for system in self.systems]
         raise SiteFault(
-            f"no system {name!r}; there are {known}"
+            f"no system {name!r}; {there_are(name, known)}"
             if name and (asked or name != _BUILTIN)
             else f"no system matches the host {host}, so that ReFrame takes its own, {_BUILTIN}; "
-            f"there are {known}: add this host to the `hostnames` of one"
+            f"there are {', '.join(known)}: add this host to the `hostnames` of one"
         )
 
     def spack_builds(

@@ -6,6 +6,7 @@ from typing import Any
 
 from acceptance import suites
 from acceptance.core.extras import PartitionExtras
+from acceptance.core.text import there_are
 from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
 from acceptance.references import Library, Reference
@@ -55,7 +56,7 @@ def partition_limits(
     }
     chosen = [name for name in extras if only in (None, name, name.partition(":")[0])]
     if not chosen:
-        raise FabricFault(f"no system or partition {only!r}; there are {', '.join(extras)}")
+        raise FabricFault(f"no system or partition {only!r}; {there_are(only or '', extras)}")
     stated = False
     for name in chosen:
         system, _, partition = name.partition(":")
