@@ -299,3 +299,20 @@ def test_each_page_that_a_message_or_a_comment_names_is_there():
                     assert not anchor or anchor in anchors(ROOT / name), (path, anchor)
                     named.add(name)
     assert {"config/site.md", "config/fabric.md", "reference/README.md"} <= named
+
+
+def test_every_module_and_folder_of_the_package_page_is_there():
+    text = read(ROOT / "utils/README.md")
+    named = set(re.findall(r"`((?:\w[\w-]*/)+|(?:[\w-]+/)*\w+\.py)`", text))
+    named -= {"data/history/", "cli/NAME.py"}
+    places = ROOT, PACKAGE, PACKAGE / "relations", PACKAGE / "cli"
+    missing = [name for name in named if not any((place / name).exists() for place in places)]
+    assert not [name for name in missing if not name.startswith("var/")]
+    assert len(named) > 50
+
+
+@each_page
+def test_every_name_that_a_page_says_to_be_in_a_module_is_there(page):
+    for name, module in re.findall(r"`(\w+)` (?:in|of) `([\w/]+\.py)`", read(page)):
+        places = [place / module for place in (ROOT, PACKAGE) if (place / module).exists()]
+        assert any(re.search(rf"\b{name}\b", read(place)) for place in places), (name, module)
