@@ -23,7 +23,7 @@ PAGES = sorted(path for folder in ("", "*/") for path in ROOT.glob(f"{folder}*.m
 #: Each test with one page after the other.
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 #: A line of a block of code that begins with the command, up to a comment.
-COMMAND = re.compile(r"^(?: {4})?acceptance ([a-z][^#\n]*)", re.MULTILINE)
+COMMAND = re.compile(r"^acceptance ([a-z][^#\n]*)", re.MULTILINE)
 #: What a paragraph may have: lines, and characters of a line.
 LINES, WIDTH = 6, 100
 
@@ -41,6 +41,18 @@ def anchors(page):
     """Return the anchors of a page: its headings, as a forge writes them."""
     titles = re.findall(r"^#+ (.+)$", without_code(read(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def blocks(page):
+    """Return the blocks of code of a page."""
+    text = read(page)
+    found = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [*found, *re.findall(r"^ {4}(\S.*)$", without_code(text), re.MULTILINE)]
+
+
+def shown(page):
+    """Return what a page shows as code: its blocks, and what is between marks in its text."""
+    return [*blocks(page), *re.findall(r"`([^`\n]+)`", without_code(read(page)))]
 
 
 def paragraphs(text):
@@ -72,7 +84,7 @@ def test_every_link_leads_to_a_file_and_a_heading(page):
 
 @each_page
 def test_the_command_takes_what_a_page_shows(page):
-    for line in COMMAND.findall(read(page)):
+    for line in COMMAND.findall("\n".join(blocks(page))):
         parse(shlex.split(line))
 
 
@@ -95,9 +107,10 @@ def mentions():
     for name in filter(None, tracked.split("\0")):
         if name.startswith("tests/") and not name.startswith("tests/drills/"):
             continue  # what tests call is tried
-        text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
-        if name.endswith(".md"):  # a block of code
-            text = re.sub(r"^ {4}", "", text, flags=re.MULTILINE)
+        if name.endswith(".md"):  # in a sentence "acceptance" is a word
+            text = "\n".join(shown(ROOT / name))
+        else:
+            text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
         for found in MENTION.finditer(text):
             words = re.sub(r"\{[^}]*\}", " ", found["words"]).partition(", ")[0]
             yield name, words.split()
@@ -207,14 +220,6 @@ def test_the_picture_is_read_by_everybody():
             and box["y"] < y < box["y"] + box["height"]
             for box in boxes
         ), line.text
-
-
-def shown(page):
-    """Return what a page shows as code: its blocks, and what is between marks in its text."""
-    text = read(page)
-    blocks = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    blocks += re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
-    return [*blocks, *re.findall(r"`([^`\n]+)`", without_code(text))]
 
 
 #: A file that a page names: with a folder before it, or of a kind that only we have.
