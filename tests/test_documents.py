@@ -322,3 +322,25 @@ def test_every_name_that_a_page_says_to_be_in_a_module_is_there(page):
     for name, module in re.findall(r"`(\w+)` (?:in|of) `([\w/]+\.py)`", read(page)):
         places = [place / module for place in (ROOT, PACKAGE) if (place / module).exists()]
         assert any(re.search(rf"\b{name}\b", read(place)) for place in places), (name, module)
+
+
+def test_each_task_of_the_first_page_is_a_command_and_a_page():
+    table = read(ROOT / "README.md").partition("## Six tasks")[2].partition("\n\n`")[0]
+    rows = [row for row in table.splitlines() if re.match(r"\| [a-z]+ (?!want)", row)]
+    assert len(rows) == 6
+    for row in rows:
+        command, page = row.split("|")[2:4]
+        assert re.findall(r"\]\((\S+)\)", page), row
+        commands = re.findall(r"`acceptance ([^`]+)`", command)
+        assert commands, row
+        for line in commands:
+            parse(shlex.split(line))
+
+
+def test_the_references_that_pages_show_are_there(site):
+    lines = {line.strip() for page in PAGES for line in COMMAND.findall("\n".join(blocks(page)))}
+    lines = {line for line in lines if line.startswith("references") and "mycluster" not in line}
+    assert len(lines) >= 3
+    for line in sorted(lines):
+        done = site.acceptance(*shlex.split(line))
+        assert (done.status, bool(done.output)) == (0, True), (line, done.errors)
