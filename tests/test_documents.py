@@ -23,7 +23,7 @@ PAGES = sorted(path for folder in ("", "*/") for path in ROOT.glob(f"{folder}*.m
 #: Each test with one page after the other.
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 #: A line of a block of code that begins with the command, up to a comment.
-COMMAND = re.compile(r"^(?: {4})?acceptance ([a-z][^#\n]*)", re.MULTILINE)
+COMMAND = re.compile(r"^acceptance ([a-z][^#\n]*)", re.MULTILINE)
 #: What a paragraph may have: lines, and characters of a line.
 LINES, WIDTH = 6, 100
 
@@ -41,6 +41,18 @@ def anchors(page):
     """Return the anchors of a page: its headings, as a forge writes them."""
     titles = re.findall(r"^#+ (.+)$", without_code(read(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def blocks(page):
+    """Return the blocks of code of a page."""
+    text = read(page)
+    found = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [*found, *re.findall(r"^ {4}(\S.*)$", without_code(text), re.MULTILINE)]
+
+
+def shown(page):
+    """Return what a page shows as code: its blocks, and what is between marks in its text."""
+    return [*blocks(page), *re.findall(r"`([^`\n]+)`", without_code(read(page)))]
 
 
 def paragraphs(text):
@@ -72,7 +84,7 @@ def test_every_link_leads_to_a_file_and_a_heading(page):
 
 @each_page
 def test_the_command_takes_what_a_page_shows(page):
-    for line in COMMAND.findall(read(page)):
+    for line in COMMAND.findall("\n".join(blocks(page))):
         parse(shlex.split(line))
 
 
@@ -95,9 +107,10 @@ def mentions():
     for name in filter(None, tracked.split("\0")):
         if name.startswith("tests/") and not name.startswith("tests/drills/"):
             continue  # what tests call is tried
-        text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
-        if name.endswith(".md"):  # a block of code
-            text = re.sub(r"^ {4}", "", text, flags=re.MULTILINE)
+        if name.endswith(".md"):  # in a sentence "acceptance" is a word
+            text = "\n".join(shown(ROOT / name))
+        else:
+            text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
         for found in MENTION.finditer(text):
             words = re.sub(r"\{[^}]*\}", " ", found["words"]).partition(", ")[0]
             yield name, words.split()
@@ -128,11 +141,11 @@ METHOD = read(ROOT / "reference/METHOD.md")
 
 
 def constants():
-    """Yield module, name and value of each constant that the method states."""
+    """Yield module, name (or an item of it) and value of each constant that the method states."""
     for module, rows in _TABLE.findall(METHOD):
         for row in rows.splitlines():
             names, values = row.split("|")[1:3]
-            names = re.findall(r"`(\w+)`", names)
+            names = re.findall(r"`([^`]+)`", names)
             values = eval(f"({values},)", {"math": math})
             assert len(names) == len(values), row
             for name, value in zip(names, values, strict=True):
@@ -141,7 +154,8 @@ def constants():
 
 @pytest.mark.parametrize(("module", "name", "value"), list(constants()))
 def test_the_method_states_the_constants_of_the_code(module, name, value):
-    assert getattr(importlib.import_module(module), name) == pytest.approx(value, rel=1e-12)
+    there = eval(name, vars(importlib.import_module(module)))
+    assert there == pytest.approx(value, rel=1e-12)
 
 
 def test_the_formulas_of_the_method_name_constants_of_its_tables():
@@ -206,14 +220,6 @@ def test_the_picture_is_read_by_everybody():
             and box["y"] < y < box["y"] + box["height"]
             for box in boxes
         ), line.text
-
-
-def shown(page):
-    """Return what a page shows as code: its blocks, and what is between marks in its text."""
-    text = read(page)
-    blocks = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    blocks += re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
-    return [*blocks, *re.findall(r"`([^`\n]+)`", without_code(text))]
 
 
 #: A file that a page names: with a folder before it, or of a kind that only we have.
@@ -299,3 +305,42 @@ def test_each_page_that_a_message_or_a_comment_names_is_there():
                     assert not anchor or anchor in anchors(ROOT / name), (path, anchor)
                     named.add(name)
     assert {"config/site.md", "config/fabric.md", "reference/README.md"} <= named
+
+
+def test_every_module_and_folder_of_the_package_page_is_there():
+    text = read(ROOT / "utils/README.md")
+    named = set(re.findall(r"`((?:\w[\w-]*/)+|(?:[\w-]+/)*\w+\.py)`", text))
+    named -= {"data/history/", "cli/NAME.py"}
+    places = ROOT, PACKAGE, PACKAGE / "relations", PACKAGE / "cli"
+    missing = [name for name in named if not any((place / name).exists() for place in places)]
+    assert not [name for name in missing if not name.startswith("var/")]
+    assert len(named) > 50
+
+
+@each_page
+def test_every_name_that_a_page_says_to_be_in_a_module_is_there(page):
+    for name, module in re.findall(r"`(\w+)` (?:in|of) `([\w/]+\.py)`", read(page)):
+        places = [place / module for place in (ROOT, PACKAGE) if (place / module).exists()]
+        assert any(re.search(rf"\b{name}\b", read(place)) for place in places), (name, module)
+
+
+def test_each_task_of_the_first_page_is_a_command_and_a_page():
+    table = read(ROOT / "README.md").partition("## Six tasks")[2].partition("\n\n`")[0]
+    rows = [row for row in table.splitlines() if re.match(r"\| [a-z]+ (?!want)", row)]
+    assert len(rows) == 6
+    for row in rows:
+        command, page = row.split("|")[2:4]
+        assert re.findall(r"\]\((\S+)\)", page), row
+        commands = re.findall(r"`acceptance ([^`]+)`", command)
+        assert commands, row
+        for line in commands:
+            parse(shlex.split(line))
+
+
+def test_the_references_that_pages_show_are_there(site):
+    lines = {line.strip() for page in PAGES for line in COMMAND.findall("\n".join(blocks(page)))}
+    lines = {line for line in lines if line.startswith("references") and "mycluster" not in line}
+    assert len(lines) >= 3
+    for line in sorted(lines):
+        done = site.acceptance(*shlex.split(line))
+        assert (done.status, bool(done.output)) == (0, True), (line, done.errors)
