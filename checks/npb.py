@@ -274,7 +274,7 @@ class Npb(PlacedCheck):
         result = npb.only_result(
             self.output(), self.benchmark, self.problem_class, self.np, self.stdout.evaluate()
         )
-        self.provenance["suite"] = f"NPB {result.version}"
+        self.provenance["suite"] = f"NPB {result.values['Version']}"
         self.too_short = result.seconds < npb.TIMING_FLOOR and not self.simulated
         if self.too_short:
             self.provenance["timing"] = (

@@ -92,10 +92,11 @@ def hpcc_reader(text: str) -> Reader:
 def npb_reader(text: str) -> Reader:
     """Ask for the benchmark, class and processes of an output of NPB."""
     whole = npb.parse(text)
-    columns = [c for c in npb.METRICS if whole.problem_class != "S" or c.stem != "time"]
+    problem_class, processes = whole.values["Class"], whole.values["Total processes"]
+    columns = [c for c in npb.METRICS if problem_class != "S" or c.stem != "time"]
 
     def read(text: str) -> Values:
-        result = npb.only_result(text, whole.name, whole.problem_class, whole.processes)
+        result = npb.only_result(text, whole.name, problem_class, processes)
         found = {column.stem: (getattr(result, column.name), column.unit) for column in columns}
         return found | {"is judged": (float(result.seconds >= npb.TIMING_FLOOR), "")}
 

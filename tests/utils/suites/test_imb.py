@@ -20,10 +20,10 @@ IBCAST = "IMB-NBC_Ibcast.openmpi.txt"
 WINDOW = "IMB-EXT_Window.openmpi.txt"
 RMA = "IMB-RMA_Unidir_put.openmpi.txt"
 
-LATENCY = ("size", "repetitions", "t", "mbytes")
-RATE = ("size", "repetitions", "mbytes", "messages")
+LATENCY = ("size", "repetitions", "t", "bandwidth")
+RATE = ("size", "repetitions", "bandwidth", "messages")
 TIMES = ("size", "repetitions", "t_min", "t_max", "t_avg")
-BANDWIDTH = (*TIMES, "mbytes")
+BANDWIDTH = (*TIMES, "bandwidth")
 OVERLAP = ("size", "repetitions", "t_ovrl", "t_pure", "t_cpu", "overlap")
 
 #: File -> version of IMB, of the MPI standard, and (benchmark, processes, rows, columns).
@@ -82,31 +82,38 @@ WHOLE = {
 
 #: File, number of the table and of the row in it, and all that the row holds.
 SPOTS = [
-    (PINGPONG, 0, 0, 0, 1000, {"t": 0.23, "mbytes": 0.0}),
-    (PINGPONG, 0, 23, 4194304, 10, {"t": 1341.78, "mbytes": 3125.92}),
-    ("IMB-MPI1_PingPong.openmpi.txt", 0, 1, 8, 50, {"t": 0.11, "mbytes": 73.76}),
-    (PINGPONG_P2P, 0, 0, 1, 20, {"t": 1.17, "mbytes": 0.86, "messages": 857265}),
+    (PINGPONG, 0, 0, 0, 1000, {"t": 0.23, "bandwidth": 0.0}),
+    (PINGPONG, 0, 23, 4194304, 10, {"t": 1341.78, "bandwidth": 3125.92}),
+    ("IMB-MPI1_PingPong.openmpi.txt", 0, 1, 8, 50, {"t": 0.11, "bandwidth": 73.76}),
+    (PINGPONG_P2P, 0, 0, 1, 20, {"t": 1.17, "bandwidth": 0.86, "messages": 857265}),
     (
         SENDRECV,
         1,
         13,
         4096,
         50,
-        {"t_min": 2.46, "t_max": 2.46, "t_avg": 2.46, "mbytes": 3331.90},
+        {"t_min": 2.46, "t_max": 2.46, "t_avg": 2.46, "bandwidth": 3331.90},
     ),
     (SENDRECV, 2, 1, 4, 50, {"t_min": 0.14, "t_max": 0.24, "t_avg": 0.19}),
-    (EXCHANGE, 0, 13, 4096, 50, {"t_min": 6.36, "t_max": 6.37, "t_avg": 6.36, "mbytes": 2572.58}),
-    (UNIBAND, 0, 0, 0, 1000, {"mbytes": 0.0, "messages": 2516368}),
-    (UNIBAND, 0, 23, 4194304, 10, {"mbytes": 3335.66, "messages": 795}),
+    (
+        EXCHANGE,
+        0,
+        13,
+        4096,
+        50,
+        {"t_min": 6.36, "t_max": 6.37, "t_avg": 6.36, "bandwidth": 2572.58},
+    ),
+    (UNIBAND, 0, 0, 0, 1000, {"bandwidth": 0.0, "messages": 2516368}),
+    (UNIBAND, 0, 23, 4194304, 10, {"bandwidth": 3335.66, "messages": 795}),
     (ALLREDUCE, 0, 21, 4194304, 10, {"t_min": 2382.89, "t_max": 3493.89, "t_avg": 2938.39}),
     (ALLTOALL, 0, 1, 1, 20, {"t_min": 0.13, "t_max": 5.92, "t_avg": 3.03}),
     (ALLTOALL, 1, 1, 1, 20, {"t_min": 0.25, "t_max": 7.40, "t_avg": 5.53}),
     (ALLTOALL, 5, 0, None, 20, {"t_min": 6.11, "t_max": 6.13, "t_avg": 6.12}),
     (BARRIER, 0, 0, None, 1000, {"t_min": 0.28, "t_max": 0.28, "t_avg": 0.28}),
     (IBCAST, 0, 1, 1, 20, {"t_ovrl": 0.80, "t_pure": 0.64, "t_cpu": 0.56, "overlap": 62.65}),
-    (WINDOW, 0, 0, 0, 20, {"t": 0.02, "mbytes": 0.0}),
-    (WINDOW, 1, 9, 1024, 20, {"t": 1.52, "mbytes": 673.35}),
-    (RMA, 1, 10, 512, 20, {"t": 2.48, "mbytes": 206.60}),
+    (WINDOW, 0, 0, 0, 20, {"t": 0.02, "bandwidth": 0.0}),
+    (WINDOW, 1, 9, 1024, 20, {"t": 1.52, "bandwidth": 673.35}),
+    (RMA, 1, 10, 512, 20, {"t": 2.48, "bandwidth": 206.60}),
 ]
 
 
@@ -612,5 +619,5 @@ def test_a_bandwidth_below_the_printed_digits_is_computed(read):
     )
     slow = "            2           50      1162.10      1162.11      1162.11         0.00"
     table = imb.parse(text.replace(line, slow), "x").tables[1]
-    assert table.rows[2].values["mbytes"] == pytest.approx(2 * 2 / 1162.11)
-    assert table.rows[0].values["mbytes"] == 0, "an empty message has none"
+    assert table.rows[2].values["bandwidth"] == pytest.approx(2 * 2 / 1162.11)
+    assert table.rows[0].values["bandwidth"] == 0, "an empty message has none"

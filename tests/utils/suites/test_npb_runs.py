@@ -157,7 +157,7 @@ def all_static():
 def test_metrics_have_known_units_and_are_fields_of_a_result():
     assert [column.stem for column in npb.METRICS] == ["time", "mops_total"]
     assert {column.unit for column in npb.METRICS} <= set(UNITS)
-    assert {column.name for column in npb.METRICS} <= set(npb.Result.__annotations__)
+    assert all(hasattr(npb.Result, column.name) for column in (*npb.METRICS, npb.COMMUNICATION))
     assert all(isinstance(column, Column) for column in npb.METRICS)
 
 

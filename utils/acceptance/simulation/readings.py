@@ -12,38 +12,62 @@ simulated.
 import os
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from acceptance.fabric import Facts, link_report, rates, topology
 from acceptance.simulation.defects import Injected
-from acceptance.simulation.platform import Platform
+from acceptance.simulation.platform import Platform, Tree
 from acceptance.simulation.technology import SimulationFault
 
-ERRORS = (
+#: What a PCI device runs at and could, the files of a port and its counters, of an interface and
+#: its counters.
+_SLOT = {"speed": "5.0 GT/s PCIe", "width": 8, "most": "5.0 GT/s PCIe", "wide": 8}
+_PORT = {
+    **{"state": "4: ACTIVE", "phys_state": "5: LinkUp"},
+    **{"rate": "40 Gb/sec (4X QDR)", "link_layer": "InfiniBand"},
+}
+_COUNTERS = dict.fromkeys(
     "symbol_error link_error_recovery link_downed port_rcv_errors local_link_integrity_errors "
-    "excessive_buffer_overrun_errors port_xmit_discards"
-).split()
-#: Technology -> the driver of its adapters.
-_DRIVERS = {"omni-path": "hfi1"}
-_DRIVER = "mlx5_core"
+    "excessive_buffer_overrun_errors port_xmit_discards port_xmit_data port_rcv_data".split(),
+    0,
+)
+_INTERFACE = {
+    **{"operstate": "up", "duplex": "full", "mtu": 9000, "type": 1},
+    **{"speed": 10000, "carrier_changes": 1},
+}
+_STATISTICS = dict.fromkeys(
+    (f"{way}_{what}" for what in ("bytes", "errors", "dropped") for way in ("rx", "tx")), 0
+)
 
 
 class Sysfs:
-    """A tree of sysfs, with links between class, device and bus."""
+    """A tree of sysfs, with links between class, device and bus.
+
+    Whatever is added has the values above in its files, but for those that are given.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.add("class/net/lo", operstate="unknown", mtu=65536)
         (self.root / "class/net/bonding_masters").write_text("\n")
 
-    def add(self, folder: str, **files: object) -> Path:
+    def add(self, folder: str, **files: object) -> None:
         """Write files with a value each into a folder of the tree."""
         place = self.root / folder
         place.mkdir(parents=True, exist_ok=True)
         for file, value in files.items():
             (place / file).write_text(f"{value}\n")
-        return place
+
+    def fill(
+        self, folders: Mapping[str, Mapping[str, object]], given: Mapping[str, object]
+    ) -> None:
+        """Write the files of folders, with the values that are given in place of theirs."""
+        if unknown := given.keys() - {file for files in folders.values() for file in files}:
+            raise TypeError(f"no file of {', '.join(folders)}: {', '.join(unknown)}")
+        for folder, files in folders.items():
+            self.add(folder, **{file: given.get(file, value) for file, value in files.items()})
 
     def link(self, name: str, target: str) -> None:
         """Make a relative link from a name in the tree to a target in the tree."""
@@ -53,19 +77,12 @@ class Sysfs:
         if not place.is_symlink():
             place.symlink_to(os.path.relpath(self.root / target, place.parent))
 
-    def slot(
-        self,
-        address: str,
-        driver: str,
-        speed: str | None = "5.0 GT/s PCIe",
-        width: int | None = 8,
-        most: str | None = "5.0 GT/s PCIe",
-        wide: int | None = 8,
-    ) -> str:
+    def slot(self, address: str, driver: str, given: Mapping[str, object]) -> str:
         """Add a PCI device; a speed of None stands for a kernel before 4.13."""
         place = f"devices/pci0000:00/{address}"
         self.link(f"{place}/subsystem", "bus/pci")
         self.link(f"{place}/driver", f"bus/pci/drivers/{driver}")
+        speed, width, most, wide = (given.get(name, value) for name, value in _SLOT.items())
         if speed is not None:
             self.add(place, current_link_speed=speed, current_link_width=width)
             self.add(place, max_link_speed=most, max_link_width=wide)
@@ -75,56 +92,37 @@ class Sysfs:
         self,
         name: str = "mlx5_0",
         address: str = "0000:03:00.0",
-        guid: str | None = None,
-        driver: str = _DRIVER,
-        **slot: str | int | None,
+        guid: str = "",
+        driver: str = "mlx5_core",
+        **slot: object,
     ) -> None:
         """Add an adapter without ports; Linux writes a GUID as `9803:9b03:0050:0000`."""
-        place = self.slot(address, driver, **slot)  # type: ignore[arg-type]
+        place = self.slot(address, driver, slot)
         (self.root / place / "infiniband" / name / "ports").mkdir(parents=True)
         self.link(f"class/infiniband/{name}", f"{place}/infiniband/{name}")
         self.link(f"{place}/infiniband/{name}/device", place)
         if guid:
             self.add(f"{place}/infiniband/{name}", node_guid=guid)
 
-    def port(
-        self,
-        number: int = 1,
-        name: str = "mlx5_0",
-        rate: str = "40 Gb/sec (4X QDR)",
-        state: str = "4: ACTIVE",
-        phys_state: str = "5: LinkUp",
-        link_layer: str = "InfiniBand",
-        **counters: int,
-    ) -> None:
-        """Add a port to an adapter; counters are zero unless given."""
+    def port(self, number: int = 1, name: str = "mlx5_0", **values: object) -> None:
+        """Add a port to an adapter, with its counters."""
         place = f"class/infiniband/{name}/ports/{number}"
-        self.add(place, state=state, phys_state=phys_state, rate=rate, link_layer=link_layer)
-        words = {"port_xmit_data": 0, "port_rcv_data": 0}
-        self.add(f"{place}/counters", **{**dict.fromkeys(ERRORS, 0), **words, **counters})
+        self.fill({place: _PORT, f"{place}/counters": _COUNTERS}, values)
 
     def interface(
         self,
         name: str = "eth2",
-        address: str = "0000:05:00.0",
-        speed: int = 10000,
-        duplex: str = "full",
-        mtu: int = 9000,
-        operstate: str = "up",
-        type: int = 1,
-        slot: Mapping[str, str | int | None] | None = None,
-        **counters: int,
+        address: str | None = "0000:05:00.0",
+        slot: Mapping[str, object] | None = None,
+        **values: object,
     ) -> None:
         """Add an interface; one without an address has no device, as bridges have none."""
         place = f"devices/virtual/net/{name}"
         if address:
-            device = self.slot(address, "cxgb3", **(slot or {}))  # type: ignore[arg-type]
+            device = self.slot(address, "cxgb3", slot or {})
             place = f"{device}/net/{name}"
             self.link(f"{place}/device", device)
-        self.add(place, operstate=operstate, duplex=duplex, mtu=mtu, type=type)
-        self.add(place, speed=speed, carrier_changes=counters.pop("carrier_changes", 1))
-        names = [f"{way}_{what}" for what in ("bytes", "errors", "dropped") for way in ("rx", "tx")]
-        self.add(f"{place}/statistics", **{**dict.fromkeys(names, 0), **counters})
+        self.fill({place: _INTERFACE, f"{place}/statistics": _STATISTICS}, values)
         self.link(f"class/net/{name}", place)
 
 
@@ -137,15 +135,14 @@ def write_node(folder: Path, name: str, stated: Facts, fault: Injected | None = 
     facts = fault.node(name, stated) if fault else stated
     counters = fault.fault.counters if fault and fault.place == name else {}
     tree, addresses = Sysfs(folder / "sys"), (f"0000:{n:02x}:00.0" for n in range(3, 256))
-    now, most = _slot(facts), _slot(stated)
-    slot = {"speed": now[0], "width": now[1], "most": most[0], "wide": most[1]}
+    slot = dict(zip(_SLOT, (*_slot(facts), *_slot(stated)), strict=True))
     if facts.shown and facts.technology == "ethernet":
         errors = {"rx_errors": sum(counters.values())} if counters else {}
+        link = {"speed": facts.mbps or -1, "mtu": facts.mtu or 1500, **errors}
         for device in facts.devices or [f"eth{n}" for n in range(facts.ports)]:
-            speed, mtu = facts.mbps or -1, facts.mtu or 1500
-            tree.interface(device, next(addresses), speed, mtu=mtu, slot=slot, **errors)  # type: ignore[arg-type]
+            tree.interface(device, next(addresses), slot, **link)
     elif facts.shown:
-        driver = _DRIVERS.get(facts.technology, _DRIVER)
+        driver = "hfi1" if facts.technology == "omni-path" else "mlx5_core"
         layer = "Ethernet" if facts.technology == "roce" else "InfiniBand"
         rate = str(facts.port_rate or f"{(facts.mbps or 0) / 1000:g} Gb/sec (1X)")
         seen = set[str]()
@@ -153,8 +150,8 @@ def write_node(folder: Path, name: str, stated: Facts, fault: Injected | None = 
             adapter, _, port = device.partition("/")
             if adapter not in seen:
                 seen.add(adapter)
-                tree.adapter(adapter, next(addresses), driver=driver, **slot)  # type: ignore[arg-type]
-            tree.port(int(port or 1), adapter, rate, link_layer=layer, **counters)  # type: ignore[arg-type]
+                tree.adapter(adapter, next(addresses), "", driver, **slot)
+            tree.port(int(port or 1), adapter, rate=rate, link_layer=layer, **counters)
     return _command(folder, name)
 
 
@@ -184,144 +181,148 @@ _HOST, _LEAF, _SPINE = 0x0200_0000_0001_0000, 0x0200_0000_0010_0000, 0x0200_0000
 #: The switch of a platform without a tree.
 _ONE_SWITCH = "switch0"
 #: Counters of Linux -> their names in ibqueryerrors.
-_COUNTERS = {"symbol_error": "SymbolErrorCounter"}
+_COUNTERS_TOLD = {"symbol_error": "SymbolErrorCounter"}
 _VERSION = "simulated: by no infiniband-diags"
-
-#: A port: the name of a device, and a number from 1.
-Port = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class _Cable:
-    """A cable between two ports, and what it trained at: `4xHDR` is 4 lanes and HDR."""
+class _Device:
+    """A host (`H`) or a switch (`S`), with its GUID, its LID and the number of its ports."""
 
-    ends: tuple[Port, Port]
-    lanes: int
-    speed: str
+    kind: str
+    name: str
+    guid: int
+    lid: int
+    ports: int
 
-    def far(self, end: Port) -> Port:
-        """Return the port at the other end."""
-        return self.ends[0] if self.ends[1] == end else self.ends[1]
+    @property
+    def id(self) -> str:
+        """Return its name in the outputs."""
+        return f"{self.kind}-{self.guid:016x}"
+
+    @property
+    def text(self) -> str:
+        """Return its description; a host's begins with the name of its node."""
+        return f"{self.name} simulated" if self.kind == "H" else self.name
+
+    def port_guid(self, port: int) -> int:
+        """Return the GUID of a port: a host's ports have their own."""
+        return self.guid + (port if self.kind == "H" else 0)
+
+
+#: A port: its device, and a number from 1.
+Port = tuple[_Device, int]
 
 
 @dataclass(frozen=True)
 class Cabling:
-    """The devices of a platform and its cables; `hosts` are in the order of their places.
+    """The devices of a platform and its cables; hosts are in the order of their places.
 
-    `leaf` is how many hosts a switch has; without spines it is the only one. `counters` are those
-    of a port that are above zero.
+    `far` has of each port that at the other end, and what the cable trained at: its lanes and its
+    rate. `counters` are those of a port that are above zero. Without a tree there is one leaf.
     """
 
-    hosts: tuple[str, ...]
-    leaf: int
-    spines: int
-    cables: tuple[_Cable, ...]
-    counters: Mapping[Port, Mapping[str, int]]
+    hosts: tuple[_Device, ...]
+    leaves: tuple[_Device, ...]
+    spines: tuple[_Device, ...]
+    far: dict[Port, tuple[Port, int, str]] = field(default_factory=dict)
+    counters: dict[Port, Mapping[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, facts: Facts, platform: Platform, fault: Injected | None = None) -> "Cabling":
         """Lay the cables of a platform; raises SimulationFault for facts without a rate."""
-        tree, hosts = platform.tree, platform.hosts
-        leaf, spines = (tree.leaf, tree.spines) if tree else (len(hosts), 0)
-        cables, counters = [], {}
-        for place, host in enumerate(hosts):
-            own = fault.node(host, facts) if fault else facts
-            switch = _switch(place // leaf, spines)
-            cables.append(_Cable(((switch, place % leaf + 1), (host, 1)), *_trained(own)))
-            if fault and fault.place == host:
-                counters[(host, 1)] = fault.fault.counters
-        cables += (
-            _Cable(((_switch(n, spines), leaf + 1 + up), (f"spine{up}", n + 1)), *_trained(facts))
-            for n in range(len(hosts) // leaf if spines else 0)
-            for up in range(spines)
+        count, tree = len(platform.hosts), platform.tree or Tree(len(platform.hosts), 0)
+        number_of = {host: int(host.removeprefix("n")) for host in platform.hosts}
+        hosts = tuple(_Device("H", e, _HOST + 16 * n, n + 1, 1) for e, n in number_of.items())
+        names = [f"leaf{n}" for n in range(count // tree.leaf)] if tree.spines else [_ONE_SWITCH]
+        leaves = tuple(
+            _Device("S", name, _LEAF + n, count + 1 + n, tree.leaf + tree.spines)
+            for n, name in enumerate(names)
         )
-        return cls(hosts, leaf, spines, tuple(cables), counters)
+        spines = tuple(
+            _Device("S", f"spine{n}", _SPINE + n, count + 1 + len(leaves) + n, len(leaves))
+            for n in range(tree.spines)
+        )
+        cabling = cls(hosts, leaves, spines)
+        for place, host in enumerate(hosts):
+            leaf, port = leaves[place // tree.leaf], place % tree.leaf + 1
+            cabling._join((leaf, port), (host, 1), fault.node(host.name, facts) if fault else facts)
+            if fault and fault.place == host.name:
+                cabling.counters[host, 1] = fault.fault.counters
+        for (n, leaf), (up, spine) in product(enumerate(leaves), enumerate(spines)):
+            cabling._join((leaf, tree.leaf + 1 + up), (spine, n + 1), facts)
+        return cabling
 
-    @property
-    def switches(self) -> dict[str, int]:
-        """Return switch -> the number of its ports."""
-        leaves = len(self.hosts) // self.leaf
-        ports = {_switch(n, self.spines): self.leaf + self.spines for n in range(leaves)}
-        return ports | {f"spine{n}": leaves for n in range(self.spines)}
+    def _join(self, one: Port, other: Port, facts: Facts) -> None:
+        rate = facts.port_rate
+        if rate is None or not rate.word:
+            raise SimulationFault(f"{facts.text}: its rate must be stated to be simulated")
+        self.far[one], self.far[other] = (
+            (other, rate.lanes, rate.word),
+            (one, rate.lanes, rate.word),
+        )
 
     def ibnetdiscover(self) -> Iterator[str]:
         """Yield the lines of each device, with those of its ports."""
-        at = self._at()
-        for device, ports in {**self.switches, **dict.fromkeys(self.hosts, 1)}.items():
-            guid, lid = _guid(device), self._lid(device)
-            if device in self.switches:
+        for device in (*self.leaves, *self.spines, *self.hosts):
+            guid = device.guid
+            if device.kind == "S":
                 yield f"switchguid=0x{guid:x}({guid:x})"
-                end = f"enhanced port 0 lid {lid} lmc 0"
-                yield f'Switch\t{ports} "{_id(device)}"\t\t# "{_name(device)}" {end}'
+                end = f"enhanced port 0 lid {device.lid} lmc 0"
+                yield f'Switch\t{device.ports} "{device.id}"\t\t# "{device.text}" {end}'
             else:
                 yield f"caguid=0x{guid:x}"
-                yield f'Ca\t{ports} "{_id(device)}"\t\t# "{_name(device)}"'
-            for port in range(1, ports + 1):
-                yield self._line(at[device, port], (device, port))
+                yield f'Ca\t{device.ports} "{device.id}"\t\t# "{device.text}"'
+            for port in range(1, device.ports + 1):
+                (far, far_port), lanes, speed = self.far[device, port]
+                own, other = (
+                    f"({one.port_guid(at):x}) " if one.kind == "H" else ""
+                    for one, at in ((device, port), (far, far_port))
+                )
+                before = f"lid {device.lid} lmc 0 " if own else ""
+                yield (
+                    f'[{port}]{own}\t"{far.id}"[{far_port}]{other}\t\t# {before}"{far.text}" '
+                    f"lid {far.lid} {lanes}x{speed}"
+                )
             yield ""
-
-    def _line(self, cable: _Cable, end: Port) -> str:
-        (device, port), (far, far_port) = end, cable.far(end)
-        own = f"({_guid(device) + port:x}) " if device not in self.switches else ""
-        before = f"lid {self._lid(device)} lmc 0 " if own else ""
-        other = f"({_guid(far) + far_port:x}) " if far not in self.switches else ""
-        return (
-            f'[{port}]{own}\t"{_id(far)}"[{far_port}]{other}\t\t# {before}"{_name(far)}" '
-            f"lid {self._lid(far)} {cable.lanes}x{cable.speed}"
-        )
 
     def iblinkinfo(self) -> Iterator[str]:
         """Yield a line for each port: all are in service."""
-        for cable in self.cables:
-            gbps = f"{float(rates.INFINIBAND[cable.speed].speed):g} Gbps"
-            for end in cable.ends:
-                (device, port), (far, far_port) = end, cable.far(end)
-                yield (
-                    f'{self._port_guid(end)} "{_name(device)}" {self._lid(device)} {port}[  ] '
-                    f"==( {cable.lanes}X {gbps} Active/  LinkUp)==>  "
-                    f'{self._port_guid((far, far_port))} {self._lid(far)} {far_port}[  ] '
-                    f'"{_name(far)}" ( )'
-                )  # fmt: skip
+        for (device, port), ((far, far_port), lanes, speed) in self.far.items():
+            gbps = f"{float(rates.INFINIBAND[speed].speed):g} Gbps"
+            yield (
+                f'0x{device.port_guid(port):016x} "{device.text}" {device.lid} {port}[  ] '
+                f"==( {lanes}X {gbps} Active/  LinkUp)==>  "
+                f'0x{far.port_guid(far_port):016x} {far.lid} {far_port}[  ] "{far.text}" ( )'
+            )
 
     def ibqueryerrors(self) -> Iterator[str]:
         """Yield the counters above zero, and the summary."""
         for (device, port), values in self.counters.items():
-            guid = f"0x{_guid(device):016x}"
-            texts = [f" [{_COUNTERS[name]} == {value}]" for name, value in values.items()]
+            texts = [f" [{_COUNTERS_TOLD[name]} == {value}]" for name, value in values.items()]
             if texts:
-                yield f'Errors for {guid} "{_name(device)}"'
-                yield f"   GUID {guid} port {port}:{''.join(texts)} "
-        devices, ports = len(self.switches) + len(self.hosts), 2 * len(self.cables)
+                yield f'Errors for 0x{device.guid:016x} "{device.text}"'
+                yield f"   GUID 0x{device.guid:016x} port {port}:{''.join(texts)} "
+        devices = len(self.leaves) + len(self.spines) + len(self.hosts)
         bad = sum(map(bool, self.counters.values()))
         yield f"## Summary: {devices} nodes checked, {bad} bad nodes found"
-        yield f"##          {ports} ports checked, {bad} ports have errors beyond threshold"
+        yield f"##          {len(self.far)} ports checked, {bad} ports have errors beyond threshold"
 
     def dump_lfts(self) -> Iterator[str]:
         """Yield the table of each switch: to host j by the spine j modulo their number."""
-        last = len(self.hosts)
-        for switch in self.switches:
-            guid = f"guid 0x{_guid(switch):016x} ({_name(switch)})"
+        last, of_leaf = len(self.hosts), len(self.hosts) // len(self.leaves)
+        for switch in (*self.leaves, *self.spines):
+            guid = f"guid 0x{switch.guid:016x} ({switch.name})"
             yield f"Unicast lids [0x0-0x{last:x}] of switch DR path slid 0; dlid 0; 0 {guid}:"
             for place, host in enumerate(self.hosts):
-                if switch.startswith("spine"):
-                    port = place // self.leaf + 1
-                elif switch == _switch(place // self.leaf, self.spines):
-                    port = place % self.leaf + 1
+                leaf, port = divmod(place, of_leaf)
+                if switch in self.spines:
+                    out = leaf + 1
+                elif switch == self.leaves[leaf]:
+                    out = port + 1
                 else:
-                    port = self.leaf + 1 + place % self.spines
-                yield f"0x{self._lid(host):04x} {port:03d} : (Channel Adapter '{_name(host)}')"
-
-    def _at(self) -> dict[Port, _Cable]:
-        return {end: cable for cable in self.cables for end in cable.ends}
-
-    def _lid(self, device: str) -> int:
-        if device in self.switches:
-            return len(self.hosts) + 1 + [*self.switches].index(device)
-        return int(device[1:]) + 1
-
-    def _port_guid(self, end: Port) -> str:
-        device, port = end
-        return f"0x{_guid(device) + (0 if device in self.switches else port):016x}"
+                    out = of_leaf + 1 + place % len(self.spines)
+                yield f"0x{host.lid:04x} {out:03d} : (Channel Adapter '{host.text}')"
 
 
 def write_fabric(
@@ -351,29 +352,3 @@ def write_fabric(
         )
         program.chmod(0o755)
     return f'PATH={shlex.quote(str(folder))}:"$PATH" sh {shlex.quote(str(topology.SCRIPT))}'
-
-
-def _trained(facts: Facts) -> tuple[int, str]:
-    rate = facts.port_rate
-    if rate is None or not rate.word:
-        raise SimulationFault(f"{facts.text}: its rate must be stated to be simulated")
-    return rate.lanes, rate.word
-
-
-def _switch(number: int, spines: int) -> str:
-    return f"leaf{number}" if spines else _ONE_SWITCH
-
-
-def _guid(device: str) -> int:
-    kind, number = device.rstrip("0123456789"), int(device.lstrip("abcdefghijklmnopqrstuvwxyz"))
-    first, step = {"n": (_HOST, 16), "spine": (_SPINE, 1)}.get(kind, (_LEAF, 1))
-    return first + step * number
-
-
-def _id(device: str) -> str:
-    return f"{'H' if device.rstrip('0123456789') == 'n' else 'S'}-{_guid(device):016x}"
-
-
-def _name(device: str) -> str:
-    """Return the description of a device; a host's begins with the name of its node."""
-    return f"{device} simulated" if device.rstrip("0123456789") == "n" else device

@@ -9,16 +9,3 @@ from acceptance.suites.registry import (
     suite_of,
     units_of,
 )
-
-__all__ = [
-    "SIZE_OF_FLOAT",
-    "SUITES",
-    "Benchmark",
-    "Column",
-    "Suite",
-    "check_of",
-    "find",
-    "has_check",
-    "suite_of",
-    "units_of",
-]

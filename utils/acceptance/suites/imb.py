@@ -21,14 +21,13 @@ Sources: the IMB user guide 2021 ("Benchmark definitions", "Reported throughput"
 IMB_display_times and IMB_calculate_times (IMB_output.c).
 """
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 
-from acceptance.suites.output import HALF, Output, Table, TableReader
+from acceptance.suites.output import Output, Table, TableReader
 from acceptance.suites.records import (
     BUFFERS,
     WHEELS,
@@ -41,7 +40,7 @@ from acceptance.suites.records import (
 # t_max, since the operation is over when its last process is.
 LATENCY = Column("t", "latency", "us")
 TIME = Column("t_max", "time", "us")
-BANDWIDTH = Column("mbytes", "bandwidth", "MB/s")
+BANDWIDTH = Column("bandwidth", "bandwidth", "MB/s")
 RATE = Column("messages", "message_rate", "1/s")
 
 
@@ -132,7 +131,7 @@ _NAMES = {
     "t_min[usec]": "t_min",
     "t_max[usec]": "t_max",
     "t_avg[usec]": "t_avg",
-    "Mbytes/sec": "mbytes",
+    "Mbytes/sec": "bandwidth",
     "Msg/sec": "messages",
     "t_ovrl[usec]": "t_ovrl",
     "t_pure[usec]": "t_pure",
@@ -178,6 +177,7 @@ class _Reader(TableReader):
     whole = ("repetitions", "messages")
     above_zero = ("t", "t_max", "t_avg")
     times = ("t_min", "t_avg", "t_max")
+    half_rate = 0.5
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
@@ -264,32 +264,10 @@ class _Reader(TableReader):
             raise self.error("the benchmark found defects in the data it received")
         return value
 
-    def check_rate(self, table: Table, size: int | None, values: dict[str, float]) -> None:
-        """Compare the printed bandwidth with bytes over time, within the printed digits.
-
-        A bandwidth below the two decimals that IMB prints (a byte in a millisecond, on a busy
-        machine) is printed as zero: it is computed from the other columns then.
-        """
-        if size is None or "mbytes" not in values:
-            return
-        if "messages" in values:
-            exact = size * values["messages"] / 1e6
-            low, high = (size * (values["messages"] + d) / 1e6 for d in (-0.5, 0.5))
-            what = f"{size} bytes a message"
-        elif (row := BENCHMARKS.get(table.benchmark)) and row.counted:
-            moved = size * row.counted
-            time = values["t_max" if "t_max" in values else "t"]
-            if moved and not time:
-                return  # no time for some data, which is refused for itself
-            exact = moved / time if time else 0.0
-            low = moved / (time + HALF)
-            high = moved / (time - HALF) if time > HALF else math.inf if moved else 0.0
-            what = f"{moved} bytes in {time:.2f} us"
-        else:
-            return
-        self.check_bandwidth(values["mbytes"], low, high, what)
-        if values["mbytes"] == 0:
-            values["mbytes"] = exact
+    def moved(self, table: Table, size: int) -> int | None:
+        """Return the bytes that a bandwidth counts."""
+        row = BENCHMARKS.get(table.benchmark)
+        return size * row.counted if row and row.counted else None
 
     def check_order(self, table: Table) -> None:
         """Refuse a row whose time and bandwidth stand in each other's place.
@@ -298,11 +276,11 @@ class _Reader(TableReader):
         which are in order, and the number in the place of the bandwidth is near to them. A time far
         above them is no proof: a busy machine has been seen to print one with just that bandwidth.
         """
-        rows = [row for row in table.rows if row.size and {"t", "mbytes"} <= row.values.keys()]
+        rows = [row for row in table.rows if row.size and {"t", "bandwidth"} <= row.values.keys()]
         for number, row in enumerate(rows[1:-1], 1):
             others = [(one.size or 1, one.values["t"]) for one in rows if one is not row]
             low, high = others[number - 1][1], others[number][1]
-            time, bandwidth = row.values["t"], row.values["mbytes"]
+            time, bandwidth = row.values["t"], row.values["bandwidth"]
             if (
                 time * _FAR < low <= bandwidth * _NEAR
                 and bandwidth <= high * _NEAR

@@ -29,6 +29,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.output import HALF, SLACK, LineReader
@@ -310,41 +311,42 @@ def contradiction(name: str, problem_class: str, seconds: float, mops: float) ->
 #: Release -> the label of the processes at work, and how the last line of the block ends.
 AT_WORK = {"3.3": "Compiled procs", "3.4": "Active processes"}
 LAST = {"3.3": "Fax: 650-604-3957", "3.4": "npb@nas.nasa.gov"}
-#: Label -> the field of `Result`, of what may be asked for.
-_ASKED = {
-    "Class": "problem_class",
-    "Size": "size",
-    "Iterations": "iterations",
-    "Total processes": "processes",
-    **dict.fromkeys(AT_WORK.values(), "at_work"),
-}
 OPERATIONS = {"is": "keys ranked", "ep": "Random numbers generated"}  # others: floating point
-#: The forms of numbers, and what is wrong with another text. Fortran may drop a zero before the
-#: point.
-_COUNT = r"[1-9]\d*", "{!r} is no integer above zero as NPB prints it"
-_COUNT_OR_ZERO = r"0|[1-9]\d*", "{!r} is no integer from zero on as NPB prints it"
+#: The form of a value, what is wrong with another text, and how it is read.
+_Form = tuple[str, str, Callable[[str], Any]]
+# Fortran may drop a zero before the point.
 _NUMBER = r"(0|[1-9]\d*)?\.\d\d"
-_TIME = _NUMBER, "{!r} is no finite number from zero on as NPB prints it"
-_RATE = rf"(?!0?\.00){_NUMBER}", "{!r} is no finite number above zero as NPB prints it"
+_TIME: _Form = (_NUMBER, "{!r} is no finite number from zero on as NPB prints it", float)
+_RATE: _Form = (
+    rf"(?!0?\.00){_NUMBER}", "{!r} is no finite number above zero as NPB prints it", float
+)  # fmt: skip
+_COUNT: _Form = (r"[1-9]\d*", "{!r} is no integer above zero as NPB prints it", int)
+_COUNT_OR_ZERO: _Form = (r"0|[1-9]\d*", "{!r} is no integer from zero on as NPB prints it", int)
 
 
-def _fields(name: str, version: str) -> dict[str, tuple[str, str]]:
+def _points(text: str) -> Size:
+    return tuple(map(int, text.split("x")))
+
+
+def _fields(name: str, version: str) -> dict[str, _Form]:
     """Return the labels of the block in their order, with the form of what stands behind each."""
     operation = OPERATIONS.get(name, "floating point")
     return {
-        "Class": (f"[{CLASSES}]", "it is no class; U is a size that none has"),
-        "Size": (r"\d+( *x *\d+ *x *\d+)?", "it is no size"),
+        "Class": (f"[{CLASSES}]", "it is no class; U is a size that none has", str),
+        "Size": (r"\d+( *x *\d+ *x *\d+)?", "it is no size", _points),
         "Iterations": _COUNT_OR_ZERO if name == "ep" else _COUNT,
         "Time in seconds": _TIME,
         "Total processes": _COUNT,
         AT_WORK[version]: _COUNT,
         "Mop/s total": _RATE,
         "Mop/s/process": _RATE,
-        "Operation type": (operation, f"{name} counts {operation!r}"),
-        "Verification": ("SUCCESSFUL", "the results are wrong or not verified"),
-        "Version": (rf"{re.escape(version)}(\..*)?", f"version {{}} under a title of {version}"),
-        "Compile date": (".*", ""),
-    }
+        "Operation type": (operation, f"{name} counts {operation!r}", str),
+        "Verification": ("SUCCESSFUL", "the results are wrong or not verified", str),
+        "Version": (
+            rf"{re.escape(version)}(\..*)?", f"version {{}} under a title of {version}", str
+        ),
+        "Compile date": (".*", "", str),
+    }  # fmt: skip
 
 
 #: What follows the fields, in this order: a title, the options, where to send the results.
@@ -370,23 +372,25 @@ _REASON = re.compile(
 
 @dataclass(frozen=True)
 class Result:
-    """The final block of one run; `number` is its first line, `numbers` has that of each label.
+    """The final block of one run: label -> value, and label -> line; `number` is its first line.
 
-    `size` is as in `sizes`. `at_work` are the active processes, or in 3.3 those that the program
-    was compiled for. `seconds` and Mop/s mean nothing for a run shorter than `TIMING_FLOOR`.
+    A size is as in `sizes`. Time and rates mean nothing for a run shorter than `TIMING_FLOOR`.
     """
 
     name: str
-    problem_class: str
-    size: tuple[int, ...]
-    iterations: int
-    seconds: float
-    processes: int
-    at_work: int
-    mops_total: float
-    version: str
     number: int
+    values: dict[str, Any]
     numbers: dict[str, int]
+
+    @property
+    def seconds(self) -> float:
+        """Return the time of the run."""
+        return float(self.values["Time in seconds"])
+
+    @property
+    def mops_total(self) -> float:
+        """Return the rate of all processes together, in 10^6 operations a second."""
+        return float(self.values["Mop/s total"])
 
     @property
     def communication_time(self) -> float:
@@ -395,7 +399,7 @@ class Result:
         It is that in which the operations have this Mop/s. NPB prints the time with two decimals
         (s), which often are 0.00 then, and the rate with more digits.
         """
-        return 1e6 * millions(self.name, self.problem_class) / self.mops_total
+        return 1e6 * millions(self.name, self.values["Class"]) / self.mops_total
 
 
 def parse(text: str, source: str = "stdout") -> Result:
@@ -424,11 +428,12 @@ def only_result(
 
     if result.name != name:
         raise fault(f"this is {result.name} instead of {name}", "")
-    asked = (problem_class, *sizes(name, problem_class), *[processes] * 3)
-    for (label, field), wanted in zip(_ASKED.items(), asked, strict=True):
-        found = getattr(result, field)
-        if label in result.numbers and found != wanted:
-            raise fault(f"{label} is {found} instead of {wanted}", label)
+    size, iterations = sizes(name, problem_class)
+    asked = {"Class": problem_class, "Size": size, "Iterations": iterations}
+    asked |= dict.fromkeys(("Total processes", *AT_WORK.values()), processes)
+    for label, wanted in asked.items():
+        if result.values.get(label, wanted) != wanted:
+            raise fault(f"{label} is {result.values[label]} instead of {wanted}", label)
     if message := contradiction(name, problem_class, result.seconds, result.mops_total):
         raise fault(message, "Mop/s total")
     return result
@@ -441,9 +446,9 @@ class _Reader(LineReader):
         super().__init__(text, source)
         self.release = ""
         self.block = 0
-        self.fields: dict[str, tuple[str, str]] = {}
-        #: Label -> what stands behind it, and on which line.
-        self.values: dict[str, str] = {}
+        self.fields: dict[str, _Form] = {}
+        #: Label -> its value, and its line.
+        self.values: dict[str, Any] = {}
         self.numbers: dict[str, int] = {}
         #: How far the rest is read, of `_REST`, and what of it there was.
         self.stage = -1
@@ -470,20 +475,7 @@ class _Reader(LineReader):
             raise self.error("this is no output of NPB: its title is missing")
         if not self.block:
             raise self.error("no final block: the program did not end")
-        value = self.values
-        return Result(
-            name=self.benchmark,
-            problem_class=value["Class"],
-            size=tuple(map(int, value["Size"].split("x"))),
-            iterations=int(value["Iterations"]),
-            seconds=float(value["Time in seconds"]),
-            processes=int(value["Total processes"]),
-            at_work=int(value[AT_WORK[self.release]]),
-            mops_total=float(value["Mop/s total"]),
-            version=value["Version"],
-            number=self.block,
-            numbers=self.numbers,
-        )
+        return Result(self.benchmark, self.block, self.values, self.numbers)
 
     def stopped(self, lines: list[str]) -> None:
         """Raise ParseError with the program's own words, up to five lines, if it has some."""
@@ -537,17 +529,17 @@ class _Reader(LineReader):
         if label != expected:
             raise self.error(f"{label!r} where the final block of {self.release} has {expected!r}")
         value = (found["value"] or "").strip()
-        form, wrong = self.fields[label]
+        form, wrong, read = self.fields[label]
         if not re.fullmatch(form, value, re.ASCII):
             too_large = "the number is too large for its field" if "*" in value else ""
             raise self.error(too_large or (wrong.format(value) if value else "no value"))
-        self.values[label], self.numbers[label] = value, self.number
+        self.values[label], self.numbers[label] = read(value), self.number
         if label == "Mop/s/process":
-            self.check_share(float(value))
+            self.check_share(self.values[label])
 
     def check_share(self, each: float) -> None:
         """Compare the rate of each process with that of all; both are rounded to two decimals."""
-        total, processes = float(self.values["Mop/s total"]), int(self.values["Total processes"])
+        total, processes = self.values["Mop/s total"], self.values["Total processes"]
         # 1e-9: the slack of floating point.
         if abs(total / processes - each) > HALF * (1 + 1 / processes) + 1e-9 * each:
             raise self.error("it is not Mop/s total over the processes")

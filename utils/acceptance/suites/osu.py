@@ -28,7 +28,7 @@ import re
 from dataclasses import dataclass, field
 from functools import partial
 
-from acceptance.suites.output import HALF, Output, Table, TableReader
+from acceptance.suites.output import Output, Table, TableReader
 from acceptance.suites.records import Benchmark, Column, Suite
 
 # `latency` is the time of a message between two processes, `time` that of any other operation:
@@ -206,7 +206,8 @@ class _Reader(TableReader):
     suite = "OMB"
     name = re.compile(r"\S+(?: \S+)*")
     names = _NAMES
-    # The first process may wait for no one.
+    # A message rate is 1e6 times the bandwidth over the size (osu_mbw_mr.c). The first process may
+    # wait for no one.
     above_zero = ("latency", "max", "bandwidth", "messages", "avg", "launch")
     times = ("min", "latency", "max")
 
@@ -295,14 +296,3 @@ class _Reader(TableReader):
         if token != "Pass":
             raise self.error(f"{token!r} is neither Pass nor Fail")
         return 1.0
-
-    def check_rate(self, table: Table, size: int | None, values: dict[str, float]) -> None:
-        """Compare MB/s with messages a second times their size, within the printed digits.
-
-        Source: osu_mbw_mr.c, rate = 1e6 bw / size. A bandwidth below the two decimals (some
-        thousand bytes a second, on a busy machine) is computed.
-        """
-        if size is not None and "messages" in values:
-            low, high = (size * (values["messages"] + d) / 1e6 for d in (-HALF, HALF))
-            self.check_bandwidth(values["bandwidth"], low, high, f"{size} bytes a message")
-            values["bandwidth"] = values["bandwidth"] or size * values["messages"] / 1e6
