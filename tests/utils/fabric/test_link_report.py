@@ -64,10 +64,10 @@ def test_what_lldpd_knows_of_the_other_ends(tree, tmp_path, recorded):
     program = tmp_path / "bin/lldpctl"
     program.write_text(f"#!/bin/sh\n[ \"$*\" = '-f json' ] && cat {tmp_path}/lldp.json\n")
     program.chmod(0o755)
-    assert [str(each) for each in tree.node().neighbours] == [
-        "eth1 at l *[Ethernet1/7]",
-        "eth2 at l *[swp8]",
-    ]
+    assert tree.node().neighbours == {
+        "eth1": [("l *", "Ethernet1/7")],
+        "eth2": [("l *", "swp8")],
+    }
     program.write_text("#!/bin/sh\necho '{}'\n")
     assert tree.node().neighbours is None
     assert tree.node().no_neighbours.startswith("this is no output of `lldpctl -f json`")

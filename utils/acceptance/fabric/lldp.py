@@ -16,39 +16,28 @@ times, a chassis without a name has its keys at once, and lists of one are no li
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from acceptance.core.errors import ParseError
 from acceptance.core.text import one_line
 
-
-@dataclass(frozen=True)
-class Neighbour:
-    """What answers at the other end of an interface's cable.
-
-    `switch` is its name, or where it has none the identifier of its chassis; `port` is that port's
-    identifier, or its description where the identifier is a mere address.
-    """
-
-    interface: str
-    switch: str
-    port: str
-
-    def __str__(self) -> str:
-        """Write it for people: `eth1 at leaf01[swp7]`."""
-        return f"{self.interface} at {self.switch}[{self.port}]"
+#: Interface -> what answers at the other end of its cable, mostly one: name of a switch and port.
+#: A switch without a name has the identifier of its chassis; a port is its identifier, or its
+#: description where that is a mere address.
+Neighbours = dict[str, list[tuple[str, str]]]
 
 
-def parse(text: str, source: str = "lldpctl") -> tuple[Neighbour, ...]:
+def parse(text: str, source: str = "lldpctl") -> Neighbours:
     """Return the neighbours, in the order of the output; raises ParseError for anything else."""
+    found: Neighbours = {}
     try:
         data = json.loads(text)
-        root = _only(data["lldp"])
-        return tuple(_neighbour(name, facts) for name, facts in _named(root.get("interface", [])))
+        for interface, facts in _named(_only(data["lldp"]).get("interface", [])):
+            found.setdefault(interface, []).append(_far_end(facts))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         message = f"this is no output of `lldpctl -f json`: {one_line(str(error))}"
         raise ParseError(source, message) from None
+    return found
 
 
 def _only(value: Any) -> Any:
@@ -68,7 +57,7 @@ def _named(interfaces: Any) -> Iterator[tuple[str, Any]]:
             yield from entry.items()
 
 
-def _neighbour(interface: str, facts: Any) -> Neighbour:
+def _far_end(facts: Any) -> tuple[str, str]:
     chassis, port = _only(facts["chassis"]), _only(facts["port"])
     name = _text(chassis.get("name", ""))
     if "id" not in chassis and len(chassis) == 1:
@@ -76,7 +65,7 @@ def _neighbour(interface: str, facts: Any) -> Neighbour:
     kind, identifier = _identifier(port)
     described = _text(port.get("descr", ""))
     shown = described if kind == "mac" and described else identifier
-    return Neighbour(interface, one_line(name or _identifier(chassis)[1]), one_line(shown))
+    return one_line(name or _identifier(chassis)[1]), one_line(shown)
 
 
 def _identifier(thing: Any) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from acceptance.core.findings import Observation
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.lldp import Neighbour
+from acceptance.fabric.lldp import Neighbours
 from acceptance.fabric.rates import GENERATIONS, PORTED, Rate
 
 #: How the names of the drivers of Omni-Path's adapters begin (hfi1).
@@ -133,7 +133,7 @@ class NodeLinks:
     slots: dict[str, Slot] = field(default_factory=dict)
     interfaces: dict[str, Interface] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
-    neighbours: tuple[Neighbour, ...] | None = None
+    neighbours: Neighbours | None = None
     no_neighbours: str = ""
 
     @property

@@ -6,7 +6,6 @@ import pytest
 
 from acceptance.core.errors import ParseError
 from acceptance.fabric import NodeLinks, view
-from acceptance.fabric.lldp import Neighbour
 from acceptance.fabric.node import Adapter, Port
 
 TIME = "2026-11-22T18:00:00+00:00"
@@ -19,8 +18,10 @@ ACCEPTED = view.neighbours.AcceptedCables({datetime.fromisoformat(TIME): "all is
 
 
 def node(*neighbours, name="node2", why=""):
-    there = None if why else tuple(Neighbour(*each) for each in neighbours)
-    return NodeLinks(name, neighbours=there, no_neighbours=why)
+    there = {}
+    for interface, *far in neighbours:
+        there.setdefault(interface, []).append(tuple(far))
+    return NodeLinks(name, neighbours=None if why else there, no_neighbours=why)
 
 
 AT_HOME = ("eth1", "leaf01", "swp2"), ("eth2", "leaf 02", "Ethernet1/2")

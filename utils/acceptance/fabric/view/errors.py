@@ -242,7 +242,7 @@ def remember_node(var: Path, node: NodeLinks) -> None:
     guids = {name: guid for name, guid in node.guids.items() if guid}
     cables = before.cables
     if node.neighbours is not None:
-        cables = {each.interface: (each.switch, each.port) for each in reversed(node.neighbours)}
+        cables = {interface: first for interface, (first, *_) in node.neighbours.items()}
     if (kept := _Node(guids or before.guids, cables)) != before:
         state_files.write(path, kept)
 

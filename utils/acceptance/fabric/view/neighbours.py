@@ -38,23 +38,18 @@ def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> li
     mine = known.cables.get(node.name, {}) if known else {}
     if node.neighbours is None:
         told = f"nobody tells where its cables lead: {node.no_neighbours or 'not asked'}"
-        return (
-            [observation(kinds.NOT_JUDGED, node.name, told, node=node.name)]
-            if mine or asked
-            else []
+        return [observation(kinds.NOT_JUDGED, node.name, told, node=node.name)] * bool(
+            mine or asked
         )
     if known is None:
         told = "nothing accepted yet: acceptance fabric accept --reason TEXT"
-        return [observation(kinds.NOT_JUDGED, "cables of Ethernet", told)] if asked else []
+        return [observation(kinds.NOT_JUDGED, "cables of Ethernet", told)] * asked
     owners = {
         far: f"{name} {interface}"
         for name, ends in known.cables.items()
         for interface, far in ends.items()
     }
-    there: dict[str, list[tuple[str, str]]] = {}
-    for each in node.neighbours:
-        there.setdefault(each.interface, []).append((each.switch, each.port))
-    found = []
+    there, found = dict(node.neighbours), []
     for interface, far in mine.items():
         ends = there.pop(interface, [])
         if far in ends:
@@ -64,15 +59,13 @@ def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> li
             owner = owners.get(ends[0])
             kind = kinds.SWAPPED_PORT if owner else kinds.OTHER_PORT
             text = f"at {_end(ends[0])}" + (f", the port of {owner}" if owner else "")
-        place, expected = (
-            f"{node.name} {interface} - {_end(far)}",
-            "the port at which it was accepted",
-        )
+        place = f"{node.name} {interface} - {_end(far)}"
+        expected = "the port at which it was accepted"
         found.append(observation(kind, place, text, expected, node=node.name))
     for interface, ends in sorted(there.items()):
         place = f"{node.name} {interface} - {_end(ends[0])}"
-        expected = "none, as accepted"
-        found.append(observation(kinds.NEW_PORT, place, "a cable", expected, node=node.name))
+        new = observation(kinds.NEW_PORT, place, "a cable", "none, as accepted", node=node.name)
+        found.append(new)
     return found
 
 
