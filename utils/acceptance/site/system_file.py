@@ -130,7 +130,7 @@ def comment(line: str, indent: int = 0, lead: str = "# ") -> str:
 
 
 def literal(value: object, indent: int = 0, before: int = 0) -> str:
-    """Return a string, a number or a list; its text begins after `before` columns of its line.
+    """Return a string, a number, a list or a tuple; it begins after `before` columns of its line.
 
     A list that does not fit there has a line for each item; `indent` is that of its line.
     """
@@ -141,14 +141,14 @@ def literal(value: object, indent: int = 0, before: int = 0) -> str:
         return plain if '"' in plain else '"' + plain[1:-1].replace("\\'", "'") + '"'
     if isinstance(value, dict) or not isinstance(value, Iterable):
         return repr(value)
-    items = list(value)
-    line = "[" + ", ".join(map(literal, items)) + "]"
+    items, (start, end) = list(value), "()" if isinstance(value, tuple) else "[]"
+    line = start + ", ".join(map(literal, items)) + end
     # A comma follows.
     if before + len(line) < WIDTH or not items:
         return line
     inner = indent + 4
     rows = "".join(f"{' ' * inner}{literal(item, inner, inner)},\n" for item in items)
-    return f"[\n{rows}{' ' * indent}]"
+    return f"{start}\n{rows}{' ' * indent}{end}"
 
 
 def entry(key: str, value: object, indent: int, notes: Iterable[str] = ()) -> str:
@@ -175,12 +175,7 @@ def mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
         variables = [["SLURM_MPI_TYPE", start]]
     else:
         notes.append(f"fill in: SLURM_MPI_TYPE; srun has no plugin that starts {mpi.name}.")
-    parts = (mpi.package, modules, features, variables)
-    line = f'    "{mpi.name}": (' + ", ".join(map(literal, parts)) + "),"
-    if len(line) > WIDTH:
-        rows = "".join(f"        {literal(part, 8, 8)},\n" for part in parts)
-        line = f'    "{mpi.name}": (\n{rows}    ),'
-    return "\n".join([*(comment(note, 4) for note in notes), line])
+    return entry(mpi.name, (mpi.package, modules, features, variables), 4, notes)
 
 
 def processor(node: SlurmNode) -> dict[str, int]:

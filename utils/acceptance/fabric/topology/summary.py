@@ -3,6 +3,7 @@
 A fabric in a few lines: how many of what there are, and what it can carry.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -250,8 +251,10 @@ def carries(topology: Topology) -> list[str]:
     """Return what a fabric can carry, as far as it is defined; the formulas: `Structure`."""
     built = structure(topology)
     ratios = [ratio for leaf in built.leaves if (ratio := leaf.oversubscription) is not None]
-    ends = dict.fromkeys(map(_ratio, (min(ratios), max(ratios)))) if ratios else {}
-    words = [f"oversubscription {' to '.join(ends)}"] if ends else []
+    words = []
+    if ratios:
+        ends = dict.fromkeys(f"{round(each, 2):g}:1" for each in (min(ratios), max(ratios)))
+        words.append(f"oversubscription {' to '.join(ends)}")
     for name, value, unit in (
         ("bisection", built.bisection, "Gb/s"),
         ("all pairs at most", built.all_pairs_limit, "MB/s a host"),
@@ -259,10 +262,6 @@ def carries(topology: Topology) -> list[str]:
     ):
         words += [f"{name} {value:,.0f} {unit}"] if value is not None else []
     return words
-
-
-def _ratio(value: float) -> str:
-    return f"{round(value, 2):g}:1"
 
 
 def as_data(topology: Topology) -> dict[str, Any]:
@@ -316,7 +315,10 @@ def dot(topology: Topology, marked: frozenset[str] = frozenset()) -> str:
         colour = ', color="red"' if text in marked else ""
         ports = f'taillabel="{one.port}", headlabel="{other.port}"'
         edges.append(f'  "{one.guid}" -- "{other.guid}" [label="{link.trained}", {ports}{colour}];')
-    nodes = [f'  "{guid}" [label={_quoted(_label(topology, guid))}];' for guid in sorted(shown)]
+    nodes = [
+        f'  "{guid}" [label={json.dumps(_label(topology, guid), ensure_ascii=False)}];'
+        for guid in sorted(shown)
+    ]
     ranks = defaultdict(list)
     for guid in topology.switches:
         ranks[topology.level(guid)].append(f'"{guid}";')
@@ -327,11 +329,6 @@ def dot(topology: Topology, marked: frozenset[str] = frozenset()) -> str:
 def _label(topology: Topology, guid: str) -> str:
     hosts = len(topology.hosts_at(guid)) if guid in topology.switches else 0
     return topology.device_name(guid) + (f"\n{plural(hosts, 'host')}" if hosts else "")
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 def named(topology: Topology) -> str:

@@ -11,7 +11,7 @@ the other ends of its cables of Ethernet, as the link check found them.
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -203,11 +203,9 @@ def state_paths(var: Path, name: str) -> tuple[Path, Path]:
     return folder / f"{name}.json", folder / f"{name}.fabric"
 
 
-@contextmanager
-def state_locked(var: Path, name: str) -> Iterator[None]:
+def state_locked(var: Path, name: str) -> AbstractContextManager[None]:
     """Let no other process read the same fabric meanwhile; raises StoredFault."""
-    with state_files.locked(var / _FOLDER / f"{name}.lock", _PATIENCE):
-        yield
+    return state_files.locked(var / _FOLDER / f"{name}.lock", _PATIENCE)
 
 
 def read_state(path: Path) -> State:

@@ -37,7 +37,12 @@ def judge(
     once = {(each.kind, each.device, each.what): each for each in reversed(found)}
     kept = [each for each in found if once[each.kind, each.device, each.what] is each]
     since = {key: before.since.get(key, stamp(now)) for key in map(key_of, kept)}
-    told = [_with_since(each, before.since.get(key_of(each), "")) for each in kept]
+    told = [
+        replace(each, text=f"{each.text} (since {known[:10]})")
+        if (known := before.since.get(key_of(each)))
+        else each
+        for each in kept
+    ]
     if counters is None:  # of those of the last reading it is known when they were read
         return told, State(before.time, before.counters, since)
     return told, State(now, kept_of(counters), since)
@@ -46,7 +51,3 @@ def judge(
 def key_of(seen: Observation) -> str:
     """Return what names a deviation in a state: the same at every reading that has it."""
     return " ".join(filter(None, (seen.kind, seen.device, seen.what)))
-
-
-def _with_since(seen: Observation, since: str) -> Observation:
-    return replace(seen, text=f"{seen.text} (since {since[:10]})") if since else seen
