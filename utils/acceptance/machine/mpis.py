@@ -281,17 +281,6 @@ def _identify(programs: Path, variables: Mapping[str, str] = os.environ) -> tupl
     return None
 
 
-def mpi_on_path(path: str, variables: Mapping[str, str] = os.environ) -> InstalledMpi | None:
-    """Return the MPI whose launcher comes first on a path; None where nothing tells."""
-    for name in ("mpirun", "mpiexec"):
-        if program := shutil.which(name, path=path):
-            done = machine.run([program, "--version"], timeout=60, env=variables)
-            folder = Path(program).parent
-            identity = identity_of(done.out) or _identify(folder, variables)
-            return InstalledMpi(*identity, folder) if identity else None
-    return None
-
-
 def plugin(mpi: str, plugins: Sequence[str]) -> str:
     """Return the plugin with which srun starts an MPI; empty where it has none that does."""
     for kind in _STARTS[mpi]:
@@ -361,8 +350,13 @@ class Prepared:
 
     @functools.cached_property
     def mpi(self) -> InstalledMpi | None:
-        """Return the MPI on PATH; None where nothing tells."""
-        return mpi_on_path(self.path, self.variables)
+        """Return the MPI whose launcher comes first on PATH; None where nothing tells."""
+        for name in ("mpirun", "mpiexec"):
+            if program := self.program(name):
+                done = machine.run([str(program), "--version"], timeout=60, env=self.variables)
+                identity = identity_of(done.out) or _identify(program.parent, self.variables)
+                return InstalledMpi(*identity, program.parent) if identity else None
+        return None
 
     def program(self, *names: str) -> Path | None:
         """Return the first of these names that is on PATH."""

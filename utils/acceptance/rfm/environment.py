@@ -12,7 +12,8 @@ from acceptance.core.paths import ALERT_TARGETS, INSTALLED, Workspace
 #: Jobs of the link check that a partition has at once. It loads nothing, so that they may.
 LINK_JOBS = 64
 
-_FILES, _MORE_FILES = "RFM_CONFIG_FILES", ("RFM_CONFIG_PATH", "RFM_CONFIG_FILE")
+#: Variables that name files of a configuration; the other two beside the first.
+FILES, MORE_FILES = "RFM_CONFIG_FILES", ("RFM_CONFIG_PATH", "RFM_CONFIG_FILE")
 
 
 def reframe_environment(workspace: Workspace, *, many_jobs: bool = False) -> dict[str, str]:
@@ -22,15 +23,15 @@ def reframe_environment(workspace: Workspace, *, many_jobs: bool = False) -> dic
     """
     files = os.pathsep.join(map(str, workspace.config_files))
     default = "" if INSTALLED else str(workspace.root / "config/settings.py")
-    read = files or os.environ.get(_FILES) or default
+    read = files or os.environ.get(FILES) or default
     environment = {
         **clean_environment(os.environ),
-        **({_FILES: read} if read else {}),
+        **({FILES: read} if read else {}),
         "ACCEPTANCE_VAR": str(workspace.var),
         **({"ACCEPTANCE_MAX_JOBS": str(LINK_JOBS)} if many_jobs else {}),
     }
     if files:  # they are all that there are
-        for name in _MORE_FILES:
+        for name in MORE_FILES:
             environment.pop(name, None)
     return environment
 

@@ -17,7 +17,7 @@ from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import FRAGMENT, INSTALLED, ROOT, Workspace
 from acceptance.rfm import configuration, recording
-from acceptance.rfm.environment import clean_environment, reframe_program
+from acceptance.rfm.environment import FILES, MORE_FILES, clean_environment, reframe_program
 
 #: The clone's configuration, and that which prints what is in force.
 _OWN, _PROBE = ROOT / "config/settings.py", ROOT / "config/in_force.py"
@@ -29,9 +29,6 @@ _MARK = "acceptance: in force: "
 _TIMEOUT = 120.0
 #: Variables that say where results go, whatever the files say.
 _PLACES = ("RFM_ENABLE_RESULTS_STORAGE", "RFM_SQLITE_DB_FILE")
-#: Variables that name files of a configuration; the other two beside the first.
-_FILES = "RFM_CONFIG_FILES"
-_MORE = ("RFM_CONFIG_PATH", "RFM_CONFIG_FILE")
 #: Sections of a configuration that say where things are.
 _SECTIONS = {"storage", "logging"}
 #: Levels whose lines lack what a verdict requires, which is `info`.
@@ -54,7 +51,7 @@ def workspace(
     configuration.forget()
     clone = Workspace.of(env)
     files = _files(named, env)
-    touched = any(env.get(name) for name in (*_PLACES, *_MORE))
+    touched = any(env.get(name) for name in (*_PLACES, *MORE_FILES))
     if not places or (not touched and _is_clones(files)):
         return replace(clone, config_files=tuple(files))
     answer = _ask(named, env)
@@ -69,7 +66,7 @@ def workspace(
 def _files(named: Sequence[str], env: Mapping[str, str]) -> list[Path]:
     """Return the files that are named, else the clone's own configuration, if there is a clone."""
     names: list[str] = []
-    for name in named or env.get(_FILES, "").split(":"):
+    for name in named or env.get(FILES, "").split(":"):
         # As in ReFrame: a colon at the beginning drops what was named before.
         names = [*([] if name[:1] in ("", ":") else names), *filter(None, [name.removeprefix(":")])]
     return [Path(name).absolute() for name in names] or _DEFAULT
@@ -91,16 +88,15 @@ def _is_clones(files: Sequence[Path]) -> bool:
 def _ask(named: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     """Return what ReFrame makes of the configuration; InForceFault where it refuses it."""
     environment = {**clean_environment(env), "RFM_COLORIZE": "0"}
-    files = ", ".join(named) or ", ".join(env.get(name, "") for name in (_FILES, *_MORE)).strip(
-        ", "
-    )
+    variables = filter(None, (env.get(name) for name in (FILES, *MORE_FILES)))
+    files = ", ".join(named or variables)
     if named:
         words = [word for name in (*named, str(_PROBE)) for word in ("-C", name)]
     else:
         words = []
-        default = "" if any(env.get(name) for name in _MORE) else "".join(map(str, _DEFAULT))
-        before = env.get(_FILES) or default
-        environment[_FILES] = f"{before}:{_PROBE}" if before else str(_PROBE)
+        default = "" if any(env.get(name) for name in MORE_FILES) else "".join(map(str, _DEFAULT))
+        before = env.get(FILES) or default
+        environment[FILES] = f"{before}:{_PROBE}" if before else str(_PROBE)
     command = [reframe_program(), *words, "--show-config=storage/0/enable"]
     done = machine.run(command, _TIMEOUT, env=environment)
     _, marked, data = done.out.rpartition(_MARK)

@@ -34,15 +34,16 @@ def _levels(topology: "Topology") -> dict[str, int]:
     spine. Others stand one level above the nearest leaf, whether the fabric is a tree or not
     (`structure.py` says that). A switch from which no way leads to a leaf has no level.
     """
+    import networkx
+
     hosts = {guid: len(topology.hosts_at(guid)) for guid in topology.switches}
     level = {guid: 0 for guid in topology.devices if guid not in hosts}
     around = topology.switch_graph
-    ring = [guid for guid, count in hosts.items() if count and not _is_between(guid, hosts, around)]
-    number = 1
-    while ring:
-        level |= dict.fromkeys(ring, number)
-        ring = sorted({other for guid in ring for other in around[guid] if other not in level})
-        number += 1
+    leaves = [
+        guid for guid, count in hosts.items() if count and not _is_between(guid, hosts, around)
+    ]
+    for number, layer in enumerate(networkx.bfs_layers(around, leaves), 1):
+        level |= dict.fromkeys(layer, number)
     return level
 
 

@@ -244,16 +244,13 @@ _PASSED = re.compile(r'(Errors for 0x[0-9a-f]+ ".*"|##.*|\s*)\Z')
 
 @dataclass(frozen=True)
 class Counters:
-    """Port -> counter -> value, of ports with one above zero; of how many ports it was asked.
+    """Port -> counter -> value, of ports with one above zero; names are those of the program.
 
-    `failures` are queries that no port answered. Names are those of the program:
-    SymbolErrorCounter, LinkDownedCounter, PortXmitWait.
+    `failures` are queries that no port answered.
     """
 
     values: Mapping[End, Mapping[str, int]]
-    nodes: int
-    ports: int
-    failures: int = 0
+    failures: int
 
 
 def parse_query_errors(text: str, source: str = "ibqueryerrors") -> Counters:
@@ -275,4 +272,4 @@ def parse_query_errors(text: str, source: str = "ibqueryerrors") -> Counters:
     read_lines(text, source, read)
     if _NODES not in totals or _PORTS not in totals:
         raise ParseError(source, "the output is cut off: its summary is missing")
-    return Counters(values, totals[_NODES], totals[_PORTS], totals.get(_FAILURES, 0))
+    return Counters(values, totals.get(_FAILURES, 0))

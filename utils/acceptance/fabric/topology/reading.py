@@ -116,6 +116,8 @@ PROGRAMS = {
     "dump_lfts": "the routes",
 }
 _ROUTES = "dump_lfts"
+#: What a line has about a question that got no answer.
+_LOST = ("timeout", "timed out", "Query remote")
 Kind = Literal[
     "not-run", "missing", "permission", "late", "failed", "empty", "form", "cut", "no-manager",
     "half", "names", "disagree",
@@ -200,12 +202,8 @@ class _Folder:
         if counters and counters.failures:
             asked = plural(counters.failures, "question")
             self._fault("half", "ibqueryerrors", f"{asked} of counters got no answer")
-        if topology and not (fault := _ended(_ROUTES, *self._end_of(_ROUTES))):
-            self._answered(_ROUTES)
-            if _routes_of(self.folder) is None:
-                self._fault("empty", _ROUTES, "it printed nothing")
-        elif topology and fault:
-            self.faults.append(fault)
+        if topology and self._answered(_ROUTES) and _routes_of(self.folder) is None:
+            self._fault("empty", _ROUTES, "it printed nothing")
         return Reading(
             self.folder, topology, counters, tuple(self.faults), begin, end,
             self._text("asked").strip(), one_line(self._text("versions")),
@@ -246,36 +244,53 @@ class _Folder:
 
     def _output(self, program: str, parse: Callable[[str, str], Parsed]) -> Parsed | None:
         """Return what a program printed, parsed; None, and a fault, where there is nothing."""
-        status, errors = self._end_of(program)
-        if fault := _ended(program, status, errors):
-            self.faults.append(fault)
+        if not self._answered(program):
             return None
         path = self.folder / f"{program}.out"
         try:
             text = read_whole(path, LONGEST)
             if not text.strip():
-                self._fault("empty", program, f"it printed nothing; {_last(errors)}")
+                self._fault("empty", program, f"it printed nothing; {self._last_words(program)}")
                 return None
-            parsed = parse(text, path.name)
+            return parse(text, path.name)
         except ParseError as error:
             self._fault("form", "", f"{error}; known is what infiniband-diags 44.0 prints")
-            return None
         except OSError as error:
             self._fault("failed", program, f"{path} cannot be read: {error.strerror or error}")
-            return None
-        self._answered(program)
-        return parsed
+        return None
 
-    def _answered(self, program: str) -> None:
-        """Tell where questions got no answer."""
-        lost = [line for line in self._text(f"{program}.err").splitlines() if _is_lost(line)]
-        if lost:
-            self._fault("half", program, f"{plural(len(lost), 'question')} got no answer, so that "
-                        f"parts of the fabric may be missing: {one_line(lost[0])}")  # fmt: skip
+    def _answered(self, program: str) -> bool:
+        """Tell whether a program has answered; a fault says why not, or why only by half."""
+        what, last = PROGRAMS[program], self._last_words(program)
+        status, errors = self._text(f"{program}.status").strip(), self._text(f"{program}.err")
+        if status == "missing":
+            text = "the program is not installed, so "
+            text += f"{what} cannot be read; it is in infiniband-diags"
+            self._fault("missing", program, text)
+        elif status == "late":
+            self._fault("late", program, f"it did not end in time; {last}")
+        elif status == "":
+            self._fault("not-run", program, f"it was not run, so {what} were not read")
+        elif "MAD port" in errors:
+            text = "the adapter cannot be asked: /dev/infiniband/umad* is missing (module ib_umad) "
+            self._fault("permission", program, f"{text}or this user may not open it")
+        # ibqueryerrors ends with another status than 0 where a counter is above its threshold.
+        elif status != "0" and program != "ibqueryerrors":
+            self._fault("failed", program, f"it ended with status {status}; {last}")
+        else:
+            lost = [line for line in errors.splitlines() if any(word in line for word in _LOST)]
+            if lost:
+                text = (
+                    f"{plural(len(lost), 'question')} got no answer, so that parts of the fabric "
+                )
+                self._fault("half", program, f"{text}may be missing: {one_line(lost[0])}")
+            return True
+        return False
 
-    def _end_of(self, program: str) -> tuple[str, str]:
-        """Return the exit status of a program, and what it complained of."""
-        return self._text(f"{program}.status").strip(), self._text(f"{program}.err")
+    def _last_words(self, program: str) -> str:
+        """Return the last line of what a program complained of: the first say how it began."""
+        lines = reversed(self._text(f"{program}.err").splitlines())
+        return next((one_line(line) for line in lines if line.strip()), "")
 
     def _told(self, kind: Kind, program: str, troubles: list[str]) -> None:
         if troubles:
@@ -299,37 +314,6 @@ def _routes_of(folder: Path) -> Path | None:
     """Return the file of the routes, which may be compressed once it is kept; None: no text."""
     paths = (folder / f"{_ROUTES}.out", folder / f"{_ROUTES}.out.gz")
     return next((path for path in paths if path.is_file() and path.stat().st_size), None)
-
-
-def _ended(program: str, status: str, errors: str) -> ReadingFault | None:
-    """Return why a program's output is no answer; None where it is one."""
-    what = PROGRAMS[program]
-    kind: Kind | None = None
-    text = ""
-    if status == "missing":
-        kind = "missing"
-        text = f"the program is not installed, so {what} cannot be read; it is in infiniband-diags"
-    elif status == "late":
-        kind, text = "late", f"it did not end in time; {_last(errors)}"
-    elif status == "":
-        kind, text = "not-run", f"it was not run, so {what} were not read"
-    elif "MAD port" in errors:
-        kind = "permission"
-        text = "the adapter cannot be asked: /dev/infiniband/umad* is missing (module ib_umad) or "
-        text += "this user may not open it"
-    # ibqueryerrors ends with another status than 0 where a counter is above its threshold.
-    elif status != "0" and program != "ibqueryerrors":
-        kind, text = "failed", f"it ended with status {status}; {_last(errors)}"
-    return ReadingFault(kind, program, text) if kind else None
-
-
-def _last(errors: str) -> str:
-    """Return the last line of what a program complained of: the first ones say how it began."""
-    return next((one_line(line) for line in reversed(errors.splitlines()) if line.strip()), "")
-
-
-def _is_lost(line: str) -> bool:
-    return "timeout" in line or "timed out" in line or "Query remote" in line
 
 
 def _end(topology: Topology, port: End) -> End | None:
