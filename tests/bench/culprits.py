@@ -99,8 +99,9 @@ FAMILIES = ("normal", "student", "bursts", "round", "stragglers")
 
 def ours(matrix, routes=False):
     """Return the nodes named, and (kind, nodes, others) of each culprit."""
-    groups = np.arange(len(matrix.nodes)) // LEAF if routes else None
-    found = [each for each in find(matrix, groups=groups) if each.fails]
+    leaves = np.arange(len(matrix.nodes)) // LEAF
+    hops = np.where(leaves[:, None] == leaves, 2, 4) if routes else None
+    found = [each for each in find(matrix, hops=hops) if each.fails]
     blamed = {name for each in found for name in (*each.nodes, *each.others)}
     return blamed, {(each.kind, each.nodes, each.others) for each in found}
 

@@ -18,6 +18,12 @@ def failing(matrix, **known):
     return [culprit for culprit in find(matrix, **known) if culprit.fails]
 
 
+def hops_of(count, leaf):
+    """Return the links between nodes of which so many are on a leaf."""
+    leaves = np.arange(count) // leaf
+    return np.where(leaves[:, None] == leaves, 2, 4)
+
+
 def altered(matrix, change):
     """Return a matrix of which the values of each quantity were changed in place."""
     values = {quantity: array.copy() for quantity, array in matrix.values.items()}
@@ -73,11 +79,37 @@ def test_a_path_in_one_direction_needs_a_second_measurement():
 @pytest.mark.parametrize("known", [False, True])
 def test_nodes_that_share_slow_uplinks_are_named_together(count, known):
     matrix, truth = made(count, seed=2, what="uplinks")
-    (uplink,) = failing(matrix, groups=np.arange(count) // LEAF if known else None)
+    (uplink,) = failing(matrix, hops=hops_of(count, LEAF) if known else None)
     rest = tuple(sorted({*matrix.nodes} - {*truth.nodes}))
     assert (uplink.kind, uplink.others) == ("uplink-slow", ())
     assert uplink.nodes in (truth.nodes, rest)
     assert uplink.of == 2 * LEAF * (count - LEAF)
+
+
+@pytest.mark.parametrize("number", [2, 3, 16])
+@pytest.mark.parametrize(("way", "why"), [
+    ((True, True), ""), ((True, False), "in this direction only"),
+    ((False, True), "in the direction to the first only"),
+])  # fmt: skip
+def test_what_a_few_nodes_share_is_an_uplink_and_slow_nodes_that_share_nothing_are_nodes(
+    number, way, why
+):
+    def share(values):
+        rest = np.arange(64) >= number
+        values[:number, rest] *= 0.7 if way[0] else 1
+        values[rest, :number] *= 0.7 if way[1] else 1
+
+    def both(values):
+        values[:2] *= 0.7
+        values[:, :2] *= 0.7
+
+    matrix = made(64, seed=3)[0]
+    (uplink,) = failing(altered(matrix, share))
+    assert (uplink.kind, uplink.nodes, uplink.others) == ("uplink-slow", matrix.nodes[:number], ())
+    assert uplink.why == why
+    assert {(each.kind, each.nodes) for each in failing(altered(matrix, both))} == {
+        ("node-slow", (name,)) for name in matrix.nodes[:2]
+    }
 
 
 def test_one_slow_cable_between_switches_is_a_block_of_the_pairs_that_it_carries():
@@ -134,9 +166,7 @@ def test_healthy_ones_raise_nothing(family):
 @pytest.mark.parametrize(("count", "uplinks"), [(32, 8), (64, 8), (64, 4), (160, 8)])
 def test_a_healthy_tree_with_fewer_uplinks_raises_nothing(count, uplinks):
     matrix, _ = made(count, seed=1, spread=0.02, uplinks=uplinks)
-    leaves = np.arange(count) // LEAF
-    hops = np.where(leaves[:, None] == leaves, 2, 4)
-    assert find(matrix) == find(matrix, groups=leaves) == find(matrix, hops=hops) == []
+    assert find(matrix) == find(matrix, hops=hops_of(count, LEAF)) == []
 
 
 def test_a_slow_node_is_seen_in_a_tree_with_fewer_uplinks():
@@ -145,19 +175,19 @@ def test_a_slow_node_is_seen_in_a_tree_with_fewer_uplinks():
 
 
 def test_a_latency_that_only_distance_makes_longer_is_no_fault_and_a_slow_node_is_one():
-    leaves = np.arange(48) // LEAF
-    time = 1.0 + 0.5 * (leaves[:, None] != leaves)
+    hops = hops_of(48, LEAF)
+    time = 1.0 + 0.5 * (hops > 2)
     time *= np.exp(0.05 * np.random.default_rng(1).standard_normal(time.shape))
     np.fill_diagonal(time, np.nan)
     rounds = made(48, seed=1)[0].rounds
     matrix = PairMatrix(made(48, seed=1)[0].nodes, {"latency": time}, rounds)
-    assert find(matrix) == find(matrix, groups=leaves) == []
+    assert find(matrix) == find(matrix, hops=hops) == []
 
     def slow(values):
         values[5] *= 1.8
         values[:, 5] *= 1.8
 
-    (culprit,) = find(altered(matrix, slow), groups=leaves)
+    (culprit,) = find(altered(matrix, slow), hops=hops)
     assert (culprit.identity, culprit.unit) == (("node-slow", "latency", "node0006", ""), "us")
     assert 1.6 < culprit.ratio < 2.0
     assert culprit.severity == "critical"
@@ -182,7 +212,7 @@ def test_a_latency_is_compared_within_the_distance_with_and_without_routes(
 ):
     for seed in range(4):
         matrix, truth = made(count, seed, far=far, leaf=leaf, repeats=repeats, **LATE)
-        for known in ({}, {"groups": np.arange(count) // leaf}):
+        for known in ({}, {"hops": hops_of(count, leaf)}):
             (culprit,) = failing(matrix, **known)
             assert (culprit.kind, culprit.nodes) == ("node-slow", truth.nodes)
 
@@ -209,7 +239,7 @@ def test_a_node_that_stands_in_a_small_leaf_is_no_slow_one(count, leaf):
     for seed in range(3):
         matrix, _ = made(count, seed, far=0.5, leaf=leaf, quantities=("latency",))
         assert not failing(matrix)
-        assert not failing(matrix, groups=np.arange(count) // leaf)
+        assert not failing(matrix, hops=hops_of(count, leaf))
 
 
 @pytest.mark.parametrize("count", [12, 16, 64])

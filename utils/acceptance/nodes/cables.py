@@ -24,7 +24,8 @@ from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import plural, shortened
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.topology.routes import NONE, Routes
-from acceptance.nodes.culprits.fit import Classes, log_loss
+from acceptance.nodes.culprits.explanations import Explanation
+from acceptance.nodes.culprits.fit import Classes, Floats, log_loss
 from acceptance.nodes.culprits.model import (
     CABLE,
     NODE,
@@ -55,20 +56,6 @@ MOST = 16
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """Values of pairs and the directions that their routes take.
-
-    `value` (P,) is the logarithm of each pair's value over that of its like, `again` (P,) the same
-    of its value when it was measured alone, NaN where it was not; `steps` (P, H) are the directions
-    of `Routes`, NONE after the last one.
-    """
-
-    value: NDArray[np.float64]
-    again: NDArray[np.float64]
-    steps: NDArray[np.int32]
-
-
-@dataclass(frozen=True)
 class Slow:
     """A link that is slow: directions of `Routes`, `ratio` of what it lets through to its like.
 
@@ -86,11 +73,6 @@ class Slow:
     instead: tuple[int, ...] = ()
 
 
-def slow_links(evidence: Evidence, directions: int) -> list[Slow]:
-    """Return the slow links, those that explain most first; none where nothing can be told."""
-    return list(_Search(evidence, directions).found())
-
-
 @dataclass(frozen=True)
 class Noise:
     """Student's distribution: `spread` of the logarithms, and degrees of freedom."""
@@ -99,7 +81,7 @@ class Noise:
     tails: float
 
     @classmethod
-    def of(cls, value: NDArray[np.float64]) -> "Noise":
+    def of(cls, value: Floats) -> "Noise":
         """Take the likeliest of `TAILS` for the values above the median."""
         above = np.sort(value[value > np.median(value)] - np.median(value)) if value.size else value
         if above.size < 2:
@@ -111,7 +93,7 @@ class Noise:
         ]
         return max(fits, key=lambda fit: float(fit.density(above).sum()))
 
-    def density(self, off: NDArray[np.float64]) -> NDArray[np.float64]:
+    def density(self, off: Floats) -> Floats:
         """Return the logarithm of the density of values that are off so much."""
         n = self.tails
         scale = math.exp(math.lgamma((n + 1) / 2) - math.lgamma(n / 2)) / math.sqrt(n * math.pi)
@@ -119,27 +101,28 @@ class Noise:
         stray = 1 / STRAY / (2 * math.log(STRAY_FACTOR))
         return np.asarray(np.log((1 - 1 / STRAY) * core + stray))
 
-    def gain(
-        self, value: NDArray[np.float64], base: NDArray[np.float64], at: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return how much more likely values are around `at` than around `base`."""
-        return self.density(value - at) - self.density(value - base)
-
 
 class _Search:
-    def __init__(self, evidence: Evidence, directions: int) -> None:
-        self.value, self.again, self.count = evidence.value, evidence.again, directions
-        pair, step = np.nonzero(evidence.steps != NONE)
-        self.pair, self.direction = pair, evidence.steps[pair, step]
+    """Looks for slow links in the values of pairs, by the directions that their routes take.
+
+    `value` (P,) is the logarithm of each pair's value over that of its like, `again` (P,) the same
+    of its value when it was measured alone, NaN where it was not; `steps` (P, H) are the directions
+    of `Routes`, NONE after the last one.
+    """
+
+    def __init__(self, value: Floats, again: Floats, steps: NDArray[np.int32], count: int) -> None:
+        self.value, self.again, self.count = value, again, count
+        pair, step = np.nonzero(steps != NONE)
+        self.pair, self.direction = pair, steps[pair, step]
         # By direction, and by value within each, so that medians are looked up.
         order = np.lexsort((self.value[self.pair], self.direction))
         self.pair, self.direction = self.pair[order], self.direction[order]
-        self.number = np.bincount(self.direction, minlength=directions)
+        self.number = np.bincount(self.direction, minlength=count)
         self.begin = np.concatenate(([0], np.cumsum(self.number)[:-1]))
         self.noise = Noise.of(self.value)
         self.least = np.log(self.number.astype(bool).sum() * FABRICS + 1.0)
 
-    def levels(self) -> NDArray[np.float64]:
+    def levels(self) -> Floats:
         """Return the median value of each direction; 0 where no pair takes it."""
         used = self.number > 0
         ordered = self.value[self.pair]
@@ -147,62 +130,42 @@ class _Search:
         high = np.where(used, self.begin + self.number // 2, 0)
         return np.where(used, (ordered[low] + ordered[high]) / 2, 0.0)
 
-    def gains(self, base: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how much more likely all values are if a direction has its level."""
-        slow = level < np.log(1 - LEAST)
-        rows = np.nonzero(slow[self.direction])[0]
+    def gains(self, base: Floats, level: Floats) -> Floats:
+        """Return how much more likely all values are if a direction has its level; (links, 2)."""
+        rows = np.flatnonzero((level < np.log(1 - LEAST))[self.direction])
         pair, direction = self.pair[rows], self.direction[rows]
-        at = np.minimum(base[pair], level[direction])
-        gain = self.noise.gain(self.value[pair], base[pair], at)
-        again = np.isfinite(self.again[pair])
-        alone = pair[again]
-        gain[again] += self.noise.gain(self.again[alone], base[alone], at[again])
-        return np.bincount(direction, weights=gain, minlength=self.count).astype(np.float64)
+        before, at = base[pair], np.minimum(base[pair], level[direction])
+        gain = np.zeros(len(rows))
+        for values in (self.value[pair], self.again[pair]):
+            more = self.noise.density(values - at) - self.noise.density(values - before)
+            gain += np.nan_to_num(more)
+        found = np.bincount(direction, weights=gain, minlength=self.count)
+        return np.maximum(found, 0).astype(np.float64).reshape(-1, 2)
 
     def found(self) -> Iterator[Slow]:
-        if not self.value.size:
-            return
+        """Yield the slow links, those that explain most first; none where nothing can be told."""
         base = np.zeros_like(self.value)
-        level = self.levels()
-        for _ in range(MOST):
-            gain = np.maximum(self.gains(base, level), 0).reshape(-1, 2)
+        level = self.levels() if self.value.size else base
+        for _ in range(MOST if self.value.size else 0):
+            gain = self.gains(base, level)
             score = gain.sum(axis=1)
             best = int(score.argmax())
             if score[best] < self.least:
                 return
             ways = tuple(2 * best + way for way in (0, 1) if gain[best, way] > ALONE)
-            rows = np.nonzero(np.isin(self.direction, ways))[0]
-            before = base.copy()
+            rows = np.flatnonzero(np.isin(self.direction, ways))
+            on = np.isin(np.arange(self.value.size), self.pair[rows])
+            rest = ~on & (base == 0)
             base[self.pair[rows]] = np.minimum(base[self.pair[rows]], level[self.direction[rows]])
             # Another link that explains as much, of which nothing is left to explain then.
-            rivals = np.nonzero(score > score[best] - ALONE)[0]
-            left = np.maximum(self.gains(base, level), 0).reshape(-1, 2).sum(axis=1)
-            instead = tuple(int(n) for n in rivals if n != best and left[n] < ALONE)
-            yield self.described(best, ways, base, before, instead)
-
-    def described(
-        self,
-        link: int,
-        ways: tuple[int, ...],
-        base: NDArray[np.float64],
-        before: NDArray[np.float64],
-        instead: tuple[int, ...],
-    ) -> Slow:
-        on = np.zeros(self.value.shape, dtype=bool)
-        on[self.pair[np.isin(self.direction, ways)]] = True
-        ratio = float(np.exp(np.median(self.value[on])))
-        slow = self.value < np.log(ratio) / 2
-        rest = ~on & (before == 0)
-        return Slow(
-            link,
-            ways,
-            ratio,
-            int((slow & on).sum()),
-            int(on.sum()),
-            int((slow & rest).sum()),
-            int(rest.sum()),
-            instead,
-        )
+            left = self.gains(base, level).sum(axis=1)
+            rivals = np.flatnonzero((score > score[best] - ALONE) & (left < ALONE)).tolist()
+            middle = float(np.median(self.value[on]))
+            slow = self.value < middle / 2
+            of, elsewhere = int((slow & on).sum()), int((slow & rest).sum())
+            instead = tuple(link for link in rivals if link != best)
+            counts = of, int(on.sum()), elsewhere, int(rest.sum())
+            yield Slow(best, ways, math.exp(middle), *counts, instead)
 
 
 #: The quantity that a cable shows in: one direction, which takes one route. The answer to a small
@@ -294,11 +257,11 @@ def _slow_links(matrix: PairMatrix, ways: Ways) -> list[Slow]:
     logs = log_loss(np.where(measured, values, np.nan), UNITS[QUANTITY])
     classes = Classes(measured, matrix.rounds.astype(np.intp), ways.hops)
     loss = (logs - classes.medians(logs))[measured]
-    evidence = Evidence(-loss, _again(matrix)[measured], ways.steps[measured])
-    return slow_links(evidence, 2 * len(ways.routes.links))
+    count = 2 * len(ways.routes.links)
+    return [*_Search(-loss, _again(matrix)[measured], ways.steps[measured], count).found()]
 
 
-def _again(matrix: PairMatrix) -> NDArray[np.float64]:
+def _again(matrix: PairMatrix) -> Floats:
     """Return the logarithm of what pairs measured alone over what good ones do; else NaN."""
     found = np.full(matrix.rounds.shape, np.nan)
     again = matrix.again.get(QUANTITY, {})
@@ -319,24 +282,12 @@ def _is_of_node(slow: Slow, culprit: Culprit, ways: Ways) -> bool:
 
 def _explains(slow: Slow, culprit: Culprit, matrix: PairMatrix, ways: Ways) -> bool:
     """Tell whether the pairs of a culprit that is no group go over a link."""
-    on = [
-        bool(np.isin(ways.steps[pair], slow.directions).any()) for pair in _pairs(culprit, matrix)
-    ]
-    # Of a path that is slow both ways one direction may be another cable's.
-    return bool(on and sum(on) >= EXPLAINED * len(on))
-
-
-def _pairs(culprit: Culprit, matrix: PairMatrix) -> Iterator[tuple[int, int]]:
-    """Yield the pairs that a culprit explains: where a link lies that explains them all as well."""
-    place = {name: number for number, name in enumerate(matrix.nodes)}
     if culprit.kind not in (NODE, SENDS, RECEIVES, WAY, ONE_WAY, UPLINK):
-        return
-    for left in culprit.nodes:
-        for right in culprit.others or [name for name in matrix.nodes if name != left]:
-            if culprit.kind != RECEIVES:
-                yield place[left], place[right]
-            if culprit.kind not in (ONE_WAY, SENDS):
-                yield place[right], place[left]
+        return False
+    nodes, others = (tuple(map(matrix.nodes.index, e)) for e in (culprit.nodes, culprit.others))
+    steps = ways.steps[Explanation(culprit.kind, nodes, others).pairs(len(matrix.nodes))]
+    # Of a path that is slow both ways one direction may be another cable's.
+    return bool(np.isin(steps, slow.directions).any(axis=1).mean() >= EXPLAINED)
 
 
 def _culprit(slow: Slow, matrix: PairMatrix, ways: Ways) -> Culprit:

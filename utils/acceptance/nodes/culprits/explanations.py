@@ -1,7 +1,8 @@
-"""Sets of nodes between which pairs are slow: what they share is an uplink, or a switch.
+"""What may explain slow pairs, and the searches for it in the losses of a matrix.
 
-Three forms: a matrix in two parts that are good inside; slow nodes that are good with each other;
-and a block of senders and receivers, which is what static routes make of one slow cable.
+What sets of nodes share is an uplink, or a switch, in two forms: a matrix in two parts that are
+good inside; and a block of senders and receivers, which is what static routes make of one slow
+cable.
 
 Nodes may be slow with whatever partner: in what they send, in what they receive, in both. Many that
 are slow alike, with each other, too, are another kind of nodes rather than as many faults. Of
@@ -14,7 +15,7 @@ different rounds. The strongest one is left out (a partial conjunction): what wa
 no path, but a moment. So a path in one direction is found only where it was measured again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, log
 
@@ -31,6 +32,8 @@ from acceptance.nodes.culprits.fit import (
     DENSE,
     EMPIRICAL_FROM,
     FALSE_RATE,
+    FEWEST_NODES,
+    FEWEST_VALUES,
     INSIDE_GOOD,
     KIND_FEWEST,
     KIND_OF_WORSE,
@@ -40,7 +43,6 @@ from acceptance.nodes.culprits.fit import (
     PATTERN_FEWEST,
     PATTERN_FROM,
     PATTERN_SCORE,
-    POWER_TURNS,
     QUARTILE_ERROR,
     SETS_FROM,
     SLOW_FROM,
@@ -60,76 +62,88 @@ from acceptance.nodes.culprits.fit import (
     reach,
     spread,
 )
+from acceptance.nodes.culprits.model import ONE_WAY, RECEIVES, SENDS, UPLINK, WAY
+
+#: The one direction in which an uplink is slow, in words that follow what it is between.
+FORTH, BACK = "in this direction only", "in the direction to the first only"
 
 
 @dataclass(frozen=True)
-class Block:
-    """Pairs from `senders` to `receivers` that are slow; `back`: those in reverse are slow, too.
+class Explanation:
+    """What may be behind slow pairs: a kind of culprit, `nodes`, or what they and `others` share.
 
-    `rest`: the receivers are all nodes that are no senders.
+    Without `others` it is between the nodes and all others; but for an uplink, it is among them,
+    too. `only`: an uplink is slow in that direction alone, FORTH from the nodes to the others.
     """
 
-    senders: tuple[int, ...]
-    receivers: tuple[int, ...]
-    forth: bool
-    back: bool
-    rest: bool = False
+    kind: str
+    nodes: tuple[int, ...]
+    others: tuple[int, ...] = ()
+    quantity: str = ""
+    only: str = ""
 
     def pairs(self, count: int) -> Bools:
-        """Return which pairs of so many nodes it is about."""
+        """Return which pairs of so many nodes it makes slow."""
+        mine, others = np.zeros((2, count), dtype=bool)
+        mine[[*self.nodes]] = True
+        if self.others:
+            others[[*self.others]] = True
+        else:
+            others = ~mine if self.kind == UPLINK else ~others
         pairs = np.zeros((count, count), dtype=bool)
-        for wanted, rows, columns in (
-            (self.forth, self.senders, self.receivers),
-            (self.back, self.receivers, self.senders),
-        ):
-            if wanted:
-                pairs[np.ix_(rows, columns)] = True
+        if self.kind != RECEIVES and self.only != BACK:
+            pairs |= mine[:, None] & others
+        if self.kind not in (SENDS, ONE_WAY) and self.only != FORTH:
+            pairs |= others[:, None] & mine
+        np.fill_diagonal(pairs, val=False)
         return pairs
 
+    def is_mostly(self, other: "Explanation") -> bool:
+        """Tell whether two explanations of a kind have most of their nodes in common."""
+        sets = ({*self.nodes}, {*other.nodes}), ({*self.others}, {*other.others})
+        common = all(2 * len(left & right) >= len(left | right) for left, right in sets)
+        return self.kind == other.kind and common
 
-def two_parts(logs: Floats, quantity: str, groups: Ints | None) -> Block | None:
+
+def two_parts(logs: Floats, quantity: str) -> list[Explanation]:
     """Find two sets of nodes that are good inside, with slow pairs between them in any round."""
     count = len(logs)
-    if count < SETS_FROM:
-        return None
     centred = np.nan_to_num(logs - np.nanmedian(logs))
-    sides = [_halves(centred + centred.T)]
-    if groups is not None:
-        sides += [groups == group for group in np.unique(groups)]
-    for side in sides:
-        if not LEAST_SIDE <= side.sum() <= count - LEAST_SIDE:
-            continue
-        inside = np.where(side[:, None] == side, logs, np.nan)
-        middle = np.nanmedian(inside)
-        forth, back = logs[np.ix_(side, ~side)], logs[np.ix_(~side, side)]
-        effect = max(np.nanmedian(forth), np.nanmedian(back)) - middle
-        if effect < SMALLEST[quantity]:
-            continue
-        bound = middle + SLOW_FROM * effect
-        slow = [_share(between > bound, between) >= BETWEEN_SLOW for between in (forth, back)]
-        good = [_share(between <= bound, between) >= INSIDE_GOOD for between in (forth, back)]
-        if _share(inside <= bound, inside) < INSIDE_GOOD or not all(np.logical_or(slow, good)):
-            continue
-        if 2 * side.sum() > count or (2 * side.sum() == count and not side[0]):
-            side, slow = ~side, slow[::-1]
-        return Block(_places(side), _places(~side), slow[0], slow[1], rest=True)
-    return None
+    side = _half(centred + centred.T)
+    if count < SETS_FROM or not 2 <= side.sum() <= count - 2:
+        return []
+    if 2 * side.sum() > count or (2 * side.sum() == count and not side[0]):
+        side = ~side
+    inside = [logs[np.ix_(each, each)] for each in (side, ~side)]
+    between = [logs[np.ix_(side, ~side)], logs[np.ix_(~side, side)]]
+    middle = np.nanmedian(np.concatenate([each.ravel() for each in inside]))
+    effect = max(map(np.nanmedian, between)) - middle
+    bound = middle + SLOW_FROM * effect
+    good = [_share(each <= bound, each) for each in inside]
+    slow = [_share(each > bound, each) for each in between]
+    if effect < SMALLEST[quantity] or min(good) < INSIDE_GOOD:
+        return []
+    if not all(share >= BETWEEN_SLOW or share <= 1 - INSIDE_GOOD for share in slow):
+        return []
+    only = "" if min(slow) >= BETWEEN_SLOW else FORTH if slow[0] > slow[1] else BACK
+    return [Explanation(UPLINK, places(side), (), quantity, only)]
+
+
+def places(flags: Bools) -> tuple[int, ...]:
+    """Return the nodes of which something is so."""
+    return tuple(np.flatnonzero(flags).tolist())
 
 
 def _share(true: Bools, of: Floats) -> float:
     return float(true.sum() / max(np.isfinite(of).sum(), 1))
 
 
-def _halves(symmetric: Floats) -> Bools:
+def _half(symmetric: Floats) -> Bools:
     """Return one of two sets between which values are larger than inside of them.
 
-    The sign of the eigenvector of the lowest eigenvalue, improved node by node. Power iteration
-    finds it among 1,024 in a hundredth of the time of all of them.
+    The sign of the eigenvector of the lowest eigenvalue, improved node by node.
     """
-    highest, vector = _largest(symmetric, 0.0)
-    if highest > 0:
-        _, vector = _largest(symmetric, highest)
-    side = vector > 0
+    side: Bools = np.linalg.eigh(symmetric)[1][:, 0] > 0
     for _ in range(10):
         if side.all() or not side.any():
             break
@@ -142,45 +156,7 @@ def _halves(symmetric: Floats) -> Bools:
     return side
 
 
-def _largest(symmetric: Floats, shift: float) -> tuple[float, Floats]:
-    """Return the eigenvalue that is farthest from a shift, and its eigenvector."""
-    vector = np.random.default_rng(0).standard_normal(len(symmetric))
-    for _ in range(POWER_TURNS):
-        vector /= np.linalg.norm(vector) or 1.0
-        vector = symmetric @ vector - shift * vector
-    vector /= np.linalg.norm(vector) or 1.0
-    return float(vector @ symmetric @ vector), vector
-
-
-def common_uplinks(fitted: Fit, sends: Bools, receives: Bools) -> list[Block]:
-    """Return sets of slow nodes that are good with each other: it is not the links of their own."""
-    slow = np.flatnonzero(sends | receives)
-    if len(slow) < 2:
-        return []
-    effect = np.maximum(fitted.sends, fitted.receives)[slow]
-    mean = mean_both_ways(fitted.loss[np.ix_(slow, slow)])
-    good = mean < SLOW_FROM * np.minimum(effect[:, None], effect)
-    left, blocks = set(range(len(slow))), []
-    while left:
-        together, new = set[int](), {min(left)}
-        while new - together:
-            together |= new
-            new = set(np.flatnonzero(good[list(together)].any(axis=0)).tolist()) & left
-        left -= together
-        part = sorted(together)
-        among = np.ix_(part, part)
-        number = np.isfinite(mean[among]).sum()
-        if len(part) > 1 and number and good[among].sum() >= INSIDE_GOOD * number:
-            names = slow[part]
-            rest = np.setdiff1d(np.arange(len(sends)), names)
-            ways = [2 * flags[names].sum() >= len(names) for flags in (sends, receives)]
-            blocks.append(
-                Block(tuple(names.tolist()), tuple(rest.tolist()), ways[0], ways[1], rest=True)
-            )
-    return blocks
-
-
-def slow_blocks(fitted: Fit, loss: Floats, rounds: Ints, quantity: str) -> list[Block]:
+def slow_blocks(fitted: Fit, loss: Floats, rounds: Ints, quantity: str) -> list[Explanation]:
     """Find senders and receivers between which most pairs are slow, in pairs no node explains."""
     has = np.isfinite(loss)
     hit = has & (loss >= np.maximum(SMALLEST[quantity], BLOCK_SCORE * fitted.scale))
@@ -198,7 +174,8 @@ def slow_blocks(fitted: Fit, loss: Floats, rounds: Ints, quantity: str) -> list[
             break
         rows, columns = block
         hit[np.ix_(rows, columns)] = False
-        found.append(Block(tuple(rows.tolist()), tuple(columns.tolist()), True, False))
+        sets = tuple(rows.tolist()), tuple(columns.tolist())
+        found.append(Explanation(UPLINK, *sets, quantity, FORTH))
     return found
 
 
@@ -251,18 +228,20 @@ def _is_certain(
     return bool(choices - cells * distance < log(FALSE_RATE))
 
 
-def _places(side: Bools) -> tuple[int, ...]:
-    return tuple(np.flatnonzero(side).tolist())
-
-
-def slower_kind(logs: Floats, classes: Classes, quantity: str) -> Bools:
+def slower_kind(each: Sequence[Floats], rounds: Ints, hops: Ints | None, quantity: str) -> Bools:
     """Tell which nodes are alike, and slower than the others with whomever: of another kind.
 
     These are many, or half of all and more, and are slow with each other, too (else it is what they
-    share). Of the logarithmic losses of several quantities `logs` is the mean.
+    share). `each` are the logarithmic losses of quantities that suffer from the same faults.
     """
-    count = len(logs)
+    count = len(rounds)
     nobody = np.zeros(count, dtype=bool)
+    logs: Floats = np.mean(each, axis=0) if each else np.full(rounds.shape, np.nan)
+    has = np.isfinite(logs)
+    enough = np.minimum(has.sum(axis=0), has.sum(axis=1)) >= FEWEST_VALUES
+    if enough.sum() < FEWEST_NODES:
+        return nobody
+    classes = Classes(has, rounds, hops)
     first = fit(logs, classes, nobody, nobody)
     best, error, worse = _at_best(logs, first, quantity)
     kind = worse
@@ -356,15 +335,6 @@ def _over_bounds(fitted: Fit, quantity: str) -> tuple[Bools, Bools]:
 
 
 @dataclass(frozen=True)
-class _SlowPath:
-    """A pair that is slow from its first node to its second, or in both directions."""
-
-    pair: Pair
-    both: bool
-    quantity: str
-
-
-@dataclass(frozen=True)
 class Measurement:
     """A quantity as the search of paths sees it: loss of each pair that no slow node explains.
 
@@ -377,7 +347,7 @@ class Measurement:
     again: Mapping[Pair, float]
 
 
-def slow_paths(measurements: list[Measurement], rounds: Ints) -> list[_SlowPath]:
+def slow_paths(measurements: list[Measurement], rounds: Ints) -> list[Explanation]:
     """Find the slow paths in quantities that suffer from the same faults."""
     losses = np.stack([each.loss for each in measurements])
     smallest = SMALLEST[measurements[0].quantity]
@@ -397,16 +367,15 @@ def slow_paths(measurements: list[Measurement], rounds: Ints) -> list[_SlowPath]
     is_both &= _chance(np.concatenate(all_of_it)) * tests < FALSE_RATE
     is_to = (to >= smallest) & (_chance(forth) * tests < FALSE_RATE)
     is_fro = (fro >= smallest) & (_chance(back) * tests < FALSE_RATE)
-    for index in np.flatnonzero(is_both | is_to | is_fro):
-        pair = int(left[index]), int(right[index])
-        for wanted, both in (
-            *([(pair, True)] if is_both[index] else []),
-            *([(pair, False)] if is_to[index] and not is_both[index] else []),
-            *([(pair[::-1], False)] if is_fro[index] and not is_both[index] else []),
-        ):
-            slow = [each for each in measurements if each.loss[wanted] >= smallest]
-            name = slow[0].quantity if slow else measurements[0].quantity
-            found.append(_SlowPath((wanted[0], wanted[1]), both, name))
+    for index in np.flatnonzero(is_both | is_to | is_fro).tolist():
+        one, other = int(left[index]), int(right[index])
+        ways = [(one, other)] if is_both[index] or is_to[index] else []
+        ways += [(other, one)] if is_fro[index] and not is_both[index] else []
+        kind = WAY if is_both[index] else ONE_WAY
+        for way in ways:
+            slow = [each.quantity for each in measurements if each.loss[way] >= smallest]
+            name = [*slow, measurements[0].quantity][0]
+            found.append(Explanation(kind, way[:1], way[1:], name))
     return found
 
 

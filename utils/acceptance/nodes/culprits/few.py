@@ -2,12 +2,13 @@
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import combinations, permutations
 
 import numpy as np
 from msgspec.structs import replace
 
-from acceptance.core.pairs import ALL_UNITS, INSIDE, Pair, PairMatrix
+from acceptance.core.pairs import ALL_UNITS, INSIDE, PairMatrix
+from acceptance.nodes.culprits.explanations import Explanation
 from acceptance.nodes.culprits.fit import (
     CONFIRMED_FROM,
     PRIOR_NOISE,
@@ -137,9 +138,8 @@ class _Inside:
         return float(np.exp((self.middle + loss) * (1 if self.unit == "us" else -1)))
 
     def node_values(self) -> NodeValues:
-        values = self.matrix.inside.values[self.quantity].tolist()
-        known = tuple(value if value == value else None for value in values)
-        return NodeValues(self.quantity, self.unit, self.value(0.0), known)
+        values = self.matrix.inside.values[self.quantity]
+        return NodeValues.of(self.quantity, self.value(0.0), values)
 
 
 def _noise(squares: float, number: int, lost: int = 1) -> float:
@@ -148,39 +148,17 @@ def _noise(squares: float, number: int, lost: int = 1) -> float:
     return float(np.sqrt((squares + PRIOR_WORTH * PRIOR_NOISE**2) / of))
 
 
-@dataclass(frozen=True)
-class Shape:
-    """A culprit among three nodes, and the pairs that are slow because of it."""
-
-    kind: str
-    nodes: tuple[int, ...]
-    others: tuple[int, ...]
-    pairs: tuple[Pair, ...]
-
-    @property
-    def slow(self) -> Bools:
-        """Return the pairs as a matrix."""
-        slow = np.zeros((3, 3), dtype=bool)
-        for pair in self.pairs:
-            slow[pair] = True
-        return slow
-
-
-def _shapes() -> Iterator[Shape]:
+def _shapes() -> Iterator[Explanation]:
     """Yield what can be slow among three nodes such that another pair is not."""
     for one in range(3):
-        rest = [other for other in range(3) if other != one]
-        out, back = [(one, other) for other in rest], [(other, one) for other in rest]
-        yield Shape(NODE, (one,), (), (*out, *back))
-        yield Shape(SENDS, (one,), (), (*out,))
-        yield Shape(RECEIVES, (one,), (), (*back,))
-        for other in rest:
-            yield Shape(ONE_WAY, (one,), (other,), ((one, other),))
-        for other in range(one + 1, 3):
-            yield Shape(WAY, (one,), (other,), ((one, other), (other, one)))
+        yield from (Explanation(kind, (one,)) for kind in (NODE, SENDS, RECEIVES))
+    for one, other in permutations(range(3), 2):
+        yield Explanation(ONE_WAY, (one,), (other,))
+    for one, other in combinations(range(3), 2):
+        yield Explanation(WAY, (one,), (other,))
 
 
-def slow_of_three(logs: Sequence[Floats], quantity: str) -> Shape | None:
+def slow_of_three(logs: Sequence[Floats], quantity: str) -> Explanation | None:
     """Return what explains the slow pairs of three nodes, by quantities with the same faults.
 
     The one of all shapes whose slow pairs are farthest from the others, if that is farther than the
@@ -191,10 +169,10 @@ def slow_of_three(logs: Sequence[Floats], quantity: str) -> Shape | None:
     has = ~np.eye(3, dtype=bool)
     if not np.isfinite(mean[has]).all():
         return None
-    best: tuple[float, Shape | None] = (0.0, None)
+    best: tuple[float, Explanation | None] = (0.0, None)
     shapes = [*_shapes()]
     for shape in shapes:
-        slow = shape.slow
+        slow = shape.pairs(3)
         bad, good = mean[slow], mean[has & ~slow]
         effect = float(np.median(bad) - np.median(good))
         # In each quantity most of its pairs are slow: of a mean two moments may make a node.

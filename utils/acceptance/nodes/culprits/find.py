@@ -15,7 +15,7 @@ explains count nowhere: they would make those of chance beside them certain.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from acceptance.core.pairs import UNITS, Pair, PairMatrix
 from acceptance.core.text import plural
 from acceptance.nodes.culprits.explanations import (
-    Block,
+    Explanation,
     Measurement,
     SlowNodes,
-    common_uplinks,
+    places,
     slow_blocks,
     slow_nodes,
     slow_paths,
@@ -68,7 +68,6 @@ from acceptance.nodes.culprits.model import (
     GROUP,
     NODE,
     NOT_JUDGED,
-    ONE_WAY,
     RECEIVES,
     SENDS,
     UNSTEADY,
@@ -171,39 +170,6 @@ class _Again:
         return again >= max(self.smallest / 2, CONFIRMED_FROM * before)
 
 
-def _left_over(
-    matrix: PairMatrix, quantity: str, fitted: Fit, again: _Again, found: Iterable[Culprit]
-) -> Bools:
-    """Return which pairs are slow twice and not explained; none where chance explains them."""
-    unexplained = matrix.measured & ~_explained(matrix, found)
-    slow = unexplained & (fitted.loss >= SMALLEST[quantity])
-    slow &= fitted.loss >= LEFT_SCORE * fitted.scale
-    repeated = {pair: loss for pair, loss in again.losses.items() if unexplained[pair]}
-    twice = [
-        pair
-        for pair, loss in repeated.items()
-        if slow[pair] and again.confirms(loss, float(fitted.loss[pair]))
-    ]
-    left: Bools = matrix.measured & False
-    chance = len(repeated) * float(slow.sum()) / max(int(unexplained.sum()), 1)
-    if twice and _tail(len(twice), chance) < FALSE_RATE:
-        for pair in twice:
-            left[pair] = True
-    return left
-
-
-def _explained(matrix: PairMatrix, found: Iterable[Culprit]) -> Bools:
-    """Tell of each pair whether a culprit has it, in one direction or the other."""
-    place = {name: number for number, name in enumerate(matrix.nodes)}
-    explained: Bools = matrix.measured & False
-    for culprit in found:
-        nodes = [place[name] for name in culprit.nodes]
-        others = [place[name] for name in culprit.others] or list(range(len(matrix.nodes)))
-        for node in nodes:
-            explained[node, others] = explained[others, node] = True
-    return explained
-
-
 def _tail(count: int, mean: float) -> float:
     """Return the probability of so many or more events of a Poisson distribution."""
     below = sum(math.exp(-mean) * mean**k / math.factorial(k) for k in range(min(count, 150)))
@@ -248,26 +214,15 @@ class Judgement:
     nodes: list[NodeValues]
 
 
-def find(
-    matrix: PairMatrix,
-    *,
-    groups: NDArray[np.integer] | None = None,
-    hops: NDArray[np.integer] | None = None,
-) -> list[Culprit]:
+def find(matrix: PairMatrix, *, hops: NDArray[np.integer] | None = None) -> list[Culprit]:
     """Return the culprits that `judge` finds."""
-    return judge(matrix, groups=groups, hops=hops).culprits
+    return judge(matrix, hops=hops).culprits
 
 
-def judge(
-    matrix: PairMatrix,
-    *,
-    groups: NDArray[np.integer] | None = None,
-    hops: NDArray[np.integer] | None = None,
-) -> Judgement:
+def judge(matrix: PairMatrix, *, hops: NDArray[np.integer] | None = None) -> Judgement:
     """Judge nodes, paths and uplinks by what was measured: what is slow or failed, and of which.
 
-    `groups`: of each node a number for its leaf switch. `hops`: (N, N), links between two nodes.
-    Both are optional; without them the distance of a pair is known by its round alone.
+    `hops`: (N, N), links between two nodes; without them latencies are asked for the distances.
     """
     found = _failed_pairs(matrix)
     inside, values = slow_inside(matrix)
@@ -276,19 +231,18 @@ def judge(
     if count == PAIR:
         return Judgement([*found, two_nodes(matrix)], [*_of_few(matrix), *values])
     fewest = min(count, FEWEST_NODES)
-    leaves = None if groups is None else np.asarray(groups, dtype=np.intp)
-    if hops is None and leaves is not None:
-        hops = np.where(leaves[:, None] == leaves, 2, 4)
     of_nodes: list[NodeValues] = []
     for family in FAMILIES:
         present = [quantity for quantity in family if quantity in matrix.values]
-        if hops is None and present == ["latency"]:
-            hops = distances(log_loss(matrix.values["latency"], "us"))
-        alike = _slower_kind(matrix, present, hops)
+        logs = {each: log_loss(matrix.values[each], UNITS[each]) for each in present}
+        far = None if hops is None else np.asarray(hops, dtype=np.intp)
+        if far is None and present == ["latency"]:
+            far = distances(logs["latency"])
+        alike = slower_kind([*logs.values()], matrix.rounds.astype(np.intp), far, family[0])
         searches = [
             search
             for quantity in present
-            if (search := _Search(matrix, quantity, leaves, hops, alike)).judged.sum() >= fewest
+            if (search := _Search(matrix, quantity, far, alike)).judged.sum() >= fewest
         ]
         behind: list[Culprit] = []
         if searches and count == THREE:
@@ -296,34 +250,13 @@ def judge(
         elif searches:
             behind = _family(searches)
             of_nodes += [search.node_values() for search in searches]
-        judged = {each.quantity: (each.judged, each.noise) for each in searches}
+        judged = {each.quantity: (each.judged, each.slow.fit.noise) for each in searches}
         found += [*not_judged(matrix, present, judged), *behind]
     repeated = {pair for again in matrix.again.values() for pair in again} - matrix.controls
     if matrix.not_again and (not repeated or any(each.fails and not each.again for each in found)):
         why = f"{plural(matrix.not_again, 'suspicious pair')} not measured again: no time was left"
         found.append(Culprit(NOT_JUDGED, why=why))
     return Judgement(found, [*(of_nodes or _of_few(matrix)), *values])
-
-
-def _slower_kind(
-    matrix: PairMatrix, quantities: list[str], hops: NDArray[np.integer] | None
-) -> Bools:
-    """Tell which nodes are alike and slower, by the mean of quantities with the same faults."""
-    count = len(matrix.nodes)
-    if not quantities or count < FEWEST_NODES:
-        return np.zeros(count, dtype=bool)
-    logs: Floats = np.mean(
-        [log_loss(matrix.values[each], UNITS[each]) for each in quantities], axis=0
-    )
-    has = np.isfinite(logs)
-    if (np.minimum(has.sum(axis=0), has.sum(axis=1)) >= FEWEST_VALUES).sum() < FEWEST_NODES:
-        return np.zeros(count, dtype=bool)
-    classes = Classes(has, matrix.rounds.astype(np.intp), _distances(hops))
-    return slower_kind(logs, classes, quantities[0])
-
-
-def _distances(hops: NDArray[np.integer] | None) -> Ints | None:
-    return None if hops is None else np.asarray(hops, dtype=np.intp)
 
 
 def _of_few(matrix: PairMatrix) -> list[NodeValues]:
@@ -334,9 +267,8 @@ def _of_few(matrix: PairMatrix) -> list[NodeValues]:
         better = np.fmin if UNITS[quantity] == "us" else np.fmax
         best = better.reduce(both, axis=1)
         if np.isfinite(best).any():
-            known = tuple(value if value == value else None for value in best.tolist())
             median = float(np.nanmedian(best))
-            found.append(NodeValues(quantity, UNITS[quantity], median, known))
+            found.append(NodeValues.of(quantity, median, best))
     return found
 
 
@@ -347,56 +279,49 @@ def _of_three(searches: list["_Search"]) -> list[Culprit]:
         return []
     found = []
     for search in searches:
-        search.compare_with(~shape.slow)
-        found.append(search.culprit(shape.kind, shape.nodes, shape.others, shape.slow))
+        search.compare_with(~shape.pairs(THREE))
+        found.append(search.culprit(shape))
     why = ""
     if any(each.again is None for each in found):
         why = "slow, and not measured again alone: with three nodes it may be noise"
     elif any(each.kind != found[0].kind for each in found):
         why = "slow, and measured again alone in one quantity only: of three nodes it may be noise"
-    elif max(search.noise for search in searches) > NOISIEST_OF_THREE:
+    elif max(search.slow.fit.noise for search in searches) > NOISIEST_OF_THREE:
         why = "slow, and the other pairs of three nodes differ too much to tell it from noise"
     return [replace(found[0], kind=NOT_JUDGED, why=why) if why else found[0]]
 
 
 def _family(searches: list["_Search"]) -> list[Culprit]:
     """Return the culprits of quantities that suffer from the same faults, each one once."""
-    found: dict[tuple[tuple[str, ...], tuple[str, ...]], Culprit] = {}
-    times = Counter[tuple[str, ...]]()
-    for search in searches:
-        for culprit in search.uplinks():
-            if not any(culprit.is_mostly(other) for other in found.values()):
-                found[(culprit.nodes, culprit.others)] = culprit
-        for culprit in search.nodes():
-            found.setdefault((culprit.nodes, culprit.others), culprit)
-            times[culprit.nodes] += 1
-    if len(searches) > 1 and len(searches[0].logs) < EMPIRICAL_FROM:
-        for key, culprit in found.items():
-            if times[culprit.nodes] < 2 and culprit.again is None:
-                why = f"slow in {culprit.quantity} only, and not measured again: with so few nodes"
-                found[key] = replace(culprit, kind=NOT_JUDGED, why=f"{why} it may be noise")
     by_name = {search.quantity: search for search in searches}
+    behind: dict[tuple[tuple[int, ...], tuple[int, ...]], Explanation] = {}
+    times = Counter[tuple[int, ...]]()
+    for search in searches:
+        for each in [*search.shared, *search.of_nodes()]:
+            if each.kind != UPLINK or not any(map(each.is_mostly, behind.values())):
+                behind.setdefault((each.nodes, each.others), each)
+            times[each.nodes] += each.kind != UPLINK
+    found = [by_name[each.quantity].culprit(each) for each in behind.values()]
+    if len(searches) > 1 and len(searches[0].logs) < EMPIRICAL_FROM:
+        for index, (each, culprit) in enumerate(zip(behind.values(), found, strict=True)):
+            if times[each.nodes] < 2 and culprit.again is None:
+                why = f"slow in {culprit.quantity} only, and not measured again: with so few nodes"
+                found[index] = replace(culprit, kind=NOT_JUDGED, why=f"{why} it may be noise")
     bad = np.any([search.slow.sends for search in searches], axis=0)
     bad_to = np.any([search.slow.receives for search in searches], axis=0)
     measurements = [search.measurement(bad, bad_to) for search in searches]
     for path in slow_paths(measurements, searches[0].rounds):
-        culprit = by_name[path.quantity].path(path.pair, path.both)
-        found.setdefault((culprit.nodes, culprit.others), culprit)
-    left = searches[0].unexplained(found.values()) if searches[0].unit != "us" else []
-    return [*found.values(), *left]
+        if (path.nodes, path.others) not in behind:
+            behind[path.nodes, path.others] = path
+            found.append(by_name[path.quantity].culprit(path))
+    left = [] if searches[0].unit == "us" else searches[0].unexplained(behind.values())
+    return [*found, *left]
 
 
 class _Search:
     """Looks for culprits in one quantity of a matrix."""
 
-    def __init__(
-        self,
-        matrix: PairMatrix,
-        quantity: str,
-        groups: Ints | None,
-        hops: NDArray[np.integer] | None,
-        kind: Bools,
-    ) -> None:
+    def __init__(self, matrix: PairMatrix, quantity: str, hops: Ints | None, kind: Bools) -> None:
         self.matrix, self.quantity, self.unit = matrix, quantity, UNITS[quantity]
         values = matrix.values[quantity]
         has = np.isfinite(values)
@@ -407,29 +332,21 @@ class _Search:
         if self.judged.sum() < FEWEST_NODES:
             return
         self.rounds = matrix.rounds.astype(np.intp)
-        self.classes = Classes(has, self.rounds, _distances(hops))
+        classes = Classes(has, self.rounds, hops)
         #: Logarithms without what a kind of nodes and uplinks take: the rest is seen beside them.
         self.left = self.logs.copy()
         #: The nodes that are alike and slower, and what the pairs of each node lose by that.
         self.kind, self.of_kind = kind, np.zeros(len(values))
         if kind.any():
-            self._take_kind()
-        self.blocks: list[Block] = []
+            self._take_kind(classes)
+        #: What several nodes share.
+        self.shared: list[Explanation] = []
+        self.slow = slow_nodes(self.left, classes, quantity)
         # A latency is larger between the leaves of any fabric.
-        is_rate = self.unit != "us"
-        if is_rate and (block := two_parts(self.left, quantity, groups)):
-            between = block.pairs(len(values))
-            self._take(block, self.left - float(np.nanmedian(self.left[~between])))
-        self.slow = slow_nodes(self.left, self.classes, quantity)
-        if is_rate:
-            blocks = common_uplinks(self.slow.fit, self.slow.sends, self.slow.receives)
-            for block in blocks:
-                self._take(block, self.slow.fit.loss)
-            if blocks:
-                self.slow = slow_nodes(self.left, self.classes, quantity)
-        single = self._unexplained(self.slow.sends, self.slow.receives)
-        for block in slow_blocks(self.slow.fit, single, self.rounds, quantity) if is_rate else ():
-            self._take(block, self.slow.fit.loss)
+        for look in (self._parts, self._blocks) if self.unit != "us" else ():
+            if found := look():
+                self.shared += found
+                self.slow = slow_nodes(self.left, classes, quantity)
         #: Of each pair against what good ones have, before anything was taken from it.
         self.loss = self.logs - self.slow.fit.level
         self.again = _Again(matrix, quantity, self.slow.fit)
@@ -444,16 +361,27 @@ class _Search:
         self.slow, self.loss = SlowNodes(nobody, nobody, fitted), loss
         self.again = _Again(self.matrix, self.quantity, fitted)
 
-    def _take(self, block: Block, loss: Floats) -> None:
-        """Take from the logarithms what the pairs of a block lose."""
-        pairs = block.pairs(len(loss))
-        self.left[pairs] -= np.nanmedian(loss[pairs])
-        self.blocks.append(block)
+    def _parts(self) -> list[Explanation]:
+        """Return two parts of the matrix, and take from their pairs what they lose."""
+        found = two_parts(self.left, self.quantity)
+        for each in found:
+            pairs = each.pairs(len(self.left))
+            self.left[pairs] -= np.nanmedian(self.left[pairs]) - np.nanmedian(self.left[~pairs])
+        return found
 
-    def _take_kind(self) -> None:
+    def _blocks(self) -> list[Explanation]:
+        """Return what cables explain, and take from their pairs what they lose."""
+        single = self._unexplained(self.slow.sends, self.slow.receives)
+        found = slow_blocks(self.slow.fit, single, self.rounds, self.quantity)
+        for each in found:
+            pairs = each.pairs(len(self.left))
+            self.left[pairs] -= np.nanmedian(self.slow.fit.loss[pairs])
+        return found
+
+    def _take_kind(self, classes: Classes) -> None:
         """Take what nodes lose that are alike and slower: with the others, and with each other."""
         kind = self.kind
-        loss = fit(self.logs, self.classes, kind, kind).loss
+        loss = fit(self.logs, classes, kind, kind).loss
         lost = []
         for rows, columns in ((kind, ~kind), (~kind, kind), (kind, kind)):
             pairs = rows[:, None] & columns & np.isfinite(loss)
@@ -466,8 +394,8 @@ class _Search:
         loss: Floats = self.slow.fit.loss.copy()
         loss[bad_senders] = np.nan
         loss[:, bad_receivers] = np.nan
-        for block in self.blocks:
-            loss[block.pairs(len(loss))] = np.nan
+        for each in self.shared:
+            loss[each.pairs(len(loss))] = np.nan
         return loss
 
     def measurement(self, bad_senders: Bools, bad_receivers: Bools) -> Measurement:
@@ -482,91 +410,65 @@ class _Search:
                 loss[of_round] -= max(0.0, float(np.median(loss[of_round])))
         return Measurement(self.quantity, self.slow.fit, loss, self.again.losses)
 
-    def uplinks(self) -> list[Culprit]:
-        """Return the culprits that several nodes share."""
-        found = []
-        for block in self.blocks:
-            others = () if block.rest else block.receivers
-            nodes = block.senders
-            way = "" if block.forth and block.back else "in this direction only"
-            if not block.forth:
-                way = "in the direction to the first only"
-            pairs = block.pairs(len(self.loss))
-            found.append(replace(self.culprit(UPLINK, nodes, others, pairs), why=way))
-        return found
-
-    def _is_of_uplink(self, node: int) -> bool:
+    def _is_of_uplink(self, node: int, *, sends: bool) -> bool:
         """Tell whether a node is good with just those that share a slow uplink in one direction.
 
         Of a cable that is slow in both, static routes make a block in one direction and a single
         node in the other.
         """
-        fitted = self.slow.fit
-        sends = fitted.sends[node] > fitted.receives[node]
         loss = self.loss[node] if sends else self.loss[:, node]
         good = {node, *np.flatnonzero(loss < SLOW_FROM * np.nanmedian(loss)).tolist()}
-        for block in self.blocks:
-            side = {*(block.receivers if sends else block.senders)}
-            if not block.rest and 2 * len(good & side) > len(good | side):
-                return True
-        return False
+        blocks = [each for each in self.shared if each.others]
+        sides = [{*(each.others if sends else each.nodes)} for each in blocks]
+        return any(2 * len(good & side) > len(good | side) for side in sides)
 
-    def nodes(self) -> list[Culprit]:
-        """Return the culprits that are nodes."""
-        slow = self.slow
-        found = []
+    def of_nodes(self) -> Iterator[Explanation]:
+        """Yield the nodes that are slow, those that are alike as one."""
         if self.kind.any():
-            among = self.kind[:, None] | self.kind
-            names = np.flatnonzero(self.kind)
-            found.append(self.culprit(GROUP, tuple(names.tolist()), (), among))
+            yield Explanation(GROUP, places(self.kind), quantity=self.quantity)
+        slow = self.slow
         for node in np.flatnonzero((slow.sends | slow.receives) & self.judged).tolist():
             sends, receives = slow.fit.sends[node], slow.fit.receives[node]
-            pairs = np.zeros(self.loss.shape, dtype=bool)
+            kind = SENDS if sends > receives else RECEIVES
             if min(sends, receives) >= BOTH_FROM * max(sends, receives):
                 kind = NODE
-                pairs[node] = pairs[:, node] = True
-            elif sends > receives:
-                kind = SENDS
-                pairs[node] = True
-            else:
-                kind = RECEIVES
-                pairs[:, node] = True
-            if kind == NODE or not self._is_of_uplink(node):
-                found.append(self.culprit(kind, (node,), (), pairs))
-        return found
-
-    def path(self, pair: tuple[int, int], both: bool) -> Culprit:
-        """Return the culprit that is the path of a pair."""
-        pairs = np.zeros(self.loss.shape, dtype=bool)
-        pairs[pair] = True
-        pairs[pair[::-1]] = both
-        return self.culprit(WAY if both else ONE_WAY, pair[:1], pair[1:], pairs)
+            if kind == NODE or not self._is_of_uplink(node, sends=kind == SENDS):
+                yield Explanation(kind, (node,), quantity=self.quantity)
 
     def node_values(self) -> NodeValues:
         """Return what pairs of each node with good ones have, by its share in the fit."""
         fitted, sign = self.slow.fit, 1 if self.unit == "us" else -1
         median = float(np.exp(sign * np.nanmedian(fitted.level)))
         shares = np.exp(sign * ((fitted.sends + fitted.receives) / 2 + self.of_kind))
-        known = zip(shares.tolist(), self.judged.tolist(), strict=True)
-        values = tuple(median * share if judged else None for share, judged in known)
-        return NodeValues(self.quantity, self.unit, median, values)
+        return NodeValues.of(self.quantity, median, np.where(self.judged, median * shares, np.nan))
 
-    @property
-    def noise(self) -> float:
-        """Return the spread of good pairs, as logarithm."""
-        return self.slow.fit.noise
+    def unexplained(self, found: Iterable[Explanation]) -> list[Culprit]:
+        """Return what pairs share that are slow twice, if neither `found` nor chance explains."""
+        explained = np.zeros(self.loss.shape, dtype=bool)
+        for each in found:
+            explained |= each.pairs(len(explained))
+        unexplained = np.isfinite(self.loss) & ~(explained | explained.T)
+        loss = self.slow.fit.loss
+        bound = np.maximum(SMALLEST[self.quantity], LEFT_SCORE * self.slow.fit.scale)
+        slow = unexplained & (loss >= bound)
+        repeated = [(*each, self.again.losses[each]) for each in self.again.losses]
+        repeated = [(i, j, alone) for i, j, alone in repeated if unexplained[i, j]]
+        twice = np.zeros_like(slow)
+        for i, j, alone in repeated:
+            twice[i, j] = slow[i, j] and self.again.confirms(alone, float(loss[i, j]))
+        chance = len(repeated) * float(slow.sum()) / max(int(unexplained.sum()), 1)
+        if not twice.any() or _tail(int(twice.sum()), chance) >= FALSE_RATE:
+            return []
+        shared = Explanation(UPLINK, places(twice.any(axis=1)), places(twice.any(axis=0)))
+        return [self.culprit(shared, twice)]
 
-    def unexplained(self, found: Iterable[Culprit]) -> list[Culprit]:
-        """Return what pairs share that are slow twice, if nothing else explains them."""
-        pairs = _left_over(self.matrix, self.quantity, self.slow.fit, self.again, found)
-        senders, receivers = (tuple(np.flatnonzero(pairs.any(axis=n)).tolist()) for n in (1, 0))
-        return [self.culprit(UPLINK, senders, receivers, pairs)] if pairs.any() else []
+    def culprit(self, behind: Explanation, pairs: Bools | None = None) -> Culprit:
+        """Return a culprit with its numbers; unsteady, where measured again its pairs are good.
 
-    def culprit(
-        self, kind: str, nodes: tuple[int, ...], others: tuple[int, ...], pairs: Bools
-    ) -> Culprit:
-        """Return a culprit with its numbers; unsteady, where measured again its pairs are good."""
-        fitted = self.slow.fit
+        `pairs`: those that are slow, unless they are all that it explains.
+        """
+        fitted, kind = self.slow.fit, behind.kind
+        pairs = behind.pairs(len(self.loss)) if pairs is None else pairs
         loss = np.where(pairs, self.loss, np.nan)
         effect = np.nanmedian(loss)
         slow = np.nan_to_num(loss, nan=-np.inf) >= SLOW_FROM * effect
@@ -577,10 +479,13 @@ class _Search:
         number, of = int(slow.sum()), int(np.isfinite(loss).sum())
         if kind in (NODE, WAY):
             number, of = count_both_ways(loss, SLOW_FROM * effect)
-        culprit = Culprit(
+        # What all of its pairs say goes before what a few of them say alone, within their noise.
+        if repeated is not None and not self.again.confirms(repeated + error, ratio):
+            kind = UNSTEADY
+        return Culprit(
             kind=kind,
-            nodes=tuple(self.matrix.nodes[node] for node in nodes),
-            others=tuple(self.matrix.nodes[node] for node in others),
+            nodes=tuple(self.matrix.nodes[node] for node in behind.nodes),
+            others=tuple(self.matrix.nodes[node] for node in behind.others),
             quantity=self.quantity,
             unit=self.unit,
             value=float(np.exp(sign * (level + ratio))),
@@ -589,8 +494,5 @@ class _Search:
             pairs=number,
             of=of,
             again=None if repeated is None else ratio_of_loss(repeated, self.unit),
+            why=behind.only,
         )
-        # What all of its pairs say goes before what a few of them say alone, within their noise.
-        if repeated is not None and not self.again.confirms(repeated + error, ratio):
-            return replace(culprit, kind=UNSTEADY)
-        return culprit

@@ -121,9 +121,6 @@ CONTENDED = 1 / 8
 BELONGS, DENSE, LEAST_SIDE = 0.6, 0.7, 3
 #: Blocks that are looked for at most. [chosen] more faults at once are told by their nodes.
 BLOCKS = 6
-#: Turns of the power iteration that tells two parts. [derived] a loss of 10 % between two halves of
-#: 32 nodes has 3 times the eigenvalue of 5 % of noise: 3^-30 is left of it.
-POWER_TURNS = 30
 #: Spreads of noise that a pair has to lose in order to count where nothing explains it. [chosen] as
 #: for a pattern of many.
 LEFT_SCORE = 4.0

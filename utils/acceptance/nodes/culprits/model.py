@@ -3,10 +3,12 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from acceptance.core.kinds import CRITICAL, MAJOR, MINOR
-from acceptance.core.pairs import INSIDE
+from acceptance.core.pairs import ALL_UNITS, INSIDE
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import direction
 
@@ -53,6 +55,12 @@ class NodeValues(Struct, frozen=True):
     unit: str
     median: float
     values: tuple[float | None, ...]
+
+    @classmethod
+    def of(cls, quantity: str, median: float, values: NDArray[np.float64]) -> "NodeValues":
+        """Return the values of nodes of which NaN is not known."""
+        known = tuple(value if value == value else None for value in values.tolist())
+        return cls(quantity, ALL_UNITS[quantity], median, known)
 
     def text_of(self, node: int) -> str:
         """Write the value of a node, and how far it is from the median."""
@@ -184,12 +192,6 @@ class Culprit(Struct, frozen=True):
             f"({number_text(self.value)} instead of {number_text(self.median)} {self.unit}), "
             f"{again}"
         )
-
-    def is_mostly(self, other: "Culprit") -> bool:
-        """Tell whether two culprits of a kind have most of their nodes in common."""
-        sets = ({*self.nodes}, {*other.nodes}), ({*self.others}, {*other.others})
-        common = all(2 * len(left & right) >= len(left | right) for left, right in sets)
-        return self.kind == other.kind and common
 
 
 def ratio_of_loss(loss: float, unit: str) -> float:
