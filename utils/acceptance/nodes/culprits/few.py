@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
 import numpy as np
-from msgspec.structs import replace
 
 from acceptance.core.pairs import ALL_UNITS, INSIDE, PairMatrix
 from acceptance.nodes.culprits.explanations import Explanation
@@ -16,8 +15,8 @@ from acceptance.nodes.culprits.fit import (
     SLOW_FROM,
     SMALLEST,
     SMALLEST_INSIDE,
-    Bools,
     Floats,
+    Ints,
     beyond_chance,
     log_loss,
     spread,
@@ -35,7 +34,7 @@ from acceptance.nodes.culprits.model import (
     WITHIN,
     Culprit,
     NodeValues,
-    ratio_of_loss,
+    value_of,
 )
 
 
@@ -45,101 +44,62 @@ def slow_inside(matrix: PairMatrix) -> tuple[list[Culprit], list[NodeValues]]:
     No node disturbs another one there, and each has a value of its own: so of two the slower one is
     known, though not whether the other one is as it should be.
     """
-    inside = matrix.inside
-    found = [
-        Culprit(
-            FAILED,
-            (matrix.nodes[node],),
-            (),
-            INSIDE["latency"],
-            pairs=1,
-            of=1,
-            why=f"inside of the node: {why}",
-        )
-        for node, why in sorted(inside.failed.items())
-    ]
+    found = []
+    for node, why in sorted(matrix.inside.failed.items()):
+        names, why = (matrix.nodes[node],), f"inside of the node: {why}"
+        found.append(Culprit(FAILED, names, (), INSIDE["latency"], pairs=1, of=1, why=why))
     values = []
-    for family in (("bandwidth", "both"), ("latency",)):
+    for family in ((INSIDE["bandwidth"], INSIDE["both"]), (INSIDE["latency"],)):
         named: set[str] = set()
-        for quantity in map(INSIDE.get, family):
-            if quantity is None or not np.isfinite(inside.values.get(quantity, np.nan)).any():
+        for quantity in family:
+            of_nodes = matrix.inside.values.get(quantity)
+            if of_nodes is None or not np.isfinite(of_nodes).any():
                 continue
-            one = _Inside(matrix, quantity)
-            values.append(one.node_values())
-            for culprit in one.culprits():
-                if not named.issuperset(culprit.nodes):
-                    found.append(culprit)
-                    named |= {*culprit.nodes}
+            unit = ALL_UNITS[quantity]
+            logs = log_loss(of_nodes, unit)
+            middle = _middle(logs, SMALLEST_INSIDE[unit])
+            values.append(NodeValues.of(quantity, value_of(middle, unit), of_nodes))
+            for kind, nodes in _slow(logs - middle, SMALLEST_INSIDE[unit]):
+                if not named.issuperset(np.array(matrix.nodes)[nodes]):
+                    found.append(_culprit(matrix, quantity, middle, kind, nodes))
+                    named |= {*found[-1].nodes}
     return found, values
 
 
-class _Inside:
-    """One quantity inside of the nodes."""
+def _middle(logs: Floats, smallest: float) -> float:
+    """Return the median; where the nodes are two groups, that of the better one."""
+    known = np.sort(logs[np.isfinite(logs)])
+    anchor = known[max((known.size + 3) // 4 - 1, int(known.size > 3))]
+    if known[known.size // 2] - anchor > smallest:
+        known = known[known - anchor <= smallest]
+    return float(np.median(known))
 
-    def __init__(self, matrix: PairMatrix, quantity: str) -> None:
-        self.matrix, self.quantity, self.unit = matrix, quantity, ALL_UNITS[quantity]
-        self.smallest = SMALLEST_INSIDE[self.unit]
-        self.logs = log_loss(matrix.inside.values[quantity], self.unit)
-        self.middle = self.level()
-        self.loss = np.nan_to_num(self.logs - self.middle)
 
-    def level(self) -> float:
-        """Return the median; where the nodes are two groups, that of the better one."""
-        known = np.sort(self.logs[np.isfinite(self.logs)])
-        anchor = known[max((known.size + 3) // 4 - 1, int(known.size > 3))]
-        if known[known.size // 2] - anchor > self.smallest:
-            known = known[known - anchor <= self.smallest]
-        return float(np.median(known))
+def _slow(loss: Floats, smallest: float) -> list[tuple[str, Ints]]:
+    """Return the nodes that are worse than good ones are among each other: half of all as one."""
+    good = loss[loss <= smallest]
+    noise = _noise(spread(good) ** 2 * good.size, good.size)
+    wide = beyond_chance(loss.size, good.size + PRIOR_WORTH) * noise
+    slow = np.flatnonzero(loss > max(smallest, wide))
+    if slow.size and 2 * slow.size >= np.isfinite(loss).sum():
+        return [(GROUP, slow)]
+    return [(WITHIN, slow[slow == node]) for node in slow]
 
-    def slow(self) -> Bools:
-        """Tell which nodes are worse than good ones are among each other."""
-        has = np.isfinite(self.logs)
-        good = self.loss[has & (self.loss <= self.smallest)]
-        noise = _noise(spread(good) ** 2 * good.size, good.size)
-        wide = beyond_chance(len(self.logs), good.size + PRIOR_WORTH) * noise
-        slow: Bools = has & (self.loss > max(self.smallest, wide))
-        return slow
 
-    def culprits(self) -> Iterator[Culprit]:
-        slow = self.slow()
-        if 2 * slow.sum() >= np.isfinite(self.logs).sum():
-            yield from [self.culprit(GROUP, slow)] if slow.any() else []
-            return
-        for node in np.flatnonzero(slow):
-            yield self.culprit(WITHIN, np.arange(len(slow)) == node)
-
-    def culprit(self, kind: str, nodes: Bools) -> Culprit:
-        loss = float(np.median(self.loss[nodes]))
-        values = self.matrix.inside.again.get(self.quantity, {})
-        again = [
-            float(log_loss(np.float64(values[node]), self.unit)) - self.middle
-            for node in np.flatnonzero(nodes).tolist()
-            if node in values
-        ]
-        repeated = float(np.median(again)) if again else None
-        culprit = Culprit(
-            kind=kind,
-            nodes=tuple(np.array(self.matrix.nodes)[nodes].tolist()),
-            quantity=self.quantity,
-            unit=self.unit,
-            value=self.value(loss),
-            median=self.value(0.0),
-            ratio=ratio_of_loss(loss, self.unit),
-            pairs=int(nodes.sum()),
-            of=1 if kind == WITHIN else int(nodes.sum()),
-            again=None if repeated is None else ratio_of_loss(repeated, self.unit),
-        )
-        if repeated is not None and repeated < max(self.smallest / 2, CONFIRMED_FROM * loss):
-            return replace(culprit, kind=UNSTEADY)
-        return culprit
-
-    def value(self, loss: float) -> float:
-        """Return the value of a loss."""
-        return float(np.exp((self.middle + loss) * (1 if self.unit == "us" else -1)))
-
-    def node_values(self) -> NodeValues:
-        values = self.matrix.inside.values[self.quantity]
-        return NodeValues.of(self.quantity, self.value(0.0), values)
+def _culprit(matrix: PairMatrix, quantity: str, middle: float, kind: str, nodes: Ints) -> Culprit:
+    unit, again = ALL_UNITS[quantity], matrix.inside.again.get(quantity, {})
+    names = tuple(matrix.nodes[node] for node in nodes)
+    level = float(np.median(log_loss(matrix.inside.values[quantity][nodes], unit)))
+    repeated = [again[node] for node in nodes.tolist() if node in again]
+    alone = float(np.median(log_loss(np.array(repeated), unit))) - middle if repeated else None
+    loss = level - middle
+    if alone is not None and alone < max(SMALLEST_INSIDE[unit] / 2, CONFIRMED_FROM * loss):
+        kind = UNSTEADY
+    return Culprit(
+        kind, names, (), quantity, unit, value_of(level, unit), value_of(middle, unit),
+        value_of(loss, unit), len(names), len(names),
+        None if alone is None else value_of(alone, unit),
+    )  # fmt: skip
 
 
 def _noise(squares: float, number: int, lost: int = 1) -> float:

@@ -17,6 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from msgspec.structs import replace
@@ -75,61 +76,40 @@ from acceptance.nodes.culprits.model import (
     WAY,
     Culprit,
     NodeValues,
-    ratio_of_loss,
+    value_of,
 )
+
+#: Quantities that suffer from the same faults: what is found in several is told of the first.
+FAMILIES = (("bandwidth", "both"), ("latency",))
+#: Numbers of nodes that are too few for a fit.
+PAIR, THREE = 2, 3
 
 
 def _failed_pairs(matrix: PairMatrix) -> list[Culprit]:
     """Return a culprit for each node of which half of the pairs failed, and for what is left."""
-    left = dict(matrix.failed)
-    tried = matrix.measured
+    left, found, tried = dict(matrix.failed), list[Culprit](), matrix.measured
     for pair in left:
         tried[pair] = True
-    found = []
+
+    def tell(nodes: Iterable[int], others: Iterable[int], of: int, pairs: list[Pair]) -> None:
+        names = [tuple(matrix.nodes[node] for node in each) for each in (nodes, others)]
+        why, _ = Counter(left.pop(pair) for pair in pairs).most_common(1)[0]
+        found.append(Culprit(FAILED, names[0], names[1], pairs=len(pairs), of=of, why=why))
+
     while left:
-        node, number = _most_common(left)
+        counts = Counter(node for pair in left for node in pair)
+        node = min(counts, key=lambda name: (-counts[name], name))
+        pairs = [pair for pair in left if node in pair]
         own = int(tried[node].sum() + tried[:, node].sum())
-        partners = {other for pair in left if node in pair for other in pair} - {node}
-        if len(partners) < 2 or 2 * number < own:
+        if len({*chain(*pairs)}) < THREE or 2 * len(pairs) < own:
             break
-        whys = [left.pop(pair) for pair in list(left) if node in pair]
-        found.append(_culprit(matrix, (node,), (), number, own, whys))
-    ways: dict[Pair, list[str]] = {}
-    for (sender, receiver), why in sorted(left.items()):
-        ways.setdefault((min(sender, receiver), max(sender, receiver)), []).append(why)
-    for (one, other), whys in list(ways.items())[:NAMED_FAILED]:
-        found.append(_culprit(matrix, (one,), (other,), len(whys), 2, whys))
-    if rest := list(ways.items())[NAMED_FAILED:]:
-        names = tuple(sorted({node for pair, _ in rest for node in pair}))
-        whys = [why for _, each in rest for why in each]
-        found.append(_culprit(matrix, names, (), len(whys), 0, whys))
+        tell([node], (), own, pairs)
+    ways = sorted({(min(pair), max(pair)) for pair in left})
+    for one, other in ways[:NAMED_FAILED]:
+        tell([one], [other], 2, [pair for pair in ((one, other), (other, one)) if pair in left])
+    if left:
+        tell(sorted({*chain(*left)}), (), 0, sorted(left))
     return found
-
-
-def _most_common(pairs: Iterable[Pair]) -> tuple[int, int]:
-    """Return the node that is in most pairs, the first of several, and in how many."""
-    counts = Counter(node for pair in pairs for node in pair)
-    node = min(counts, key=lambda name: (-counts[name], name))
-    return node, counts[node]
-
-
-def _culprit(
-    matrix: PairMatrix,
-    nodes: tuple[int, ...],
-    others: tuple[int, ...],
-    number: int,
-    of: int,
-    whys: list[str],
-) -> Culprit:
-    why = Counter(whys).most_common(1)[0][0]
-    return Culprit(
-        FAILED,
-        tuple(matrix.nodes[node] for node in nodes),
-        tuple(matrix.nodes[node] for node in others),
-        pairs=number,
-        of=of,
-        why=why,
-    )
 
 
 class _Again:
@@ -198,12 +178,6 @@ def not_judged(
             continue
         found.append(Culprit(NOT_JUDGED, names, (), quantity, UNITS[quantity], why=why))
     return found
-
-
-#: Quantities that suffer from the same faults: what is found in several is told of the first.
-FAMILIES = (("bandwidth", "both"), ("latency",))
-#: Numbers of nodes that are too few for a fit.
-PAIR, THREE = 2, 3
 
 
 @dataclass(frozen=True)
@@ -437,10 +411,11 @@ class _Search:
 
     def node_values(self) -> NodeValues:
         """Return what pairs of each node with good ones have, by its share in the fit."""
-        fitted, sign = self.slow.fit, 1 if self.unit == "us" else -1
-        median = float(np.exp(sign * np.nanmedian(fitted.level)))
-        shares = np.exp(sign * ((fitted.sends + fitted.receives) / 2 + self.of_kind))
-        return NodeValues.of(self.quantity, median, np.where(self.judged, median * shares, np.nan))
+        fitted, level = self.slow.fit, float(np.nanmedian(self.slow.fit.level))
+        shares = (fitted.sends + fitted.receives) / 2 + self.of_kind
+        values = np.exp((level + shares) * (1 if self.unit == "us" else -1))
+        known = np.where(self.judged, values, np.nan)
+        return NodeValues.of(self.quantity, value_of(level, self.unit), known)
 
     def unexplained(self, found: Iterable[Explanation]) -> list[Culprit]:
         """Return what pairs share that are slow twice, if neither `found` nor chance explains."""
@@ -474,7 +449,6 @@ class _Search:
         slow = np.nan_to_num(loss, nan=-np.inf) >= SLOW_FROM * effect
         ratio = float(np.median(loss[slow]))
         level = float(np.median(fitted.level[slow]))
-        sign = 1 if self.unit == "us" else -1
         repeated, error = self.again.of(slow) or (None, 0.0)
         number, of = int(slow.sum()), int(np.isfinite(loss).sum())
         if kind in (NODE, WAY):
@@ -488,11 +462,11 @@ class _Search:
             others=tuple(self.matrix.nodes[node] for node in behind.others),
             quantity=self.quantity,
             unit=self.unit,
-            value=float(np.exp(sign * (level + ratio))),
-            median=float(np.exp(sign * level)),
-            ratio=ratio_of_loss(ratio, self.unit),
+            value=value_of(level + ratio, self.unit),
+            median=value_of(level, self.unit),
+            ratio=value_of(ratio, self.unit),
             pairs=number,
             of=of,
-            again=None if repeated is None else ratio_of_loss(repeated, self.unit),
+            again=None if repeated is None else value_of(repeated, self.unit),
             why=behind.only,
         )

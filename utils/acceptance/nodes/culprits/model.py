@@ -117,11 +117,6 @@ class Culprit(Struct, frozen=True):
         return self.ratio - 1 if direction(self.unit) == "lower" else 1 - self.ratio
 
     @property
-    def identity(self) -> tuple[str, ...]:
-        """Return what names it on every run the same: no number is in it."""
-        return (self.kind, self.quantity, ",".join(self.nodes), ",".join(self.others))
-
-    @property
     def node(self) -> str:
         """Return the one node that is to blame; empty where it is none, or several."""
         return self.nodes[0] if len(self.nodes) == 1 and not self.others else ""
@@ -194,9 +189,9 @@ class Culprit(Struct, frozen=True):
         )
 
 
-def ratio_of_loss(loss: float, unit: str) -> float:
-    """Return value over median of a logarithmic loss, which is above 0 where the value is worse."""
-    return math.exp(loss if direction(unit) == "lower" else -loss)
+def value_of(log: float, unit: str) -> float:
+    """Return the value of a logarithm, larger where a value is worse; of a loss the ratio."""
+    return math.exp(log if direction(unit) == "lower" else -log)
 
 
 def number_text(value: float) -> str:
