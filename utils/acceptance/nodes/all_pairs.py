@@ -94,21 +94,19 @@ class AllPairs(Struct, frozen=True):
     def judged(self, quantity: str) -> set[str]:
         """Return the nodes that were compared with each other in a quantity."""
         if quantity in INSIDE.values():
-            return {
-                name
-                for each in self.values
-                if each.quantity == quantity
-                for name, value in zip(self.nodes, each.values, strict=True)
-                if value is not None
-            }
-        left_out = [each for each in self.culprits if each.kind == NOT_JUDGED]
-        if quantity not in self.quantities or any(
-            each.nodes and not each.quantity for each in left_out
-        ):
+            values = next((each.values for each in self.values if each.quantity == quantity), ())
+            known = zip(self.nodes, values, strict=False)
+            return {name for name, value in known if value is not None}
+        # Of two nodes nothing is judged, whatever the quantity.
+        left_out = [
+            each.nodes if each.quantity else self.nodes
+            for each in self.culprits
+            if each.kind == NOT_JUDGED
+            and (each.quantity == quantity or (each.nodes and not each.quantity))
+        ]
+        if quantity not in self.quantities or not all(left_out):
             return set()
-        of = [each for each in left_out if each.quantity == quantity]
-        names = {*self.nodes}.difference(*(each.nodes for each in of))
-        return names if all(each.nodes for each in of) else set()
+        return {*self.nodes}.difference(*left_out)
 
     def looked_at(self, left: str, right: str) -> bool:
         """Tell whether all pairs were measured that stand as far apart as these two nodes."""
@@ -124,18 +122,12 @@ class AllPairs(Struct, frozen=True):
     @property
     def cables(self) -> str:
         """Say over how many cables the measured pairs went, and why others are not told."""
-        words = []
-        if self.links:
-            of = f"all {self.links}" if not self.uncrossed else (
-                f"{self.links - len(self.uncrossed)} of {self.links}"
-            )  # fmt: skip
-            words.append(f"over {of} cables of their routes")
-        if self.uncrossed:
-            words.append(f"not over {shortened(self.uncrossed, _SHOWN)}")
-        if self.unrouted:
-            what = "not each cable" if self.links else "no cable"
-            words.append(f"{what} can be named: {self.unrouted}")
-        return ", ".join(words)
+        crossed = f"{self.links - len(self.uncrossed)} of" if self.uncrossed else "all"
+        over = f"over {crossed} {self.links} cables of their routes"
+        missed = f"not over {shortened(self.uncrossed, _SHOWN)}"
+        unnamed = f"{'not each' if self.links else 'no'} cable can be named: {self.unrouted}"
+        words = {over: self.links, missed: self.uncrossed, unnamed: self.unrouted}
+        return ", ".join(word for word, is_so in words.items() if is_so)
 
     @property
     def text(self) -> str:

@@ -113,28 +113,20 @@ class _Search:
     def __init__(self, value: Floats, again: Floats, steps: NDArray[np.int32], count: int) -> None:
         self.value, self.again, self.count = value, again, count
         pair, step = np.nonzero(steps != NONE)
-        self.pair, self.direction = pair, steps[pair, step]
-        # By direction, and by value within each, so that medians are looked up.
-        order = np.lexsort((self.value[self.pair], self.direction))
-        self.pair, self.direction = self.pair[order], self.direction[order]
-        self.number = np.bincount(self.direction, minlength=count)
-        self.begin = np.concatenate(([0], np.cumsum(self.number)[:-1]))
+        order = np.argsort(steps[pair, step], kind="stable")
+        self.pair, self.direction = pair[order], steps[pair, step][order]
+        number = np.bincount(self.direction, minlength=count)
         self.noise = Noise.of(self.value)
-        self.least = np.log(self.number.astype(bool).sum() * FABRICS + 1.0)
+        self.least = np.log(number.astype(bool).sum() * FABRICS + 1.0)
+        of_each = np.split(self.value[self.pair], np.cumsum(number)[:-1])
+        #: The median value of each direction; 0 where no pair takes it.
+        self.level = np.array([np.median(each) if each.size else 0.0 for each in of_each])
 
-    def levels(self) -> Floats:
-        """Return the median value of each direction; 0 where no pair takes it."""
-        used = self.number > 0
-        ordered = self.value[self.pair]
-        low = np.where(used, self.begin + (self.number - 1) // 2, 0)
-        high = np.where(used, self.begin + self.number // 2, 0)
-        return np.where(used, (ordered[low] + ordered[high]) / 2, 0.0)
-
-    def gains(self, base: Floats, level: Floats) -> Floats:
+    def gains(self, base: Floats) -> Floats:
         """Return how much more likely all values are if a direction has its level; (links, 2)."""
-        rows = np.flatnonzero((level < np.log(1 - LEAST))[self.direction])
+        rows = np.flatnonzero((self.level < np.log(1 - LEAST))[self.direction])
         pair, direction = self.pair[rows], self.direction[rows]
-        before, at = base[pair], np.minimum(base[pair], level[direction])
+        before, at = base[pair], np.minimum(base[pair], self.level[direction])
         gain = np.zeros(len(rows))
         for values in (self.value[pair], self.again[pair]):
             more = self.noise.density(values - at) - self.noise.density(values - before)
@@ -145,9 +137,8 @@ class _Search:
     def found(self) -> Iterator[Slow]:
         """Yield the slow links, those that explain most first; none where nothing can be told."""
         base = np.zeros_like(self.value)
-        level = self.levels() if self.value.size else base
         for _ in range(MOST if self.value.size else 0):
-            gain = self.gains(base, level)
+            gain = self.gains(base)
             score = gain.sum(axis=1)
             best = int(score.argmax())
             if score[best] < self.least:
@@ -156,9 +147,10 @@ class _Search:
             rows = np.flatnonzero(np.isin(self.direction, ways))
             on = np.isin(np.arange(self.value.size), self.pair[rows])
             rest = ~on & (base == 0)
-            base[self.pair[rows]] = np.minimum(base[self.pair[rows]], level[self.direction[rows]])
+            level = self.level[self.direction[rows]]
+            base[self.pair[rows]] = np.minimum(base[self.pair[rows]], level)
             # Another link that explains as much, of which nothing is left to explain then.
-            left = self.gains(base, level).sum(axis=1)
+            left = self.gains(base).sum(axis=1)
             rivals = np.flatnonzero((score > score[best] - ALONE) & (left < ALONE)).tolist()
             middle = float(np.median(self.value[on]))
             slow = self.value < middle / 2
@@ -266,9 +258,8 @@ def _again(matrix: PairMatrix) -> Floats:
     found = np.full(matrix.rounds.shape, np.nan)
     again = matrix.again.get(QUANTITY, {})
     good = [value for pair, value in again.items() if pair in matrix.controls]
-    if good:
-        for pair, value in again.items():
-            found[pair] = np.log(value / np.median(good))
+    for pair, value in again.items() if good else ():
+        found[pair] = np.log(value / np.median(good))
     return found
 
 

@@ -16,7 +16,7 @@ no path, but a moment. So a path in one direction is found only where it was mea
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, log
 
 import numpy as np
@@ -56,6 +56,7 @@ from acceptance.nodes.culprits.fit import (
     Fit,
     Floats,
     Ints,
+    better_quarter,
     beyond_chance,
     fit,
     mean_both_ways,
@@ -145,14 +146,9 @@ def _half(symmetric: Floats) -> Bools:
     """
     side: Bools = np.linalg.eigh(symmetric)[1][:, 0] > 0
     for _ in range(10):
-        if side.all() or not side.any():
-            break
-        to_side = symmetric[:, side].sum(axis=1) / np.maximum(side.sum() - side, 1)
-        to_rest = symmetric[:, ~side].sum(axis=1) / np.maximum((~side).sum() - ~side, 1)
-        better = to_side < to_rest
-        if (better == side).all():
-            break
-        side = better
+        sets = side.astype(np.float64), (~side).astype(np.float64)
+        means = [symmetric @ each / np.maximum(each.sum() - each, 1) for each in sets]
+        side = means[0] < means[1]
     return side
 
 
@@ -167,15 +163,11 @@ def slow_blocks(fitted: Fit, loss: Floats, rounds: Ints, quantity: str) -> list[
     if len(loss) >= 4 * SETS_FROM:
         hit &= ~contended[rounds]
     usual = max(hit.sum() / has.sum(), 1 / has.sum())
-    found = []
-    for _ in range(BLOCKS):
-        block = _densest(hit, has, float(usual))
-        if block is None:
-            break
-        rows, columns = block
-        hit[np.ix_(rows, columns)] = False
-        sets = tuple(rows.tolist()), tuple(columns.tolist())
-        found.append(Explanation(UPLINK, *sets, quantity, FORTH))
+    found = list[Explanation]()
+    while len(found) < BLOCKS and (block := _densest(hit, has, float(usual))):
+        hit[np.ix_(*block)] = False
+        rows, columns = (tuple(each.tolist()) for each in block)
+        found.append(Explanation(UPLINK, rows, columns, quantity, FORTH))
     return found
 
 
@@ -191,17 +183,11 @@ def _densest(hit: Bools, has: Bools, usual: float) -> tuple[Ints, Ints] | None:
     if score[one, other] <= 0:
         return None
     columns = np.flatnonzero(hit[one] & hit[other])
-    rows = np.array([one, other])
     for _ in range(10):
-        new = _belonging(hit, has, columns)
-        if len(new) < LEAST_SIDE:
-            return None
-        before, rows = rows, new
+        rows = _belonging(hit, has, columns)
         columns = _belonging(hit.T, has.T, rows)
-        if len(columns) < LEAST_SIDE:
+        if min(len(rows), len(columns)) < LEAST_SIDE:
             return None
-        if np.array_equal(before, rows):
-            break
     cells = has[np.ix_(rows, columns)].sum()
     slow = hit[np.ix_(rows, columns)].sum()
     if slow < DENSE * cells or not _is_certain(len(hit), rows, columns, slow / cells, cells, usual):
@@ -266,17 +252,8 @@ def slower_kind(each: Sequence[Floats], rounds: Ints, hops: Ints | None, quantit
     return kind if is_kind else nobody
 
 
-@dataclass(frozen=True)
-class SlowNodes:
-    """Who sends and who receives slowly, in a fit that has learnt nothing from them."""
-
-    sends: Bools
-    receives: Bools
-    fit: Fit
-
-
-def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> SlowNodes:
-    """Find the slow nodes of a matrix of logarithmic losses, of which half are good."""
+def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> Fit:
+    """Fit a matrix of logarithmic losses, of which half are good, without its slow nodes."""
     count = len(logs)
     nobody = np.zeros(count, dtype=bool)
     fitted = fit(logs, classes, nobody, nobody)
@@ -285,10 +262,9 @@ def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> SlowNodes:
         if 2 * start.sum() < count:
             fitted = fit(logs, classes, start, start)
     for _ in range(2):
-        sends, receives = _over_bounds(fitted, quantity)
-        fitted = fit(logs, classes, sends, receives)
+        fitted = fit(logs, classes, *_over_bounds(fitted, quantity))
     sends, receives = _over_bounds(fitted, quantity)
-    return SlowNodes(sends, receives, fitted)
+    return replace(fitted, bad_senders=sends, bad_receivers=receives)
 
 
 def _bounds(fitted: Fit, errors: Floats, quantity: str) -> Floats:
@@ -309,10 +285,7 @@ def _at_best(logs: Floats, fitted: Fit, quantity: str) -> tuple[Floats, Floats, 
     rows = np.arange(len(both))
     best = np.where(number > 0, both[rows, np.maximum(number - 1, 0) // 4], np.nan)
     error = QUARTILE_ERROR * fitted.noise / np.sqrt(np.maximum(number, 1))
-    known = np.sort(best[np.isfinite(best)])
-    if not known.size:
-        return best, error, np.zeros(len(both), dtype=bool)
-    anchor = known[max((known.size + 3) // 4 - 1, int(known.size > 3))]
+    anchor = better_quarter(np.sort(best[np.isfinite(best)]))
     worse: Bools = np.nan_to_num(best - anchor) > _bounds(fitted, error, quantity)
     return best, error, worse
 
@@ -361,21 +334,21 @@ def slow_paths(measurements: list[Measurement], rounds: Ints) -> list[Explanatio
     together = rounds[left, right] == rounds[right, left]
     all_of_it = np.where(together, np.fmin(forth, back), forth), np.where(together, np.nan, back)
     tests = 6 * len(worst) * (len(worst) - 1) / 2
-    found = []
     to, fro = _middle(losses[:, left, right]), _middle(losses[:, right, left])
     is_both = np.minimum(to, fro) >= np.maximum(smallest, BOTH_FROM * np.maximum(to, fro))
     is_both &= _chance(np.concatenate(all_of_it)) * tests < FALSE_RATE
     is_to = (to >= smallest) & (_chance(forth) * tests < FALSE_RATE)
     is_fro = (fro >= smallest) & (_chance(back) * tests < FALSE_RATE)
-    for index in np.flatnonzero(is_both | is_to | is_fro).tolist():
-        one, other = int(left[index]), int(right[index])
-        ways = [(one, other)] if is_both[index] or is_to[index] else []
-        ways += [(other, one)] if is_fro[index] and not is_both[index] else []
-        kind = WAY if is_both[index] else ONE_WAY
-        for way in ways:
-            slow = [each.quantity for each in measurements if each.loss[way] >= smallest]
-            name = [*slow, measurements[0].quantity][0]
-            found.append(Explanation(kind, way[:1], way[1:], name))
+    found = []
+    for kind, rows, columns, slow in (
+        (WAY, left, right, is_both),
+        (ONE_WAY, left, right, is_to & ~is_both),
+        (ONE_WAY, right, left, is_fro & ~is_both),
+    ):
+        for one, other in zip(rows[slow].tolist(), columns[slow].tolist(), strict=True):
+            names = [each.quantity for each in measurements if each.loss[one, other] >= smallest]
+            name = names[0] if names else measurements[0].quantity
+            found.append(Explanation(kind, (one,), (other,), name))
     return found
 
 
@@ -393,7 +366,7 @@ def _evidence(measurements: list[Measurement], rounds: Ints, rows: Ints, columns
     first, again = [], []
     for each in measurements:
         tail = _Tail(each)
-        crowd = _crowd(each, tail, rounds)[rows, columns]
+        crowd = _crowd(tail, rounds)[rows, columns]
         pairs = zip(rows.tolist(), columns.tolist(), strict=True)
         repeated = np.array([each.again.get(pair, np.nan) for pair in pairs])
         first.append(np.minimum(tail.evidence(tail.scores[rows, columns]), -np.log(crowd)))
@@ -401,19 +374,16 @@ def _evidence(measurements: list[Measurement], rounds: Ints, rows: Ints, columns
     return np.array(first + again)
 
 
-def _crowd(measurement: Measurement, tail: "_Tail", rounds: Ints) -> Floats:
+def _crowd(tail: "_Tail", rounds: Ints) -> Floats:
     """Return for each pair the share of its round that is slow, where its links are contended.
 
     Contention repeats itself: what is slow in a round of many slow ones proves no more than that.
     """
-    has = np.isfinite(measurement.loss)
-    smallest = SMALLEST[measurement.quantity]
-    slow = has & (measurement.loss >= smallest) & (tail.scores >= PATTERN_SCORE)
-    all_of, slow_of = np.bincount(rounds[has]), np.bincount(rounds[slow])
-    slow_of = np.pad(slow_of, (0, len(all_of) - len(slow_of)))
+    number, has = int(rounds.max()) + 1, np.isfinite(tail.scores)
+    all_of, slow_of = (np.bincount(rounds[each], minlength=number) for each in (has, tail.slow))
     share = slow_of / np.maximum(all_of, 1)
-    share = np.where((share > CONTENDED / 2) & (slow_of > 2), share, 1e-300)
-    return np.append(share, np.full(int(rounds.max()) + 1 - len(share), 1e-300))[rounds]
+    crowd: Floats = np.where((share > CONTENDED / 2) & (slow_of > 2), share, 1e-300)[rounds]
+    return crowd
 
 
 class _Tail:
@@ -431,8 +401,8 @@ class _Tail:
         self.top = max(TAIL_FEWEST, int(TAIL_SHARE * size))
         self.known = size >= 10 * TAIL_FEWEST
         smallest = SMALLEST[measurement.quantity]
-        slow = (measurement.loss >= smallest) & (self.scores >= PATTERN_SCORE)
-        self.is_pattern = slow.sum() > max(PATTERN_FROM * size, PATTERN_FEWEST)
+        self.slow = (measurement.loss >= smallest) & (self.scores >= PATTERN_SCORE)
+        self.is_pattern = self.slow.sum() > max(PATTERN_FROM * size, PATTERN_FEWEST)
 
     def evidence(self, scores: Floats) -> Floats:
         """Return -ln of the share of pairs that are as slow as each of these, or slower."""

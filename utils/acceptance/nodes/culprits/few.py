@@ -17,6 +17,7 @@ from acceptance.nodes.culprits.fit import (
     SMALLEST_INSIDE,
     Floats,
     Ints,
+    better_quarter,
     beyond_chance,
     log_loss,
     spread,
@@ -69,7 +70,7 @@ def slow_inside(matrix: PairMatrix) -> tuple[list[Culprit], list[NodeValues]]:
 def _middle(logs: Floats, smallest: float) -> float:
     """Return the median; where the nodes are two groups, that of the better one."""
     known = np.sort(logs[np.isfinite(logs)])
-    anchor = known[max((known.size + 3) // 4 - 1, int(known.size > 3))]
+    anchor = better_quarter(known)
     if known[known.size // 2] - anchor > smallest:
         known = known[known - anchor <= smallest]
     return float(np.median(known))

@@ -15,7 +15,7 @@ explains count nowhere: they would make those of chance beside them certain.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -28,7 +28,6 @@ from acceptance.core.text import plural
 from acceptance.nodes.culprits.explanations import (
     Explanation,
     Measurement,
-    SlowNodes,
     places,
     slow_blocks,
     slow_nodes,
@@ -122,10 +121,8 @@ class _Again:
     def __init__(self, matrix: PairMatrix, quantity: str, fitted: Fit) -> None:
         self.smallest, self.noise = SMALLEST_OF_NODE[quantity], fitted.noise
         repeated = matrix.again.get(quantity, {})
-        logs = {
-            pair: float(log_loss(np.float64(value), UNITS[quantity]))
-            for pair, value in repeated.items()
-        }
+        alone = log_loss(np.array([*repeated.values()]), UNITS[quantity]).tolist()
+        logs = dict(zip(repeated, alone, strict=True))
         controls = sorted(matrix.controls & logs.keys())
         # Alone a rate is the same at any distance, a latency is not.
         if not controls or quantity == "latency":
@@ -156,28 +153,24 @@ def _tail(count: int, mean: float) -> float:
     return max(1 - below, 0.0)
 
 
-def not_judged(
-    matrix: PairMatrix, present: Iterable[str], judged: Mapping[str, tuple[Bools, float]]
-) -> list[Culprit]:
-    """Return what has too few values to be judged, or too much noise.
-
-    `judged`: quantity -> which nodes were judged, and the spread of good pairs (logarithm).
-    """
-    found = []
+def _not_judged(
+    matrix: PairMatrix, present: list[str], searches: list["_Search"]
+) -> Iterator[Culprit]:
+    """Yield what has too few values to be judged, or too much noise."""
+    by_name = {search.quantity: search for search in searches}
     for quantity in present:
         names: tuple[str, ...] = ()
-        nodes, noise = judged.get(quantity, (None, 0.0))
-        if nodes is None:
+        search = by_name.get(quantity)
+        if search is None:
             why = "too few pairs were measured to compare nodes with each other"
-        elif noise > NOISIEST:
-            why = f"good pairs differ by {noise:.0%}: too much to tell a slow one"
-        elif not nodes.all():
-            names = tuple(matrix.nodes[index] for index in np.flatnonzero(~nodes))
+        elif search.fit.noise > NOISIEST:
+            why = f"good pairs differ by {search.fit.noise:.0%}: too much to tell a slow one"
+        elif not search.judged.all():
+            names = tuple(matrix.nodes[index] for index in places(~search.judged))
             why = "too few of its pairs have a value"
         else:
             continue
-        found.append(Culprit(NOT_JUDGED, names, (), quantity, UNITS[quantity], why=why))
-    return found
+        yield Culprit(NOT_JUDGED, names, (), quantity, UNITS[quantity], why=why)
 
 
 @dataclass(frozen=True)
@@ -213,19 +206,14 @@ def judge(matrix: PairMatrix, *, hops: NDArray[np.integer] | None = None) -> Jud
         if far is None and present == ["latency"]:
             far = distances(logs["latency"])
         alike = slower_kind([*logs.values()], matrix.rounds.astype(np.intp), far, family[0])
-        searches = [
-            search
-            for quantity in present
-            if (search := _Search(matrix, quantity, far, alike)).judged.sum() >= fewest
-        ]
-        behind: list[Culprit] = []
+        searches = [_Search(matrix, quantity, far, alike) for quantity in present]
+        searches = [search for search in searches if search.judged.sum() >= fewest]
         if searches and count == THREE:
-            behind = _of_three(searches)
+            found += _of_three(searches)
         elif searches:
-            behind = _family(searches)
+            found += _family(searches)
             of_nodes += [search.node_values() for search in searches]
-        judged = {each.quantity: (each.judged, each.slow.fit.noise) for each in searches}
-        found += [*not_judged(matrix, present, judged), *behind]
+        found += _not_judged(matrix, present, searches)
     repeated = {pair for again in matrix.again.values() for pair in again} - matrix.controls
     if matrix.not_again and (not repeated or any(each.fails and not each.again for each in found)):
         why = f"{plural(matrix.not_again, 'suspicious pair')} not measured again: no time was left"
@@ -260,7 +248,7 @@ def _of_three(searches: list["_Search"]) -> list[Culprit]:
         why = "slow, and not measured again alone: with three nodes it may be noise"
     elif any(each.kind != found[0].kind for each in found):
         why = "slow, and measured again alone in one quantity only: of three nodes it may be noise"
-    elif max(search.slow.fit.noise for search in searches) > NOISIEST_OF_THREE:
+    elif max(search.fit.noise for search in searches) > NOISIEST_OF_THREE:
         why = "slow, and the other pairs of three nodes differ too much to tell it from noise"
     return [replace(found[0], kind=NOT_JUDGED, why=why) if why else found[0]]
 
@@ -281,8 +269,8 @@ def _family(searches: list["_Search"]) -> list[Culprit]:
             if times[each.nodes] < 2 and culprit.again is None:
                 why = f"slow in {culprit.quantity} only, and not measured again: with so few nodes"
                 found[index] = replace(culprit, kind=NOT_JUDGED, why=f"{why} it may be noise")
-    bad = np.any([search.slow.sends for search in searches], axis=0)
-    bad_to = np.any([search.slow.receives for search in searches], axis=0)
+    bad = np.any([search.fit.bad_senders for search in searches], axis=0)
+    bad_to = np.any([search.fit.bad_receivers for search in searches], axis=0)
     measurements = [search.measurement(bad, bad_to) for search in searches]
     for path in slow_paths(measurements, searches[0].rounds):
         if (path.nodes, path.others) not in behind:
@@ -315,15 +303,16 @@ class _Search:
             self._take_kind(classes)
         #: What several nodes share.
         self.shared: list[Explanation] = []
-        self.slow = slow_nodes(self.left, classes, quantity)
         # A latency is larger between the leaves of any fabric.
-        for look in (self._parts, self._blocks) if self.unit != "us" else ():
-            if found := look():
-                self.shared += found
-                self.slow = slow_nodes(self.left, classes, quantity)
+        if self.unit != "us":
+            self._take(two_parts(self.left, quantity))
+        self.fit = slow_nodes(self.left, classes, quantity)
+        if self.unit != "us":
+            single = self._unexplained(self.fit.bad_senders, self.fit.bad_receivers)
+            self._take(slow_blocks(self.fit, single, self.rounds, quantity))
         #: Of each pair against what good ones have, before anything was taken from it.
-        self.loss = self.logs - self.slow.fit.level
-        self.again = _Again(matrix, quantity, self.slow.fit)
+        self.loss = self.logs - self.fit.level
+        self.again = _Again(matrix, quantity, self.fit)
 
     def compare_with(self, good: Bools) -> None:
         """Compare all pairs with the median of these alone."""
@@ -331,26 +320,16 @@ class _Search:
         loss = self.logs - level
         noise = spread(loss[good & np.isfinite(loss)])
         nobody, nothing = np.zeros(len(loss), dtype=bool), np.zeros(len(loss))
-        fitted = Fit(loss, level, nothing, nothing, loss, noise, 1.0, np.full_like(loss, noise))
-        self.slow, self.loss = SlowNodes(nobody, nobody, fitted), loss
-        self.again = _Again(self.matrix, self.quantity, fitted)
+        shares = (nobody, nobody, loss, level, nothing, nothing, loss)
+        self.fit, self.loss = Fit(*shares, noise, 1.0, np.full_like(loss, noise)), loss
+        self.again = _Again(self.matrix, self.quantity, self.fit)
 
-    def _parts(self) -> list[Explanation]:
-        """Return two parts of the matrix, and take from their pairs what they lose."""
-        found = two_parts(self.left, self.quantity)
-        for each in found:
+    def _take(self, shared: list[Explanation]) -> None:
+        """Take from the logarithms what pairs lose by what several nodes share."""
+        for each in shared:
             pairs = each.pairs(len(self.left))
             self.left[pairs] -= np.nanmedian(self.left[pairs]) - np.nanmedian(self.left[~pairs])
-        return found
-
-    def _blocks(self) -> list[Explanation]:
-        """Return what cables explain, and take from their pairs what they lose."""
-        single = self._unexplained(self.slow.sends, self.slow.receives)
-        found = slow_blocks(self.slow.fit, single, self.rounds, self.quantity)
-        for each in found:
-            pairs = each.pairs(len(self.left))
-            self.left[pairs] -= np.nanmedian(self.slow.fit.loss[pairs])
-        return found
+        self.shared += shared
 
     def _take_kind(self, classes: Classes) -> None:
         """Take what nodes lose that are alike and slower: with the others, and with each other."""
@@ -365,7 +344,7 @@ class _Search:
 
     def _unexplained(self, bad_senders: Bools, bad_receivers: Bools) -> Floats:
         """Return the loss of the pairs that neither slow nodes nor uplinks explain."""
-        loss: Floats = self.slow.fit.loss.copy()
+        loss: Floats = self.fit.loss.copy()
         loss[bad_senders] = np.nan
         loss[:, bad_receivers] = np.nan
         for each in self.shared:
@@ -382,7 +361,7 @@ class _Search:
             for number in np.unique(self.matrix.rounds[np.isfinite(loss)]):
                 of_round = (self.matrix.rounds == number) & np.isfinite(loss)
                 loss[of_round] -= max(0.0, float(np.median(loss[of_round])))
-        return Measurement(self.quantity, self.slow.fit, loss, self.again.losses)
+        return Measurement(self.quantity, self.fit, loss, self.again.losses)
 
     def _is_of_uplink(self, node: int, *, sends: bool) -> bool:
         """Tell whether a node is good with just those that share a slow uplink in one direction.
@@ -400,9 +379,9 @@ class _Search:
         """Yield the nodes that are slow, those that are alike as one."""
         if self.kind.any():
             yield Explanation(GROUP, places(self.kind), quantity=self.quantity)
-        slow = self.slow
-        for node in np.flatnonzero((slow.sends | slow.receives) & self.judged).tolist():
-            sends, receives = slow.fit.sends[node], slow.fit.receives[node]
+        slow = self.fit.bad_senders | self.fit.bad_receivers
+        for node in places(slow & self.judged):
+            sends, receives = self.fit.sends[node], self.fit.receives[node]
             kind = SENDS if sends > receives else RECEIVES
             if min(sends, receives) >= BOTH_FROM * max(sends, receives):
                 kind = NODE
@@ -411,7 +390,7 @@ class _Search:
 
     def node_values(self) -> NodeValues:
         """Return what pairs of each node with good ones have, by its share in the fit."""
-        fitted, level = self.slow.fit, float(np.nanmedian(self.slow.fit.level))
+        fitted, level = self.fit, float(np.nanmedian(self.fit.level))
         shares = (fitted.sends + fitted.receives) / 2 + self.of_kind
         values = np.exp((level + shares) * (1 if self.unit == "us" else -1))
         known = np.where(self.judged, values, np.nan)
@@ -423,8 +402,8 @@ class _Search:
         for each in found:
             explained |= each.pairs(len(explained))
         unexplained = np.isfinite(self.loss) & ~(explained | explained.T)
-        loss = self.slow.fit.loss
-        bound = np.maximum(SMALLEST[self.quantity], LEFT_SCORE * self.slow.fit.scale)
+        loss = self.fit.loss
+        bound = np.maximum(SMALLEST[self.quantity], LEFT_SCORE * self.fit.scale)
         slow = unexplained & (loss >= bound)
         repeated = [(*each, self.again.losses[each]) for each in self.again.losses]
         repeated = [(i, j, alone) for i, j, alone in repeated if unexplained[i, j]]
@@ -442,7 +421,7 @@ class _Search:
 
         `pairs`: those that are slow, unless they are all that it explains.
         """
-        fitted, kind = self.slow.fit, behind.kind
+        fitted, kind = self.fit, behind.kind
         pairs = behind.pairs(len(self.loss)) if pairs is None else pairs
         loss = np.where(pairs, self.loss, np.nan)
         effect = np.nanmedian(loss)

@@ -156,6 +156,11 @@ def spread(values: Floats) -> float:
     return MAD_TO_STD * float(np.median(np.abs(values)))
 
 
+def better_quarter(ordered: Floats) -> float:
+    """Return the quartile of losses up to which they are good, of 4 and more not the least one."""
+    return float(ordered[max((ordered.size + 3) // 4 - 1, int(ordered.size > 3))])
+
+
 class Classes:
     """Pairs that are compared with each other: those of one round and one distance."""
 
@@ -199,8 +204,11 @@ class Fit:
     `loss` of each pair against its level, `level` of each pair, `sends` and `receives` of each node
     against the median node, `rest` what is left of good pairs, `noise` its spread, known as well as
     that of `freedom` values, `scale` the spread for each pair, larger in rounds that are noisier.
+    `bad_senders` and `bad_receivers` are the nodes that are slow: nothing is learnt from them.
     """
 
+    bad_senders: Bools
+    bad_receivers: Bools
     loss: Floats
     level: Floats
     sends: Floats
@@ -269,8 +277,8 @@ def fit(logs: Floats, classes: Classes, bad_senders: Bools, bad_receivers: Bools
     free = max(left.size - len(classes.places) - nodes, 1)
     seen = spread(left) ** 2 * left.size
     noise = np.sqrt((seen + PRIOR_WORTH * PRIOR_NOISE**2) / (free + PRIOR_WORTH))
-    scale = np.maximum(noise, classes.spreads(rest))
-    return Fit(loss, level, sends, receives, rest, float(noise), free + PRIOR_WORTH, scale)
+    scale, bad = np.maximum(noise, classes.spreads(rest)), (bad_senders, bad_receivers)
+    return Fit(*bad, loss, level, sends, receives, rest, float(noise), free + PRIOR_WORTH, scale)
 
 
 def reach(fitted: Fit) -> float:

@@ -39,10 +39,8 @@ _QUANTITIES = {
     "latency": "the latency",
     "bandwidth": "the bandwidth",
     "both": "the bandwidth with both directions busy",
-    INSIDE["latency"]: "the latency inside of a node",
-    INSIDE["bandwidth"]: "the bandwidth inside of a node",
-    INSIDE["both"]: "the bandwidth inside of a node with both directions busy",
 }
+_QUANTITIES |= {INSIDE[name]: f"{text} inside of a node" for name, text in _QUANTITIES.items()}
 
 
 class NodeValues(Struct, frozen=True):
