@@ -21,7 +21,6 @@ from itertools import chain
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from acceptance.core.pairs import UNITS, Pair, PairMatrix
 from acceptance.core.text import plural
@@ -41,6 +40,7 @@ from acceptance.nodes.culprits.fit import (
     CONFIRMED_FROM,
     EMPIRICAL_FROM,
     FALSE_RATE,
+    FEW_AGAIN,
     FEWEST_NODES,
     FEWEST_VALUES,
     LEFT_SCORE,
@@ -134,12 +134,13 @@ class _Again:
         }
 
     def of(self, pairs: Bools) -> tuple[float, float] | None:
-        """Return the median loss of these pairs, and its standard error.
+        """Return the median loss of these pairs, and its standard error where they are but a few.
 
         None: none of them was measured again.
         """
         losses = [loss for pair, loss in self.losses.items() if pairs[pair]]
-        error = MEDIAN_ERROR * self.noise / math.sqrt(len(losses) or 1)
+        is_few = len(losses) < FEW_AGAIN * pairs.sum()
+        error = MEDIAN_ERROR * self.noise / math.sqrt(len(losses) or 1) if is_few else 0.0
         return (float(np.median(losses)), error) if losses else None
 
     def confirms(self, again: float, before: float) -> bool:
@@ -181,33 +182,31 @@ class Judgement:
     nodes: list[NodeValues]
 
 
-def find(matrix: PairMatrix, *, hops: NDArray[np.integer] | None = None) -> list[Culprit]:
+def find(matrix: PairMatrix, *, hops: Ints | None = None) -> list[Culprit]:
     """Return the culprits that `judge` finds."""
     return judge(matrix, hops=hops).culprits
 
 
-def judge(matrix: PairMatrix, *, hops: NDArray[np.integer] | None = None) -> Judgement:
+def judge(matrix: PairMatrix, *, hops: Ints | None = None) -> Judgement:
     """Judge nodes, paths and uplinks by what was measured: what is slow or failed, and of which.
 
     `hops`: (N, N), links between two nodes; without them latencies are asked for the distances.
     """
-    found = _failed_pairs(matrix)
     inside, values = slow_inside(matrix)
-    found += inside
+    found = [*_failed_pairs(matrix), *inside]
     count = len(matrix.nodes)
     if count == PAIR:
         return Judgement([*found, two_nodes(matrix)], [*_of_few(matrix), *values])
-    fewest = min(count, FEWEST_NODES)
     of_nodes: list[NodeValues] = []
     for family in FAMILIES:
         present = [quantity for quantity in family if quantity in matrix.values]
         logs = {each: log_loss(matrix.values[each], UNITS[each]) for each in present}
-        far = None if hops is None else np.asarray(hops, dtype=np.intp)
-        if far is None and present == ["latency"]:
-            far = distances(logs["latency"])
+        far = distances(logs["latency"]) if hops is None and present == ["latency"] else hops
         alike = slower_kind([*logs.values()], matrix.rounds.astype(np.intp), far, family[0])
         searches = [_Search(matrix, quantity, far, alike) for quantity in present]
-        searches = [search for search in searches if search.judged.sum() >= fewest]
+        searches = [
+            search for search in searches if search.judged.sum() >= min(count, FEWEST_NODES)
+        ]
         if searches and count == THREE:
             found += _of_three(searches)
         elif searches:
@@ -229,8 +228,7 @@ def _of_few(matrix: PairMatrix) -> list[NodeValues]:
         better = np.fmin if UNITS[quantity] == "us" else np.fmax
         best = better.reduce(both, axis=1)
         if np.isfinite(best).any():
-            median = float(np.nanmedian(best))
-            found.append(NodeValues.of(quantity, median, best))
+            found.append(NodeValues.of(quantity, float(np.nanmedian(best)), best))
     return found
 
 

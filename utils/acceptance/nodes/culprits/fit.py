@@ -99,6 +99,9 @@ TAIL_SHARE, TAIL_FEWEST = 0.025, 24
 T3_SCALE = 1.134
 #: A loss is confirmed when this share of it is there with nothing else busy. [chosen] half.
 CONFIRMED_FROM = 0.5
+#: Of so small a share of its pairs, measured again, a culprit is denied only beyond their noise.
+#: [chosen] a fourth: the others say more than these.
+FEW_AGAIN = 1 / 4
 #: Failed pairs that are named one by one. [chosen] what a person reads.
 NAMED_FAILED = 20
 #: Values below which a spread is learnt from the upper quarter, and the standard deviation of
