@@ -156,7 +156,7 @@ def test_an_acceptance_rejects_a_drained_and_a_mistrained_node_by_their_names(fo
     assert "node3 is drained (bad cable [" in absent[0]["found"]
     assert [one["id"] for one in data["findings"] if "node3" in one["found"]] == [absent[0]["id"]]
     problems = {problem["kind"] for problem in data["verdict"]["problems"]}
-    assert "node-not-up" in problems
+    assert "node-absent" in problems
     ids = {one["id"] for one in worst(data)}
     assert "ETH-SPEED:node4:fast0" in ids
     assert not [one for one in ids if "node1" in one or "node2" in one]

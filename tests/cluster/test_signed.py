@@ -127,7 +127,7 @@ def test_a_throttled_node_is_named_and_nobody_else(signed):
         said, alerts = a_night(signed)
     assert done.status == 1, done.output
     assert data["outcome"] == "rejected"
-    worst = [each for each in data["findings"] if each["id"].startswith("PAIRS-NODE")]
+    worst = [each for each in data["findings"] if each["id"].startswith("NODE-")]
     assert [(each["nodes"], each["severity"]) for each in worst] == [(["node3"], "critical")]
     assert "measured again alone: " in worst[0]["found"]
     assert verify(signed).status == 0
@@ -162,7 +162,7 @@ def test_an_acceptance_that_is_limited_to_nodes_says_so_and_leaves_the_others_al
     assert done.status == 0, done.output
     assert "limited by the operator to 2 of 4 nodes" in " ".join(done.output.split())
     found = {each["id"].partition(":")[0]: each["found"] for each in data["findings"]}
-    assert "two nodes are one pair" in found["PAIRS-NOT-JUDGED"]
+    assert "two nodes are one pair" in found["NOT-JUDGED"]
     assert found["LIMITED"] == "limited by the operator to 2 of 4 nodes"
     assert {node for case in data["measured"] for node in case["nodes"]} == {*NODES[:2]}
     assert verify(signed).status == 0

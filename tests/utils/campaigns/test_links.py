@@ -70,7 +70,7 @@ def test_a_node_that_is_not_up_fails_an_acceptance_and_no_night(judged):
     known = [node(1), node(2, "allocated"), node(3, "drained", "bad cable")]
     text = "made:ten: node3 is drained (bad cable)"
     assert judged(case(1), case(2), known=known) == ({}, [])
-    assert judged(case(1), case(2), known=known, every=True) == ({"node-not-up": text}, [])
+    assert judged(case(1), case(2), known=known, every=True) == ({"node-absent": text}, [])
 
 
 def test_fewer_nodes_than_stated_are_a_problem(judged):

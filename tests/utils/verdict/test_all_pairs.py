@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from acceptance.campaigns.protocol.codes import CODES, OF_PAIRS
 from acceptance.campaigns.protocol.findings import of_nodes
 from acceptance.core.findings import Observation
+from acceptance.core.kinds import OF_PAIRS
 from acceptance.nodes import FAILING, AllPairs, culprits
 from acceptance.nodes.culprits import Culprit, model
 from acceptance.verdict import CaseResult, Status, Verdict
@@ -145,18 +145,18 @@ def test_a_protocol_names_them_by_ids_without_numbers():
     cases = [stored(measured(["node3"], ["node5", "node7"]))]
     ids = [each.id for each in of_nodes(verdict_of(*cases).nodes.values())]
     assert ids == [
-        f"PAIRS-NODE:{PLACE}:node3:gcc:node-slow:bandwidth",
-        f"PAIRS-WAY:{PLACE}:node5:node7:gcc:way-slow:bandwidth",
+        f"NODE-SLOW:{PLACE}:node3:gcc:bandwidth",
+        f"WAY-SLOW:{PLACE}:node5:node7:gcc:bandwidth",
     ]
     many = Culprit(model.UPLINK, NAMES * 4, NAMES[::-1] * 4, "both", "MB/s", 1.0, 2.0, 0.5, 9, 9)
     found = structs.replace(measured(), culprits=(many,))
     (uplink,) = of_nodes(verdict_of(stored(found)).nodes.values())
-    assert uplink.id.startswith(f"PAIRS-UPLINK:{PLACE}:node1+31-")
+    assert uplink.id.startswith(f"UPLINK-SLOW:{PLACE}:node1+31-")
     assert len(uplink.id) < 120
     cable = structs.replace(many, kind=model.CABLE, nodes=("leaf2[4]",), others=("spine1[2]",))
     verdict = verdict_of(stored(structs.replace(measured(), culprits=(cable,))))
     (finding,) = of_nodes(verdict.nodes.values())
-    assert finding.id == f"PAIRS-CABLE:{PLACE}:leaf2[4]:spine1[2]:gcc:cable-slow:both"
+    assert finding.id == f"CABLE-SLOW:{PLACE}:leaf2[4]:spine1[2]:gcc:both"
     assert finding.nodes == ()
     (told,) = alerts_of(verdict)
     # It ends when a pair went over it again, and was fine.
@@ -168,10 +168,9 @@ def test_a_protocol_names_them_by_ids_without_numbers():
     assert ends == [True, False, False]
 
 
-def test_each_kind_of_culprit_has_a_code():
+def test_each_kind_of_culprit_has_a_row():
     kinds = {*culprits.FAILING, model.UNSTEADY, model.NOT_JUDGED}
-    assert {*OF_PAIRS} >= kinds
-    assert {*OF_PAIRS.values()} <= {*CODES}
+    assert {*OF_PAIRS} == kinds
     assert {*FAILING} >= {*culprits.FAILING}
 
 

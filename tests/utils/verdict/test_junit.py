@@ -6,9 +6,10 @@ from datetime import datetime
 import pytest
 from msgspec import structs
 
+from acceptance.core.kinds import QUESTIONS
 from acceptance.machine import NoCase
 from acceptance.verdict.junit import junit
-from acceptance.verdict.model import QUESTIONS, Status, Verdict
+from acceptance.verdict.model import Status, Verdict
 from acceptance.verdict.nodes import Paired, PartitionNodes
 from acceptance.verdict.text import verdict_text
 from tests import made_nodes

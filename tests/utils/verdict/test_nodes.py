@@ -70,7 +70,7 @@ def test_in_an_acceptance_a_node_without_benchmark_fails_it_elsewhere_it_is_said
     measured = session(case(NAMES[:2]))
     verdict = judged(measured, known={PLACE: UP}, every=True)
     (problem,) = verdict.problems
-    assert (problem.kind, problem.about) == ("nodes-not-benchmarked", (PLACE,))
+    assert (problem.kind, problem.about) == ("not-benchmarked", (PLACE,))
     assert problem.message == "made:qdr: benchmarked 2 of 4 nodes; not: node3, node4"
     verdict = judged(measured, known={PLACE: UP})
     assert verdict.problems == []
@@ -144,7 +144,7 @@ def test_in_an_acceptance_a_node_that_was_in_no_pair_fails_it_elsewhere_it_is_sa
     measured = session(case(NAMES), paired(NAMES[:3]))
     verdict = judged(measured, known={PLACE: UP}, every=True)
     (problem,) = verdict.problems
-    assert (problem.kind, problem.about) == ("nodes-not-benchmarked", (PLACE,))
+    assert (problem.kind, problem.about) == ("not-benchmarked", (PLACE,))
     assert problem.message.endswith("; not compared with the others: node4")
     verdict = judged(measured, known={PLACE: UP})
     assert verdict.problems == []

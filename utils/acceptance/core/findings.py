@@ -1,22 +1,10 @@
-"""What a check saw that is not as it should be, as ReFrame stores it; how bad a finding is."""
+"""What a check saw that is not as it should be, as ReFrame stores it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from acceptance.core.text import clipped
-
-CRITICAL, MAJOR, MINOR, INFO = "critical", "major", "minor", "info"
-SEVERITIES = (CRITICAL, MAJOR, MINOR, INFO)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What all findings of a kind have in common: how bad they are, and what to do about them."""
-
-    severity: str
-    remedy: str
-
 
 #: Characters that are stored of a field at most; an output may be anything.
 STORED = 4000

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from acceptance.core.findings import CRITICAL, MAJOR, MINOR, Kind, Observation
+from acceptance.core.findings import Observation
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.lldp import Neighbour
 from acceptance.fabric.rates import GENERATIONS, PORTED, Rate
@@ -185,70 +185,13 @@ def undeclared(links: Iterable[str], facts: Facts) -> list[str]:
     return [name for name in facts.devices if name not in known]
 
 
-CABLE = "reseat the cable at both ends, then replace it, then try other ports"
-_SLOT = (
-    "reseat the adapter; see whether the slot has the lanes and the generation (dmidecode -t slot, "
-    "lspci -vv: LnkCap against LnkSta) and the BIOS does not limit it; then try another slot"
-)
-#: Each kind of what is seen of a node's links: how bad it is, and what to do about it.
-#: `link-counters` stand above zero, `link-failed` while something was measured.
-KINDS = {
-    "link-rate": Kind(
-        CRITICAL,
-        f"{CABLE}; see both ends with ibdiagnet or mlxlink -d DEVICE, and whether the switch's "
-        "port is limited (ibportstate)",
-    ),
-    "link-state": Kind(
-        CRITICAL,
-        f"see that the cable is in and the subnet manager runs (ibstat, sminfo; Ethernet: ip link, "
-        f"the switch's port); {CABLE}",
-    ),
-    "link-missing": Kind(
-        CRITICAL,
-        "see whether the adapter is there (lspci) and its driver has loaded it (dmesg, ibstat, ip "
-        "link); if it is, name the right one as `device` in the fabric facts; if not, reseat or "
-        "replace it",
-    ),
-    "link-errors": Kind(
-        MINOR,
-        f"{CABLE}; clear and watch the counters (perfquery -R, ibqueryerrors; ethtool -S), and "
-        "see the signal with mlxlink -d DEVICE -c",
-    ),
-    "link-counters": Kind(
-        MINOR, f"clear it (perfquery -R), and see whether it grows; where it does, {CABLE}"
-    ),
-    "link-failed": Kind(
-        CRITICAL, f"the link went down under load: {CABLE}; see dmesg and the switch's log"
-    ),
-    "link-reset": Kind(
-        MAJOR, "see why node or adapter restarted in the middle (dmesg, uptime), then repeat"
-    ),
-    "link-unreadable": Kind(
-        MAJOR, "let users read these files below /sys; without them nothing is known of the link"
-    ),
-    "pcie-speed": Kind(MAJOR, _SLOT),
-    "pcie-width": Kind(MAJOR, _SLOT),
-    "eth-speed": Kind(
-        CRITICAL,
-        "see both ends (ethtool DEVICE, the switch's port): autonegotiation on, no fixed speed, a "
-        f"transceiver of the right speed; {CABLE}",
-    ),
-    "eth-duplex": Kind(
-        MAJOR, "let both ends negotiate (ethtool -s DEVICE autoneg on); one end is set by hand"
-    ),
-    "mtu": Kind(
-        MAJOR, "set it on the node (ip link set DEVICE mtu N), and on every switch at least as much"
-    ),
-}
-
-
 def deviation(
     node: str, device: str, what: str, found: str, expected: str, kind: str
 ) -> Observation:
     """Return something that is not as it should be: `node17 mlx5_0/1: found, expected what`.
 
-    `kind` is one of `KINDS`. A counter that stands above zero (`link-counters`, its value is
-    `found`) is no deviation by itself.
+    `kind` is one of `core.kinds.OF_LINKS`. A counter that stands above zero (`link-counters`, its
+    value is `found`) is no deviation by itself.
     """
     text = f"{' '.join(filter(None, (node, device, what)))}: {found}, expected {expected}"
     return Observation(

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from acceptance.core.findings import RECORDED_OTHERWISE, SHARED
+from acceptance.core.kinds import OF_FABRICS
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import is_measured
 from acceptance.fabric.link_check import STANDING
@@ -98,7 +99,7 @@ def _result(case: Case, run: LoggedRun | None) -> CaseResult:
     faults: dict[str, str] = {}
     fabric: dict[str, str] = {}
     for finding in case.findings:
-        if finding.fails and finding.kind in kinds.TABLE:
+        if finding.fails and finding.kind in OF_FABRICS:
             told = fabric.get(finding.device)
             fabric[finding.device] = "; ".join(filter(None, (told, kinds.said(finding))))
         elif finding.fails and finding.node and finding.kind not in FAILING:
@@ -197,7 +198,7 @@ def _count_metrics(verdict: Verdict, cases: Iterable[Case]) -> None:
 
 
 def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
-    others = (STANDING, SHARED, RECORDED_OTHERWISE, *kinds.TABLE)
+    others = (STANDING, SHARED, RECORDED_OTHERWISE, *OF_FABRICS)
     seen = (each for case in cases for each in case.findings if not each.fails)
     for text, count in Counter(each.text for each in seen if each.kind not in others).items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
@@ -210,7 +211,7 @@ def _note_fabric(verdict: Verdict, cases: Iterable[Case]) -> None:
             said = case.provenance.get("fabric", "") if case.metrics else ""
             told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"
             verdict.fabric[f"{case.system}:{case.partition}"] = told
-        seen = (each for each in case.findings if each.kind in kinds.TABLE and not each.fails)
+        seen = (each for each in case.findings if each.kind in OF_FABRICS and not each.fails)
         notes = dict.fromkeys(f"fabric: {each.text}" for each in seen)
         verdict.notes += [text for text in notes if text not in verdict.notes]
 

@@ -181,7 +181,7 @@ def judge_nodes(verdict: Verdict, cases: Sequence[Case], known: Nodes) -> None:
     for place, nodes in verdict.nodes.items():
         if known.every and nodes.missing:
             text = f"{place}: {nodes.coverage_text}; {nodes.missing}"
-            verdict.fail("nodes-not-benchmarked", text, place)
+            verdict.fail("not-benchmarked", text, place)
 
 
 def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
@@ -265,7 +265,7 @@ def judge_links(verdict: Verdict, evidence: Evidence) -> None:
                 place,
             )
         for node in (node for node in asked if nodes.every and not node.up):
-            verdict.fail("node-not-up", f"{place}: {node.text}", place, node.name)
+            verdict.fail("node-absent", f"{place}: {node.text}", place, node.name)
     if nodes.known and evidence.site:
         _tell_once(verdict, evidence.site.system(evidence.system or None))
 

@@ -11,21 +11,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from xml.etree import ElementTree as xml
 
+from acceptance.core.kinds import ALIKE, GUIDELINES, NODES, QUESTIONS, RUN, STEADY
 from acceptance.core.text import printable
 from acceptance.core.words import SIMULATED
-from acceptance.verdict.model import (
-    ALIKE,
-    COUNTED,
-    GUIDELINES,
-    NODES,
-    QUESTIONS,
-    RUN,
-    STEADY,
-    CaseResult,
-    Problem,
-    Status,
-    Verdict,
-)
+from acceptance.verdict.model import COUNTED, CaseResult, Problem, Status, Verdict
 from acceptance.verdict.nodes import node_lines
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from acceptance.alerts import HISTORY, Acknowledged, Alert
+from acceptance.alerts import Acknowledged, Alert
+from acceptance.core import kinds
+from acceptance.core.kinds import Kind
 from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 from acceptance.machine import NoCase
-from acceptance.nodes import FAILING
 from acceptance.verdict.nodes import PartitionNodes
 
 
@@ -26,67 +27,6 @@ class Status(IntEnum):
     def word(self) -> str:
         """Return the status as verdicts that are data write it."""
         return ("pass", "fail", "cannot-judge")[self]
-
-
-#: The questions that a verdict answers, in their order.
-RUN, CASES, METRICS, NODES, ALIKE, STEADY, GUIDELINES = QUESTIONS = (
-    "everything that was selected was run and stored",
-    "every case passed",
-    "every metric was measured",
-    "every node was looked at and benchmarked",
-    "no node is worse than the others",
-    "nothing became worse",
-    "the MPI follows the guidelines",
-)
-
-
-class Rule(Struct, frozen=True):
-    """What problems of a kind have in common: the question that they answer with no.
-
-    `code` is that of a protocol; empty where the cases, or what else is in it, say it more exactly.
-    `unmeasured`: something was left unmeasured. They have an alert, and whoever has acknowledged it
-    is not sent it again; but what was not measured has not passed, whoever knows of it. `sent`:
-    alerts tell of them.
-    """
-
-    question: str = RUN
-    code: str = "NOT-MEASURED"
-    unmeasured: bool = False
-    sent: bool = True
-
-
-#: The rule of a kind that has no row.
-MISSED = Rule()
-#: Kind of a problem -> its rule.
-PROBLEMS: dict[str, Rule] = {
-    **dict.fromkeys(
-        (
-            *("error", "lost", "interrupted", "no-cases", "not-stored", "fewer-cases", "no-run"),
-            *("no-suite", "step-not-run", "check-without-case", "last-run", "campaign", "verdict"),
-        ),
-        Rule(unmeasured=True),
-    ),
-    **dict.fromkeys(("sessions-gone", "unreadable-session"), MISSED),
-    **dict.fromkeys(
-        ("no-database", "unreadable-database", "no-accounting"), Rule(RUN, "SET-UP", True)
-    ),
-    **dict.fromkeys(("references", "reference-unmet", "perflogs"), Rule(RUN, "SET-UP")),
-    "alerts": Rule(RUN, "SET-UP", sent=False),
-    "protocol": Rule(RUN, "", sent=False),
-    **dict.fromkeys(("case-failed", "left-out"), Rule(CASES, "")),
-    "off-baseline": Rule(CASES, "BELOW-BASELINE"),
-    "unfinished": Rule(CASES, unmeasured=True),
-    "nothing-measured": Rule(METRICS, unmeasured=True),
-    **dict.fromkeys(("no-metrics", "missing-metrics"), Rule(METRICS)),
-    "impossible-value": Rule(METRICS, "IMPLAUSIBLE"),
-    **dict.fromkeys(("nodes-not-benchmarked", "nodes-left-out"), Rule(NODES, "")),
-    **dict.fromkeys(("nodes-not-looked-at", "nodes-unknown"), Rule(NODES)),
-    "node-not-up": Rule(NODES, "NODE-ABSENT"),
-    **dict.fromkeys(FAILING, Rule(ALIKE, "")),
-    **dict.fromkeys(HISTORY, Rule(STEADY, "")),
-    "guideline": Rule(GUIDELINES, ""),
-    "guidelines": Rule(GUIDELINES, "SET-UP"),
-}
 
 
 class Problem(Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,9 +44,9 @@ class Problem(Struct, frozen=True, forbid_unknown_fields=True):
     alerts: tuple[str, ...] = ()
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> Kind:
         """Return what all problems of its kind have in common."""
-        return PROBLEMS.get(self.kind, MISSED)
+        return kinds.of(self.kind)
 
 
 class SuiteUse(Struct, frozen=True, forbid_unknown_fields=True):

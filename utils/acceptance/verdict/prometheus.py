@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from acceptance.alerts import notify
 from acceptance.core import words
+from acceptance.core.kinds import OF_FABRICS
 from acceptance.core.text import printable
 from acceptance.core.words import SIMULATED, is_simulated
-from acceptance.fabric.view import kinds
 from acceptance.ledger import Case, Ledger, Metric, Session
 from acceptance.verdict.model import Verdict
 
@@ -129,10 +129,10 @@ def _of_sessions(sessions: Sequence[Session]) -> _Samples:
         findings.setdefault((case.system, case.partition), set()).update(
             finding.text
             for finding in case.findings
-            if not finding.fails and finding.kind not in kinds.TABLE
+            if not finding.fails and finding.kind not in OF_FABRICS
         )
         for finding in case.findings:
-            if finding.fails and finding.kind in kinds.TABLE:
+            if finding.fails and finding.kind in OF_FABRICS:
                 place = (case.system, case.partition, finding.kind, finding.device)
                 yield "acceptance_fabric_finding", place, 1.0
         labels = (case.system, case.partition, case.environment, case.name)

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from acceptance.campaigns.protocol import codes, conclusions
+from acceptance.campaigns.protocol import conclusions
 from acceptance.campaigns.protocol.build import _case
 from acceptance.campaigns.protocol.markdown import markdown
+from acceptance.core.kinds import TABLE
 from tests import made_nodes
 from tests.campaigns import NAMES, Held
 
@@ -128,13 +129,13 @@ def test_nothing_that_judges_is_a_reservation_and_part_of_it_is_none():
     silent = {**CASE, "metrics": [{**LINKS["metrics"][0], "name": "latency_8"}]}
     assert make(silent)["outcome"] == "accepted with reservations"
     assert make(CASE, silent)["outcome"] == "accepted"
-    assert ids(make(CASE, silent)) == ["NOT-JUDGED:made:qdr:osu"]
+    assert ids(make(CASE, silent)) == ["RECORDED:made:qdr:osu"]
 
 
 def test_a_node_that_did_not_answer_rejects_it():
     asked = {**make()["asked"], "partitions": [{"name": "qdr", "extras": {"nodes": 3}}]}
     data = make(asked=asked)
-    assert (data["outcome"], ids(data)) == ("rejected", ["NOT-MEASURED:nodes:made:qdr"])
+    assert (data["outcome"], ids(data)) == ("rejected", ["NODES-LEFT-OUT:made:qdr"])
     assert data["findings"][0]["found"] == "2 answered: node1, node2"
 
 
@@ -205,7 +206,7 @@ def change(path, value):
         (("measured", 1, "metrics", 0, "verdict"), "pass", "is said to pass; by its value: fail"),
         (("measured", 1, "metrics", 0, "value"), 3000.0, "is said to fail; by its value: pass"),
         (("measured", 1, "result"), "pass", "passed, with bandwidth_peak outside its reference"),
-        (("measured", 0, "nodes"), ["node1"], "NOT-MEASURED:nodes:made:qdr follows"),
+        (("measured", 0, "nodes"), ["node1"], "NODES-LEFT-OUT:made:qdr follows"),
         (("counts", "passed"), 2, "counts: "),
         (("findings",), make(failed())["findings"] * 2, "of 2 only 1 have an id of their own"),
         (("verdict", "problems"), [{"kind": "error", "message": "m"}], "pass is written, with 1"),
@@ -262,7 +263,7 @@ def test_the_markdown_has_all_metrics_and_keeps_its_tables_whole():
     assert "**Rejected**" in text
     assert "| bandwidth_peak | 100 | MB/s | fail | >= 2502.24 MB/s (limit of" in text
     assert "Maker \\| Sons" in text
-    assert codes.CODES["BELOW-LIMIT"].remedy in text
+    assert TABLE["below-limit"].remedy in text
 
 
 # A real one
@@ -286,7 +287,7 @@ def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
     codes = [one.partition(":")[0] for one in ids(data)]
     # What was recorded of Allreduce has a value that stands out, more or less by the other one.
     assert set(codes) - {"GUIDELINE"} == {
-        *("LINKS-NOT-JUDGED", "NOT-JUDGED", "NOT-PROVIDED", "RESTRICTED"),
+        *("LINKS-NOT-JUDGED", "RECORDED", "NOT-PROVIDED", "RESTRICTED"),
     }
     # Both cases of both sessions are in it, each once.
     ran = [one["benchmark"] for one in data["measured"] if one["suite"] == "imb"]
@@ -353,7 +354,7 @@ def test_a_slow_node_rejects_it_by_name_with_its_value_and_the_median():
     data = with_nodes(["node3"])
     assert data["outcome"] == "rejected"
     (found,) = data["findings"]
-    assert found["id"] == "PAIRS-NODE:made:qdr:node3:first:node-slow:bandwidth"
+    assert found["id"] == "NODE-SLOW:made:qdr:node3:first:bandwidth"
     assert (found["severity"], found["nodes"]) == ("critical", ["node3"])
     assert found["expected"].startswith("at least about 10000 MB/s")
     assert "(5000 instead of 10000 MB/s)" in found["found"]
@@ -365,7 +366,7 @@ def test_a_node_that_was_good_alone_is_a_reservation():
     assert (data["outcome"], [each["severity"] for each in data["findings"]]) == (
         "accepted with reservations", ["minor"],
     )  # fmt: skip
-    assert data["findings"][0]["id"].startswith("PAIRS-UNSTEADY:made:qdr:node3")
+    assert data["findings"][0]["id"].startswith("NODE-UNSTEADY:made:qdr:node3")
     assert "measured again alone: 1.00" in data["findings"][0]["found"]
 
 
@@ -404,4 +405,4 @@ def test_a_culprit_that_was_taken_out_is_seen():
     data = {**data, "sha256": conclusions.checksum(data)}
     seen = "\n".join(conclusions.differences(data))
     assert "nodes: something else is written than follows" in seen
-    assert "finding PAIRS-NODE:made:qdr:node3:first:node-slow:bandwidth does not follow" in seen
+    assert "finding NODE-SLOW:made:qdr:node3:first:bandwidth does not follow" in seen

@@ -35,7 +35,8 @@ from acceptance.campaigns.protocol.conclusions import (
 from acceptance.campaigns.protocol.markdown import markdown
 from acceptance.campaigns.state import CampaignFault, State
 from acceptance.core import machine, state_files
-from acceptance.core.findings import CRITICAL, MAJOR, SHARED
+from acceptance.core.findings import SHARED
+from acceptance.core.kinds import CRITICAL, MAJOR
 from acceptance.core.paths import Workspace
 from acceptance.fabric import view
 from acceptance.ledger import Case, ResultsFault, Session

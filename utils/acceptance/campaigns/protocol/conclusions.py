@@ -23,7 +23,7 @@ from acceptance.campaigns.protocol.findings import (
     of_verdict,
 )
 from acceptance.core.extras import node_count
-from acceptance.core.findings import CRITICAL, INFO, MAJOR, MINOR
+from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Metric
@@ -86,7 +86,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     found += [*_of_nodes(data, cases), *_of_claims(data), *_of_recorded(cases, judged)]
     if extra := data["asked"]["reframe"]:
         place, options = (data["system"],), " ".join(extra)
-        found.append(make("RESTRICTED", place, "options of ReFrame", found=options))
+        found.append(make("restricted", place, "options of ReFrame", found=options))
     findings = merged(found)
     decided = outcome(findings, stored["verdict"])
     simulators = simulated_by(data, cases)
@@ -132,17 +132,17 @@ def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Protoc
             for node in case.nodes
         }
         if len(seen) < stated:
-            place = ("nodes", data["system"], partition["name"])
+            place = (f"{data['system']}:{partition['name']}",)
             found = f"{len(seen)} answered: {', '.join(sorted(seen)) or 'none'}"
             expected = f"{stated} nodes, as the partition states"
-            yield make("NOT-MEASURED", place, f"nodes of {data['system']}:{partition['name']}",
+            yield make("nodes-left-out", place, f"nodes of {data['system']}:{partition['name']}",
                        found=found, expected=expected, source="link check")  # fmt: skip
 
 
 def _of_claims(data: Mapping[str, Any]) -> Iterator[ProtocolFinding]:
     for claim in data["claims"]:
         if "claimed" not in claim:
-            yield make("SET-UP", ("claims", data["system"]), "claims", found=claim["reason"])
+            yield make("claims", (data["system"],), "claims", found=claim["reason"])
         elif claim["expected"] and claim["state"] != claims.HOLDS:
             claimed = claim["claimed"]
             value = "..".join(map(str, claimed["value"]))
@@ -150,7 +150,7 @@ def _of_claims(data: Mapping[str, Any]) -> Iterator[ProtocolFinding]:
             ours, failed = claim["ours"] or {}, claim["state"] == claims.FAILS
             measured = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
             yield make(
-                "CLAIM" if failed else "CLAIM-OPEN",
+                "claim" if failed else "claim-open",
                 (claim["paper"], claim["where"], *(claimed[key] for key in _CLAIMED)),
                 " against ".join(filter(None, (claimed["left"], claimed["right"]))),
                 found=measured if failed else f"{claim['state']}: {claim['detail']}",
@@ -168,7 +168,7 @@ def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[ProtocolFinding
     for (partition, suite), count in counts.items():
         if count:
             severity, found = INFO if judged else MINOR, f"{count} metrics recorded, not judged"
-            yield make("NOT-JUDGED", (partition, suite), f"{suite} on {partition}", found=found,
+            yield make("recorded", (partition, suite), f"{suite} on {partition}", found=found,
                        expected="a reference", severity=severity)  # fmt: skip
 
 

@@ -1,27 +1,37 @@
 """Findings: of cases, of the links that they saw, of nodes, and of a verdict.
 
-Each has an id that is the same whenever the same thing is wrong in the same place: a code of
-`CODES`, and after it node and device, or partition, benchmark and metric.
+Each has an id that is the same whenever the same thing is wrong in the same place: its kind in
+capitals, and after it node and device, or partition, benchmark and metric.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acceptance.campaigns.protocol.codes import CODES, OF_PAIRS, OF_REASONS
-from acceptance.core import words
-from acceptance.core.findings import MAJOR, MINOR, SEVERITIES, SHARED, Observation
+from acceptance.alerts import HISTORY
+from acceptance.core import kinds, words
+from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, Observation
+from acceptance.core.kinds import MAJOR, MINOR, OF_LINKS, SEVERITIES, TABLE
 from acceptance.core.words import better
 from acceptance.fabric.link_check import STANDING
-from acceptance.fabric.node import KINDS
-from acceptance.fabric.view import kinds
+from acceptance.fabric.view.kinds import kind_of
 from acceptance.ledger import Case, Metric
 from acceptance.nodes import FAILING, PairFinding
 from acceptance.nodes.culprits.model import CABLE
 from acceptance.references import outside, source_of, write_parameters
 from acceptance.verdict import LEFT_OUT, PartitionNodes, Verdict, of_culprits
+
+#: Kinds of problems that cases, nodes, alerts or guidelines tell more exactly.
+TOLD = {"protocol", "case-failed", "left-out", "guideline", "not-benchmarked",
+        "nodes-left-out", *HISTORY, *FAILING}  # fmt: skip
+#: What ReFrame says of a job that it gave up -> kind; the first that fits.
+OF_REASONS = (
+    (re.compile(r"it was blocked due to reason: "), "job-blocked"),
+    (re.compile(r"job timed out|exceeded timeout|JobTimeout", re.I), "time-limit"),
+)
 
 
 class ProtocolFinding(Struct, frozen=True):
@@ -41,7 +51,7 @@ class ProtocolFinding(Struct, frozen=True):
 
     @property
     def code(self) -> str:
-        """Return the first part of the id."""
+        """Return its kind in capitals, the first part of the id."""
         return self.id.partition(":")[0]
 
 
@@ -55,7 +65,8 @@ def of_case(case: Case) -> list[ProtocolFinding]:
         _of_observation(case, each, source)
         for each in case.findings
         # The verdict knows more of these.
-        if each.kind not in ("", STANDING, SHARED) and not (case.all_pairs and each.kind in FAILING)
+        if each.kind not in ("", STANDING, SHARED, RECORDED_OTHERWISE)
+        and not (case.all_pairs and each.kind in FAILING)
     ]
     if case.passed:
         return found
@@ -64,18 +75,18 @@ def of_case(case: Case) -> list[ProtocolFinding]:
         # One finding for all that waited for the same thing, on every run the same.
         place, what = (case.where, case.suite), f"{case.suite} @{case.where}"
         waited = "not run, since what it needs failed"
-        found.append(make("NOT-MEASURED", place, what, found=waited))
+        found.append(make("left-out", place, what, found=waited))
     elif case.result != "fail":
-        found.append(_failed(case, source, "NOT-MEASURED", case.result, "a measurement"))
+        found.append(_failed(case, source, "not-measured", case.result, "a measurement"))
     elif case.fixture:
         place = (case.where, case.name)
-        found.append(make("BUILD-FAILED", place, f"build {source}", found=reason,
+        found.append(make("build-failed", place, f"build {source}", found=reason,
                           expected="a build", source=source))  # fmt: skip
     else:
         found += _of_metrics(case, source)
-        given_up = [code for pattern, code in OF_REASONS if pattern.search(reason)][:1]
+        given_up = [kind for pattern, kind in OF_REASONS if pattern.search(reason)][:1]
         if not any(each.fails and each.kind for each in case.findings):
-            found += [_failed(case, source, code) for code in given_up]
+            found += [_failed(case, source, kind) for kind in given_up]
         if not found and not of_culprits(case):
             found.append(_failed(case, source))
     return found
@@ -92,31 +103,29 @@ def place_of(case: Case) -> tuple[str, ...]:
 def _failed(
     case: Case,
     source: str,
-    code: str = "CASE-FAILED",
+    kind: str = "case-failed",
     text: str = "",
     expected: str = "a run that ends well",
 ) -> ProtocolFinding:
     return make(
-        code, place_of(case), source, found=text or " ".join(case.fail_reason.split()),
+        kind, place_of(case), source, found=text or " ".join(case.fail_reason.split()),
         expected=expected, nodes=case.nodes, source=source,
     )  # fmt: skip
 
 
 def _of_observation(case: Case, seen: Observation, source: str) -> ProtocolFinding:
     """Return the finding of a link's deviation, or of what else failed a case."""
-    if kinds.kind_of(seen):
-        code = kinds.OF_ETHERNET.get(seen.kind, seen.kind).upper()
+    if kind_of(seen):
         place, nodes = (seen.device, seen.what), seen.node.split(",")
-        return make(code, place, " ".join(filter(None, place)), found=seen.found,
+        return make(seen.kind, place, " ".join(filter(None, place)), found=seen.found,
                     expected=seen.expected, nodes=filter(None, nodes), source=source)  # fmt: skip
-    code = seen.kind.upper()
-    if code == "LINK-FAILED":
+    if seen.kind == "link-failed":
         at = (seen.node, seen.device, seen.what)
-        return make(code, at, source, found=seen.text, expected="a link that stays up",
+        return make(seen.kind, at, source, found=seen.text, expected="a link that stays up",
                     nodes=(seen.node,), source=source)  # fmt: skip
-    if seen.kind in KINDS:
+    if seen.kind in OF_LINKS:
         return of_deviation(seen, source)
-    return _failed(case, source, code if code in CODES else "CASE-FAILED", seen.text)
+    return _failed(case, source, seen.kind if seen.kind in TABLE else "case-failed", seen.text)
 
 
 def misses(metric: Metric) -> bool:
@@ -129,24 +138,24 @@ def _of_metrics(case: Case, source: str) -> Iterator[ProtocolFinding]:
     groups: dict[tuple[str, str], list[Metric]] = {}
     for metric in case.metrics:
         if misses(metric):
-            key = words.split_metric(metric.name)[0], _code(metric)
+            key = words.split_metric(metric.name)[0], _kind(metric)
             groups.setdefault(key, []).append(metric)
-    for (stem, code), missed in groups.items():
+    for (stem, kind), missed in groups.items():
         worst = max(missed, key=lambda metric: abs(metric.value / (metric.reference or 1) - 1))
         more = f", and at {len(missed) - 1} more sizes" if len(missed) > 1 else ""
         found = f"{worst.name} {worst.value:g} {worst.unit}{more}"
-        yield make(code, (*place_of(case), stem), f"{stem} of {source}", found=found,
+        yield make(kind, (*place_of(case), stem), f"{stem} of {source}", found=found,
                    expected=expected_text(worst), nodes=case.nodes,
                    source=worst.judged_by)  # fmt: skip
 
 
-def _code(metric: Metric) -> str:
+def _kind(metric: Metric) -> str:
     way = better(metric.unit, metric.lower, metric.upper)
     side = outside(metric.value, metric.reference, metric.lower, metric.upper)
     if way is not None and (side > 0) == (way == "higher"):
-        return "ABOVE-REFERENCE"
-    code = f"BELOW-{source_of(metric.judged_by).upper()}"
-    return code if code in CODES else "BELOW-REFERENCE"
+        return "above-reference"
+    kind = f"below-{source_of(metric.judged_by)}"
+    return kind if kind in TABLE else "below-reference"
 
 
 def expected_text(metric: Metric) -> str:
@@ -165,38 +174,38 @@ def expected_text(metric: Metric) -> str:
 def of_verdict(verdict: Verdict) -> Iterator[ProtocolFinding]:
     """Yield the findings of a verdict beside its cases: problems, suites, history, guidelines."""
     for problem in verdict.problems:
-        code = problem.rule.code
-        if code == "NODE-ABSENT":
+        if problem.kind == "node-absent":
             node = problem.about[-1]
-            yield make(code, problem.about, node, found=problem.message, expected="up",
+            yield make(problem.kind, problem.about, node, found=problem.message, expected="up",
                        nodes=[node], source="Slurm")  # fmt: skip
-        elif code:
-            place = (problem.kind, verdict.system, *problem.about)
-            yield make(code, place, problem.kind, found=problem.message, source="gate")
+        elif problem.kind not in TOLD:
+            yield make(
+                problem.kind, problem.about, problem.kind, found=problem.message, source="gate"
+            )
     for missing in verdict.unprovided:
         place = (missing.partition or verdict.system, missing.check)
-        yield make("NOT-PROVIDED", place, missing.name, found=missing.reason,
+        yield make("not-provided", place, missing.name, found=missing.reason,
                    expected="a measurement", source="gate", remedy=missing.remedy)  # fmt: skip
     for partition, reason in verdict.links_not_judged.items():
-        yield make("LINKS-NOT-JUDGED", (partition,), f"links of {partition}", found=reason,
+        yield make("links-not-judged", (partition,), f"links of {partition}", found=reason,
                    expected="a stated rate", source="gate")  # fmt: skip
     for partition, reason in verdict.fabric_not_viewed.items():
-        yield make("FABRIC-NOT-LOOKED", (partition,), f"fabric of {partition}", found=reason,
+        yield make("fabric-not-looked", (partition,), f"fabric of {partition}", found=reason,
                    expected="all switches and cables looked at", source="gate",
                    severity=MINOR)  # fmt: skip
     for counter in verdict.counters:
-        place = (counter["node"], counter["device"], counter["counter"])
-        yield make("LINK-COUNTERS", place, " ".join(place), found=counter["text"], expected="0",
+        at = (counter["node"], counter["device"], counter["counter"])
+        yield make("link-counters", at, " ".join(at), found=counter["text"], expected="0",
                    nodes=[counter["node"]], source="link check")  # fmt: skip
     for alert in verdict.alerts:
-        place = (alert.system, alert.partition, alert.id)
+        where = (alert.system, alert.partition, alert.id)
         text = f"{alert.check} {alert.metric}: {alert.before} -> {alert.after}"
         found = " ".join((text, alert.unit, alert.cause)).strip()
         what = f"{alert.kind} since {alert.since}"
-        yield make("REGRESSION", place, what, found=found, source="history")
+        yield make(alert.kind, where, what, found=found, source="history")
     for violated in verdict.guidelines.get("findings", ()):
         severity = MAJOR if violated["fails"] else ""
-        yield make("GUIDELINE", (violated["id"],), violated["guideline"], found=violated["text"],
+        yield make("guideline", (violated["id"],), violated["guideline"], found=violated["text"],
                    severity=severity, source="guidelines")  # fmt: skip
 
 
@@ -210,15 +219,15 @@ def of_nodes(partitions: Iterable[PartitionNodes]) -> Iterator[ProtocolFinding]:
         place, what = (each.place,), f"nodes of {each.place}"
         yield from map(_of_pairs, each.findings)
         if each.limited:
-            yield make("LIMITED", place, what, found=each.limited_text)
+            yield make("limited", place, what, found=each.limited_text)
         if missing := each.missing:
             yield make(
-                "NOT-BENCHMARKED", place, what, found=f"{each.coverage_text}; {missing}",
+                "not-benchmarked", place, what, found=f"{each.coverage_text}; {missing}",
                 expected="every node", source=each.origin,
             )  # fmt: skip
         if each.not_paired:
             yield make(
-                "PAIRS-NOT-MEASURED", place, what, found=each.not_paired,
+                "pairs-not-measured", place, what, found=each.not_paired,
                 expected="each node compared with the others",
             )  # fmt: skip
 
@@ -228,8 +237,7 @@ def _of_pairs(finding: PairFinding) -> ProtocolFinding:
     culprit = finding.culprit
     names = [_shortened(",".join(each)) for each in (culprit.nodes, culprit.others)]
     return make(
-        OF_PAIRS[finding.kind],
-        (finding.place, *names, finding.environment, finding.kind, culprit.quantity),
+        finding.kind, (finding.place, *names, finding.environment, culprit.quantity),
         finding.reason, found=culprit.text, expected=finding.expected, severity=finding.severity,
         # Of a cable these are the ports at its ends.
         nodes=() if finding.kind == CABLE else finding.nodes,
@@ -245,7 +253,7 @@ def _shortened(names: str) -> str:
 
 
 def make(
-    code: str,
+    kind: str,
     place: Sequence[str],
     what: str,
     *,
@@ -256,12 +264,12 @@ def make(
     severity: str = "",
     remedy: str = "",
 ) -> ProtocolFinding:
-    """Return a finding of a code; `place` is the stable rest of its id."""
-    kind = CODES[code]
-    key = ":".join((code, *(part.replace(" ", "") for part in place if part)))
+    """Return a finding of a kind; `place` is the stable rest of its id."""
+    row = TABLE[kind]
+    key = ":".join((kind.upper(), *(part.replace(" ", "") for part in place if part)))
     return ProtocolFinding(
-        key, severity or kind.severity, tuple(dict.fromkeys(nodes)), what, found, expected,
-        remedy or kind.remedy, source,
+        key, severity or row.severity, tuple(dict.fromkeys(nodes)), what, found, expected,
+        remedy or row.remedy, source,
     )  # fmt: skip
 
 
@@ -269,12 +277,14 @@ def of_deviation(deviation: Observation, source: str = "") -> ProtocolFinding:
     """Return what a deviation of a link is as a finding."""
     counter = "" if deviation.what in ("PCIe", "MTU") else deviation.what
     path = deviation.found.split()[0] if deviation.kind == "link-unreadable" else ""
-    code = deviation.kind.upper()
-    remedy = CODES[code].remedy.replace("DEVICE", deviation.device.split("/")[0] or "DEVICE")
+    remedy = kinds.of(deviation.kind).remedy.replace(
+        "DEVICE", deviation.device.split("/")[0] or "DEVICE"
+    )
     what = " ".join(filter(None, (deviation.node, deviation.device, deviation.what)))
     return make(
-        code, (deviation.node, deviation.device, counter, path), what, found=deviation.found,
-        expected=deviation.expected, nodes=(deviation.node,), source=source, remedy=remedy,
+        deviation.kind, (deviation.node, deviation.device, counter, path), what,
+        found=deviation.found, expected=deviation.expected, nodes=(deviation.node,), source=source,
+        remedy=remedy,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from acceptance.core.findings import CRITICAL, MAJOR, MINOR
+from acceptance.core.kinds import CRITICAL, MAJOR, MINOR
 from acceptance.core.pairs import INSIDE
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import direction

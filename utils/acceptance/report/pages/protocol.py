@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from acceptance.core.findings import INFO, SEVERITIES
+from acceptance.core.kinds import INFO, SEVERITIES
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, is_simulated, model_of
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
