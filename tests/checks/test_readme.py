@@ -199,7 +199,7 @@ def test_the_baseline_judges_checks_outside_of_the_clone(with_baseline):
     status, verdict = with_baseline.site.gate()
     (problem,) = verdict["problems"]
     assert (status, problem["kind"]) == (1, "off-baseline")
-    assert problem["message"].startswith(
+    assert problem["text"].startswith(
         "Copy @local:default+wheels: bandwidth: 4000 MB/s is 50 % below 8000 MB/s (baseline local, "
     )
     with_baseline.copies_at(8000)
@@ -208,7 +208,7 @@ def test_the_baseline_judges_checks_outside_of_the_clone(with_baseline):
     assert with_baseline.run().returncode == 1
     status, verdict = with_baseline.site.gate()
     assert (status, [problem["kind"] for problem in verdict["problems"]]) == (1, ["case-failed"])
-    assert "time_8: 2.73 us is" in verdict["problems"][0]["message"]
+    assert "time_8: 2.73 us is" in verdict["problems"][0]["text"]
     with_baseline.write("halo", HALO)
 
 
@@ -225,7 +225,7 @@ def test_a_baseline_that_no_check_outside_of_the_clone_meets_is_a_problem(with_b
     (problem,) = verdict["problems"]
     assert (
         "judges nothing: no bandwith of Copy was ever measured on local:default"
-        in (problem["message"])
+        in (problem["text"])
     )
     path.write_text(good)
     assert with_baseline.judged() == (0, {"baseline local": 3}, [])
@@ -236,7 +236,7 @@ def test_a_check_outside_of_the_clone_whose_output_lacks_a_metric_fails(with_bas
     with_baseline.write("halo", HALO.replace("1024 bytes", "1024 byte"))
     assert with_baseline.run("-n", "Exchange").returncode == 1
     _, verdict = with_baseline.site.gate()
-    assert "metrics missing: time_1024" in verdict["problems"][0]["message"]
+    assert "metrics missing: time_1024" in verdict["problems"][0]["text"]
     with_baseline.write("halo", HALO)
 
 

@@ -151,7 +151,7 @@ def test_a_drained_node_spoils_no_night_and_is_told_once(signed):
     away = [alert for alert in alerts if alert["kind"] == "away"]
     assert [(alert["nodes"], alert["check"]) for alert in away] == [(["node2"], "node2")]
     assert "drained (bad cable [" in away[0]["text"]
-    assert not any("bad cable" in problem["message"] for problem in verdict["problems"])
+    assert not any("bad cable" in problem["text"] for problem in verdict["problems"])
     assert "bad cable" in signed.site.acceptance("gate").output
     assert (signed.site.var / "report/index.html").read_text().count("bad cable") == 1
 

@@ -17,14 +17,12 @@ PATHS = [
 ]
 TEXT = "".join(path.read_text(encoding="utf-8") for path in PATHS)
 #: Where a kind is named: what fails a verdict, what is observed, what a protocol says.
-NAMED = re.compile(
-    r"""(?:\.(?:fail|cannot_judge)|\b(?:Observation|Problem|make))\(\s*"([a-z-]+)\""""
-)
+NAMED = re.compile(r"""(?:\.(?:fail|cannot_judge)|\bFinding)\(\s*"([a-z-]+)\"""")
 
 
 def test_each_kind_that_the_sources_name_has_a_row():
     named = {*NAMED.findall(TEXT), *HISTORY, *(f"below-{source}" for source in SOURCES)}
-    assert len(named) > 60
+    assert len(named) > 50
     assert named <= {*kinds.TABLE}
 
 

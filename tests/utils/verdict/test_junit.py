@@ -21,7 +21,7 @@ GREEN = {
     "time": "2026-11-20T22:00:00",
     "elapsed": 12.5,
     "history": {"judged": 3, "cannot_judge": "", "stale": 0},
-    "guidelines": {"compared": 3, "findings": []},
+    "guidelines": {"compared": 3, "violated": 0},
     "nodes": {
         "made:qdr": PartitionNodes(
             "made:qdr", count=8, benchmarked=made_nodes.NAMES,

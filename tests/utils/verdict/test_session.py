@@ -48,7 +48,7 @@ def kinds(verdict):
 
 
 def message(verdict, kind):
-    return next(p["message"] for p in verdict["problems"] if p["kind"] == kind)
+    return next(p["text"] for p in verdict["problems"] if p["kind"] == kind)
 
 
 def write_checks(site, **files):
@@ -322,7 +322,7 @@ def test_values_that_cannot_be_measured(site):
     assert status == 1
     # ReFrame itself takes zero and negative numbers, and those that are infinite.
     refused = {
-        problem["about"][0].split()[0]
+        problem["place"][0].split()[0]
         for problem in verdict["problems"]
         if problem["kind"] in ("impossible-value", "case-failed")
     }

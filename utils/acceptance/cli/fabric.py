@@ -10,7 +10,7 @@ from typing import Any
 from acceptance.cli.arguments import SYSTEM, Commands, add_command, add_verbs, option
 from acceptance.cli.output import emit_page
 from acceptance.core.errors import Fault
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.text import plural, printable, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.fabric import seen, topology
@@ -107,7 +107,7 @@ def _source(reading: Reading) -> str:
     return f"{when:%Y-%m-%d %H:%M UTC} from {asked}, {version or 'no program'}"
 
 
-def _shown(label: str, found: Sequence[Observation]) -> list[str]:
+def _shown(label: str, found: Sequence[Finding]) -> list[str]:
     lines = [line for each in found[:_SHOWN] for line in _line(label, each.text)]
     rest = len(found) - _SHOWN
     return [*lines, *(_line(label, f"{rest} more: --format json shows all") if rest > 0 else [])]

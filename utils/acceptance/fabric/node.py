@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.lldp import Neighbour
 from acceptance.fabric.rates import GENERATIONS, PORTED, Rate
@@ -185,17 +185,15 @@ def undeclared(links: Iterable[str], facts: Facts) -> list[str]:
     return [name for name in facts.devices if name not in known]
 
 
-def deviation(
-    node: str, device: str, what: str, found: str, expected: str, kind: str
-) -> Observation:
+def deviation(node: str, device: str, what: str, found: str, expected: str, kind: str) -> Finding:
     """Return something that is not as it should be: `node17 mlx5_0/1: found, expected what`.
 
     `kind` is one of `core.kinds.OF_LINKS`. A counter that stands above zero (`link-counters`, its
     value is `found`) is no deviation by itself.
     """
     text = f"{' '.join(filter(None, (node, device, what)))}: {found}, expected {expected}"
-    return Observation(
-        kind, text, node=node, device=device, what=what, found=found, expected=expected
+    return Finding(
+        kind, text, nodes=(node,), device=device, what=what, found=found, expected=expected
     )
 
 

@@ -1,11 +1,12 @@
 """What a session holds: its cases, and the metrics of these."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from acceptance.core.errors import MESSAGE
-from acceptance.core.findings import Observation, observations
+from acceptance.core.findings import Finding, observations
 from acceptance.core.text import clipped
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.ledger.session_schema import (
@@ -18,6 +19,9 @@ from acceptance.ledger.session_schema import (
     as_words,
     metric_name,
 )
+
+#: What ReFrame says of a job, or of another program, that it has waited for too long.
+_TIMED_OUT = re.compile(r"job timed out|exceeded timeout|JobTimeout", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Case:
     keys: dict[str, str]
     declared: dict[str, str]
     provenance: dict[str, str]
-    findings: tuple[Observation, ...]
+    findings: tuple[Finding, ...]
     metrics: tuple[Metric, ...]
     seconds: float | None = None
     all_pairs: dict[str, Any] = field(default_factory=dict)
@@ -87,6 +91,13 @@ class Case:
     def passed(self) -> bool:
         """Tell whether the case passed; nothing else counts as success."""
         return self.result == "pass"
+
+    @property
+    def given_up(self) -> str:
+        """Return the kind of what ReFrame gave up its job for, which only its words say."""
+        if "it was blocked due to reason: " in self.fail_reason:
+            return "job-blocked"
+        return "time-limit" * bool(_TIMED_OUT.search(self.fail_reason))
 
     @property
     def where(self) -> str:

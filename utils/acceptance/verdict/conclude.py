@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from msgspec import structs
+
 from acceptance import ledger
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
@@ -175,7 +177,7 @@ def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:
         cases.update(case.name for case in again.cases)
         verdict.cases += again.cases
         for problem in again.problems:
-            verdict.fail(problem.kind, f"when measured again: {problem.message}", *problem.about)
+            verdict.add(structs.replace(problem, text=f"when measured again: {problem.text}"))
     if runs:
         evidence.past = ledger.of(workspace, past.results)
         verdict.notes.append(
@@ -195,9 +197,9 @@ def judge_whole(verdict: Verdict, run: Run) -> None:
     verdict.problems = [
         problem
         for problem in verdict.problems
-        if not (problem.about and problem.kind == "no-cases" and beside_links)
+        if not (problem.place and problem.kind == "no-cases" and beside_links)
         and not (
-            problem.about and problem.kind == "nothing-measured" and measured >= {*problem.about}
+            problem.place and problem.kind == "nothing-measured" and measured >= {*problem.place}
         )
     ]
     if run.without_suite:

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from acceptance import references
+from acceptance.core.findings import Finding
+from acceptance.core.kinds import MINOR, OF_PAIRS
 from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
@@ -18,6 +21,7 @@ from acceptance.nodes import ALL_PAIRS
 from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
 from acceptance.site import everywhere, unmet_rows, without_case
 from acceptance.suites import SUITES, suite_of
+from acceptance.verdict.case_findings import text_of
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Unselected, Verdict
 from acceptance.verdict.nodes import SHOWN, Nodes, Paired, PartitionNodes, place_of
@@ -137,9 +141,17 @@ def note_links(verdict: Verdict, evidence: Evidence) -> None:
             if (system["name"], part["name"]) not in partitions:
                 continue
             if reason := not_judged(extras):
-                verdict.links_not_judged[place] = reason
+                verdict.add(Finding(
+                    "links-not-judged", f"{place}: not judged: {reason}", found=reason,
+                    what=f"links of {place}", expected="a stated rate", place=(place,),
+                    source="gate",
+                ))  # fmt: skip
             if (reason := not_viewed(extras)) and not viewed:
-                verdict.fabric_not_viewed[place] = reason
+                verdict.add(Finding(
+                    "fabric-not-looked", f"{place}: the fabric was not looked at: {reason}",
+                    found=reason, what=f"fabric of {place}", place=(place,), source="gate",
+                    expected="all switches and cables looked at", severity=MINOR,
+                ))  # fmt: skip
 
 
 def fail_without_suite(verdict: Verdict) -> None:
@@ -178,10 +190,11 @@ def judge_nodes(verdict: Verdict, cases: Sequence[Case], known: Nodes) -> None:
         here = [case for case in cases if place_of(case) == place]
         verdict.nodes[place] = _covered(place, [case for case in here if case.metrics], known)
         _judge_pairs(verdict, verdict.nodes[place], here, known)
-    for place, nodes in verdict.nodes.items():
-        if known.every and nodes.missing:
-            text = f"{place}: {nodes.coverage_text}; {nodes.missing}"
-            verdict.fail("not-benchmarked", text, place)
+        for finding in verdict.nodes[place].findings:
+            if finding.fails or (known.every and finding.kind == "not-benchmarked"):
+                verdict.add(replace(finding, fails=True))
+            elif finding.kind in OF_PAIRS:
+                verdict.notes.append(finding.text)
 
 
 def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
@@ -221,15 +234,10 @@ def _judge_pairs(
         try:
             nodes.all_pairs += (msgspec.convert(data, Paired),)
         except ValueError as err:
-            where = f"{case.name} @{case.where}"
+            where = text_of(case)
             text = f"{where}: what is stored of all pairs is malformed: {err}"
             verdict.fail("impossible-value", text, where)
             reason = "what is stored of it is malformed"
-    for finding in nodes.findings:
-        if finding.fails:
-            verdict.fail(finding.kind, str(finding), *finding.about)
-        else:
-            verdict.notes.append(str(finding))
     if nodes.all_pairs or nodes.count == 1 or len(nodes.limited) == 1:
         return
     nodes.not_paired = reason
@@ -265,7 +273,10 @@ def judge_links(verdict: Verdict, evidence: Evidence) -> None:
                 place,
             )
         for node in (node for node in asked if nodes.every and not node.up):
-            verdict.fail("node-absent", f"{place}: {node.text}", place, node.name)
+            verdict.add(Finding(
+                "node-absent", f"{place}: {node.text}", fails=True, nodes=(node.name,),
+                what=node.name, expected="up", place=(place, node.name), source="Slurm",
+            ))  # fmt: skip
     if nodes.known and evidence.site:
         _tell_once(verdict, evidence.site.system(evidence.system or None))
 
@@ -289,7 +300,7 @@ def _judge_distribution(verdict: Verdict, evidence: Evidence) -> None:
                 f"only {len(seen)} of the {count} nodes of {partition} were looked "
                 "at; --distribute leaves out those that are not idle, --distribute=up those that "
                 "take no jobs, --distribute=all none",
-                partition,
+                place,
             )
 
 

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from acceptance.alerts import Alert, Notification, notify
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
+from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace, named
 from acceptance.verdict.announce import announce, looked_at
-from acceptance.verdict.model import Problem, Status, Verdict
+from acceptance.verdict.model import Status, Verdict
 
 
 class VerdictFault(Fault):
@@ -60,7 +61,7 @@ def settle(
     systems = {*systems, verdict.system}
     folder, named_by = workspace.alerts, workspace.named_by
     verdict.problems = [
-        replace(problem, message=named(problem.message, named_by)) for problem in verdict.problems
+        replace(problem, text=named(problem.text, named_by)) for problem in verdict.problems
     ]
     try:
         known = [entry.alert for entry, _ in notify.listing(now, folder).entries]
@@ -116,7 +117,7 @@ def _apply(verdict: Verdict, outcome: Notification) -> None:
     verdict.acknowledged = outcome.acknowledged
     acknowledged = {each.alert.id for each in outcome.acknowledged}
 
-    def is_excused(problem: Problem) -> bool:
+    def is_excused(problem: Finding) -> bool:
         return bool(problem.alerts) and acknowledged.issuperset(problem.alerts)
 
     problems = [*verdict.problems, *verdict.excused]

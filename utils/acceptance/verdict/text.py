@@ -10,6 +10,8 @@ from acceptance.verdict.nodes import node_lines
 #: Problems, notes and findings that a terminal shows, and lines of each.
 SHOWN, LINES = 20, 4
 _INDENT = 12
+#: Kinds of findings that say why nobody looked.
+NOT_LOOKED_AT = ("links-not-judged", "fabric-not-looked")
 #: Statuses as people read them.
 WORDS = {Status.PASSED: "pass", Status.FAILED: "FAIL", Status.CANNOT_JUDGE: "cannot judge"}
 
@@ -22,11 +24,11 @@ def verdict_text(verdict: Verdict, paint: Paint = lambda _, word: word) -> str:
     """Return the summary that ends a run; the verdict is its last line."""
     lines = _lines("SIMULATED", verdict.no_evidence) if verdict.simulated else []
     lines += [line for name, text in _facts(verdict) for line in _lines(name, text)]
-    findings = verdict.guidelines.get("findings", ())
-    lines += _listing("finding", [finding["text"] for finding in findings])
+    findings = [*verdict.findings, *verdict.problems]
+    lines += _listing("finding", [each.text for each in findings if each.kind == "guideline"])
     lines += _listing("note", verdict.notes)
     lines += _listing("known", [f"{text}: {line}" for text, line in verdict.known])
-    lines += _listing("PROBLEM", [problem.message for problem in verdict.problems])
+    lines += _listing("PROBLEM", [problem.text for problem in verdict.problems])
     lines += _listing("to do", [*_remedies(verdict)])
     return "\n".join([*lines, "", _last_line(verdict, paint)])
 
@@ -55,12 +57,11 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         names = [each.check for each in verdict.not_selected if each.options == options]
         yield "not run", f"{', '.join(names)}: not selected by {options}"
     yield "cases", verdict.cases_text
-    for partition, reason in verdict.links_not_judged.items():
-        yield "links", f"{partition}: not judged: {reason}"
     for partition, told in verdict.fabric.items():
         yield "fabric", f"{partition}: {told}"
-    for partition, reason in verdict.fabric_not_viewed.items():
-        yield "fabric", f"{partition}: the fabric was not looked at: {reason}"
+    for each in verdict.findings:
+        if each.kind in NOT_LOOKED_AT:
+            yield each.kind.partition("-")[0], each.text
     for line in node_lines(verdict.nodes.values()):
         yield "nodes", line
     sources = ", ".join(f"{count} by {source}" for source, count in verdict.judged.items())
@@ -75,7 +76,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         if verdict.history.get("together"):
             yield "history", verdict.history["together"]
     if verdict.guidelines.get("compared"):
-        violated = plural(len(verdict.guidelines["findings"]), "finding")
+        violated = plural(verdict.guidelines["violated"], "finding")
         compared = plural(verdict.guidelines["compared"], "comparison")
         yield "guidelines", f"{violated} in {compared}; all of them: acceptance claims guidelines"
 

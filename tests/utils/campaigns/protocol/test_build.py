@@ -55,9 +55,9 @@ def make(*cases, **changes):
         "measured": [LINKS, *(cases or [CASE])],
         "verdict": {
             "verdict": "pass", "system": "made", "problems": [], "unprovided": [], "notes": [],
-            "alerts": [], "counters": [], "links_not_judged": {}, "fabric_not_viewed": {},
+            "findings": [], "guidelines": {},
         },
-        "guidelines": {}, "claims": [],
+        "claims": [],
         "versions": {"project": "0", "suites": {}},
         **changes,
     }  # fmt: skip
@@ -98,7 +98,7 @@ def test_what_missed_its_reference_was_judged():
 
 
 def test_a_missed_reference_rejects_it():
-    told = {"kind": "case-failed", "message": "m"}
+    told = {"kind": "case-failed", "text": "m"}
     verdict = {**make()["verdict"], "verdict": "fail", "problems": [told]}
     data = make(failed(), verdict=verdict)
     assert data["outcome"] == "rejected"
@@ -109,7 +109,9 @@ def test_a_missed_reference_rejects_it():
 
 
 def test_links_that_nobody_judged_are_a_reservation():
-    verdict = {**make()["verdict"], "links_not_judged": {"made:qdr": "it states no fabric"}}
+    told = {"kind": "links-not-judged", "text": "x", "found": "it states no fabric",
+            "place": ["made:qdr"]}  # fmt: skip
+    verdict = {**make()["verdict"], "findings": [told]}
     data = make(verdict=verdict)
     assert data["outcome"] == "accepted with reservations"
     assert ids(data) == ["LINKS-NOT-JUDGED:made:qdr"]
@@ -209,7 +211,7 @@ def change(path, value):
         (("measured", 0, "nodes"), ["node1"], "NODES-LEFT-OUT:made:qdr follows"),
         (("counts", "passed"), 2, "counts: "),
         (("findings",), make(failed())["findings"] * 2, "of 2 only 1 have an id of their own"),
-        (("verdict", "problems"), [{"kind": "error", "message": "m"}], "pass is written, with 1"),
+        (("verdict", "problems"), [{"kind": "error", "text": "m"}], "pass is written, with 1"),
     ],
 )
 def test_a_change_with_a_checksum_of_its_own_is_seen(path, value, said):

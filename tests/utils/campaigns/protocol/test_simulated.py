@@ -29,7 +29,7 @@ def test_its_outcome_is_no_acceptance_whatever_the_model_is():
         "accepted",
         [BY],
     )
-    bad = simulated(failed(), verdict="fail", problems=[{"kind": "case-failed", "message": "m"}])
+    bad = simulated(failed(), verdict="fail", problems=[{"kind": "case-failed", "text": "m"}])
     assert (bad["outcome"], bad["of_model"]) == (NO_ACCEPTANCE, "rejected")
     assert conclusions.differences(good) == conclusions.differences(bad) == []
 

@@ -86,10 +86,9 @@ def build(
             name: judged[name]
             for name in (
                 *("verdict", "system", "problems", "unprovided", "not_selected", "notes"),
-                *("alerts", "counters", "links_not_judged", "fabric", "fabric_not_viewed"),
+                *("findings", "fabric", "guidelines"),
             )
         },
-        "guidelines": given.guidelines,
         "claims": _claims(workspace, config_files, system["name"]),
         "versions": _versions(sessions, workspace.root),
     }

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from acceptance.campaigns.protocol import conclusions
-from acceptance.campaigns.protocol.findings import expected_text
 from acceptance.core.text import printable
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.nodes import number_text
-from acceptance.verdict import PartitionNodes, node_lines, written_nodes
+from acceptance.verdict import PartitionNodes, expected_text, node_lines, written_nodes
 
 _SIGNATURE = "______________________________"
 
@@ -198,8 +197,8 @@ def _versions(data: Mapping[str, Any]) -> Iterator[str]:
 def _claims(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## Claims and guidelines"
     yield ""
-    compared = data["guidelines"].get("compared", 0)
-    violated = len(data["guidelines"].get("findings", ()))
+    guidelines = data["verdict"]["guidelines"]
+    compared, violated = guidelines.get("compared", 0), guidelines.get("violated", 0)
     yield f"{compared} comparisons by the guidelines of MPI, {violated} violated."
     yield ""
     claims = [claim for claim in data["claims"] if "claimed" in claim]

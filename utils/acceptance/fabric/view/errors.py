@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.text import plural
 from acceptance.fabric.node import Adapter, NodeLinks, Port
 from acceptance.fabric.topology import End, Link, Topology
@@ -113,7 +113,7 @@ def limit(name: str, link: Link, hours: float, *, of_host: bool) -> tuple[float,
 
 def errors(
     topology: Topology, now: Counters, before: Counters | None, hours: float
-) -> Iterator[Observation]:
+) -> Iterator[Finding]:
     """Compare counters with those of the last reading, `hours` ago; None: there was none."""
     # Without an earlier reading nothing has grown.
     before = now if (first := before is None) else before
@@ -154,7 +154,7 @@ def errors(
         )  # fmt: skip
 
 
-def _standing(topology: Topology, ports: list[tuple[End, list[_Growth]]]) -> Iterator[Observation]:
+def _standing(topology: Topology, ports: list[tuple[End, list[_Growth]]]) -> Iterator[Finding]:
     ports.sort(key=lambda port: -max(each.value for each in port[1]))
     for end, stands in ports[:_SHOWN]:
         found = ", ".join(each.standing for each in stands)

@@ -1,9 +1,10 @@
 """The judgement of one reading: trained as it should be, as it was accepted, errors, structure."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from acceptance.core.findings import Observation
+from msgspec.structs import replace
+
+from acceptance.core.findings import Finding
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.view import kinds
 from acceptance.fabric.view.accepted import AcceptedFabric, single_points, uplinks
@@ -20,7 +21,7 @@ def judge(
     before: State,
     now: float,
     away: Mapping[str, str] | None = None,
-) -> tuple[list[Observation], State]:
+) -> tuple[list[Finding], State]:
     """Return what one reading shows, each thing once, and the state to keep for the next one.
 
     `counters` are None where they were not read. `before` is the state of the last reading, `now`
@@ -45,10 +46,10 @@ def judge(
     return told, State(now, counters, since)
 
 
-def key_of(seen: Observation) -> str:
+def key_of(seen: Finding) -> str:
     """Return what names a deviation in a state: the same at every reading that has it."""
     return " ".join(filter(None, (seen.kind, seen.device, seen.what)))
 
 
-def _with_since(seen: Observation, since: str) -> Observation:
+def _with_since(seen: Finding, since: str) -> Finding:
     return replace(seen, text=f"{seen.text} (since {since[:10]})") if since else seen

@@ -18,6 +18,11 @@ from acceptance.verdict import Verdict
 
 #: Cases of a change that are listed; the sessions have all of them.
 SHOWN = 10
+#: Kind of a finding that says why nobody looked -> at what.
+_NOT_LOOKED_AT = {
+    "links-not-judged": "links of its nodes",
+    "fabric-not-looked": "switches and cables",
+}
 #: The suite of the checks of links and fabrics.
 _FABRIC = "fabric"
 
@@ -178,13 +183,10 @@ def _links(standing: _Standing) -> dict[str, Any]:
     looked = [ran for ran in standing.cases if ran.case.suite == _FABRIC]
     found = [(seen, ran) for ran in looked for seen in ran.case.findings]
     reasons = [
-        f"{what}: {reasons[name]}"
-        for what, reasons in (
-            ("links of its nodes", verdict.links_not_judged),
-            ("switches and cables", verdict.fabric_not_viewed),
-        )
-        if name in reasons
-    ] if verdict else []  # fmt: skip
+        f"{what}: {each.found}"
+        for each in (verdict.findings if verdict else ())
+        if each.place == (name,) and (what := _NOT_LOOKED_AT.get(each.kind))
+    ]
     measured = any(ran.outcome is not Outcome.NOT_MEASURED for ran in looked)
     return {"standing": standing, "found": found, "looked": measured, "reasons": reasons}
 

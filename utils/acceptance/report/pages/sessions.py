@@ -226,7 +226,7 @@ def _data(session: Session, verdict: Verdict | None) -> dict[str, Any]:
             key: value for key, value in vars(case).items() if key not in ("pairs", "all_pairs")
         }
         data["metrics"] = [_short(metric) for metric in case.metrics]
-        data["findings"] = [asdict(finding) for finding in case.findings]
+        data["findings"] = [finding.as_data() for finding in case.findings]
         cases.append({**data, "simulated": case.simulated})
     own = {key: value for key, value in vars(session).items() if key != "cases"}
     return {**own, "verdict": told(verdict).word, "cases": cases}
