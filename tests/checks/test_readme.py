@@ -1,6 +1,7 @@
-"""The worked examples of `checks/README.md`, executed word for word in a copy of the clone."""
+"""The worked examples of checks/ and utils/, executed word for word in a copy of the clone."""
 
 import csv
+import json
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 from acceptance.core.paths import ROOT
 from tests import stored as results
+from tests.checks.test_fabric import Fabric
 from tests.conftest import BIN, Site, needs_wheels
 
 README = (ROOT / "checks/README.md").read_text()
@@ -20,9 +22,9 @@ _BLOCK = re.compile(
 )
 
 
-def section(title):
-    """Return the text of a section of the README."""
-    return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
+def section(title, readme=README):
+    """Return the text of a section of a README."""
+    return readme.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 def apply(text, clone):
@@ -59,14 +61,14 @@ def clone(tmp_path):
     return folder
 
 
-def run(site, clone, *command):
+def run(site, clone, *command, status=0):
     """Run a command in a clone, with the systems of a site."""
     variables = site.variables(PYTHONPATH=str(clone / "utils"))
     variables["RFM_CONFIG_FILES"] = variables["RFM_CONFIG_FILES"].replace(str(ROOT), str(clone))
     done = subprocess.run(
         command, cwd=clone, env=variables, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
 
@@ -118,6 +120,34 @@ def test_new_files_of_the_example_pass_the_linter(clone):
         [BIN / "ruff", "check", "--no-cache", *python], cwd=clone, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_a_rule_is_a_file_an_entry_and_a_row(site, clone):
+    text = section("Adding a rule to the verdict", (ROOT / "utils/README.md").read_text())
+    paths = apply(text, clone)
+    assert paths[0] == "utils/acceptance/verdict/firmware.py"
+    done = subprocess.run(
+        [BIN / "ruff", "check", "--no-cache", *paths], cwd=clone, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    fabric = Fabric(site).healthy()
+    fabric.nodes["node1"].adapter("mlx5_1", address="0000:04:00.0")
+    for node, device, version in (
+        ("node1", "mlx5_0", "20.31.1014"), ("node1", "mlx5_1", "20.31.1014"),
+        ("node2", "mlx5_0", "20.28.4512"),
+    ):  # fmt: skip
+        path = fabric.nodes[node].root / "class/infiniband" / device / "fw_ver"
+        path.write_text(f"{version}\n")
+    fabric.start()
+    run(site, clone, "reframe", "-c", "checks/fabric.py", "-r")
+    said = run(site, clone, "acceptance", "gate", status=1)
+    (line,) = (line for line in text.splitlines() if line.startswith("PROBLEM"))
+    assert line in said
+    listed = json.loads(run(site, clone, "acceptance", "gate", "--format", "json", status=1))
+    (problem,) = listed["problems"]
+    assert (problem["kind"], problem["nodes"]) == ("firmware-differs", ["node2"])
+    junit = run(site, clone, "acceptance", "gate", "--format", "junit", status=1)
+    assert 'type="firmware-differs"' in junit.partition("no node is worse than the others")[2]
 
 
 OWN = section("A check of your own, outside of the clone")

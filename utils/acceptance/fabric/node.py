@@ -109,13 +109,14 @@ class Interface:
 
 @dataclass
 class Adapter:
-    """A device of the class infiniband, where it sits, and its node GUID (`guid_text`)."""
+    """A device of the class infiniband: where it sits, node GUID (`guid_text`) and firmware."""
 
     name: str
     device: str = "none"
     driver: str = ""
     pci: str = ""
     guid: str = ""
+    firmware: str = ""
 
 
 @dataclass

@@ -46,7 +46,8 @@ from acceptance.verdict import Status, Verdict
 
 #: What of a provenance is of one run, not of a version.
 _OF_RUNS = (
-    *("bytes", "placement", "counters", "estimate", "hops", "memory", "wire", SHARED),
+    *("bytes", "placement", "counters", "estimate", "firmware", "hops", "memory", "wire"),
+    SHARED,
     *("fabric", "fabric_name", "fabric_sha256"),
 )
 #: What of a configuration a reader needs to see; the rest is how ReFrame is driven.
