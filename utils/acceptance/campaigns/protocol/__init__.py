@@ -5,6 +5,7 @@ from acceptance.campaigns.protocol.build import (
     check_folder,
     decide,
     path_of,
+    protocol_of,
     verify,
     write,
 )
