@@ -172,7 +172,7 @@ def _seen(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[t
             yield "not measured", case.name
     for finding in _nodes(partition, verdict).findings:
         if finding.kind in FAILING:
-            yield "culprit", ", ".join(finding.nodes)
+            yield "culprit", ", ".join(finding.nodes) or finding.device
     for alert in verdict.alerts:
         if alert.of_history and f"{alert.system}:{alert.partition}" == partition:
             yield "history", alert.subject

@@ -24,7 +24,7 @@ from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.case_findings import text_of
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Unselected, Verdict
-from acceptance.verdict.nodes import SHOWN, Nodes, Paired, PartitionNodes, place_of
+from acceptance.verdict.nodes import SHOWN, SLURM, Nodes, Paired, PartitionNodes, place_of
 
 #: What gives the cases of the link check.
 LINK_SUITE = "fabric"
@@ -206,7 +206,7 @@ def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
         place,
         known=tuple(node.name for node in slurm or ()),
         count=count,
-        origin=stated if slurm is None else "Slurm",
+        origin=stated if slurm is None else SLURM,
         not_up={node.name: node.text.removeprefix(f"{node.name} is ") for node in away},
         limited=limited,
         benchmarked=_names(case for case in cases if case.suite != LINK_SUITE),

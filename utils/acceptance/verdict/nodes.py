@@ -17,6 +17,8 @@ from acceptance.nodes import AllPairs, compared_pairs, finding_of
 from acceptance.rfm import SiteFault
 from acceptance.rfm.configuration import Site
 
+#: Who tells the nodes of a partition, where its facts do not.
+SLURM = "Slurm"
 #: Names of nodes that a line shows.
 SHOWN = 8
 
@@ -76,6 +78,9 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
         if self.missing:
             told["not-benchmarked"] = f"{self.coverage_text}; {self.missing}"
         told["pairs-not-measured"] = self.not_paired
+        if self.origin != SLURM and len(self.looked_at) < (self.count or 0):
+            answered = f"{len(self.looked_at)} answered: {', '.join(self.looked_at) or 'none'}"
+            told["nodes-left-out"] = f"{answered}; {self.count} are stated"
         return found + [
             Finding(
                 kind, f"{self.place}: {text}", place=(self.place,), found=text,

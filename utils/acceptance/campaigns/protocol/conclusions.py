@@ -13,11 +13,9 @@ from typing import Any
 
 import msgspec
 
-from acceptance.core.extras import node_count
 from acceptance.core.findings import Finding, merged
 from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.words import SIMULATED, is_simulated
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Metric
 from acceptance.relations import claims
 from acceptance.verdict import (
@@ -81,8 +79,7 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     stored = data["verdict"]
     verdict = msgspec.convert({key: stored[key] for key in stored if key != "verdict"}, Verdict)
     verdict.cases, verdict.nodes = [*map(result_of, cases)], nodes_of(data, cases)
-    found = [*verdict.everything, *_of_nodes(data, cases), *_of_claims(data)]
-    found += _of_recorded(cases, judged)
+    found = [*verdict.everything, *_of_claims(data), *_of_recorded(cases, judged)]
     if extra := data["asked"]["reframe"]:
         options = " ".join(extra)
         found.append(
@@ -113,32 +110,6 @@ def simulated_by(data: Mapping[str, Any], cases: Sequence[Case]) -> list[str]:
 def case_of(data: Mapping[str, Any]) -> Case:
     """Return a case of a protocol; raises ValueError for what is none."""
     return msgspec.convert(data, Case)
-
-
-def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[Finding]:
-    """Yield the partitions of which the link check reached fewer nodes than they state.
-
-    Where Slurm has told the nodes the verdict says it of each.
-    """
-    known = data["asked"].get("nodes", {}).get("known", {})
-    for partition in data["asked"]["partitions"]:
-        if f"{data['system']}:{partition['name']}" in known:
-            continue
-        stated = node_count(partition.get("extras", {})) or 0
-        seen = {
-            node
-            for case in cases
-            if case.suite == LINK_SUITE and case.benchmark != VIEW
-            if case.partition == partition["name"] and case.metrics
-            for node in case.nodes
-        }
-        if len(seen) < stated:
-            place = f"{data['system']}:{partition['name']}"
-            found = f"{len(seen)} answered: {', '.join(sorted(seen)) or 'none'}"
-            yield Finding(
-                "nodes-left-out", found, what=f"nodes of {place}", place=(place,),
-                expected=f"{stated} nodes, as the partition states", source="link check",
-            )  # fmt: skip
 
 
 def _of_claims(data: Mapping[str, Any]) -> Iterator[Finding]:
