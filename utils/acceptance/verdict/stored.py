@@ -1,6 +1,5 @@
 """Verdicts that are kept, one file a run or campaign, and what is acknowledged later."""
 
-from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
@@ -48,17 +47,15 @@ def settle(
     verdict: Verdict,
     workspace: Workspace,
     now: datetime,
-    systems: Collection[str] = (),
     *,
     send: bool = False,
     tell: bool = True,
 ) -> None:
     """Give a new verdict its alerts, and let those that are acknowledged fail nothing.
 
-    Alerts are of these systems. With `send` what is new is sent; without it nothing is written.
+    With `send` what is new is sent; without it nothing is written.
     Unless it is to `tell`, only incidents of the history are alerts.
     """
-    systems = {*systems, verdict.system}
     folder, named_by = workspace.alerts, workspace.named_by
     verdict.problems = [
         replace(problem, text=named(problem.text, named_by)) for problem in verdict.problems
@@ -70,7 +67,7 @@ def settle(
     if tell:
         announce(verdict, known)
     alerts = [replace(each, text=named(each.text, named_by)) for each in _alerts(verdict)]
-    looked = looked_at(verdict, systems)
+    looked = looked_at(verdict, {verdict.system})
 
     def judged(each: Alert) -> bool:
         return (tell or each.of_history) and looked(each)
