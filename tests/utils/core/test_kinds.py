@@ -6,6 +6,7 @@ import pytest
 
 from acceptance.alerts import HISTORY
 from acceptance.core import kinds
+from acceptance.core.findings import RECORDED_OTHERWISE, SHARED
 from acceptance.references import SOURCES
 from tests.places import ROOT
 
@@ -21,7 +22,13 @@ NAMED = re.compile(r"""(?:\.(?:fail|cannot_judge)|\bFinding)\(\s*"([a-z-]+)\""""
 
 
 def test_each_kind_that_the_sources_name_has_a_row():
-    named = {*NAMED.findall(TEXT), *HISTORY, *(f"below-{source}" for source in SOURCES)}
+    named = {
+        *NAMED.findall(TEXT),
+        *HISTORY,
+        SHARED,
+        RECORDED_OTHERWISE,
+        *(f"below-{source}" for source in SOURCES),
+    }
     assert len(named) > 50
     assert named <= {*kinds.TABLE}
 

@@ -46,8 +46,7 @@ def junit(verdict: Verdict) -> str:
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     left_out = [f"{each.check}: not selected by {each.options}" for each in verdict.not_selected]
-    known = [f"{text}: {line}" for text, line in verdict.known]
-    notes = [verdict.cases_text, *left_out, *known, *verdict.notes]
+    notes = [verdict.cases_text, *left_out, *verdict.known, *verdict.notes]
     xml.SubElement(suite, "system-out").text = printable("\n".join(notes))
     xml.SubElement(suite, "system-err")
     xml.indent(suite)

@@ -166,12 +166,9 @@ class Verdict(Struct, forbid_unknown_fields=True):
         return f"{self.system} is {NO_EVIDENCE.format(model_of(self.system))}{by}"
 
     @property
-    def known(self) -> list[tuple[str, str]]:
-        """Return who acknowledged each alert that is listed only, until when and why; and it."""
-        return [
-            (each.acknowledgement.text, f"{each.alert.line} [{each.alert.id}]")
-            for each in self.acknowledged
-        ]
+    def known(self) -> list[str]:
+        """Say of each alert that is listed only who acknowledged it, until when and why."""
+        return [each.text for each in self.acknowledged]
 
     @property
     def ran(self) -> int:

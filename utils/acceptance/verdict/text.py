@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from acceptance.core.kinds import OF_RUNS
 from acceptance.core.text import plural, wrapped
 from acceptance.verdict.model import Status, Verdict
 from acceptance.verdict.nodes import node_lines
@@ -27,7 +28,7 @@ def verdict_text(verdict: Verdict, paint: Paint = lambda _, word: word) -> str:
     findings = [*verdict.findings, *verdict.problems]
     lines += _listing("finding", [each.text for each in findings if each.kind == "guideline"])
     lines += _listing("note", verdict.notes)
-    lines += _listing("known", [f"{text}: {line}" for text, line in verdict.known])
+    lines += _listing("known", verdict.known)
     lines += _listing("PROBLEM", [problem.text for problem in verdict.problems])
     lines += _listing("to do", [*_remedies(verdict)])
     return "\n".join([*lines, "", _last_line(verdict, paint)])
@@ -82,10 +83,17 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 
 def _remedies(verdict: Verdict) -> Iterator[str]:
-    """Yield how suites that nothing provides are got, each way once."""
-    for remedy in dict.fromkeys(missing.remedy for missing in verdict.unprovided if missing.remedy):
-        checks = [missing.check for missing in verdict.unprovided if missing.remedy == remedy]
-        yield f"{', '.join(dict.fromkeys(checks))}: {remedy}"
+    """Yield what to do about what failed, and how suites are got, each thing once.
+
+    What kept a run from being measured says itself what to do.
+    """
+    of_checks = [(missing.remedy, missing.check) for missing in verdict.unprovided]
+    failing = (each for each in verdict.everything if each.fails)
+    of_kinds = [(each.remedy, each.kind) for each in failing if each.kind not in OF_RUNS]
+    whose: dict[str, dict[str, None]] = {}
+    for remedy, name in (*of_kinds, *of_checks):
+        whose.setdefault(remedy, {})[name] = None
+    yield from (f"{', '.join(names)}: {remedy}" for remedy, names in whose.items() if remedy)
 
 
 def _last_line(verdict: Verdict, paint: Paint) -> str:
