@@ -159,7 +159,7 @@ def test_where_all_nodes_are_down_no_job_is_submitted_and_the_gate_says_so(away,
     assert (problem["kind"], problem["place"]) == ("no-cases", [])
     assert AWAY in problem["text"]
     assert "-n" not in problem["text"]
-    assert verdict["not_selected"] == []
+    assert verdict["not_selected"] == {}
     (unprovided,) = verdict["unprovided"]
     assert unprovided["check"] == "imb.py"
     assert unprovided["reason"].startswith(AWAY)

@@ -9,7 +9,6 @@ from acceptance.core.findings import Finding
 from acceptance.machine import NoCase
 from acceptance.verdict import Run, Status, SuiteUse, Verdict, judge_cases
 from acceptance.verdict.conclude import judge_whole
-from acceptance.verdict.model import Unselected
 from tests import stored
 from tests.made import Case, Database
 
@@ -83,11 +82,11 @@ def test_a_check_file_is_left_out_only_if_no_run_has_it():
     whole = Verdict(check_files=["fabric.py", "imb.py"])
     whole.unprovided = [NoCase("npb.py", "no compiler")]
     names = ("imb.py", "npb.py", "osu.py")
-    whole.not_selected = [Unselected(name, "--mode=maintenance") for name in names]
-    whole.not_selected.append(Unselected("osu.py", "-n PingPong"))
+    whole.not_selected = dict.fromkeys(names, "--mode=maintenance")
+    whole.not_selected["osu.py"] = "-n PingPong"
     judge_whole(whole, Run())
     # Not what left all but the links out of their own run.
-    assert whole.not_selected == [Unselected("osu.py", "-n PingPong")]
+    assert whole.not_selected == {"osu.py": "-n PingPong"}
     assert whole.files_not_run == ["npb.py", "osu.py"]
 
 

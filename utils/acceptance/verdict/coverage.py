@@ -23,7 +23,7 @@ from acceptance.site import everywhere, unmet_rows, without_case
 from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.case_findings import text_of
 from acceptance.verdict.evidence import Evidence
-from acceptance.verdict.model import Unselected, Verdict
+from acceptance.verdict.model import Verdict
 from acceptance.verdict.nodes import SHOWN, SLURM, Nodes, Paired, PartitionNodes, place_of
 
 #: What gives the cases of the link check.
@@ -56,7 +56,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
             text = "; ".join(f"{place}: {reason}" for place, reason in away.items())
             unprovided.append(NoCase(path.name, text, RESUME))
         elif not places:
-            verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
+            verdict.not_selected[path.name] = " ".join(run.filters)
     told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
     verdict.notes = [note for note in verdict.notes if note != told]
     provided = any(each.promised for each in reasons) or any(c.suite in SUITES for c in cases)

@@ -45,7 +45,7 @@ def junit(verdict: Verdict) -> str:
     suite.set("tests", str(len(suite.findall("testcase"))))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    left_out = [f"{each.check}: not selected by {each.options}" for each in verdict.not_selected]
+    left_out = [f"{check}: not selected by {by}" for check, by in verdict.not_selected.items()]
     notes = [verdict.cases_text, *left_out, *verdict.known, *verdict.notes]
     xml.SubElement(suite, "system-out").text = printable("\n".join(notes))
     xml.SubElement(suite, "system-err")

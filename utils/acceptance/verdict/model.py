@@ -43,13 +43,6 @@ class SuiteUse(Struct, frozen=True, forbid_unknown_fields=True):
     cases: int
 
 
-class Unselected(Struct, frozen=True, forbid_unknown_fields=True):
-    """A check file without a case, and the options of the command that left it out."""
-
-    check: str
-    options: str
-
-
 #: ReFrame's results of a case that it aborted, as it was told to stop or had enough failures; that
 #: neither ended nor aborted. `LEFT_OUT` waited for another one which failed.
 ABORTED, UNFINISHED = "abort", "<unknown>"
@@ -125,7 +118,8 @@ class Verdict(Struct, forbid_unknown_fields=True):
     recorded: int = 0
     suites: list[SuiteUse] = field(default_factory=list)
     unprovided: list[NoCase] = field(default_factory=list)
-    not_selected: list[Unselected] = field(default_factory=list)
+    #: Check file without a case -> the options of the command that left it out.
+    not_selected: dict[str, str] = field(default_factory=dict)
     #: The names of the check files that gave cases.
     check_files: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -236,7 +230,7 @@ class Verdict(Struct, forbid_unknown_fields=True):
         """Return the names of the check files of which no case was run."""
         return [
             *(each.check for each in self.unprovided if not each.partition),
-            *(each.check for each in self.not_selected),
+            *self.not_selected,
         ]
 
     @property

@@ -54,8 +54,8 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         )
     for missing in verdict.unprovided:
         yield "not run", f"{missing.name}: {missing.reason}"
-    for options in dict.fromkeys(each.options for each in verdict.not_selected):
-        names = [each.check for each in verdict.not_selected if each.options == options]
+    for options in dict.fromkeys(verdict.not_selected.values()):
+        names = [check for check, by in verdict.not_selected.items() if by == options]
         yield "not run", f"{', '.join(names)}: not selected by {options}"
     yield "cases", verdict.cases_text
     for partition, told in verdict.fabric.items():

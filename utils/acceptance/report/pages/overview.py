@@ -130,7 +130,7 @@ def _standing(source: Source, place: Place, listed: list[Run]) -> _Standing:
 def _absent(verdict: Verdict, place: str) -> Iterable[str]:
     """Return the check files that gave no case there."""
     here = (each.check for each in verdict.unprovided if each.partition in ("", place))
-    return dict.fromkeys((*here, *(each.check for each in verdict.not_selected)))
+    return dict.fromkeys((*here, *verdict.not_selected))
 
 
 def _before(listed: list[Run]) -> Run | None:
