@@ -7,7 +7,7 @@ import pytest
 from acceptance.core.findings import Finding
 from acceptance.machine import SlurmNode
 from acceptance.verdict import Nodes, Verdict
-from acceptance.verdict.coverage import judge_links
+from acceptance.verdict.coverage import judge_links, judge_nodes
 
 PLACE = "made:ten"
 
@@ -23,7 +23,7 @@ def case(
     nodes = (f"node{number}",) if nodes is None else nodes
     return SimpleNamespace(
         name=name, system="made", partition="ten", suite=suite, metrics=metrics,
-        findings=findings, nodes=nodes, benchmark=benchmark,
+        findings=findings, nodes=nodes, benchmark=benchmark, fixture=False,
     )  # fmt: skip
 
 
@@ -39,8 +39,11 @@ def judged():
         evidence = SimpleNamespace(
             nodes=nodes, cases=cases, site=None, sessions=[session], foreign=foreign
         )
+        judge_nodes(verdict, cases, nodes)
         judge_links(verdict, evidence)
-        return {problem.kind: problem.text for problem in verdict.problems}, verdict.notes
+        problems = {problem.kind: problem.text for problem in verdict.problems}
+        problems.pop("not-benchmarked", None)
+        return problems, verdict.notes
 
     return judge
 

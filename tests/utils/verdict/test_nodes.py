@@ -94,14 +94,16 @@ def test_a_partition_that_no_case_ran_on_fails_an_acceptance():
 def test_nodes_that_are_not_up_are_told_once_with_their_reason():
     known = [*UP[:3], SlurmNode("node4", "drained", "bad DIMM", False)]
     verdict = judged(session(case(NAMES[:3])), known={PLACE: known}, every=True)
-    assert verdict.problems == []
+    assert [problem.kind for problem in verdict.problems] == ["node-absent"]
     assert "benchmarked 3 of 4 nodes; " in line(verdict)
     assert "not up: node4 is drained (bad DIMM)" in line(verdict)
-    assert verdict_text(verdict).endswith("; 1 node not up")
+    night = judged(session(case(NAMES[:3])), known={PLACE: known})
+    assert night.problems == []
+    assert verdict_text(night).endswith("; 1 node not up")
     # Without a benchmark, too: the line is the only one that tells it.
     assert "not up: node4 is drained (bad DIMM)" in line(judged(session(), known={PLACE: known}))
     verdict = judged(session(case(NAMES[:2])), known={PLACE: known}, every=True)
-    assert "benchmarked 2 of 4 nodes; not: node3" in verdict.problems[0].text
+    assert "benchmarked 2 of 4 nodes; not: node3" in verdict.problems[1].text
     assert verdict.nodes[PLACE].not_up == {"node4": "drained (bad DIMM)"}
 
 

@@ -35,6 +35,10 @@ _NO_CASE = (
 )
 
 
+#: Kinds of findings that fail where every node is to be measured.
+_OF_EVERY = ("not-benchmarked", "node-absent")
+
+
 def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
     """Fail for each check file of the search path that gave no case for no stated reason.
 
@@ -184,14 +188,18 @@ def _chosen_partition(run: LoggedRun) -> str:
 
 
 def judge_nodes(verdict: Verdict, cases: Sequence[Case], known: Nodes) -> None:
-    """Add the nodes of these cases, and fail for those that are slow or, if asked, missing."""
+    """Add the nodes of these cases, and fail for those that are slow or, if asked, missing.
+
+    Where `every` node counts, in an acceptance, one that is not up fails, too. Elsewhere the line
+    of the nodes tells it.
+    """
     places = {place_of(case) for case in cases if not case.fixture and case.nodes}
     for place in sorted(places | known.known.keys() | known.stated.keys()):
         here = [case for case in cases if place_of(case) == place]
-        verdict.nodes[place] = _covered(place, [case for case in here if case.metrics], known)
+        verdict.nodes[place] = _covered(place, here, known)
         _judge_pairs(verdict, verdict.nodes[place], here, known)
         for finding in verdict.nodes[place].findings:
-            if finding.fails or (known.every and finding.kind == "not-benchmarked"):
+            if finding.fails or (known.every and finding.kind in _OF_EVERY):
                 verdict.add(replace(finding, fails=True))
             elif finding.kind in OF_PAIRS:
                 verdict.notes.append(finding.text)
@@ -201,6 +209,12 @@ def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
     slurm, limited = known.known.get(place), tuple(known.limited.get(place, ()))
     count = known.stated.get(place) if slurm is None else len(slurm)
     stated = "the facts of the partition" if count else ""
+    benchmarked, looked_at = set[str](), set[str]()
+    for case in (case for case in cases if case.benchmark != VIEW):
+        if case.suite != LINK_SUITE:
+            benchmarked.update(case.nodes if case.metrics else ())
+        elif case.metrics or any(finding.nodes for finding in case.findings):  # good or bad
+            looked_at.update((*case.nodes, node_of_case(case.name)))
     away = [x for x in slurm or () if not x.up and (not limited or x.name in limited)]
     return PartitionNodes(
         place,
@@ -209,13 +223,9 @@ def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
         origin=stated if slurm is None else SLURM,
         not_up={node.name: node.text.removeprefix(f"{node.name} is ") for node in away},
         limited=limited,
-        benchmarked=_names(case for case in cases if case.suite != LINK_SUITE),
-        looked_at=_names(c for c in cases if c.suite == LINK_SUITE and c.benchmark != VIEW),
+        benchmarked=tuple(sorted(benchmarked)),
+        looked_at=tuple(sorted(looked_at - {""})),
     )
-
-
-def _names(cases: Iterable[Case]) -> tuple[str, ...]:
-    return tuple(sorted({node for case in cases for node in case.nodes}))
 
 
 def _judge_pairs(
@@ -250,33 +260,24 @@ def _judge_pairs(
 def judge_links(verdict: Verdict, evidence: Evidence) -> None:
     """Fail for the nodes that Slurm has, that are up, and whose links nobody looked at.
 
-    Where `every` node counts, one that is not up fails, too: in an acceptance. Elsewhere the line
-    of the nodes tells it. Of a partition that the operator has limited to some nodes only these are
-    judged.
+    Of a partition that the operator has limited to some nodes only these are judged.
     """
-    nodes, cases = evidence.nodes, evidence.cases
+    nodes = evidence.nodes
     _judge_distribution(verdict, evidence)
     for place, slurm in nodes.known.items():
         if (count := nodes.stated.get(place, 0)) > len(slurm):
             verdict.fail(
                 "nodes-unknown", f"{place} states {count} nodes, Slurm has {len(slurm)}", place
             )
-        limited = nodes.limited.get(place, ())
-        asked = [node for node in slurm if not limited or node.name in limited]
-        up = [node.name for node in asked if node.up]
-        seen = looked_at(case for case in cases if place_of(case) == place)
-        if missing := [name for name in up if name not in seen]:
+        entry = verdict.nodes[place]
+        up = [name for name in entry.limited or entry.known if name not in entry.not_up]
+        if missing := [name for name in up if name not in entry.looked_at]:
             verdict.fail(
                 "nodes-not-looked-at",
                 f"{place}: the links of {len(up) - len(missing)} of {len(up)} nodes that are up "
                 f"were looked at; not: {shortened(missing, SHOWN)}",
                 place,
             )
-        for node in (node for node in asked if nodes.every and not node.up):
-            verdict.add(Finding(
-                "node-absent", f"{place}: {node.text}", fails=True, nodes=(node.name,),
-                what=node.name, expected="up", place=(place, node.name), source="Slurm",
-            ))  # fmt: skip
     if nodes.known and evidence.site:
         _tell_once(verdict, evidence.site.system(evidence.system or None))
 
@@ -312,14 +313,3 @@ def _tell_once(verdict: Verdict, system: Mapping[str, Any]) -> None:
         if (size := configured_size(part))
     }
     verdict.notes = [note for note in verdict.notes if note not in told]
-
-
-def looked_at(cases: Iterable[Case]) -> set[str]:
-    """Return the nodes whose links cases have looked at, good or bad."""
-    return {
-        node
-        for case in cases
-        if case.suite == LINK_SUITE and case.benchmark != VIEW
-        if case.metrics or any(finding.node for finding in case.findings)
-        for node in (*case.nodes, node_of_case(case.name))
-    }

@@ -74,6 +74,11 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
             for measured in self.all_pairs
             for culprit in measured.culprits
         ]
+        found += [
+            Finding("node-absent", f"{self.place}: {name} is {why}", nodes=(name,), what=name,
+                    expected="up", place=(self.place, name), source=SLURM)
+            for name, why in self.not_up.items()
+        ]  # fmt: skip
         told = {"limited": self.limited_text * bool(self.limited)}
         if self.missing:
             told["not-benchmarked"] = f"{self.coverage_text}; {self.missing}"
