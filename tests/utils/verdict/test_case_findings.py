@@ -308,6 +308,13 @@ def test_suites_that_are_missing_are_findings():
     assert (found.found, found.remedy) == ("nothing provides it", "make spack")
 
 
+def test_a_finding_says_its_device_once_however_often_it_is_merged():
+    seen = Finding("link-errors", "t", device="mlx5_0/1", what="symbol_error", place=("n1",))
+    (once,) = merged([seen])
+    assert once.what == "mlx5_0/1 symbol_error"
+    assert merged([once]) == [once]
+
+
 def test_merged_are_the_worst_first_with_all_nodes():
     one = Finding("time-limit", "t", nodes=("n1",), place=("x",))
     two = Finding("time-limit", "t", nodes=("n2",), place=("x",))

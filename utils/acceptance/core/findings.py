@@ -73,6 +73,7 @@ class Finding(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
             self,
             severity=self.severity or self.row.severity,
             remedy=self.remedy or self.row.remedy,
+            device="",
             what=" ".join(filter(None, (self.device, self.what))) or self.kind,
             found=self.found or self.text,
         )

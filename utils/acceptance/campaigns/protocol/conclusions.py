@@ -21,7 +21,6 @@ from acceptance.relations import claims
 from acceptance.verdict import (
     LINK_SUITE,
     Nodes,
-    PartitionNodes,
     Verdict,
     judge_nodes,
     misses,
@@ -78,7 +77,9 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     }
     stored = data["verdict"]
     verdict = msgspec.convert({key: stored[key] for key in stored if key != "verdict"}, Verdict)
-    verdict.cases, verdict.nodes = [*map(result_of, cases)], nodes_of(data, cases)
+    verdict.cases = [*map(result_of, cases)]
+    if "nodes" in data["asked"]:
+        judge_nodes(verdict, cases, msgspec.convert(data["asked"]["nodes"], Nodes))
     found = [*verdict.everything, *_of_claims(data), *_of_recorded(cases, judged)]
     if extra := data["asked"]["reframe"]:
         options = " ".join(extra)
@@ -212,14 +213,3 @@ def _different_findings(
     for key in of_written.keys() & of_computed.keys():
         if of_written[key] != of_computed[key]:
             yield f"finding {key} says something else than follows from the results"
-
-
-def nodes_of(data: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, PartitionNodes]:
-    """Return `Verdict.nodes` of a protocol, drawn from what was asked and measured.
-
-    `cases` are those of `measured`. Protocols without `asked.nodes` have none.
-    """
-    verdict = Verdict()
-    if "nodes" in data["asked"]:
-        judge_nodes(verdict, cases, msgspec.convert(data["asked"]["nodes"], Nodes))
-    return verdict.nodes
